@@ -146,12 +146,16 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         self._others: set[BaseProcess] = set()
 
     def begin(self, plays: Sequence[Callable[[], Any]]) -> None:
-        """Begin with plays of which one that is equal will perhaps be asked for; once, if there are processes."""
-        if self._workers <= 1 or not plays or self._pool is not None:
+        """Begin with plays of which one that is equal will perhaps be asked for; once, if there are processes.
+
+        Begun are the first ones, one less than there are processes, for meanwhile this one plays, too.
+        """
+        plays = plays[: self._workers - 1]
+        if not plays or self._pool is not None:
             return
         self._others = set(multiprocessing.active_children())
         self._pool = ExitStack()
-        pool = self._pool.enter_context(_pool(partial(_one_of, tuple(plays)), min(self._workers, len(plays))))
+        pool = self._pool.enter_context(_pool(partial(_one_of, tuple(plays)), len(plays)))
         self._begun = list(zip(plays, _submitted(pool, range(len(plays))), strict=False))
 
     def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:

@@ -225,12 +225,19 @@ class _ByProcess:
 
 
 def test_what_was_begun_is_not_played_again_and_ends_if_nobody_wants_it() -> None:
-    with processes.SideBySide(2) as side_by_side:
+    with processes.SideBySide(3) as side_by_side:
         side_by_side.begin([_ByProcess(0, waits=True), _ByProcess(1)])
         [begun, other] = side_by_side([_ByProcess(1), _ByProcess(2)])
         assert side_by_side([_ByProcess(1)]) == [begun]
         assert begun not in (other, os.getpid())
     assert not multiprocessing.active_children()
+
+
+def test_so_many_are_begun_that_this_process_may_play_as_well() -> None:
+    with processes.SideBySide(2) as side_by_side:
+        side_by_side.begin([_ByProcess(0), _ByProcess(1)])
+        [begun, here] = side_by_side([_ByProcess(0), _ByProcess(1)])
+        assert here == os.getpid() != begun
 
 
 def test_one_process_begins_with_nothing() -> None:

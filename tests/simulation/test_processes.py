@@ -53,7 +53,7 @@ if __name__ == "__main__":
     os.setpgrp()
     util.spawnv_passfds = started
     signals.take_over()
-    with SideBySide(2) as side_by_side:
+    with SideBySide(3) as side_by_side:
         side_by_side.begin([partial(len, b" " * 1_000_000), partial(time.sleep, 60)])
         time.sleep(60)
 """
