@@ -31,10 +31,14 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """Changed settings with which a plan was made that keeps to the rule, and what it then measures."""
+    """Changed settings with which a plan was made that keeps to the rule, and what it then measures.
+
+    ``longer_ms``: how long it then takes, where that is longer.
+    """
 
     settings: tuple[tuple[str, object], ...]
     measured: int | None
+    longer_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -162,15 +162,24 @@ def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
         return finding
     kept = {one.rule for one in checked.of(Status.PASSED)} | {finding.rule}
     for settings in _candidates(checked.plan)[finding.rule](checked.plan, finding):
-        found = None
+        found, longer_ms = None, None
         for trial in trials.check(settings):
             broken = any(one.offences and one.rule in kept for one in trial.findings if not _guard(one))
             found = None if broken else next(one for one in trial.findings if one.rule == finding.rule)
             if broken:
                 break
+            longer_ms = _longer_ms(checked.plan, trial.plan)
         if found is not None:
-            return replace(finding, cure=Cure(tuple(sorted(settings.items())), found.measured))
+            return replace(finding, cure=Cure(tuple(sorted(settings.items())), found.measured, longer_ms))
     return finding
+
+
+def _longer_ms(checked: Plan, cured: Plan) -> int | None:
+    """Return how long a plan with other settings takes, if that is longer than without them."""
+    if not checked.verdict.kind == cured.verdict.kind == "settled":
+        return None
+    then_ms = cured.ends("duration_ms")[1]
+    return then_ms if then_ms > checked.ends("duration_ms")[1] else None
 
 
 def _guard(finding: Finding) -> bool:

@@ -51,7 +51,8 @@ def heading(checked: CheckedPlan, names: Names) -> str:
     without = len(checked.of(Status.NOT_APPLICABLE))
     rules -= without
     broken = rules - len(checked.of(Status.PASSED)) - waived
-    did = f"breaks {_some(broken, rules)}" if broken else f"keeps to {_all(rules)}"
+    kept = f"{rules - waived:,} of {count(rules, 'rule')}" if waived else _all(rules)
+    did = f"breaks {_some(broken, rules)}" if broken else f"keeps to {kept}"
     more = f", {waived:,} waived" if waived else ""
     more += f", {without:,} {'does' if without == 1 else 'do'} not apply" if without else ""
     more += ", but the plan contradicts itself" if ours else ""
@@ -145,7 +146,8 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
 def cure(found: Cure, finding: Finding, plan: Plan) -> str:
     """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8: 9.0 s``."""
     settings = " ".join(f"{_kafka_name(name)}={_setting(value)}" for name, value in found.settings)
-    return settings if finding.kind is Kind.SWITCH else f"{settings}: {_figure(finding, found.measured, plan)}"
+    longer = "" if found.longer_ms is None else f", but takes ~{duration(found.longer_ms)}"
+    return settings + (longer if finding.kind is Kind.SWITCH else f": {_figure(finding, found.measured, plan)}{longer}")
 
 
 def measure(kind: Kind, value: int | None) -> str:

@@ -216,7 +216,7 @@ def _total(plan: Plan) -> str:
 def _rebalances(plan: Plan, found: Sequence[Activity]) -> tuple[str, str]:
     summary = plan.summary
     starts = Counter(_start_name(event, plan) for event in found if event.probe is None)
-    follow_ups = summary.rebalances - len(found)
+    follow_ups = summary.rebalances - len(found) + starts.pop(("hand-over",) * 2, 0)
     parts = [count(number, *name) for name, number in starts.items()]
     apart = f" ({interval(plan.config.probing_rebalance_interval_ms)} apart)"
     probes = [count(summary.probing_rebalances, "probe")] if summary.probing_rebalances else []
