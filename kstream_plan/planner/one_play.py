@@ -9,6 +9,7 @@ from kstream_plan.model import Group, GroupState, Holding, Note
 from kstream_plan.model.starting_state import beginning_of
 from kstream_plan.planner.assumptions import after_crashes, assumptions, emptied, led_by_restarted, not_noticed
 from kstream_plan.planner.case import Case, held_at_first
+from kstream_plan.planner.copies_apart import copies_together
 from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.end_of_plan import end_of
 from kstream_plan.planner.loop import OnRound, Rehearsal
@@ -41,6 +42,7 @@ def one_play(case: Case, on_round: OnRound | None = None) -> OnePlay:
     rounds, config = tuple(outcome.rounds), snapshot.config
     played = _played(case, group, state, rounds, outcome)
     initial = everyone.holdings(state.group, held_at_first(state, before))
+    final = rounds[-1].assigned if rounds else initial
     stopping = design.stopping(group)
     paused = pauses_of(group, initial, rounds, stopping, config, outside.unnoticed)
     digest, snapshot_digest = _digests(case)
@@ -61,12 +63,17 @@ def one_play(case: Case, on_round: OnRound | None = None) -> OnePlay:
         initial_balance=initial_balance(group, initial, rounds),
         stopping=stopping,
         rounds=rounds,
-        final=rounds[-1].assigned if rounds else initial,
+        final=final,
         members=tuple((instance.process_id, instance.capacity) for instance in outcome.group.instances),
         target=everyone.target(outcome.group, outcome.target),
         pauses=paused,
         summary=_summary(case, group, initial, paused, played, outcome),
-        warnings=snapshot.warnings + emptied(outside) + restores_within_limit(snapshot, group, rounds),
+        warnings=(
+            snapshot.warnings
+            + emptied(outside)
+            + restores_within_limit(snapshot, group, rounds)
+            + (copies_together(group, final, played.configs[-1]) if outcome.verdict.kind == "settled" else ())
+        ),
         verdict=outcome.verdict,
         later_configs=outcome.settings,
         outages=outside.unnoticed,

@@ -22,6 +22,8 @@ from kstream_plan.plans.verdict import Verdict
 
 #: The code of the warning of figures that nobody knows in one play of what may be, though they are known in others.
 ENDLESS = "worst-unknown"
+#: The code of the warning of copies of a task that lie on the same value of a tag which is to keep them apart.
+COPIES_TOGETHER = "copies-together"
 #: The code of the warning of what restores before it runs though it counts as caught up.
 RESTORES_WITHIN_LIMIT = "restores-within-limit"
 #: The code of the warning that copies of which nobody knows how fast they restore count as caught up at follow-ups: the

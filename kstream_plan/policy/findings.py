@@ -13,7 +13,7 @@ from kstream_plan.model.connect_group import HELD_BY_SEVERAL
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan
-from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
+from kstream_plan.plans.plan import COPIES_TOGETHER, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.limits import Limit, LimitValue, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Offence
@@ -150,6 +150,9 @@ class CheckedPlan:
             of_how_many = f"{len(still):,} {'copy' if len(still) == 1 else 'copies'}"
             message = f"of {of_how_many} the lag did not fall while looked at"
             found.append(Note(COMES_NO_CLOSER, message, still))
+        if COPIES_TOGETHER in notes:
+            message = "rack.aware.assignment.tags does not keep all copies apart"
+            found.append(Note(COPIES_TOGETHER, message, notes[COPIES_TOGETHER].subjects))
         if HELD_BY_SEVERAL in notes:
             several = notes[HELD_BY_SEVERAL].subjects
             everything = f"{len(self.plan.group.tasks):,} connectors and tasks"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kstream_plan.assignors import ASSIGNORS
+from kstream_plan.assignors.racks import optimize as rack_aware
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
 from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, SOONEST, TYPICAL, Clock
@@ -84,6 +85,15 @@ class Classic(Design):
                 f"{len(listed)} consumers do not list cooperative alone, and are taken to; --protocol mixed goes by it"
             )
             notes.append(Note("protocols-not-used", message))
+        config = played.configs[-1]
+        said = any(note.code == "no-racks" for note in played.snapshot.warnings)
+        unplanned = config.rack_aware_assignment_strategy != "none" and not rack_aware.enabled(played.group, config)
+        if unplanned and not said:
+            message = (
+                f"rack.aware.assignment.strategy={config.rack_aware_assignment_strategy} is not planned: not all racks "
+                "of instances and of replicas of partitions are known"
+            )
+            notes.append(Note("racks-unknown", message))
         if rounds and played.unrated and not played.rates.any_restore:
             message = (
                 "No restore rate is known: every copy counts as caught up at the next probe; the least time is that of "
