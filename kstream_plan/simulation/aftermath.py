@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -18,7 +19,7 @@ class Aftermath(NamedTuple):
     up, ``others_paused`` stand still, the longest of them for ``others_longest_ms`` in all: that is a floor where
     nobody knows how long cold starts restore. In the end the ``instances`` that are left run ``least`` to ``most``
     tasks each, stateful ones if there are any; ``without_standby`` is how many stateful tasks have none, before and in
-    the end.
+    the end. ``left_alone`` have one copy left of several, until a new one has restored.
     """
 
     noticed_ms: int | None
@@ -31,6 +32,7 @@ class Aftermath(NamedTuple):
     least: int
     most: int
     without_standby: tuple[int, int]
+    left_alone: int
 
 
 def aftermath(plan: Plan, gone: Collection[str]) -> Aftermath:
@@ -56,6 +58,7 @@ def aftermath(plan: Plan, gone: Collection[str]) -> Aftermath:
         least=min(left, default=0),
         most=max(left, default=0),
         without_standby=(_without_standby(plan, plan.initial), _without_standby(plan, plan.final)),
+        left_alone=_left_alone(plan, gone),
     )
 
 
@@ -67,3 +70,13 @@ def _ran_by(plan: Plan, process_ids: Iterable[str]) -> set[WorkId]:
 
 def _without_standby(plan: Plan, holdings: Sequence[Holding]) -> int:
     return len(set(plan.group.stateful).difference(*(held.standby for held in holdings)))
+
+
+def _left_alone(plan: Plan, gone: Collection[str]) -> int:
+    """Return of how many stateful tasks all copies but one are on the instances that go."""
+    group, holders = plan.group, defaultdict[int, set[str]](set)
+    for consumer, held in enumerate(plan.initial):
+        for task in (*held.active, *held.standby):
+            holders[task].add(group.instances[group.instance_of[consumer]].process_id)
+    stateful = (holders[task] for task in group.stateful)
+    return sum(len(of) > 1 and len(of.difference(gone)) == 1 for of in stateful)

@@ -143,3 +143,19 @@ def test_of_workers_it_is_said_as_well() -> None:
     assert document["follows"]["busiest"] == {
         "before": 5, "most": 8, "process_ids": ["w0"], "from_ms": 303_000, "after": 8
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "told"), [("standbys", True), ("alone", True), ("others-cold", False)])
+def test_what_has_one_copy_left_meanwhile_is_told(name: str, told: bool) -> None:
+    answer = case(name)
+    group = answer.plan.group
+    copies: dict[str, set[int]] = {}
+    for consumer, held in enumerate(answer.plan.initial):
+        for task in (*held.active, *held.standby):
+            if group.tasks[task].stateful:
+                copies.setdefault(str(group.tasks[task].task_id), set()).add(group.instance_of[consumer])
+    gone = {group.instance_index[process_id] for process_id in answer.process_ids}
+    alone = [task for task, of in copies.items() if len(of) > 1 and len(of - gone) == 1]
+    assert answer.follows.left_alone == len(alone)
+    assert json.loads(drain_json(answer))["follows"]["left_alone"] == len(alone)
+    assert (f"{len(alone)} stateful tasks then have one copy left" in _said(answer)) is told

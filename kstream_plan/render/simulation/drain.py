@@ -37,6 +37,11 @@ def tell_drain(drained: Drain, names: Names) -> DrainStory:
     facts = [*_at_once(drained, names), _later(drained, names)]
     facts += [_lags(drained, names), *rates_facts(drained.plan)] if drained.plan.group.stateful else []
     remarks = [_cold(task, names) for task in drained.cold_now]
+    alone = drained.follows.left_alone
+    if alone and drained.plan.config.num_standby_replicas:
+        have = "stateful task then has" if alone == 1 else "stateful tasks then have"
+        loss = "until new standbys have restored, the next loss may start them cold"
+        remarks.append(f"{alone:,} {have} one copy left: {loss}")
     remarks += [names.escape_message(note.message) for note in drained.warnings]
     remarks += [_doubt(doubt, names) for doubt in (*drained.doubts, *drained.rests_on)]
     return DrainStory(_title(drained, names), tuple(facts), tuple(remarks))
