@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -51,6 +52,7 @@ class BounceOptions(Rounds, PlansSnapshots):
 def bounce(asked: BounceOptions) -> None:
     """Find out whether one instance may restart now, or how all may; exit code 3 if no way is safe."""
     with expected_failures(debug=asked.debug):
+        _check_names(asked.paths)
         check_before_reading(asked, asked.out, only_classic=True)
         settings = overrides(asked)
         with progress(quiet=asked.quiet) as tell:
@@ -73,6 +75,17 @@ def bounce(asked: BounceOptions) -> None:
         _deliver(work.results, asked)
     codes = [ExitCode.POLICY for found in work.results if found.fastest_safe is None]
     raise typer.Exit(first_that_applies(codes, work.errors))
+
+
+def _check_names(paths: Sequence[str]) -> None:
+    """Let nobody who names an instance as drain takes it be told of a file.
+
+    Raises:
+        UsageError: a path but the first is a bare word, and no file.
+    """
+    for name in paths[1:]:
+        if re.fullmatch(r"[\w-]+", name) and name != "-" and not Path(name).exists():
+            raise UsageError(f"there is no file {name!r}", fix=f"if it is an instance, give --instance {name}")
 
 
 def _deliver(found: Sequence[Bounces], asked: BounceOptions) -> None:

@@ -115,6 +115,11 @@ def test_drain_names_the_command_for_a_restart(
     assert capsys.readouterr().out.endswith("\n  kstream-plan bounce 'my snapshot.json' --instance i3\n")
 
 
+def test_an_instance_without_its_option_is_told_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bounce", "x.json", "i3"]) == 2
+    assert capsys.readouterr().err.endswith("there is no file 'i3'. Fix: if it is an instance, give --instance i3\n")
+
+
 def test_exit_code_3_if_none_is_safe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = _case("beyond-the-time-out")
     unsafe = replace(found, played=tuple(of for of in found.played if not of.safe))
