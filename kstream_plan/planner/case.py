@@ -96,8 +96,8 @@ class Case:
         return state, everyone, outcome
 
     def played_soonest(self) -> Rehearsal:
-        """Play it with everything restored at once and every rebalance as early as it can be."""
-        config = self.snapshot.config
+        """Play it with everything restored at once and every rebalance as early as it can be; times alone are told."""
+        config, design = self.snapshot.config, self.design.soonest()
         noticed_ms = max(0, config.session_timeout_ms - config.heartbeat_interval_ms)
         outside = timeline(
             self.snapshot.state.group.instances,
@@ -106,9 +106,9 @@ class Case:
             in_stores=self.snapshot.offsets_in_stores,
             leader=self.snapshot.state.leader,
         )
-        soonest = replace(
-            self, design=self.design.soonest(), outside=outside, options=replace(self.options, ready=True)
-        )
+        if self.enough is None:
+            design = design.telling_times_alone()
+        soonest = replace(self, design=design, outside=outside, options=replace(self.options, ready=True))
         return soonest.played(replace(self.snapshot.rates, restore_per_instance=inf))[2]
 
     def _is_enough(

@@ -286,6 +286,10 @@ class Design(ABC):
         """Return the same design with every rebalance as early as it can be, for the least that a plan takes."""
         return self
 
+    def telling_times_alone(self) -> Design:
+        """Return the same design where only when rebalances come is asked for: what changes in them may be left out."""
+        return self
+
     def late(self) -> Design:
         """Return the same design with rebalances that come late, where that may change what they find."""
         return self

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from kstream_plan.designs.classic.design import Classic
 from kstream_plan.model import Copy, Rates, TaskId
 from kstream_plan.planner import plan as planner
+from kstream_plan.planner.case import Case
+from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.invariants import broken_invariants
@@ -60,6 +63,26 @@ def test_no_group_was_faster_than_the_least_that_was_said(name: str, replay: boo
         printed = re.findall(r"≥ [^;\n]+;", table(made))
         assert len(printed) == (said_ms >= 1_000)
     assert compared >= 2
+
+
+@pytest.mark.parametrize("standbys", [0, 1, 2])
+@pytest.mark.parametrize("warmups", [1, 3])
+def test_the_least_time_is_that_of_a_play_that_tells_its_steps(
+    standbys: int, warmups: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = scale_out(80, 6, 3, warmups, standbys=standbys)
+    case = Case.of(snapshot, Classic(), PlanOptions())
+    alone = case.played_soonest()
+    monkeypatch.setattr(Classic, "telling_times_alone", lambda self: self)
+    told = case.played_soonest()
+    assert any(rnd.steps for rnd in told.rounds)
+    assert not any(rnd.steps for rnd in alone.rounds)
+    assert _apart_from_steps(alone) == _apart_from_steps(told)
+    assert alone.verdict == told.verdict
+
+
+def _apart_from_steps(of: Rehearsal) -> list[Any]:
+    return [(rnd.at_ms, rnd.ends_ms, rnd.trigger, rnd.decided, rnd.assigned) for rnd in of.rounds]
 
 
 class _Recorded:

@@ -48,19 +48,17 @@ class StandbyUnderway:
     warm_up: bool = False
     #: what it does to Kafka's queue of instances
     handled: Handled = field(init=False)
+    #: whether the source hangs on loads
+    is_choice: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        self.is_choice = len(self.free) > 1
         self.move(self.source, warm_up=self.warm_up)
 
     def move(self, source: int | None, *, warm_up: bool) -> None:
         """Move it otherwise."""
         self.source, self.warm_up = source, warm_up
         self.handled = handled_standby(self.free, source, self.destination, warm_up=warm_up)
-
-    @property
-    def is_choice(self) -> bool:
-        """Whether the source hangs on loads."""
-        return len(self.free) > 1
 
     def movement(self, task: int) -> Movement | None:
         """Return it as it is told, if it moves."""

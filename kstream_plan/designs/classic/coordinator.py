@@ -67,7 +67,17 @@ class ClassicTurn(Turn):
 class ClassicCoordinator(Coordinator[ClassicTurn]):
     """Coordinates one group by an assignor and a rebalance protocol."""
 
-    def __init__(self, assign: Assignor, rebalance: Protocol, config: AssignmentConfig, clock: Clock = TYPICAL) -> None:
+    def __init__(
+        self,
+        assign: Assignor,
+        rebalance: Protocol,
+        config: AssignmentConfig,
+        clock: Clock = TYPICAL,
+        *,
+        times_alone: bool = False,
+    ) -> None:
+        """``times_alone``: only when rebalances come is asked for, so that none of their steps is told."""
+        self._times_alone = times_alone
         self._assign = assign
         self._rebalance = rebalance
         self._config = config
@@ -143,6 +153,8 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def took(self, turn: ClassicTurn) -> None:
         """Remember what of the decision is told at the end."""
+        if self._times_alone:
+            return
         found = list(uncertainty.taken_up(turn.state, turn.stateful))
         self._deletions |= uncertainty.perhaps_deleted(turn.state, found, turn.at_ms, self._cleaner)
         if self._previous is None:
@@ -175,12 +187,8 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._revoked_by = {task: owner for task, owner, _, _ in transition.withheld}
         if turn.trigger is not None:
             self._previous = turn.state, turn.assignment
-        limit = self._config.acceptable_recovery_lag
-        if transition.follow_up and len(transition.disturbed) == len(turn.held):
-            self._late |= uncertainty.ready_if_late(turn.state, turn.stateful, limit, lapse.spans[0].rates, LATE_MS)
-        if not tick:
-            self._ready |= uncertainty.ready_at_follow_up(turn.state, after, limit, lapse.spans[0].rates)
-        self._deletions |= uncertainty.cleaned_up(turn.state, after, lapse.to_ms, turn.assignment, limit, self._cleaner)
+        if not self._times_alone:
+            self._doubt(turn, after, lapse, tick=tick)
         return after
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
@@ -224,6 +232,15 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             tuple(sorted(self._cleaner.otherwise)),
         )
 
+    def _doubt(self, turn: ClassicTurn, after: GroupState, lapse: Lapse, *, tick: bool) -> None:
+        """Remember what may be otherwise by the next rebalance."""
+        limit, rates, transition = self._config.acceptable_recovery_lag, lapse.spans[0].rates, turn.transition
+        if transition.follow_up and len(transition.disturbed) == len(turn.held):
+            self._late |= uncertainty.ready_if_late(turn.state, turn.stateful, limit, rates, LATE_MS)
+        if not tick:
+            self._ready |= uncertainty.ready_at_follow_up(turn.state, after, limit, rates)
+        self._deletions |= uncertainty.cleaned_up(turn.state, after, lapse.to_ms, turn.assignment, limit, self._cleaner)
+
     def _begin(self, beginning: Beginning) -> None:
         self._cleaner.started_ms = dict(beginning.started_ms)
         self._cleaner.in_stores = beginning.in_stores
@@ -238,14 +255,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         members: tuple[Step, ...],
     ) -> ClassicTurn:
         transition = self._rebalance(state, assignment)
-        if self._stateless is None:
-            limit = self._config.acceptable_recovery_lag
-            self._stateless = StatelessSteps(state.group, limit, evened_out=assignment.keeps_stateless)
-        revoked_by = self._revoked_by
-        if transition.given_up:
-            revoked_by = {**revoked_by, **transition.given_up}
-        stateful = steps_of(state, assignment, transition, self._config, revoked_by)
-        steps = self._stateless.with_others(members, stateful, *transition.owners)
+        stateful, steps = self._steps(state, assignment, transition, members)
         return ClassicTurn(
             at_ms=at_ms,
             state=state,
@@ -264,6 +274,21 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             transition=transition,
             stateful=stateful,
         )
+
+    def _steps(
+        self, state: GroupState, assignment: Assignment, transition: Transition, members: tuple[Step, ...]
+    ) -> tuple[tuple[Step, ...], Sequence[Step]]:
+        """Return the steps of stateful tasks, and all."""
+        if self._times_alone:
+            return (), ()
+        if self._stateless is None:
+            limit = self._config.acceptable_recovery_lag
+            self._stateless = StatelessSteps(state.group, limit, evened_out=assignment.keeps_stateless)
+        revoked_by = self._revoked_by
+        if transition.given_up:
+            revoked_by = {**revoked_by, **transition.given_up}
+        stateful = steps_of(state, assignment, transition, self._config, revoked_by)
+        return stateful, self._stateless.with_others(members, stateful, *transition.owners)
 
 
 #: A tuple, not a union, which would be made anew for every step.

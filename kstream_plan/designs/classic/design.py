@@ -24,12 +24,13 @@ from kstream_plan.protocols import PROTOCOLS, gives_up
 class Classic(Design):
     """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries.
 
-    ``clock`` says when rebalances come: when they typically do, or otherwise.
+    ``clock`` says when rebalances come: when they typically do, or otherwise; ``times_alone``: nothing else is told.
     """
 
     assignor: str = "high-availability"
     protocol: str = "cooperative"
     clock: Clock = TYPICAL
+    times_alone: bool = False
     name: ClassVar[str] = "classic"
     models: ClassVar[str] = MODELS
     probes: ClassVar[bool] = True
@@ -49,11 +50,16 @@ class Classic(Design):
         Raises:
             KeyError: no such assignor or protocol.
         """
-        return ClassicCoordinator(ASSIGNORS[self.assignor], PROTOCOLS[self.protocol], config, self.clock)
+        assign, rebalance = ASSIGNORS[self.assignor], PROTOCOLS[self.protocol]
+        return ClassicCoordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone)
 
     def soonest(self) -> Classic:
         """Return the same design with every rebalance as early as it can be."""
         return replace(self, clock=SOONEST)
+
+    def telling_times_alone(self) -> Classic:
+        """Return the same design without the steps of its rebalances."""
+        return replace(self, times_alone=True)
 
     def late(self) -> Classic:
         """Return the same design with follow-ups as late as on a busy machine."""
