@@ -262,3 +262,14 @@ def test_an_offset_beyond_the_end_hides_no_lag_of_others(tmp_path: Path, capsys:
         for process_id, offset in ((FALLS, 600), ("further", 1_300))
     ]
     assert _said(rows, tmp_path / "lags.jsonl", capsys)["lags"][-1] == 400
+
+
+def test_every_row_that_is_left_out_is_counted(tmp_path: Path, capsys: Capture) -> None:
+    needed = ("application_id", "process_id", "task_id", "captured_at")
+    rows = [_row(0, FALLS, 1, 0), *(_row(0, FALLS, 1, 5) | {name: None} for name in needed)]
+    lags = tmp_path / "lags.jsonl"
+    lags.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert run(["history", str(lags)]) == 0
+    assert "4 rows without a readable application_id, process_id, task_id or captured_at left out" in " ".join(
+        capsys.readouterr().err.split()
+    )

@@ -61,6 +61,9 @@ _UNTIL_HEARD = "IF(store IS NULL, array(step), filter(steps, one -> one <= step 
 _BEHIND = f"""CASE WHEN lag = {LATEST} OR offset = {LATEST} OR NOT logged THEN 0
     WHEN {POINT["behind"]} < 0 THEN 0 ELSE {POINT["behind"]} END"""
 
+#: What a row needs to count.
+_NEEDED = ("application_id", "at", "process_id", "task_id")
+
 #: What an instance's copies add up to, as :data:`FIGURES`.
 _FIGURES = ("last", "first", "written", "restored")
 
@@ -83,7 +86,7 @@ def known_applications(files: LagFiles, until_us: int | None) -> Known:
     passed_over = 0
     with explained({plain_path(file.path): file.name for file in files.inputs}):
         for frame in files.rows(None, Times(until_us=until_us), with_file=False):
-            complete = F.expr("at IS NOT NULL AND process_id IS NOT NULL AND task_id IS NOT NULL")
+            complete = F.expr(" AND ".join(f"{name} IS NOT NULL" for name in _NEEDED))
             found = frame.rows.groupBy("application_id").agg(
                 F.max(F.when(complete, F.col("at"))).alias("at"), F.count_if(~complete).alias("passed_over")
             )
