@@ -31,6 +31,8 @@ _Candidates: TypeAlias = Callable[[Plan, Finding], Iterator[Settings]]
 #: At most so many warm-ups at once, and heartbeats as short, are proposed.
 _MOST_WARMUPS = 64
 _LEAST_HEARTBEAT_MS = 100
+#: More warm-ups and probes make a plan no more than so many times as fast as they are more.
+_AT_BEST = 2
 
 
 def cures(
@@ -187,7 +189,7 @@ def _guard(finding: Finding) -> bool:
     return finding.rule.startswith("--")
 
 
-def _more_warmups(plan: Plan, _finding: Finding) -> Iterator[Settings]:
+def _more_warmups(plan: Plan, _finding: Finding) -> Iterator[Mapping[str, int]]:
     """Twice as many at once, and so on, until every move could warm up at once."""
     warmups = plan.config.max_warmup_replicas
     most = min(_MOST_WARMUPS, max(plan.summary.warmups, plan.summary.hops))
@@ -204,11 +206,26 @@ def _fewer_warmups(plan: Plan, _finding: Finding) -> Iterator[Settings]:
 
 
 def _faster(plan: Plan, finding: Finding) -> Iterator[Settings]:
-    yield from _more_warmups(plan, finding)
+    found = [*_more_warmups(plan, finding)]
     if plan.config.probing_rebalance_interval_ms > LEAST_INTERVAL_MS:
-        yield {"probing_rebalance_interval_ms": LEAST_INTERVAL_MS}
-        for settings in _more_warmups(plan, finding):
-            yield {**settings, "probing_rebalance_interval_ms": LEAST_INTERVAL_MS}
+        found += [{**settings, "probing_rebalance_interval_ms": LEAST_INTERVAL_MS} for settings in ({}, *found)]
+    yield from (settings for settings in found if _within_reach(plan, "duration_ms", settings, finding))
+
+
+def _fewer_rebalances(plan: Plan, finding: Finding) -> Iterator[Settings]:
+    candidates = _more_warmups(plan, finding)
+    yield from (settings for settings in candidates if _within_reach(plan, "rebalances", settings, finding))
+
+
+def _within_reach(plan: Plan, figure: str, settings: Mapping[str, int], finding: Finding) -> bool:
+    """Tell whether a figure may fall to what is allowed; what cannot is not played, for a long plan takes minutes."""
+    limit, before = finding.allowed, plan.config
+    if not isinstance(limit, int) or plan.verdict.kind != "settled":
+        return True
+    warmups = settings.get("max_warmup_replicas", before.max_warmup_replicas)
+    interval_ms = settings.get("probing_rebalance_interval_ms", before.probing_rebalance_interval_ms)
+    slower = warmups * before.probing_rebalance_interval_ms
+    return plan.ends(figure)[0] * before.max_warmup_replicas * interval_ms <= limit * _AT_BEST * slower
 
 
 def _shorter_pauses(plan: Plan, finding: Finding) -> Iterator[Settings]:
@@ -258,7 +275,7 @@ _CANDIDATES: Mapping[str, _Candidates] = MappingProxyType(
     {
         "must_settle": _against_the_cause,
         "max_duration": _faster,
-        "max_rebalances": _more_warmups,
+        "max_rebalances": _fewer_rebalances,
         "max_pause_per_task": _less_paused,
         "max_pause_per_handover": _shorter_pauses,
         "max_paused_tasks_at_once": _fewer_warmups,

@@ -68,9 +68,15 @@ def test_what_cures_a_scale_out(rule: str, settings: dict[str, int], measured: i
 
 
 def test_nothing_is_named_that_does_not_help() -> None:
-    checked, tried = cured("scale-out", b"version: 1\ndefaults: {max_duration: 1s, max_moves: 1}")
+    checked, tried = cured("scale-out", b"version: 1\ndefaults: {max_duration: 60s, max_moves: 1}")
     assert [finding.cure for finding in checked.findings] == [None] * 3
-    assert 0 < len(tried) < 10
+    assert [of.config.max_warmup_replicas for of in tried] == [16, 20]
+
+
+@pytest.mark.parametrize("rule", ["max_duration: 20s", "max_rebalances: 0"])
+def test_what_more_warm_ups_cannot_reach_is_not_played(rule: str) -> None:
+    checked, tried = cured("scale-out", f"version: 1\ndefaults: {{{rule}}}".encode())
+    assert (checked.findings[0].cure, tried) == (None, [])
 
 
 def test_how_else_a_long_plan_comes_out_is_played_only_of_what_may_cure(monkeypatch: pytest.MonkeyPatch) -> None:
