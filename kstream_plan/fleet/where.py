@@ -58,7 +58,9 @@ def _condition(text: str, duration: Callable[[str], int]) -> Condition:
     match = _CONDITION.fullmatch(text)
     if match is None:
         what = f"{text.strip()!r} is no condition"
-        raise UsageError(what, where="--where", fix="write FIGURE > VALUE, as in 'cold > 0 and left > 1h'")
+        raise UsageError(
+            what, where="--where", fix="write FIGURE > VALUE, as in 'cold > 0 and left > 1h': joined by and alone"
+        )
     name, comparison, value = match.groups()
     check_name(name, "--where")
     kind = _kind(name)

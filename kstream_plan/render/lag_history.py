@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
 
@@ -63,14 +63,18 @@ def history_markdown(courses: Sequence[LagCourse], top: int) -> str:
     parts = []
     for course in courses:
         names = _names(course.instances)
-        rows = [
-            (*_cells(names[one.process_id], one.copies, one.progress, MARKDOWN), _spark(one.lags))
-            for one in course.instances[:top]
-        ]
-        parts.append(markdown_overview("; ".join(_heading(course, MARKDOWN)), _INSTANCES, rows))
+        rows = [_markdown_cells(one, names) for one in course.instances[:top]]
+        parts.append(markdown_overview("\n\n".join(_heading(course, MARKDOWN)), _INSTANCES, rows))
+        parts += (f"{more.strip()}\n" for more in _more(len(course.instances) - top, "instance"))
         tasks = [_task_cells(task, MARKDOWN) for task in course.tasks[:top]]
         parts.append(markdown_overview("Hottest tasks", _TASKS, tasks))
+        parts += (f"{more.strip()}\n" for more in _more(len(course.tasks) - top, "task"))
     return "\n".join(parts)
+
+
+def _markdown_cells(of: InstanceCourse, names: Mapping[str, str]) -> tuple[str, ...]:
+    name, *figures = _cells(names[of.process_id], of.copies, of.progress, MARKDOWN)
+    return (f"{_MARKS[of.progress.falls_behind]} {name}".lstrip(), *figures, _spark(of.lags))
 
 
 def _block(course: LagCourse, top: int, width: int) -> Iterator[str]:
