@@ -283,7 +283,10 @@ def test_options_that_do_not_go_together(
 def test_a_topology_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "none.txt"
     said = snapshot(capsys, *GROUP, "--topology", str(path), code=1)[1]
-    assert said == f"kstream-plan: error: {path}: cannot be read: No such file or directory. Fix: check --topology\n"
+    assert said == (
+        f"kstream-plan: error: --topology {path}: cannot be read: No such file or directory. "
+        "Fix: name a file that the text of Topology.describe() was written to\n"
+    )
 
 
 def test_without_the_extra_it_says_what_to_install(

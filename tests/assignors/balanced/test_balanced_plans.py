@@ -237,7 +237,7 @@ def test_copies_that_share_a_tag_whoever_takes_them_are_named() -> None:
     )
     tagged = Group(members.application_id, members.tasks, instances)
     made = plan(replace(snapshot, state=replace(snapshot.state, group=tagged)), assignor="balanced")
-    assert {note.code: note.subjects for note in made.warnings} == {"tags-short": ("0_0",)}
+    assert {note.code: note.subjects for note in made.warnings} == {"tags-short": ("0_0",), "copies-together": ("0_0",)}
     assert [len(tasks) for tasks in made.target.standby].count(1) == 1
 
 

@@ -770,8 +770,8 @@ def test_a_history_gives_rates(snapshot: str, tmp_path: Path) -> None:
     ]
     lags = save(tmp_path / "lags.jsonl", history)
     rates = only(snapshot, lags=[lags]).rates
-    assert dict(rates.restore) == {1: ((10_000 + 100) + (30_050 + 100)) / 20}
-    assert dict(rates.restore_intervals) == {1: 2}, "the last one is only a bound, and below that"
+    assert dict(rates.restore) == {1: ((10_000 + 100) + (20_000 + 100)) / 20}, "between 50 and 30,150 in 10 s"
+    assert dict(rates.restore_intervals) == {1: 4}, "the last one is only a bound, but above the others' median"
     assert dict(rates.produce) == {0: 10.0}
     assert dict(only(snapshot, lags=[lags], as_of=NOON, lags_tolerance_ms=0).rates.produce) == {0: 10.0}
 
