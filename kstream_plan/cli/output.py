@@ -64,15 +64,15 @@ def say(text: str) -> None:
         sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
         sys.stdout.flush()
     except BrokenPipeError:
-        _discard_stdout()
+        _discard(sys.stdout)
     except OSError as error:
-        _discard_stdout()
+        _discard(sys.stdout)
         raise _unwritten(error) from error
 
 
 def not_written(error: OSError) -> int:
     """Say that stdout could not be written to, unless nobody reads it any more, and return the exit code."""
-    _discard_stdout()
+    _discard(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return 0
     failure = _unwritten(error)
@@ -89,15 +89,17 @@ def _unwritten(error: OSError) -> KstreamPlanError:
 def talk(text: str) -> None:
     """Write a message for people to stderr, names in it made harmless."""
     shown = "\n".join(printable(line) for line in text.removesuffix("\n").split("\n"))
-    with suppress(OSError):  # there is nobody to tell
+    try:
         sys.stderr.write(encodable(f"kstream-plan: {shown}\n", sys.stderr.encoding or "utf-8"))
         sys.stderr.flush()
+    except OSError:  # there is nobody to tell
+        _discard(sys.stderr)
 
 
-def _discard_stdout() -> None:
-    """Point stdout at nothing, so that neither later writes nor Python's last flush fail."""
+def _discard(stream: IO[str]) -> None:
+    """Point stdout or stderr at nothing, so that neither later writes nor Python's last flush fail."""
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def check_target(path: Path, option: str = "--out", *, snapshots: bool = False) -> None:

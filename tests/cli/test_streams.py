@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -34,7 +35,10 @@ COMMAND = f"{sys.executable} -m kstream_plan"
     ],
 )
 def test_streams_may_be_closed_or_full(arguments: str, code: int, said: str) -> None:
-    done = subprocess.run(f"{COMMAND} {arguments}", shell=True, capture_output=True, text=True, check=False)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        f"{COMMAND} {arguments}", shell=True, capture_output=True, text=True, check=False, env=buffered
+    )
     assert done.returncode == code
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == bool(said)
