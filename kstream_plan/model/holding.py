@@ -42,11 +42,12 @@ class Holdings(Sequence[Holding]):
 
     Kafka deals the stateless tasks anew at every probing rebalance, so that thousands of them change hands. Here they
     are numbers, and become part of a holding when that is looked at: ``stateful`` is what each holds apart from
-    them, ``stateless`` are the group's stateless tasks, ``owners`` says by place among these who runs each: an index,
-    :data:`NOBODY`, or the code (:func:`revoked_by`) of the one that has just given it up for somebody else.
+    them (a tuple, or :class:`~kstream_plan.model.lazy_holdings.LazyHoldings`), ``stateless`` are the group's stateless
+    tasks, ``owners`` says by place among these who runs each: an index, :data:`NOBODY`, or the code
+    (:func:`revoked_by`) of the one that has just given it up for somebody else.
     """
 
-    stateful: tuple[Holding, ...]
+    stateful: Sequence[Holding]
     stateless: tuple[int, ...]
     owners: Owners
 
@@ -74,14 +75,16 @@ class Holdings(Sequence[Holding]):
 
     def unlike(self, other: Holdings) -> list[int]:
         """Return, sorted, who holds another object, or runs other stateless tasks, than in ``other``."""
-        found = set(compress(range(len(self)), map(is_not, self.stateful, other.stateful)))
+        found = set[int]()
+        if self.stateful is not other.stateful:
+            found.update(compress(range(len(self)), map(is_not, self.stateful, other.stateful)))
         if self.owners is not other.owners:
             moved = self.owners != other.owners
             found.update(self.owners[moved].tolist(), other.owners[moved].tolist())
         return sorted(index for index in found if index >= 0)
 
     def renumbered(
-        self, stateful: tuple[Holding, ...], group: Group, to: Sequence[int], revoked_to: Sequence[int]
+        self, stateful: Sequence[Holding], group: Group, to: Sequence[int], revoked_to: Sequence[int]
     ) -> Holdings:
         """Return the same by the indices of another group, whose members hold ``stateful``.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress
+from itertools import compress, groupby
 from operator import is_not
 from typing import TypeAlias
 
-from kstream_plan.model import Group, Holding, Holdings
+from kstream_plan.model import Group, Holding, Holdings, LazyHoldings
 
 #: A consumer with what it held before and what it holds now.
 Change: TypeAlias = tuple[int, Holding, Holding]
@@ -29,6 +29,8 @@ def changed_holdings(history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int
 
 def unlike(one: Sequence[Holding], other: Sequence[Holding]) -> Iterable[int]:
     """Return where two sequences of the same length hold different objects, or other stateless tasks."""
+    if one is other:
+        return ()
     if isinstance(one, Holdings) and isinstance(other, Holdings):
         return one.unlike(other)
     return compress(range(len(one)), map(is_not, one, other))
@@ -60,12 +62,20 @@ def moved(group: Group, initial: Sequence[Holding], final: Sequence[Holding]) ->
 
 
 def extra_copies(history: Sequence[Sequence[Holding]]) -> Iterator[int]:
-    """Yield for each state the number of warm-up and temporary copies, counting only what changed."""
-    copies = 0
-    for _, changes in changed_holdings(list(map(apart_from_stateless, history))):
-        for _, old, new in changes:
-            copies += len(new.warmup) + len(new.temporary) - len(old.warmup) - len(old.temporary)
-        yield copies
+    """Yield for each state the number of warm-up and temporary copies, counting only what changed.
+
+    Of what would be made to be counted it is known.
+    """
+    states = list(map(apart_from_stateless, history))
+    for lazy, run in groupby(states, lambda state: isinstance(state, LazyHoldings)):
+        if lazy:
+            yield from (state.extra_copies for state in run if isinstance(state, LazyHoldings))
+            continue
+        copies = 0
+        for _, changes in changed_holdings(list(run)):
+            for _, old, new in changes:
+                copies += len(new.warmup) + len(new.temporary) - len(old.warmup) - len(old.temporary)
+            yield copies
 
 
 def stateful_loads(group: Group, history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, ...]]:

@@ -18,7 +18,7 @@ from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.restore_totals import RestoreTotals
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.running_balance import RunningBalance
-from kstream_plan.plans import Phase, Round, Step, Trigger, Verdict
+from kstream_plan.plans import Balance, Phase, Round, Step, Trigger, Verdict
 from kstream_plan.plans.design import Coordinator, CopyDoubt, Due, Lapse, Turn
 from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, as_flushed, disk_of, first_joined
 from kstream_plan.plans.rounds import MemberTurn
@@ -251,11 +251,6 @@ class _Run:
     def _round(self, turn: Turn) -> Round:
         """Return the round that a decision begins."""
         group = turn.state.group
-        if self.balance is None:
-            self.balance = RunningBalance(group)
-        of_instances = turn.decided_of
-        if of_instances is None:
-            of_instances = _by_instance(group, turn.decided)
         return Round(
             number=len(self.rounds) + 1,
             generation=turn.generation,
@@ -264,10 +259,19 @@ class _Run:
             phases=turn.phases,
             probing_rebalance=turn.probing_rebalance,
             steps=turn.steps,
-            balance=self.everyone.balance(group, self.balance.of(Holdings.of(group, of_instances))),
+            balance=self.everyone.balance(group, self._balance(turn) if turn.balance is None else turn.balance),
             decided=self.everyone.holdings(group, turn.decided),
             assigned=self.everyone.holdings(group, turn.held),
         )
+
+    def _balance(self, turn: Turn) -> Balance:
+        """Count how evenly a decision spreads the load."""
+        group, of_instances = turn.state.group, turn.decided_of
+        if self.balance is None:
+            self.balance = RunningBalance(group)
+        if of_instances is None:
+            of_instances = _by_instance(group, turn.decided)
+        return self.balance.of(Holdings.of(group, of_instances))
 
     def _close_round(self) -> None:
         """Add the members' turns to the last round."""

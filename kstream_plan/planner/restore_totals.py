@@ -9,6 +9,7 @@ from kstream_plan.model import Group, Rates
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.plans import HandOver, Place, Promote, Step
 from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.plans.step_rows import StepRows
 
 #: Whether all run, at the same rates, from one time (milliseconds) to another.
 _Steady: TypeAlias = Callable[[int, int], bool]
@@ -35,6 +36,11 @@ class RestoreTotals:
 
     def add(self, at_ms: int, group: Group, rates: Rates, steps: Sequence[Step], steady: _Steady) -> None:
         """Go on with the steps of a round; ``rates`` are those from then on."""
+        if isinstance(steps, StepRows):
+            if not rates.any_restore:
+                self._add_unrated(steps)
+                return
+            steps = [*steps.of_rows(steps.restoring())]
         cold = []
         for step in steps:
             if isinstance(step, _RESTORING) and step.restore_records != 0:
@@ -60,6 +66,16 @@ class RestoreTotals:
         Either no rate of the instance is known, or no end offset of the task.
         """
         return tuple(str(group.tasks[task].task_id) for task in sorted(self._unrated))
+
+    def _add_unrated(self, steps: StepRows) -> None:
+        """Go on with rows where no restore rate is known."""
+        restored = steps.rows["task"][steps.restoring()].tolist()
+        if not restored:
+            return
+        self.any = True
+        self._unrated.update(restored)
+        if steps.tally.cold_handovers:
+            self.max_cold_ms = None
 
     def _add(self, group: Group, rates: Rates, task: int, instance: int) -> None:
         self.any = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kstream_plan.model import Group, Holding, Holdings, Instance, Target
+from kstream_plan.model import Group, Holding, Holdings, Instance, LazyHoldings, Target
 from kstream_plan.plans import Balance
 
 _NOTHING = Holding()
@@ -30,13 +30,25 @@ class Roster:
 
     def holdings(self, group: Group, holdings: Holdings) -> Sequence[Holding]:
         """Return what members hold, by consumer index of everyone."""
-        if group is not self.group:
-            self._look_at(group)
-            held = [_NOTHING] * len(self.group.consumer_ids)
-            for consumer, of in zip(self._consumers, holdings.stateful, strict=True):
-                held[consumer] = of
-            holdings = holdings.renumbered(tuple(held), self.group, self._consumers, self._consumers)
-        return holdings if holdings.stateless else holdings.stateful
+        if group is self.group:
+            return holdings if holdings.stateless else holdings.stateful
+        self._look_at(group)
+        stateful = self._stateful(holdings.stateful)
+        if not holdings.stateless:
+            return stateful
+        return holdings.renumbered(stateful, self.group, self._consumers, self._consumers)
+
+    def _stateful(self, held: Sequence[Holding]) -> Sequence[Holding]:
+        """Return what the members that are looked at hold, by consumer index of everyone, made when they are."""
+        consumers, size = self._consumers, len(self.group.consumer_ids)
+
+        def by_everyone() -> tuple[Holding, ...]:
+            found = [_NOTHING] * size
+            for consumer, of in zip(consumers, held, strict=True):
+                found[consumer] = of
+            return tuple(found)
+
+        return LazyHoldings(size, by_everyone, held.extra_copies) if isinstance(held, LazyHoldings) else by_everyone()
 
     def target(self, group: Group, target: Target) -> Target:
         """Return a target, by instance index of everyone."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kstream_plan.model import Group, Holding, Target
 from kstream_plan.model.holding_changes import extra_copies, held_by_several, moved
@@ -22,6 +22,7 @@ from kstream_plan.plans import (
     restores_anew,
 )
 from kstream_plan.plans.balance import instance_loads
+from kstream_plan.plans.step_rows import RowTally, StepRows
 from kstream_plan.plans.summary import DurationIs
 
 
@@ -115,14 +116,25 @@ class _Tally:
         self.cold_handovers = 0
         self.restored_records: int | None = 0
 
-    def add(self, steps: Iterable[Step]) -> None:
+    def add(self, steps: Sequence[Step]) -> None:
         """Count the steps of a round."""
+        if isinstance(steps, StepRows):
+            self._add_tally(steps.tally)
+            steps = steps.members
         for step in steps:
             if isinstance(step, _STARTS):
                 self._start(step)
             elif isinstance(step, Place):
                 self.warmups += step.to.role is Role.WARMUP
                 self._restore(step)
+
+    def _add_tally(self, of: RowTally) -> None:
+        self.hops += of.hops
+        self.warmups += of.warmups
+        self.cold_handovers += of.cold_handovers
+        if self.restored_records is not None:
+            records = of.restored_records
+            self.restored_records = None if records is None else self.restored_records + records
 
     def _start(self, step: HandOver | Promote) -> None:
         from_ = step.from_ if isinstance(step, HandOver) else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kstream_plan.model import Group, Note, Snapshot, WorkId
-from kstream_plan.plans import HandOver, Promote, Round
+from kstream_plan.plans import HandOver, Promote, Round, Step
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.plans.step_rows import StepRows
 
 #: Less than that is no more than what a hand-over takes anyway.
 _NOTABLE_MS = 1_000
@@ -38,7 +39,7 @@ def _restoring(snapshot: Snapshot, group: Group, rnd: Round) -> Iterator[tuple[W
     """Yield such tasks, what each restores, and how long that takes, in milliseconds (``None``: not known)."""
     starts = [
         replace(step, caught_up=False)  # to restore it, what it counts as makes no difference
-        for step in rnd.single_steps
+        for step in _steps(snapshot, rnd)
         if isinstance(step, (HandOver, Promote)) and step.caught_up and step.restore_records
     ]
     index, rates = snapshot.state.group.instance_index, snapshot.rates
@@ -47,3 +48,17 @@ def _restoring(snapshot: Snapshot, group: Group, rnd: Round) -> Iterator[tuple[W
         takes_ms, whole = lasts.get(step.task_id), group.tasks[group.task_index[step.task_id]].end_offset_sum
         if (step.restore_records or 0) >= whole if takes_ms is None else takes_ms >= _NOTABLE_MS:
             yield step.task_id, (step.restore_records or 0, takes_ms)
+
+
+def _steps(snapshot: Snapshot, rnd: Round) -> Iterable[Step]:
+    """Yield the steps of a round, of those that are rows as few as may be such."""
+    steps = rnd.single_steps
+    if not isinstance(steps, StepRows):
+        return steps
+    if not steps.tally.restores_within_limit:
+        return ()
+    rows, which = steps.rows, steps.restoring() & (steps.rows["caught_up"] != 0)
+    if not snapshot.rates.any_restore:  # then those that begin with nothing
+        whole = steps.maker.end_offset_sums[rows["task"]]
+        which &= rows["restore_records"] >= whole
+    return steps.of_rows(which & steps.starts())

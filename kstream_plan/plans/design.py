@@ -20,7 +20,7 @@ from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans.membership import TakingIn, taken_in
 from kstream_plan.plans.restoring import Span
-from kstream_plan.plans.rounds import Phase, Round, Trigger
+from kstream_plan.plans.rounds import Balance, Phase, Round, Trigger
 from kstream_plan.plans.steps import Step
 from kstream_plan.plans.summary import DurationIs, LowerBounds
 from kstream_plan.plans.verdict import Verdict
@@ -47,6 +47,7 @@ class Turn:
     tasks still have to move, ``movements`` in how many movements if that is known. ``member`` is whose turn it is
     (process id, consumer id): then it belongs to the round of the decision before; ``None``: the group decides, and a
     round begins. ``silent``: there is nothing to tell of it yet; who has come and gone is told in the next turn.
+    ``balance`` is how evenly the decision spreads the load, by instance of ``state.group``; ``None``: nobody counted.
     """
 
     at_ms: int
@@ -63,6 +64,7 @@ class Turn:
     movements: int = 0
     member: tuple[str, str] | None = None
     silent: bool = False
+    balance: Balance | None = None
 
 
 class Due(NamedTuple):

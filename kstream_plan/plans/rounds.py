@@ -11,7 +11,13 @@ from typing import NamedTuple
 from kstream_plan.model import Holding, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.reasons import ReasonCode
-from kstream_plan.plans.stateless_steps import StatelessChanges, member_steps, single_steps, stateless_changes
+from kstream_plan.plans.stateless_steps import (
+    StatelessChanges,
+    member_steps,
+    single_steps,
+    stateless_changes,
+    steps_apart,
+)
 from kstream_plan.plans.steps import MemberJoined, MemberLeft, NobodyRuns, Step
 
 
@@ -119,7 +125,7 @@ class Round:
         """The connectors and tasks that nobody is to run, for they are not configured yet, or any more."""
         return frozenset(
             task_id
-            for step in self.single_steps
+            for step in steps_apart(self.steps)
             if isinstance(step, NobodyRuns) and step.reason.code is ReasonCode.NOT_CONFIGURED
             for task_id in step.task_ids
         )

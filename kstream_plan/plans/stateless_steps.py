@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 from kstream_plan.model import NOBODY, Group, Owners, revoked_by
 from kstream_plan.plans.reasons import Reason, ReasonCode
 from kstream_plan.plans.seats import Role, Seat
+from kstream_plan.plans.step_rows import StepRows
 from kstream_plan.plans.steps import HandOver, MemberJoined, MemberLeft, Revoke, Step, ThreadMove, Withhold
 
 if TYPE_CHECKING:
@@ -44,17 +45,18 @@ class StatelessSteps:
     def with_others(
         self,
         members: tuple[Step, ...],
-        stateful: tuple[Step, ...],
+        stateful: tuple[Step, ...] | StepRows,
         before: Owners,
         decided: Owners,
         after: Owners,
     ) -> Sequence[Step]:
         """Return all steps of a round: :class:`RoundSteps`, if any stateless task changes hands.
 
+        ``stateful`` rows are without members.
         Who owned each ``before``, was ``decided`` to and owns it ``after`` is as of :class:`StatelessChanges`.
         """
         if before is after or not (before != after).any():
-            return members + stateful
+            return _together(members, stateful)
         return RoundSteps(members, stateful, StatelessChanges(self, before, decided, after))
 
     def of(self, before: Owners, decided: Owners, after: Owners) -> list[tuple[int, tuple[Step, ...]]]:
@@ -138,11 +140,11 @@ class RoundSteps(Sequence[Step]):
     """The steps of a round in which stateless tasks change hands; equal to a tuple of the same.
 
     ``members`` come first, about who came and went; then the others in task order, ``stateful`` being those of
-    stateful tasks, and those of the ``stateless`` ones made when they are read.
+    stateful tasks (rows without members), and those of the ``stateless`` ones made when they are read.
     """
 
     members: tuple[Step, ...]
-    stateful: tuple[Step, ...]
+    stateful: tuple[Step, ...] | StepRows
     stateless: StatelessChanges
 
     def __iter__(self) -> Iterator[Step]:
@@ -165,7 +167,7 @@ class RoundSteps(Sequence[Step]):
         return tuple(self)[index]
 
     def __eq__(self, other: object) -> bool:
-        return tuple(self) == tuple(other) if isinstance(other, tuple | RoundSteps) else NotImplemented
+        return tuple(self) == tuple(other) if isinstance(other, tuple | RoundSteps | StepRows) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(tuple(self))
@@ -183,11 +185,27 @@ def stateless_changes(steps: Sequence[Step]) -> StatelessChanges | None:
 
 
 def single_steps(steps: Sequence[Step]) -> Sequence[Step]:
-    """Return the steps of a round without those that :func:`stateless_changes` has, which are the many."""
-    return steps.members + steps.stateful if isinstance(steps, RoundSteps) else steps
+    """Return the steps of a round without those that :func:`stateless_changes` has, which are the many.
+
+    They are :class:`~kstream_plan.plans.step_rows.StepRows` where those of stateful tasks are.
+    """
+    return _together(steps.members, steps.stateful) if isinstance(steps, RoundSteps) else steps
+
+
+def steps_apart(steps: Sequence[Step]) -> Sequence[Step]:
+    """Return the steps of a round that are told one by one: those that are neither rows nor stateless changes."""
+    if isinstance(steps, StepRows):
+        return steps.members
+    if isinstance(steps, RoundSteps):
+        return steps.members if isinstance(steps.stateful, StepRows) else steps.members + steps.stateful
+    return steps
 
 
 def member_steps(steps: Sequence[Step]) -> list[MemberJoined | MemberLeft]:
     """Return the steps of a round that are about who comes and goes."""
-    among = steps.members if isinstance(steps, RoundSteps) else steps
+    among = steps.members if isinstance(steps, RoundSteps | StepRows) else steps
     return [step for step in among if isinstance(step, _MEMBER_STEPS)]
+
+
+def _together(members: tuple[Step, ...], stateful: tuple[Step, ...] | StepRows) -> Sequence[Step]:
+    return stateful.with_members(members) if isinstance(stateful, StepRows) else members + stateful

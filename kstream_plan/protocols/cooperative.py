@@ -103,7 +103,7 @@ def _reported_as_standby(state: GroupState, task: int, consumer: int, owner: int
     return any(copy.instance == instance_of[consumer] and copy.lag is not None for copy in state.copies[task])
 
 
-def _held(decided: tuple[Holding, ...], withheld: list[Withheld], kept_back: set[int]) -> tuple[Holding, ...]:
+def _held(decided: Sequence[Holding], withheld: list[Withheld], kept_back: set[int]) -> Sequence[Holding]:
     if not withheld:
         return decided
     holdings, temporary = list(decided), defaultdict[int, list[int]](list)

@@ -5,7 +5,7 @@ Source: page ``rules``, "Split over threads".
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import chain
 
 from kstream_plan.assignors.threads.consumer_split import split_over_consumers
@@ -42,7 +42,7 @@ def split(
     return split_stateless(group, instances, stateful, (given, held))
 
 
-def _told_otherwise(state: GroupState, before: GroupState, instances: tuple[Holding, ...]) -> set[int]:
+def _told_otherwise(state: GroupState, before: GroupState, instances: Sequence[Holding]) -> set[int]:
     """Return the instances of which something else is reported of a task that they are given."""
     found = set[int]()
     for task, by in state.told_otherwise_since(before).items():
@@ -54,11 +54,11 @@ def _told_otherwise(state: GroupState, before: GroupState, instances: tuple[Hold
 
 def _split_again(
     state: GroupState,
-    owned: tuple[Holding, ...],
-    instances: tuple[Holding, ...],
+    owned: Sequence[Holding],
+    instances: Sequence[Holding],
     told_otherwise: Collection[int],
-    given: tuple[Holding, ...],
-    held: tuple[Holding, ...],
+    given: Sequence[Holding],
+    held: Sequence[Holding],
 ) -> tuple[Holding, ...]:
     """Split the stateful tasks; those that were ``given`` to each instance ``before`` were ``held`` so by consumer."""
     group = state.group
@@ -72,9 +72,7 @@ def _split_again(
     return tuple(consumers)
 
 
-def _stays(
-    state: GroupState, owned: tuple[Holding, ...], instance: int, held: Holding, given: tuple[Holding, ...]
-) -> bool:
+def _stays(state: GroupState, owned: Sequence[Holding], instance: int, held: Holding, given: Sequence[Holding]) -> bool:
     """Tell whether every consumer has just what it was ``given`` of the same tasks, and alone reported it.
 
     Then each gets its own back: those that were dealt to it have its share or one more.
@@ -88,7 +86,7 @@ def _stays(
     return True
 
 
-def _split_one(state: GroupState, owned: tuple[Holding, ...], instance: int, held: Holding) -> tuple[Holding, ...]:
+def _split_one(state: GroupState, owned: Sequence[Holding], instance: int, held: Holding) -> tuple[Holding, ...]:
     """Tell the split which of the instance's tasks each of its consumers reported, given what all ``owned``."""
     group = state.group
     consumers = group.consumers_of[instance]
@@ -101,7 +99,7 @@ def _split_one(state: GroupState, owned: tuple[Holding, ...], instance: int, hel
     return split_over_consumers(consumers, held, _reported(state, owned, instance, held), lag_of, group)
 
 
-def _reported(state: GroupState, owned: tuple[Holding, ...], instance: int, held: Holding) -> list[set[int]]:
+def _reported(state: GroupState, owned: Sequence[Holding], instance: int, held: Holding) -> list[set[int]]:
     """Return which of an instance's tasks each of its consumers reported.
 
     A settled task was reported by who holds it, so only the copies of the others have to be looked at.

@@ -1,0 +1,252 @@
+"""The steps of stateful tasks as rows of numbers: a round of a large group has thousands, made when they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from itertools import chain, starmap
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
+
+from kstream_plan.model import Group
+from kstream_plan.plans.reasons import Reason, ReasonCode
+from kstream_plan.plans.seats import Role, Seat
+from kstream_plan.plans.steps import (
+    Demote,
+    Drop,
+    HandOver,
+    KeepTemporary,
+    Place,
+    Promote,
+    Revoke,
+    Step,
+    ThreadMove,
+    Withhold,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+#: An array of :func:`row_type`.
+Rows: TypeAlias = "npt.NDArray[np.void]"
+#: Which rows, one truth for each.
+Mask: TypeAlias = "npt.NDArray[np.bool_]"
+
+#: The kinds of step that rows tell, by their number in a row.
+KINDS = (Place, Withhold, KeepTemporary, Revoke, Demote, HandOver, Promote, ThreadMove, Drop)
+PLACE, WITHHOLD, KEEP_TEMPORARY, REVOKE, DEMOTE, HAND_OVER, PROMOTE, THREAD_MOVE, DROP = range(len(KINDS))
+_MAKE: tuple[Callable[..., Step], ...] = KINDS
+_RESTORING = (PLACE, HAND_OVER, PROMOTE)
+#: The roles, and the reasons, by their number in a row.
+ROLES, CODES = tuple(Role), tuple(ReasonCode)
+ACTIVE, STANDBY, WARMUP, TEMPORARY = range(len(ROLES))
+#: Instead of a consumer: there is no such seat. Instead of records: not known.
+NO_SEAT = NOT_KNOWN = -1
+#: Instead of a lag: there is none.
+NO_LAG = -(2**63)
+
+#: The fields of a row with their numpy types, see :func:`row_type`.
+_FIELDS = (
+    ("restore_records", "i8"),
+    ("lag", "i8"),
+    ("other_lag", "i8"),
+    ("task", "i4"),
+    ("from_consumer", "i4"),
+    ("to_consumer", "i4"),
+    ("kind", "i1"),
+    ("from_role", "i1"),
+    ("to_role", "i1"),
+    ("caught_up", "i1"),
+    ("reason", "i1"),
+)
+
+#: Makes reasons: most tell the same numbers, round after round.
+_reason = lru_cache(maxsize=4096)(Reason)
+
+
+@cache
+def row_type() -> np.dtype[np.void]:
+    """Return the type of a row, 48 bytes.
+
+    ``kind``, the roles and ``reason`` are numbers in :data:`KINDS`, :data:`ROLES` and :data:`CODES`, ``task`` and the
+    consumers indices in the maker's group, or :data:`NO_SEAT`: so is ``to_consumer`` of what is revoked or dropped.
+    ``restore_records`` (of a placing, a hand-over or a promotion) may be :data:`NOT_KNOWN`. ``lag`` and ``other_lag``
+    are the reason's; :data:`NO_LAG` is none. A reason has the maker's limit if it has a lag.
+    """
+    import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
+
+    return np.dtype(list(_FIELDS), align=True)
+
+
+class RowTally(NamedTuple):
+    """What the rows of a round come to.
+
+    ``hops`` are the starts on another instance than the one that ran the task last, ``warmups`` the warm-ups that are
+    placed, ``cold_handovers`` the starts from a copy that has not caught up (or none), ``restored_records`` what
+    is restored anew (:func:`~kstream_plan.plans.steps.restores_anew`; ``None``: not known).
+    ``restores_within_limit``: some start from a copy that has caught up and has, or may have, records to restore.
+    """
+
+    hops: int = 0
+    warmups: int = 0
+    cold_handovers: int = 0
+    restored_records: int | None = 0
+    restores_within_limit: bool = False
+
+
+class StepMaker:
+    """Makes steps of rows; shared by the rounds of a group, so that seats and reasons are."""
+
+    def __init__(self, group: Group, acceptable_recovery_lag: int) -> None:
+        """``acceptable_recovery_lag`` is the limit that reasons tell with a lag."""
+        self.group = group
+        self.limit = acceptable_recovery_lag
+        self._task_ids = tuple(task.task_id for task in group.tasks)
+        #: (consumer, number of the role) → seat
+        self._seats: dict[tuple[int, int], Seat] = {}
+
+    @cached_property
+    def end_offset_sums(self) -> npt.NDArray[np.int64]:
+        """Task index → its end-offset sum in records."""
+        import numpy as np  # noqa: PLC0415 - as in row_type
+
+        sums = np.array(self.group.end_offset_sums, dtype=np.int64)
+        sums.setflags(write=False)
+        return sums
+
+    def __reduce__(self) -> tuple[type[StepMaker], tuple[Group, int]]:
+        """Pickle without the seats that were made."""
+        return StepMaker, (self.group, self.limit)
+
+    def steps(self, rows: Rows) -> Iterator[Step]:
+        """Make the steps of these rows, in their order."""
+        return starmap(self._step, rows.tolist())
+
+    def _step(
+        self,
+        restore_records: int,
+        lag: int,
+        other_lag: int,
+        task: int,
+        from_consumer: int,
+        to_consumer: int,
+        kind: int,
+        from_role: int,
+        to_role: int,
+        caught_up: int,
+        code: int,
+    ) -> Step:
+        task_id, make = self._task_ids[task], _MAKE[kind]
+        from_ = None if from_consumer == NO_SEAT else self._seat(from_consumer, from_role)
+        if lag == NO_LAG:
+            reason = _reason(CODES[code])
+        else:
+            reason = _reason(CODES[code], lag, self.limit, None if other_lag == NO_LAG else other_lag)
+        if to_consumer == NO_SEAT:
+            return make(task_id, from_, reason)
+        to = self._seat(to_consumer, to_role)
+        if kind not in _RESTORING:
+            return make(task_id, from_, to, reason)
+        records = None if restore_records == NOT_KNOWN else restore_records
+        if kind == PLACE:
+            return make(task_id, from_, to, records, reason)
+        return make(task_id, from_, to, bool(caught_up), records, reason)
+
+    def _seat(self, consumer: int, role: int) -> Seat:
+        seat = self._seats.get((consumer, role))
+        if seat is None:
+            process_id = self.group.instances[self.group.instance_of[consumer]].process_id
+            seat = self._seats[consumer, role] = Seat(process_id, self.group.consumer_ids[consumer], ROLES[role])
+        return seat
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class StepRows(Sequence[Step]):
+    """The steps of a round, those of stateful tasks as ``rows``; equal to a tuple of the same.
+
+    ``members`` come first, about who came and went. Then come the ``rows``, in order of their tasks; of one task first
+    what ends, then what begins. The ``maker`` makes their steps when they are read, and ``tally`` is what they
+    come to.
+    """
+
+    maker: StepMaker
+    members: tuple[Step, ...]
+    rows: Rows
+    tally: RowTally
+
+    def __post_init__(self) -> None:
+        """Freeze the rows, too."""
+        self.rows.setflags(write=False)
+
+    def __reduce__(self) -> tuple[type[StepRows], tuple[object, ...]]:
+        """Pickle so that the rows are frozen on the other side, too."""
+        return StepRows, (self.maker, self.members, self.rows, self.tally)
+
+    def with_members(self, members: tuple[Step, ...]) -> StepRows:
+        """Return the same rows after other steps about who came and went."""
+        return self if members == self.members else StepRows(self.maker, members, self.rows, self.tally)
+
+    def of_rows(self, which: Mask | None = None) -> Iterator[Step]:
+        """Make the steps of the rows alone: of all (``None``), or of these."""
+        return self.maker.steps(self.rows if which is None else self.rows[which])
+
+    def starts(self) -> Mask:
+        """Tell which rows are hand-overs or promotions."""
+        kind = self.rows["kind"]
+        found: Mask = (kind == HAND_OVER) | (kind == PROMOTE)
+        return found
+
+    def restoring(self) -> Mask:
+        """Tell which rows are placings, hand-overs or promotions with records to restore, or nobody knows how many."""
+        found: Mask = (self.starts() | (self.rows["kind"] == PLACE)) & (self.rows["restore_records"] != 0)
+        return found
+
+    def __iter__(self) -> Iterator[Step]:
+        return chain(self.members, self.of_rows())
+
+    def __len__(self) -> int:
+        return len(self.members) + len(self.rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Step: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Step, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Step | tuple[Step, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        place = range(len(self))[index] - len(self.members)
+        return next(self.maker.steps(self.rows[place : place + 1])) if place >= 0 else self.members[place]
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, tuple | StepRows) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def tally_of(maker: StepMaker, rows: Rows) -> RowTally:
+    """Count what rows come to: for who has not counted it while making them."""
+    import numpy as np  # noqa: PLC0415 - as in row_type
+
+    kind, records = rows["kind"], rows["restore_records"]
+    placed, handed, promoted = (kind == of for of in (PLACE, HAND_OVER, PROMOTE))
+    starts, warm = handed | promoted, rows["caught_up"] != 0
+    instance_of = np.array([*maker.group.instance_of, NO_SEAT])  # the last one: of no seat
+    elsewhere = instance_of[rows["from_consumer"]] != instance_of[rows["to_consumer"]]
+    whole = maker.end_offset_sums[rows["task"]]
+    anew = (placed & (rows["from_consumer"] == NO_SEAT)) | (starts & ~warm)
+    anew |= handed & warm & (records == whole) & (whole > 0)
+    restored = records[anew].tolist()
+    return RowTally(
+        hops=int((promoted | (handed & elsewhere)).sum()),
+        warmups=int((placed & (rows["to_role"] == WARMUP)).sum()),
+        cold_handovers=int((starts & ~warm).sum()),
+        restored_records=None if NOT_KNOWN in restored else sum(restored),
+        restores_within_limit=bool((starts & warm & (records != 0)).any()),
+    )
