@@ -11,10 +11,11 @@ from itertools import accumulate, groupby
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from kstream_plan.model import Group, Holding, WorkId, no_owners
+from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.rounds import Round
-from kstream_plan.plans.standstills import Outage, Pause, PausedRounds, StatelessPauses
+from kstream_plan.plans.standstill_rows import PausesTogether
+from kstream_plan.plans.standstills import Outage, Pause, PausedRounds
 
 #: The code of the warning of who restores what a crash took without the group noticing: no pause counts that.
 RESTORES_UNNOTICED = "restores-unnoticed"
@@ -60,7 +61,7 @@ class Pauses:
         There has to be at least one time.
         """
 
-        def place(pause: Pause | StatelessPauses) -> int:
+        def place(pause: Pause | PausesTogether) -> int:
             return max(0, bisect_right(starts_ms, pause.to_ms) - 1)
 
         stopped = [0] * len(starts_ms)
@@ -86,7 +87,7 @@ class Pauses:
                 found[place].add(pause.task_id)
         return list(map(frozenset, found))
 
-    def _of_stateless(self, found: Iterable[StatelessPauses]) -> Iterator[Pause]:
+    def _of_stateless(self, found: Iterable[PausesTogether]) -> Iterator[Pause]:
         group = self.rounds.group
         for places, from_ms, to_ms in found:
             for place, since_ms in zip(places.tolist(), from_ms.tolist(), strict=True):
@@ -121,12 +122,17 @@ def pauses_of(
         heard_at_once: leave out the time until all workers have heard that one has gone.
     """
     found = PausedRounds(group, initial, tuple(rounds), frozenset(stopping), config, tuple(outages), heard_at_once)
-    ms, times, spans = _added_up(found.single())
+    together = _Together([task.task_id for task in group.tasks]) if found.in_rows else None
+    ms, times, spans = _added_up(found.single() if together is None else together.without(found.told()))
+    more = [] if together is None else [together.added_up()]
     if found.apart:
-        more = _stateless_added_up(group, found.stateless())
-        ms.update(more.ms)
-        times.update(more.times)
-        spans.update(more.spans)
+        stateless = _Together([group.tasks[task].task_id for task in group.stateless])
+        stateless.add(found.stateless())
+        more.append(stateless.added_up())
+    for other in more:
+        ms.update(other.ms)
+        times.update(other.times)
+        spans.update(other.spans)
     lengths = [to_ms - from_ms for from_ms, to_ms in spans]
     return Pauses(
         rounds=found,
@@ -162,21 +168,44 @@ def _added_up(found: Iterable[Pause]) -> _AddedUp:
     return _AddedUp(ms, times, spans)
 
 
-def _stateless_added_up(group: Group, found: Iterable[StatelessPauses]) -> _AddedUp:
-    ms = no_owners(group).astype("int64")
-    ms.fill(0)
-    times, spans = ms.copy(), Counter[tuple[int, int]]()
-    for places, from_ms, to_ms in found:
-        ms[places] += to_ms - from_ms
-        times[places] += 1
-        spans.update({(when, to_ms): number for when, number in Counter(from_ms.tolist()).items()})
-    task_ids = [group.tasks[task].task_id for task in group.stateless]
-    paused = times.nonzero()[0].tolist()
-    return _AddedUp(
-        Counter({task_ids[place]: int(ms[place]) for place in paused}),
-        Counter({task_ids[place]: int(times[place]) for place in paused}),
-        spans,
-    )
+class _Together:
+    """Adds up pauses that are numbers; a draft of one plan."""
+
+    def __init__(self, task_ids: Sequence[WorkId]) -> None:
+        """``task_ids`` are by place, as the pauses have them."""
+        import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
+
+        self._task_ids = task_ids
+        self._ms, self._times = (np.zeros(len(task_ids), dtype=np.int64) for _ in range(2))
+        self._spans: Counter[tuple[int, int]] = Counter()
+
+    def add(self, found: Iterable[PausesTogether]) -> None:
+        """Count these."""
+        for places, from_ms, to_ms in found:
+            self._ms[places] += to_ms - from_ms
+            self._times[places] += 1
+            first_ms = int(from_ms[0])
+            if (from_ms == first_ms).all():  # mostly all of them
+                self._spans[first_ms, to_ms] += len(from_ms)
+            else:
+                self._spans.update({(since, to_ms): number for since, number in Counter(from_ms.tolist()).items()})
+
+    def without(self, found: Iterable[Pause | PausesTogether]) -> Iterator[Pause]:
+        """Count those that are numbers, and yield the others."""
+        for one in found:
+            if isinstance(one, PausesTogether):
+                self.add((one,))
+            else:
+                yield one
+
+    def added_up(self) -> _AddedUp:
+        """Return what was counted."""
+        paused = self._times.nonzero()[0].tolist()
+        return _AddedUp(
+            Counter({self._task_ids[place]: int(self._ms[place]) for place in paused}),
+            Counter({self._task_ids[place]: int(self._times[place]) for place in paused}),
+            self._spans,
+        )
 
 
 def _most_at_once(spans: Mapping[tuple[int, int], int]) -> int:

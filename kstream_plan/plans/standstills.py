@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
+from typing import NamedTuple, cast
 
 from kstream_plan.model import Group, Holding, Holdings, ItemName, Owners, WorkId
 from kstream_plan.model.holding_changes import held_by_several
@@ -13,7 +13,9 @@ from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.replay import replay
 from kstream_plan.plans.rounds import Round, Trigger
 from kstream_plan.plans.seats import Role
-from kstream_plan.plans.stateless_steps import Places, StatelessChanges, single_steps
+from kstream_plan.plans.standstill_rows import RUNNING, PausesTogether, SinceByTask
+from kstream_plan.plans.stateless_steps import Places, StatelessChanges, has_rows, single_steps, steps_apart
+from kstream_plan.plans.step_rows import StepRows
 from kstream_plan.plans.steps import (
     Demote,
     HandOver,
@@ -27,19 +29,12 @@ from kstream_plan.plans.steps import (
     ThreadMove,
 )
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
 #: Tuples of types, not unions, and no match: there may be millions of steps.
 _ENDS = (Revoke, Demote)
 _STARTS = (HandOver, Promote)
 _OF_SEVERAL_TASKS = (MemberLeft, InstanceLeaving, InstanceStays, StopLearned)
 #: Who gives up for these reasons has stopped before, or goes on until the other one starts, or nobody is to run it.
 _AT_ONCE = (ReasonCode.LEARNED, ReasonCode.MOVES_AT_ONCE, ReasonCode.NOT_CONFIGURED)
-
-#: Instead of the time since when a task stands still.
-_RUNNING = -(2**63)
 
 
 class Outage(NamedTuple):
@@ -63,14 +58,6 @@ class Pause(NamedTuple):
         return self.to_ms - self.from_ms
 
 
-class StatelessPauses(NamedTuple):
-    """The pauses of stateless tasks that end in one round: which ones, by place among them, and since when each."""
-
-    places: Places
-    from_ms: npt.NDArray[np.int64]
-    to_ms: int
-
-
 class PausedRounds(NamedTuple):
     """What the pauses of a plan follow from; fields as of :func:`pauses_of`."""
 
@@ -87,27 +74,37 @@ class PausedRounds(NamedTuple):
         """Whether those of stateless tasks are found as numbers: they hang on nothing but what the rounds withhold."""
         return isinstance(self.initial, Holdings) and not self.stopping and not self.outages
 
-    def single(self) -> Iterator[Pause]:
-        """Yield those that are told one by one, in the order of their ends."""
-        found = _single(self)
-        if not self.outages:
-            return found
-        in_outages = _in_outages(self.group, self.initial, self.rounds, self.outages)
-        return iter(_joined(list(found), in_outages))
+    @property
+    def in_rows(self) -> bool:
+        """Whether those of stateful tasks are numbers where the steps of a round are rows."""
+        return not self.stopping and any(has_rows(rnd.steps) for rnd in self.rounds)
 
-    def stateless(self) -> Iterator[StatelessPauses]:
-        """Yield those that are numbers, in the order of their ends."""
+    def single(self) -> Iterator[Pause]:
+        """Yield those that the steps tell, without numbers of stateless tasks, in the order of their ends."""
+        found = _single(self.group, _told(self)) if self.in_rows else cast(Iterator[Pause], _told(self))
+        return iter(_joined(list(found), self._in_outages())) if self.outages else found
+
+    def told(self) -> Iterator[Pause | PausesTogether]:
+        """Yield the same ones in some order, together where steps are rows: by place among all tasks."""
+        return _with_outages(self.group, _told(self), self._in_outages()) if self.outages else _told(self)
+
+    def stateless(self) -> Iterator[PausesTogether]:
+        """Yield those that are numbers, by place among the stateless tasks, in the order of their ends."""
         if self.apart and isinstance(self.initial, Holdings):
             return _stateless(self.group, self.initial, self.rounds)
         return iter(())
 
+    def _in_outages(self) -> list[Pause]:
+        return _in_outages(self.group, self.initial, self.rounds, self.outages)
 
-def _single(of: PausedRounds) -> Iterator[Pause]:
-    """Yield the pauses that the steps tell, without those of stateless tasks that are numbers."""
+
+def _told(of: PausedRounds) -> Iterator[Pause | PausesTogether]:
+    """Yield the pauses that the steps tell in the order of their ends, outages apart."""
     group, stopping, heartbeat_ms = of.group, of.stopping, of.config.heartbeat_interval_ms
     of_workers = of.config.scheduled_rebalance_max_delay_ms is not None
     several = held_by_several(of.initial) if of_workers else ()
-    held, stopped = of.initial, _Stopped(group, stopping, heartbeat_ms, several)
+    since: MutableMapping[WorkId, int] = SinceByTask(group) if of.in_rows else {}
+    held, stopped = of.initial, _Stopped(group, since, stopping, heartbeat_ms, several)
     for rnd in of.rounds:
         follows = rnd.trigger is Trigger.FOLLOW_UP
         stopped.unheard_ms = heartbeat_ms if of_workers and not (of.heard_at_once or follows) else 0
@@ -122,9 +119,26 @@ def _single(of: PausedRounds) -> Iterator[Pause]:
         ]
         for task in dict.fromkeys(stops):
             yield Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
-        for at_ms, steps, held_then in moments(group, rnd, held):
-            yield from stopped.until(at_ms, single_steps(steps) if of.apart else steps, held_then)
+        for at_ms, all_steps, held_then in moments(group, rnd, held):
+            steps = single_steps(all_steps) if of.apart else all_steps
+            if isinstance(since, SinceByTask) and isinstance(steps, StepRows):
+                yield from stopped.until(at_ms, steps.members, held_then)
+                together = since.until(at_ms, steps)
+                if together is not None:
+                    yield together
+            else:
+                yield from stopped.until(at_ms, steps, held_then)
         held = rnd.assigned
+
+
+def _single(group: Group, found: Iterable[Pause | PausesTogether]) -> Iterator[Pause]:
+    """Yield the pauses one by one."""
+    for one in found:
+        if isinstance(one, Pause):
+            yield one
+        else:
+            for task, from_ms in zip(one.places.tolist(), one.from_ms.tolist(), strict=True):
+                yield Pause(group.tasks[task].task_id, from_ms, one.to_ms)
 
 
 def moments(
@@ -143,13 +157,18 @@ class _Stopped:
     """Follows, round by round, since when each task stands still."""
 
     def __init__(
-        self, group: Group, stopping: Collection[int], heartbeat_interval_ms: int, several: Iterable[int]
+        self,
+        group: Group,
+        since: MutableMapping[WorkId, int],
+        stopping: Collection[int],
+        heartbeat_interval_ms: int,
+        several: Iterable[int],
     ) -> None:
         self._group = group
         #: What several run at first.
         self._several_run = {group.tasks[task].task_id for task in several}
         self._heartbeat_ms = heartbeat_interval_ms
-        self._since: dict[WorkId, int] = {}
+        self._since = since
         #: How long before the time of a round its members stopped that are told to have gone then.
         self.unheard_ms = 0
         #: What a member ran that has gone stops once, at the latest with all others before the rebalance. (Plans of
@@ -233,6 +252,26 @@ def _in_outages(
     return found
 
 
+def _with_outages(
+    group: Group, found: Iterable[Pause | PausesTogether], in_outages: Sequence[Pause]
+) -> Iterator[Pause | PausesTogether]:
+    """Yield all pauses as :func:`_joined` does, together where no outage concerns them."""
+    import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
+
+    concerned, single = np.zeros(len(group.tasks), dtype=np.bool_), list[Pause]()
+    concerned[[group.task_index[pause.task_id] for pause in in_outages]] = True
+    for one in found:
+        if isinstance(one, Pause):
+            single.append(one)
+            continue
+        places, from_ms, to_ms = one
+        of = concerned[places]
+        single += _single(group, [PausesTogether(places[of], from_ms[of], to_ms)])
+        if not of.all():
+            yield PausesTogether(places[~of], from_ms[~of], to_ms)
+    yield from _joined(single, in_outages)
+
+
 def _joined(found: Sequence[Pause], in_outages: Sequence[Pause]) -> tuple[Pause, ...]:
     """Return all pauses in the order of their ends, a task's own as one where an outage touches another one."""
     concerned = {pause.task_id for pause in in_outages}
@@ -250,22 +289,22 @@ def _joined(found: Sequence[Pause], in_outages: Sequence[Pause]) -> tuple[Pause,
     return tuple(sorted([*joined, *last.values()], key=lambda one: one.to_ms))
 
 
-def _stateless(group: Group, initial: Holdings, rounds: Sequence[Round]) -> Iterator[StatelessPauses]:
+def _stateless(group: Group, initial: Holdings, rounds: Sequence[Round]) -> Iterator[PausesTogether]:
     """Yield the pauses of the stateless tasks, where no consumer gives up everything before it joins.
 
     Each stands still from the round in which it is revoked, or from when its instance has gone, until it starts.
     """
     owners, since = initial.owners, initial.owners.astype("int64")
-    since.fill(_RUNNING)
+    since.fill(RUNNING)
     for rnd in rounds:
         if rnd.stateless is not None:
             for places, stopped_ms in _stateless_stopped(group, owners, rnd, rnd.stateless):
                 since[places] = stopped_ms
             started = rnd.stateless.started
-            started = started[since[started] != _RUNNING]
+            started = started[since[started] != RUNNING]
             if len(started):
-                yield StatelessPauses(started, since[started], rnd.at_ms)
-                since[started] = _RUNNING
+                yield PausesTogether(started, since[started], rnd.at_ms)
+                since[started] = RUNNING
         if isinstance(rnd.assigned, Holdings):
             owners = rnd.assigned.owners
 
@@ -278,7 +317,7 @@ def _stateless_stopped(
     ``owners`` are those before the round.
     """
     gone: set[str] = set()
-    for step in rnd.single_steps:
+    for step in steps_apart(rnd.steps):
         if isinstance(step, MemberLeft) and step.process_id not in gone:
             gone.add(step.process_id)
             consumers = group.consumers_of[group.instance_index[step.process_id]]

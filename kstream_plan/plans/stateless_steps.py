@@ -201,6 +201,11 @@ def steps_apart(steps: Sequence[Step]) -> Sequence[Step]:
     return steps
 
 
+def has_rows(steps: Sequence[Step]) -> bool:
+    """Tell whether the steps of a round that are about stateful tasks are rows."""
+    return isinstance(steps.stateful if isinstance(steps, RoundSteps) else steps, StepRows)
+
+
 def member_steps(steps: Sequence[Step]) -> list[MemberJoined | MemberLeft]:
     """Return the steps of a round that are about who comes and goes."""
     among = steps.members if isinstance(steps, RoundSteps | StepRows) else steps

@@ -1,0 +1,70 @@
+"""Standstills as numbers: those that end in one round together, and since when each task of a group stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kstream_plan.model import Group, WorkId
+from kstream_plan.plans.stateless_steps import Places
+from kstream_plan.plans.step_rows import ACTIVE, DEMOTE, REVOKE, THREAD_MOVE, StepRows
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+#: Instead of the time since when a task stands still.
+RUNNING = -(2**63)
+
+
+class PausesTogether(NamedTuple):
+    """The pauses of several tasks that end in one round, in milliseconds of the plan's clock: since when each.
+
+    ``places`` are those of the tasks among all of a group, or among its stateless ones.
+    """
+
+    places: Places
+    from_ms: npt.NDArray[np.int64]
+    to_ms: int
+
+
+class SinceByTask(MutableMapping[WorkId, int]):
+    """Since when each task stands still that does, in milliseconds of the plan's clock: by id, and by index."""
+
+    def __init__(self, group: Group) -> None:
+        """At first every task runs."""
+        import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
+
+        self._tasks, self._index = group.tasks, group.task_index
+        self._ms = np.full(len(group.tasks), RUNNING, dtype=np.int64)
+
+    def __getitem__(self, task_id: WorkId) -> int:
+        since_ms = int(self._ms[self._index[task_id]])
+        if since_ms == RUNNING:
+            raise KeyError(task_id)
+        return since_ms
+
+    def __setitem__(self, task_id: WorkId, since_ms: int) -> None:
+        self._ms[self._index[task_id]] = since_ms
+
+    def __delitem__(self, task_id: WorkId) -> None:
+        self._ms[self._index[task_id]] = RUNNING
+
+    def __iter__(self) -> Iterator[WorkId]:
+        return (self._tasks[task].task_id for task in (self._ms != RUNNING).nonzero()[0].tolist())
+
+    def __len__(self) -> int:
+        return int((self._ms != RUNNING).sum())
+
+    def until(self, at_ms: int, steps: StepRows) -> PausesTogether | None:
+        """Take the rows of a round; return the pauses that they end, by place among all tasks, in order of the rows."""
+        kind, task = steps.rows["kind"], steps.rows["task"]
+        self._ms[task[(kind == REVOKE) | (kind == DEMOTE)]] = at_ms
+        started = task[steps.starts() | ((kind == THREAD_MOVE) & (steps.rows["to_role"] == ACTIVE))]
+        from_ms = self._ms[started]
+        stood_still = from_ms != RUNNING
+        if not stood_still.any():
+            return None
+        started = started[stood_still]
+        self._ms[started] = RUNNING
+        return PausesTogether(started, from_ms[stood_still], at_ms)
