@@ -31,7 +31,7 @@ class HoldingsLog:
         #: by round, as far as it was made
         self._made: dict[int, Outcome] = {}
         self._replayed = -1
-        self._replay: Iterator[Outcome] = iter(())
+        self._replay = replay(group, initial, self._rows_after(-1))
 
     def add(self, steps: StepRows, *, warmups: int, temporary: int) -> tuple[LazyHoldings, LazyHoldings]:
         """Add a round; return what it decides, and what is held after it.

@@ -1,0 +1,104 @@
+"""A plan that has its steps as rows, and what is held made when it is read, is the plan that has them as objects."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+import pytest
+
+from kstream_plan.designs.classic.design import Classic
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.model import Snapshot
+from kstream_plan.model.holding_changes import extra_copies
+from kstream_plan.model.scenario import Scenario
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.plan import plan
+from kstream_plan.plans import Pauses, Plan
+from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.stateless_steps import has_rows
+from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.render.plan.table import table
+from kstream_plan.simulation.new_ids import drawn
+from tests.helpers.in_rows import InRows
+from tests.helpers.random_scenarios import hard_case, random_case
+from tests.helpers.stateless_groups import joined
+
+WAYS = [
+    (assignor, protocol)
+    for assignor in ("high-availability", "balanced")
+    for protocol in ("cooperative", "cooperative", "mixed", "eager")
+]
+
+
+def _both(
+    snapshot: Snapshot, scenario: Scenario | None, seed: int, *, share: float = 1.0, **options: bool
+) -> tuple[Plan, Plan]:
+    assignor, protocol = WAYS[seed % len(WAYS)]
+    asked = PlanOptions(max_rounds=150, **options)
+    of = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
+    return (
+        plan(snapshot, Classic(assignor, protocol), asked, scenario=of),
+        plan(snapshot, InRows(assignor, protocol, share=share, seed=seed), asked, scenario=of),
+    )
+
+
+def _compare(made: Plan, rows: Plan, seed: int) -> None:
+    assert _said(rows.pauses) == _said(made.pauses)
+    assert rows.summary == made.summary
+    assert (rows.warnings, rows.assumptions, rows.verdict) == (made.warnings, made.assumptions, made.verdict)
+    history = [rnd.assigned for rnd in made.rounds]
+    assert list(extra_copies([rnd.assigned for rnd in rows.rounds])) == list(extra_copies(history))
+    order = [*range(len(made.rounds))]
+    random.Random(seed).shuffle(order)
+    for index in order:
+        one, other = made.rounds[index], rows.rounds[index]
+        assert (other.decided, other.assigned) == (one.decided, one.assigned)
+        assert (one.assigned, one.decided) == (other.assigned, other.decided)
+        assert (len(other.steps), other.member_steps) == (len(one.steps), one.member_steps)
+        assert other.balance == one.balance
+    assert rows == made
+    assert plan_json(rows, full=True) == plan_json(made, full=True)
+    assert broken_invariants(rows) == ()
+
+
+def _said(found: Pauses) -> tuple[object, ...]:
+    totals = found.ms, found.times, found.spans, found.shortest_ms, found.longest_ms, found.most_at_once
+    starts_ms = sorted({0, *(pause.to_ms for pause in found)})
+    return list(found), len(found), totals, found.tasks_between(starts_ms)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+@pytest.mark.parametrize("first", range(0, 120, 40))
+def test_it_says_the_same_whoever_comes_and_goes(first: int, share: float) -> None:
+    told = 0
+    for seed in range(first, first + 40):
+        made, rows = _both(*random_case(seed), seed, share=share, floor=False, ranges=False)
+        told += sum(has_rows(rnd.steps) for rnd in rows.rounds)
+        _compare(made, rows, seed)
+    assert told > 100
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_it_says_the_same_where_copies_fall_behind(share: float) -> None:
+    for seed in range(30):
+        _compare(*_both(*hard_case(seed), seed, share=share, floor=False, ranges=False), seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_says_the_same_between_stateless_tasks(seed: int) -> None:
+    made, rows = _both(joined(seed), None, seed)
+    _compare(made, rows, seed)
+    assert table(rows, verbose=True) == table(made, verbose=True)
+    assert markdown(rows, verbose=True) == markdown(made, verbose=True)
+
+
+def test_it_says_the_same_of_what_else_may_be() -> None:
+    for seed in range(8):
+        _compare(*_both(*random_case(seed), seed), seed)
+
+
+def test_it_is_pickled_as_what_it_stands_for() -> None:
+    for seed in range(10):
+        made, rows = _both(*random_case(seed), seed, floor=False, ranges=False)
+        assert pickle.loads(pickle.dumps(rows)) == made
