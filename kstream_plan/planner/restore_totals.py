@@ -9,7 +9,7 @@ from kstream_plan.model import Group, Rates
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.plans import HandOver, Place, Promote, Step
 from kstream_plan.plans.restoring import cold_restoring_ms
-from kstream_plan.plans.step_rows import StepRows
+from kstream_plan.plans.step_rows import RESTORING, StepRows
 
 #: Whether all run, at the same rates, from one time (milliseconds) to another.
 _Steady: TypeAlias = Callable[[int, int], bool]
@@ -40,7 +40,7 @@ class RestoreTotals:
             if not rates.any_restore:
                 self._add_unrated(steps)
                 return
-            steps = [*steps.of_rows(steps.restoring())]
+            steps = [*steps.of_rows(steps.restoring(*RESTORING))]
         cold = []
         for step in steps:
             if isinstance(step, _RESTORING) and step.restore_records != 0:
@@ -69,7 +69,7 @@ class RestoreTotals:
 
     def _add_unrated(self, steps: StepRows) -> None:
         """Go on with rows where no restore rate is known."""
-        restored = steps.rows["task"][steps.restoring()].tolist()
+        restored = steps.rows["task"][steps.restoring(*RESTORING)].tolist()
         if not restored:
             return
         self.any = True

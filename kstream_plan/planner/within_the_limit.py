@@ -9,7 +9,7 @@ from kstream_plan.model import Group, Note, Snapshot, WorkId
 from kstream_plan.plans import HandOver, Promote, Round, Step
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
-from kstream_plan.plans.step_rows import StepRows
+from kstream_plan.plans.step_rows import STARTS, StepRows
 
 #: Less than that is no more than what a hand-over takes anyway.
 _NOTABLE_MS = 1_000
@@ -57,8 +57,8 @@ def _steps(snapshot: Snapshot, rnd: Round) -> Iterable[Step]:
         return steps
     if not steps.tally.restores_within_limit:
         return ()
-    rows, which = steps.rows, steps.restoring() & (steps.rows["caught_up"] != 0)
+    rows, which = steps.rows, steps.restoring(*STARTS) & (steps.rows["caught_up"] != 0)
     if not snapshot.rates.any_restore:  # then those that begin with nothing
         whole = steps.maker.end_offset_sums[rows["task"]]
         which &= rows["restore_records"] >= whole
-    return steps.of_rows(which & steps.starts())
+    return steps.of_rows(which)

@@ -9,7 +9,6 @@ from typing import TypeAlias
 from kstream_plan.model import Group, Holding, LazyHoldings
 from kstream_plan.plans.replay import Outcome, replay
 from kstream_plan.plans.step_rows import StepRows
-from kstream_plan.plans.steps import Step
 
 #: Returns what was decided in the last round and is held since, sooner than from the steps.
 Current: TypeAlias = Callable[[], Outcome]
@@ -75,10 +74,10 @@ class HoldingsLog:
         held = self._initial if known < 0 else self._made[known].assigned
         self._replay, self._replayed = replay(self._group, held, self._rows_after(known)), known
 
-    def _rows_after(self, number: int) -> Iterator[list[Step]]:
-        """Yield the steps of each round after this one, also of those that are added meanwhile."""
+    def _rows_after(self, number: int) -> Iterator[StepRows]:
+        """Yield the rows of each round after this one, also of those that are added meanwhile."""
         while (number := number + 1) < len(self._rounds):
-            yield list(self._rounds[number].of_rows())
+            yield self._rounds[number].with_members(())
 
     def _decided(self, number: int) -> tuple[Holding, ...]:
         return self.outcome(number).decided

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, assert_never
+from typing import NamedTuple, TypeAlias, assert_never
 
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.plans.seats import Role, Seat
+from kstream_plan.plans.step_rows import HAND_OVER, NO_SEAT, PROMOTE, THREAD_MOVE, WITHHOLD, Rows, StepRows
 from kstream_plan.plans.steps import (
     Demote,
     Drop,
@@ -29,6 +30,10 @@ from kstream_plan.plans.steps import (
 
 #: In the order of a holding's fields.
 _ROLES = tuple(Role)
+#: The rows that end any copy of the instance instead of what was at their ``from_consumer``.
+_BEGINS_ALONE = (HAND_OVER, PROMOTE, THREAD_MOVE)
+#: Owner, consumer that is to have it, and task.
+_Withheld: TypeAlias = tuple[int, int, int]
 
 
 class Outcome(NamedTuple):
@@ -48,16 +53,19 @@ def replay(group: Group, initial: Sequence[Holding], rounds_of_steps: Iterable[S
     members = _Members(group, initial)
     for steps in rounds_of_steps:
         withheld = []
-        for step in steps:
+        rows = steps if isinstance(steps, StepRows) and steps.maker.group is group else None
+        for step in steps if rows is None else rows.members:
             members.apply(step)
             if isinstance(step, Withhold):
                 seats = members.consumer(step.from_), members.consumer(step.to)
                 withheld.append((*seats, members.task(step.task_id)))
+        if rows is not None:
+            withheld += members.apply_rows(rows.rows)
         assigned = members.holdings()
         yield Outcome(_decided(group, assigned, withheld), assigned)
 
 
-def _decided(group: Group, assigned: tuple[Holding, ...], withheld: list[tuple[int, int, int]]) -> tuple[Holding, ...]:
+def _decided(group: Group, assigned: tuple[Holding, ...], withheld: list[_Withheld]) -> tuple[Holding, ...]:
     """Return decided = (assigned - temporary - withheld from others) + withheld, consumer by consumer.
 
     An instance that is to run a task keeps no copy of it. Whoever has a turn of its own later
@@ -112,18 +120,19 @@ class _Members:
                 self._empty(step.process_id)
             case Place() | KeepTemporary():
                 if step.from_ is not None:
-                    self._end(step.task_id, step.from_)
-                self._begin(step.task_id, step.to)
+                    self._end_at(step.task_id, step.from_)
+                self._begin_at(step.task_id, step.to)
             case Demote():
-                self._end(step.task_id, step.from_)
-                self._begin(step.task_id, step.to)
+                self._end_at(step.task_id, step.from_)
+                self._begin_at(step.task_id, step.to)
             case Revoke() | Drop():
-                self._end(step.task_id, step.from_)
+                self._end_at(step.task_id, step.from_)
             case HandOver() | Promote() | ThreadMove():
                 if step.from_ is not None:
                     self.consumer(step.from_)
-                self._end_copies(step.task_id, step.to)
-                self._begin(step.task_id, step.to)
+                consumer, task = self.consumer(step.to), self.task(step.task_id)
+                self._end_copies(task, consumer)
+                self._begin(task, consumer, _ROLES.index(step.to.role))
             case _:
                 assert_never(step)
 
@@ -139,29 +148,49 @@ class _Members:
             raise ValueError(f"there is no consumer {seat.consumer_id!r} on instance {seat.process_id!r}")
         return index
 
-    def _begin(self, task_id: WorkId, seat: Seat) -> None:
+    def apply_rows(self, rows: Rows) -> Iterator[_Withheld]:
+        """Do what each of these rows does, by the indices of the group; yield what is withheld."""
+        fields = ("kind", "task", "from_consumer", "from_role", "to_consumer", "to_role")
+        for kind, task, from_, from_role, to, to_role in zip(*(rows[of].tolist() for of in fields), strict=True):
+            if kind == WITHHOLD:
+                yield from_, to, task
+                continue
+            if kind in _BEGINS_ALONE:
+                self._end_copies(task, to)
+            elif from_ != NO_SEAT:
+                self._end(task, from_, from_role)
+            if to != NO_SEAT:
+                self._begin(task, to, to_role)
+
+    def _begin_at(self, task_id: WorkId, seat: Seat) -> None:
         consumer, task = self.consumer(seat), self.task(task_id)
-        role = _ROLES.index(seat.role)
+        self._begin(task, consumer, _ROLES.index(seat.role))
+
+    def _begin(self, task: int, consumer: int, role: int) -> None:
         tasks = self._roles[consumer][role]
         place = bisect_left(tasks, task)
         if place < len(tasks) and tasks[place] == task:
-            raise ValueError(f"{seat.consumer_id!r} holds {task_id} as {seat.role} already")
+            raise ValueError(f"{self._named(task, consumer, 'holds')} as {_ROLES[role]} already")
         tasks.insert(place, task)
         self._changed.add((consumer, role))
 
-    def _end(self, task_id: WorkId, seat: Seat) -> None:
+    def _end_at(self, task_id: WorkId, seat: Seat) -> None:
         consumer = self.consumer(seat)
-        if not self._removed(consumer, _ROLES.index(seat.role), self.task(task_id)):
-            raise ValueError(f"{seat.consumer_id!r} does not hold {task_id} as {seat.role}")
+        self._end(self.task(task_id), consumer, _ROLES.index(seat.role))
 
-    def _end_copies(self, task_id: WorkId, seat: Seat) -> None:
-        """End whatever the seat's instance holds of the task, on any of its consumers."""
-        task = self.task(task_id)
-        instance = self._group.instance_of[self.consumer(seat)]
-        for consumer in self._group.consumers_of[instance]:
-            for role, tasks in enumerate(self._roles[consumer]):
+    def _end(self, task: int, consumer: int, role: int) -> None:
+        if not self._removed(consumer, role, task):
+            raise ValueError(f"{self._named(task, consumer, 'does not hold')} as {_ROLES[role]}")
+
+    def _named(self, task: int, consumer: int, verb: str) -> str:
+        return f"{self._group.consumer_ids[consumer]!r} {verb} {self._group.tasks[task].task_id}"
+
+    def _end_copies(self, task: int, consumer: int) -> None:
+        """End whatever the consumer's instance holds of the task, on any of its consumers."""
+        for other in self._group.consumers_of[self._group.instance_of[consumer]]:
+            for role, tasks in enumerate(self._roles[other]):
                 if tasks:
-                    self._removed(consumer, role, task)
+                    self._removed(other, role, task)
 
     def _removed(self, consumer: int, role: int, task: int) -> bool:
         tasks = self._roles[consumer][role]

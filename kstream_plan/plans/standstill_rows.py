@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kstream_plan.model import Group, WorkId
 from kstream_plan.plans.stateless_steps import Places
-from kstream_plan.plans.step_rows import ACTIVE, DEMOTE, REVOKE, THREAD_MOVE, StepRows
+from kstream_plan.plans.step_rows import ACTIVE, DEMOTE, KINDS, REVOKE, ROLES, STARTS, THREAD_MOVE, Mask, StepRows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,13 +59,25 @@ class SinceByTask(MutableMapping[WorkId, int]):
 
     def until(self, at_ms: int, steps: StepRows) -> PausesTogether | None:
         """Take the rows of a round; return the pauses that they end, by place among all tasks, in order of the rows."""
-        kind, task = steps.rows["kind"], steps.rows["task"]
-        self._ms[task[(kind == REVOKE) | (kind == DEMOTE)]] = at_ms
-        started = task[steps.starts() | ((kind == THREAD_MOVE) & (steps.rows["to_role"] == ACTIVE))]
+        task = steps.rows["task"]
+        self._ms[task[steps.are(REVOKE, DEMOTE)]] = at_ms
+        started = task[_starts().take(steps.rows["kind"] * len(ROLES) + steps.rows["to_role"])]
         from_ms = self._ms[started]
         stood_still = from_ms != RUNNING
-        if not stood_still.any():
+        if not stood_still.all():
+            started, from_ms = started[stood_still], from_ms[stood_still]
+        if not len(started):
             return None
-        started = started[stood_still]
         self._ms[started] = RUNNING
-        return PausesTogether(started, from_ms[stood_still], at_ms)
+        return PausesTogether(started, from_ms, at_ms)
+
+
+@cache
+def _starts() -> Mask:
+    """Return by kind and role that begins, as one number, whether the task is run from then on."""
+    import numpy as np  # noqa: PLC0415 - as in SinceByTask
+
+    kinds = range(len(KINDS))
+    return np.array(
+        [kind in STARTS or (kind == THREAD_MOVE and role == ACTIVE) for kind in kinds for role in range(len(ROLES))]
+    )

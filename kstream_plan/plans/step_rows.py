@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import chain, starmap
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
 
 from kstream_plan.model import Group
@@ -37,7 +37,8 @@ Mask: TypeAlias = "npt.NDArray[np.bool_]"
 KINDS = (Place, Withhold, KeepTemporary, Revoke, Demote, HandOver, Promote, ThreadMove, Drop)
 PLACE, WITHHOLD, KEEP_TEMPORARY, REVOKE, DEMOTE, HAND_OVER, PROMOTE, THREAD_MOVE, DROP = range(len(KINDS))
 _MAKE: tuple[Callable[..., Step], ...] = KINDS
-_RESTORING = (PLACE, HAND_OVER, PROMOTE)
+#: The kinds that may have records to restore, and those among them that let a task run.
+RESTORING, STARTS = (PLACE, HAND_OVER, PROMOTE), (HAND_OVER, PROMOTE)
 #: The roles, and the reasons, by their number in a row.
 ROLES, CODES = tuple(Role), tuple(ReasonCode)
 ACTIVE, STANDBY, WARMUP, TEMPORARY = range(len(ROLES))
@@ -70,13 +71,22 @@ def row_type() -> np.dtype[np.void]:
     """Return the type of a row, 48 bytes.
 
     ``kind``, the roles and ``reason`` are numbers in :data:`KINDS`, :data:`ROLES` and :data:`CODES`, ``task`` and the
-    consumers indices in the maker's group, or :data:`NO_SEAT`: so is ``to_consumer`` of what is revoked or dropped.
+    consumers indices in the maker's group, or :data:`NO_SEAT` (in a role that is 0): so is ``to_consumer`` of what is
+    revoked or dropped.
     ``restore_records`` (of a placing, a hand-over or a promotion) may be :data:`NOT_KNOWN`. ``lag`` and ``other_lag``
     are the reason's; :data:`NO_LAG` is none. A reason has the maker's limit if it has a lag.
     """
     import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
     return np.dtype(list(_FIELDS), align=True)
+
+
+@cache
+def _are(kinds: tuple[int, ...]) -> Mask:
+    """Return by kind whether it is one of these."""
+    import numpy as np  # noqa: PLC0415 - as in row_type
+
+    return np.array([kind in kinds for kind in range(len(KINDS))])
 
 
 class RowTally(NamedTuple):
@@ -121,7 +131,7 @@ class StepMaker:
 
     def steps(self, rows: Rows) -> Iterator[Step]:
         """Make the steps of these rows, in their order."""
-        return starmap(self._step, rows.tolist())
+        return map(self._step, *(rows[name].tolist() for name, _ in _FIELDS))
 
     def _step(
         self,
@@ -146,7 +156,7 @@ class StepMaker:
         if to_consumer == NO_SEAT:
             return make(task_id, from_, reason)
         to = self._seat(to_consumer, to_role)
-        if kind not in _RESTORING:
+        if kind not in RESTORING:
             return make(task_id, from_, to, reason)
         records = None if restore_records == NOT_KNOWN else restore_records
         if kind == PLACE:
@@ -191,15 +201,14 @@ class StepRows(Sequence[Step]):
         """Make the steps of the rows alone: of all (``None``), or of these."""
         return self.maker.steps(self.rows if which is None else self.rows[which])
 
-    def starts(self) -> Mask:
-        """Tell which rows are hand-overs or promotions."""
-        kind = self.rows["kind"]
-        found: Mask = (kind == HAND_OVER) | (kind == PROMOTE)
+    def are(self, *kinds: int) -> Mask:
+        """Tell which rows are of these kinds."""
+        found: Mask = _are(kinds).take(self.rows["kind"])
         return found
 
-    def restoring(self) -> Mask:
-        """Tell which rows are placings, hand-overs or promotions with records to restore, or nobody knows how many."""
-        found: Mask = (self.starts() | (self.rows["kind"] == PLACE)) & (self.rows["restore_records"] != 0)
+    def restoring(self, *kinds: int) -> Mask:
+        """Tell which rows of these kinds have records to restore, or nobody knows how many."""
+        found: Mask = self.are(*kinds) & (self.rows["restore_records"] != 0)
         return found
 
     def __iter__(self) -> Iterator[Step]:
