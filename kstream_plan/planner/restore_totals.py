@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from kstream_plan.model import Group, Rates
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.plans import HandOver, Place, Promote, Step
 from kstream_plan.plans.restoring import cold_restoring_ms
-from kstream_plan.plans.step_rows import RESTORING, StepRows
+from kstream_plan.plans.step_rows import RESTORING, StepRows, are
 
 #: Whether all run, at the same rates, from one time (milliseconds) to another.
 _Steady: TypeAlias = Callable[[int, int], bool]
 
+#: So many rows are looked at at once: with the few of one round it takes longest to begin.
+_AT_ONCE = 4096
 #: A tuple, not a union, which would be made anew for every step.
 _RESTORING = (Place, HandOver, Promote)
 
@@ -21,18 +25,27 @@ _RESTORING = (Place, HandOver, Promote)
 class RestoreTotals:
     """Follows a plan; a plan's own private draft.
 
-    ``any``: something is restored. ``max_cold_ms``: how long the slowest cold start restores before its task runs (0:
-    there is none, ``None``: not known of all).
+    ``max_cold_ms``: how long the slowest cold start restores before its task runs (0: there is none, ``None``: not
+    known of all).
     """
 
     def __init__(self, group: Group, under_way: Iterable[tuple[int, int]], rates: Rates) -> None:
         """Begin with the copies that are ``under_way``, as (task, instance)."""
-        self.any = False
         self.max_cold_ms: int | None = 0
+        self._any = False
         self._unrated: set[int] = set()
+        #: Those that nobody has looked at yet, where no restore rate is known, and how many they are.
+        self._rows: list[StepRows] = []
+        self._number_of_rows = 0
         self._busy_until_ms: dict[str, int] = {}
         for task, instance in under_way:
             self._add(group, rates, task, instance)
+
+    @property
+    def any(self) -> bool:
+        """Whether something is restored."""
+        self._look_at_rows()
+        return self._any
 
     def add(self, at_ms: int, group: Group, rates: Rates, steps: Sequence[Step], steady: _Steady) -> None:
         """Go on with the steps of a round; ``rates`` are those from then on."""
@@ -65,19 +78,32 @@ class RestoreTotals:
 
         Either no rate of the instance is known, or no end offset of the task.
         """
+        self._look_at_rows()
         return tuple(str(group.tasks[task].task_id) for task in sorted(self._unrated))
 
     def _add_unrated(self, steps: StepRows) -> None:
-        """Go on with rows where no restore rate is known."""
-        restored = steps.rows["task"][steps.restoring(*RESTORING)].tolist()
-        if not restored:
-            return
-        self.any = True
-        self._unrated.update(restored)
+        """Go on with rows of which nobody knows a restore rate."""
         if steps.tally.cold_handovers:
             self.max_cold_ms = None
+        self._rows.append(steps)
+        self._number_of_rows += len(steps.rows)
+        if self._number_of_rows >= _AT_ONCE:
+            self._look_at_rows()
+
+    def _look_at_rows(self) -> None:
+        if not self._rows:
+            return
+        kinds, records, tasks = (
+            np.concatenate([steps.rows[name] for steps in self._rows]) for name in ("kind", "restore_records", "task")
+        )
+        restored = np.zeros(len(self._rows[0].maker.group.tasks), dtype=np.bool_)
+        restored[tasks[are(kinds, *RESTORING) & (records != 0)]] = True
+        self._unrated.update(restored.nonzero()[0].tolist())
+        self._any = self._any or bool(restored.any())
+        self._rows.clear()
+        self._number_of_rows = 0
 
     def _add(self, group: Group, rates: Rates, task: int, instance: int) -> None:
-        self.any = True
+        self._any = True
         if group.tasks[task].end_offset_sum == MAX_LONG or rates.restore_rate(instance) is None:
             self._unrated.add(task)

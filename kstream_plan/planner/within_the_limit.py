@@ -42,6 +42,8 @@ def _restoring(snapshot: Snapshot, group: Group, rnd: Round) -> Iterator[tuple[W
         for step in _steps(snapshot, rnd)
         if isinstance(step, (HandOver, Promote)) and step.caught_up and step.restore_records
     ]
+    if not starts:
+        return
     index, rates = snapshot.state.group.instance_index, snapshot.rates
     lasts = cold_restoring_ms(starts, lambda of: rates.restore_rate(index.get(of, len(index))))
     for step in starts:

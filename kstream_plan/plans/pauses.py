@@ -65,8 +65,9 @@ class Pauses:
             return max(0, bisect_right(starts_ms, pause.to_ms) - 1)
 
         stopped = [0] * len(starts_ms)
-        for index, found in groupby(self.rounds.single(), place):
-            stopped[index] += len({pause.task_id for pause in found})
+        single = self.rounds.single() if self.rounds.outages else self.rounds.told()
+        for index, found in groupby(single, place):
+            stopped[index] += len({task for pause in found for task in self._tasks(pause)})
         for index, together in groupby(self.rounds.stateless(), place):
             stopped[index] += len({task for pauses in together for task in pauses.places.tolist()})
         return stopped
@@ -86,6 +87,13 @@ class Pauses:
             for place in range(first, last + (first == last or starts_ms[last] < pause.to_ms)):
                 found[place].add(pause.task_id)
         return list(map(frozenset, found))
+
+    def _tasks(self, pause: Pause | PausesTogether) -> Sequence[int]:
+        """Return the indices of the tasks that a pause is of, or several ones."""
+        if isinstance(pause, PausesTogether):
+            tasks: list[int] = pause.places.tolist()
+            return tasks
+        return (self.rounds.group.task_index[pause.task_id],)
 
     def _of_stateless(self, found: Iterable[PausesTogether]) -> Iterator[Pause]:
         group = self.rounds.group
@@ -122,11 +130,11 @@ def pauses_of(
         heard_at_once: leave out the time until all workers have heard that one has gone.
     """
     found = PausedRounds(group, initial, tuple(rounds), frozenset(stopping), config, tuple(outages), heard_at_once)
-    together = _Together([task.task_id for task in group.tasks]) if found.in_rows else None
+    together = _Together(group, range(len(group.tasks))) if found.in_rows else None
     ms, times, spans = _added_up(found.single() if together is None else together.without(found.told()))
     more = [] if together is None else [together.added_up()]
     if found.apart:
-        stateless = _Together([group.tasks[task].task_id for task in group.stateless])
+        stateless = _Together(group, group.stateless)
         stateless.add(found.stateless())
         more.append(stateless.added_up())
     for other in more:
@@ -171,12 +179,12 @@ def _added_up(found: Iterable[Pause]) -> _AddedUp:
 class _Together:
     """Adds up pauses that are numbers; a draft of one plan."""
 
-    def __init__(self, task_ids: Sequence[WorkId]) -> None:
-        """``task_ids`` are by place, as the pauses have them."""
+    def __init__(self, group: Group, tasks: Sequence[int]) -> None:
+        """``tasks`` are those of the group that the pauses have by place."""
         import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
-        self._task_ids = task_ids
-        self._ms, self._times = (np.zeros(len(task_ids), dtype=np.int64) for _ in range(2))
+        self._group, self._tasks = group, tasks
+        self._ms, self._times = (np.zeros(len(tasks), dtype=np.int64) for _ in range(2))
         self._spans: Counter[tuple[int, int]] = Counter()
 
     def add(self, found: Iterable[PausesTogether]) -> None:
@@ -200,10 +208,11 @@ class _Together:
 
     def added_up(self) -> _AddedUp:
         """Return what was counted."""
-        paused = self._times.nonzero()[0].tolist()
+        paused = self._times.nonzero()[0]
+        task_ids = [self._group.tasks[self._tasks[place]].task_id for place in paused.tolist()]
         return _AddedUp(
-            Counter({self._task_ids[place]: int(self._ms[place]) for place in paused}),
-            Counter({self._task_ids[place]: int(self._times[place]) for place in paused}),
+            Counter(dict(zip(task_ids, self._ms[paused].tolist(), strict=True))),
+            Counter(dict(zip(task_ids, self._times[paused].tolist(), strict=True))),
             self._spans,
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kstream_plan.model import Group, WorkId
 from kstream_plan.plans.stateless_steps import Places
-from kstream_plan.plans.step_rows import ACTIVE, DEMOTE, KINDS, REVOKE, ROLES, STARTS, THREAD_MOVE, Mask, StepRows
+from kstream_plan.plans.step_rows import ACTIVE, DEMOTE, KINDS, REVOKE, ROLES, STARTS, THREAD_MOVE, Mask, StepRows, are
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,9 +59,9 @@ class SinceByTask(MutableMapping[WorkId, int]):
 
     def until(self, at_ms: int, steps: StepRows) -> PausesTogether | None:
         """Take the rows of a round; return the pauses that they end, by place among all tasks, in order of the rows."""
-        task = steps.rows["task"]
-        self._ms[task[steps.are(REVOKE, DEMOTE)]] = at_ms
-        started = task[_starts().take(steps.rows["kind"] * len(ROLES) + steps.rows["to_role"])]
+        kind, task = steps.rows["kind"], steps.rows["task"]
+        self._ms[task[are(kind, REVOKE, DEMOTE)]] = at_ms
+        started = task[_starts().take(kind * len(ROLES) + steps.rows["to_role"])]
         from_ms = self._ms[started]
         stood_still = from_ms != RUNNING
         if not stood_still.all():

@@ -104,7 +104,7 @@ def _told(of: PausedRounds) -> Iterator[Pause | PausesTogether]:
     of_workers = of.config.scheduled_rebalance_max_delay_ms is not None
     several = held_by_several(of.initial) if of_workers else ()
     since: MutableMapping[WorkId, int] = SinceByTask(group) if of.in_rows else {}
-    held, stopped = of.initial, _Stopped(group, since, stopping, heartbeat_ms, several)
+    apart, held, stopped = of.apart, of.initial, _Stopped(group, since, stopping, heartbeat_ms, several)
     for rnd in of.rounds:
         follows = rnd.trigger is Trigger.FOLLOW_UP
         stopped.unheard_ms = heartbeat_ms if of_workers and not (of.heard_at_once or follows) else 0
@@ -120,7 +120,7 @@ def _told(of: PausedRounds) -> Iterator[Pause | PausesTogether]:
         for task in dict.fromkeys(stops):
             yield Pause(group.tasks[task].task_id, stopped_ms, rnd.at_ms)
         for at_ms, all_steps, held_then in moments(group, rnd, held):
-            steps = single_steps(all_steps) if of.apart else all_steps
+            steps = single_steps(all_steps) if apart else all_steps
             if isinstance(since, SinceByTask) and isinstance(steps, StepRows):
                 yield from stopped.until(at_ms, steps.members, held_then)
                 together = since.until(at_ms, steps)
@@ -145,6 +145,9 @@ def moments(
     group: Group, rnd: Round, held: Sequence[Holding]
 ) -> Iterator[tuple[int, Sequence[Step], Sequence[Holding]]]:
     """Yield the steps of each time in a round, with what was held before them."""
+    if not rnd.turns:
+        yield rnd.at_ms, rnd.steps, held
+        return
     parts = rnd.moments
     outcomes = replay(group, held, [steps for _, steps in parts[:-1]])
     for at_ms, steps in parts[:-1]:

@@ -81,9 +81,14 @@ def row_type() -> np.dtype[np.void]:
     return np.dtype(list(_FIELDS), align=True)
 
 
+def are(kind: npt.NDArray[np.int8], *kinds: int) -> Mask:
+    """Tell which rows are of some ``kinds``, given the ``kind`` of each."""
+    found: Mask = _are(kinds).take(kind)
+    return found
+
+
 @cache
 def _are(kinds: tuple[int, ...]) -> Mask:
-    """Return by kind whether it is one of these."""
     import numpy as np  # noqa: PLC0415 - as in row_type
 
     return np.array([kind in kinds for kind in range(len(KINDS))])
@@ -201,14 +206,9 @@ class StepRows(Sequence[Step]):
         """Make the steps of the rows alone: of all (``None``), or of these."""
         return self.maker.steps(self.rows if which is None else self.rows[which])
 
-    def are(self, *kinds: int) -> Mask:
-        """Tell which rows are of these kinds."""
-        found: Mask = _are(kinds).take(self.rows["kind"])
-        return found
-
     def restoring(self, *kinds: int) -> Mask:
         """Tell which rows of these kinds have records to restore, or nobody knows how many."""
-        found: Mask = self.are(*kinds) & (self.rows["restore_records"] != 0)
+        found: Mask = are(self.rows["kind"], *kinds) & (self.rows["restore_records"] != 0)
         return found
 
     def __iter__(self) -> Iterator[Step]:

@@ -69,23 +69,23 @@ def _said(found: Pauses) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5])
-@pytest.mark.parametrize("first", range(0, 120, 40))
+@pytest.mark.parametrize("first", range(0, 60, 20))
 def test_it_says_the_same_whoever_comes_and_goes(first: int, share: float) -> None:
     told = 0
-    for seed in range(first, first + 40):
+    for seed in range(first, first + 20):
         made, rows = _both(*random_case(seed), seed, share=share, floor=False, ranges=False)
         told += sum(has_rows(rnd.steps) for rnd in rows.rounds)
         _compare(made, rows, seed)
-    assert told > 100
+    assert told > 50
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_it_says_the_same_where_copies_fall_behind(share: float) -> None:
-    for seed in range(30):
+    for seed in range(12):
         _compare(*_both(*hard_case(seed), seed, share=share, floor=False, ranges=False), seed)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_it_says_the_same_between_stateless_tasks(seed: int) -> None:
     made, rows = _both(joined(seed), None, seed)
     _compare(made, rows, seed)
@@ -94,11 +94,11 @@ def test_it_says_the_same_between_stateless_tasks(seed: int) -> None:
 
 
 def test_it_says_the_same_of_what_else_may_be() -> None:
-    for seed in range(8):
+    for seed in range(5):
         _compare(*_both(*random_case(seed), seed), seed)
 
 
 def test_it_is_pickled_as_what_it_stands_for() -> None:
-    for seed in range(10):
+    for seed in range(5):
         made, rows = _both(*random_case(seed), seed, floor=False, ranges=False)
         assert pickle.loads(pickle.dumps(rows)) == made
