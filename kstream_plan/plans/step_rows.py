@@ -182,7 +182,8 @@ class StepRows(Sequence[Step]):
 
     ``members`` come first, about who came and went. Then come the ``rows``, in order of their tasks; of one task first
     what ends, then what begins. The ``maker`` makes their steps when they are read, and ``tally`` is what they
-    come to.
+    come to. Who gives a task up stops it then: nothing in rows is learned, moves at once, stood still before the plan
+    or is not configured.
     """
 
     maker: StepMaker

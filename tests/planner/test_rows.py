@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -14,9 +15,13 @@ from kstream_plan.model.holding_changes import extra_copies
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
-from kstream_plan.plans import Pauses, Plan
+from kstream_plan.plans import Outage, Pauses, Plan
+from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.pauses import pauses_of
+from kstream_plan.plans.replay import Outcome
 from kstream_plan.plans.stateless_steps import has_rows
+from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.new_ids import drawn
@@ -57,9 +62,23 @@ def _compare(made: Plan, rows: Plan, seed: int) -> None:
         assert (one.assigned, one.decided) == (other.assigned, other.decided)
         assert (len(other.steps), other.member_steps) == (len(one.steps), one.member_steps)
         assert other.balance == one.balance
+    _compare_outages(made, rows, random.Random(seed))
     assert rows == made
     assert plan_json(rows, full=True) == plan_json(made, full=True)
     assert broken_invariants(rows) == ()
+
+
+def _compare_outages(made: Plan, rows: Plan, rng: random.Random) -> None:
+    """Whatever outages there are, they stop the same tasks."""
+    times_ms = sorted({rnd.at_ms for rnd in made.rounds})
+    outages = []
+    for before_ms, after_ms in pairwise(times_ms):
+        if after_ms - before_ms > 2 and rng.random() < 0.3:
+            from_ms = rng.randrange(before_ms, after_ms - 1)
+            process_id = rng.choice(made.group.instances).process_id
+            outages.append(Outage(process_id, from_ms, rng.randrange(from_ms + 1, after_ms)))
+    one, other = (pauses_of(of.group, of.initial, of.rounds, of.stopping, of.config, outages) for of in (made, rows))
+    assert _said(other) == _said(one)
 
 
 def _said(found: Pauses) -> tuple[object, ...]:
@@ -102,3 +121,21 @@ def test_it_is_pickled_as_what_it_stands_for() -> None:
     for seed in range(5):
         made, rows = _both(*random_case(seed), seed, floor=False, ranges=False)
         assert pickle.loads(pickle.dumps(rows)) == made
+
+
+def test_nobody_makes_steps_or_looks_at_more_than_the_last_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def outcome(log: HoldingsLog, number: int) -> Outcome:
+        asked.append(number)
+        return whole(log, number)
+
+    whole = HoldingsLog.outcome
+    monkeypatch.setattr(HoldingsLog, "outcome", outcome)
+    monkeypatch.setattr(StepMaker, "steps", None)
+    for seed in range(4):
+        snapshot = joined(seed)
+        rows = plan(snapshot, InRows("high-availability", "cooperative", seed=seed))
+        assert all(has_rows(rnd.steps) for rnd in rows.rounds)
+        assert set(asked) == {len(rows.rounds) - 1}
+        asked.clear()

@@ -1,0 +1,116 @@
+"""A log of rounds makes what was decided and is held after each of them, in whatever order it is read."""
+
+from __future__ import annotations
+
+import random
+from itertools import permutations
+
+import pytest
+
+from kstream_plan.model import Holding
+from kstream_plan.plans import (
+    Demote,
+    HandOver,
+    MemberLeft,
+    Place,
+    Reason,
+    ReasonCode,
+    Revoke,
+    Role,
+    Seat,
+    Step,
+    Withhold,
+)
+from kstream_plan.plans.holdings_log import HoldingsLog
+from kstream_plan.plans.replay import Outcome, replay
+from kstream_plan.plans.step_rows import StepMaker
+from tests.helpers.in_rows import step_rows
+from tests.helpers.small_groups import group
+
+GROUP = group(stateful=3, stateless=0)
+MAKER = StepMaker(GROUP, 100)
+WHY = Reason(ReasonCode.MOVES_AWAY)
+FIRST = (Holding((0, 1)), Holding((2,)), *[Holding()] * 4)
+
+
+def _seat(consumer: int, role: Role = Role.ACTIVE) -> Seat:
+    process_id, consumer_id = [*GROUP.consumer_index][consumer]
+    return Seat(process_id, consumer_id, role)
+
+
+def _moved(task: int, from_: int, to: int) -> list[tuple[Step, ...]]:
+    task_id = GROUP.tasks[task].task_id
+    standby = _seat(from_, Role.STANDBY)
+    return [
+        (Place(task_id, None, _seat(to, Role.WARMUP), 5, WHY),),
+        (Demote(task_id, _seat(from_), standby, WHY), Withhold(task_id, _seat(from_), _seat(to), WHY)),
+        (HandOver(task_id, _seat(from_), _seat(to), True, 0, WHY),),
+    ]
+
+
+ROUNDS = [*_moved(0, 0, 2), (), *_moved(2, 1, 3), (Revoke(GROUP.tasks[1].task_id, _seat(0), WHY),)]
+OUTCOMES = [*replay(GROUP, FIRST, ROUNDS)]
+
+
+def _log(rounds: int, current: list[int] | None = None) -> HoldingsLog:
+    """``current`` takes down whenever it is asked for the last outcome."""
+
+    def last() -> Outcome:
+        assert current is not None
+        current.append(rounds - 1)
+        return OUTCOMES[rounds - 1]
+
+    log = HoldingsLog(GROUP, FIRST, None if current is None else last)
+    for steps in ROUNDS[:rounds]:
+        log.add(step_rows(MAKER, steps), warmups=0, temporary=0)
+    return log
+
+
+@pytest.mark.parametrize("order", random.Random(1).sample([*permutations(range(len(ROUNDS)))], 50))
+def test_it_makes_them_in_any_order(order: tuple[int, ...]) -> None:
+    for log in (_log(len(ROUNDS)), _log(len(ROUNDS), [])):
+        assert [log.outcome(number) for number in order] == [OUTCOMES[number] for number in order]
+
+
+def test_the_last_one_is_what_is_current() -> None:
+    asked: list[int] = []
+    log = _log(len(ROUNDS), asked)
+    assert log.outcome(len(ROUNDS) - 1) is OUTCOMES[-1]
+    assert log.outcome(len(ROUNDS) - 2) == OUTCOMES[-2]
+    log.close()
+    assert log.outcome(len(ROUNDS) - 1) is OUTCOMES[-1]
+    assert asked == [len(ROUNDS) - 1]
+
+
+def test_it_is_asked_for_before_it_changes() -> None:
+    asked: list[int] = []
+    log = _log(3, asked)
+    log.close()
+    assert asked == [2]
+    assert log.outcome(2) is OUTCOMES[2]
+
+
+def test_rounds_that_are_added_later_go_on_from_those_before() -> None:
+    log = HoldingsLog(GROUP, FIRST)
+    for number, steps in enumerate(ROUNDS):
+        decided, assigned = log.add(step_rows(MAKER, steps), warmups=2, temporary=1)
+        assert (decided.extra_copies, assigned.extra_copies) == (2, 3)
+        assert (decided, assigned) == OUTCOMES[number]
+        before = FIRST if number == 0 else log.outcome(number - 1).assigned
+        assert all(one is other for one, other in zip(before, assigned, strict=True) if one == other)
+
+
+def test_what_members_do_has_been_done_to_what_is_held_first() -> None:
+    left = MemberLeft("i1", 0, Reason(ReasonCode.MEMBERSHIP))
+    log = HoldingsLog(GROUP, FIRST)
+    _, assigned = log.add(step_rows(MAKER, ROUNDS[0], (left,)), warmups=1, temporary=0)
+    assert assigned == OUTCOMES[0].assigned
+
+
+def test_rows_that_do_not_fit_what_is_held_are_told() -> None:
+    revoke = Revoke(GROUP.tasks[0].task_id, _seat(3), WHY)
+    with pytest.raises(ValueError, match="'i2-2' does not hold 0_0 as active"):
+        next(replay(GROUP, FIRST, [step_rows(MAKER, [revoke])]))
+    place = Place(GROUP.tasks[0].task_id, None, _seat(0), 0, WHY)
+    with pytest.raises(ValueError, match="'i1-1' holds 0_0 as active already"):
+        next(replay(GROUP, FIRST, [step_rows(MAKER, [place])]))
