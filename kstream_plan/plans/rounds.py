@@ -121,11 +121,16 @@ class Round:
         return single_steps(self.steps)
 
     @property
+    def steps_apart(self) -> Sequence[Step]:
+        """The steps that are told one by one, neither in rows nor as numbers: all that are about no single task."""
+        return steps_apart(self.steps)
+
+    @property
     def not_configured(self) -> frozenset[WorkId]:
         """The connectors and tasks that nobody is to run, for they are not configured yet, or any more."""
         return frozenset(
             task_id
-            for step in steps_apart(self.steps)
+            for step in self.steps_apart
             if isinstance(step, NobodyRuns) and step.reason.code is ReasonCode.NOT_CONFIGURED
             for task_id in step.task_ids
         )

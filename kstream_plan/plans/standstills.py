@@ -14,7 +14,7 @@ from kstream_plan.plans.replay import replay
 from kstream_plan.plans.rounds import Round, Trigger
 from kstream_plan.plans.seats import Role
 from kstream_plan.plans.standstill_rows import RUNNING, PausesTogether, SinceByTask
-from kstream_plan.plans.stateless_steps import Places, StatelessChanges, has_rows, single_steps, steps_apart
+from kstream_plan.plans.stateless_steps import Places, StatelessChanges, has_rows, single_steps
 from kstream_plan.plans.step_rows import StepRows
 from kstream_plan.plans.steps import (
     Demote,
@@ -320,7 +320,7 @@ def _stateless_stopped(
     ``owners`` are those before the round.
     """
     gone: set[str] = set()
-    for step in steps_apart(rnd.steps):
+    for step in rnd.steps_apart:
         if isinstance(step, MemberLeft) and step.process_id not in gone:
             gone.add(step.process_id)
             consumers = group.consumers_of[group.instance_index[step.process_id]]

@@ -35,7 +35,7 @@ def one_active_per_task(subject: PlanView) -> Iterator[tuple[int | None, str]]:
 
 def _run_by_nobody(subject: PlanView, rnd: Round) -> set[int]:
     """Return the tasks that a round's decision gives to nobody, as its steps say."""
-    names = {task_id for step in rnd.single_steps if isinstance(step, NobodyRuns) for task_id in step.task_ids}
+    names = {task_id for step in rnd.steps_apart if isinstance(step, NobodyRuns) for task_id in step.task_ids}
     return {subject.plan.group.task_index[task_id] for task_id in names}
 
 
@@ -72,7 +72,7 @@ def no_second_owner(subject: PlanView) -> Iterator[tuple[int | None, str]]:
 def _changes_at_once(subject: PlanView, rnd: Round) -> set[int]:
     """Return the tasks that are learned, and so stop before the rebalance, and those that change hands in one."""
     found: set[WorkId] = set()
-    for step in rnd.single_steps:
+    for step in rnd.steps_apart:
         if isinstance(step, StopLearned):
             found.update(step.task_ids)
         elif isinstance(step, Revoke | Demote | ThreadMove) and step.reason.code is ReasonCode.MOVES_AT_ONCE:

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from kstream_plan.model import Holding
 from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings, difference, unlike
-from kstream_plan.plans import Plan, Revoke, Round
+from kstream_plan.plans import Plan, Revoke, Round, Step
 from kstream_plan.plans.invariants.stateless import check_stateless, held_as_numbers
 from kstream_plan.plans.replay import replay
+from kstream_plan.plans.step_rows import StepRows
 
 
 class Delta(NamedTuple):
@@ -84,14 +85,17 @@ class PlanView:
 
 def _apart_from_stateless(plan: Plan) -> Plan:
     stateless = {plan.group.tasks[task].task_id for task in plan.group.stateless}
+
+    def kept(steps: Sequence[Step]) -> Sequence[Step]:
+        if isinstance(steps, StepRows):
+            return steps.with_members(tuple(kept(steps.members)))
+        # who ran a stateless task that is revoked has stopped that thread
+        return tuple(step for step in steps if not isinstance(step, Revoke) or step.task_id not in stateless)
+
     rounds = (
         replace(
             rnd,
-            steps=tuple(
-                step
-                for step in rnd.single_steps
-                if not isinstance(step, Revoke) or step.task_id not in stateless  # its thread stopped
-            ),
+            steps=kept(rnd.single_steps),
             decided=apart_from_stateless(rnd.decided),
             assigned=apart_from_stateless(rnd.assigned),
         )

@@ -39,7 +39,7 @@ def held_as_numbers(plan: Plan) -> bool:
     return all(
         isinstance(rnd.decided, Holdings)
         and isinstance(rnd.assigned, Holdings)
-        and (rnd.stateless is not None or not _about(rnd.steps, place_of))
+        and (rnd.stateless is not None or not _about(rnd.steps_apart, place_of))
         for rnd in plan.rounds
     )
 
@@ -91,7 +91,7 @@ def _revokes_what_stopped(
 
     A thread may have stopped before its instance left.
     """
-    made = _about(rnd.single_steps, place_of)
+    made = _about(rnd.steps_apart, place_of)
     if not made and not gone:
         return True
     left = {step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)}
@@ -108,7 +108,7 @@ def gone_in(group: Group, rnd: Round) -> set[int]:
     left = {step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)}
     stopped = {
         step.from_.consumer_id
-        for step in rnd.single_steps
+        for step in rnd.steps_apart
         if isinstance(step, Revoke) and step.reason.code is ReasonCode.THREAD_STOPPED
     }
     if not left and not stopped:
