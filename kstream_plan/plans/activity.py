@@ -193,7 +193,7 @@ def _only_dealt(plan: Plan) -> bool:
     """
     rounds = [rnd for rnd in plan.rounds if rnd.stateless is not None]
     groups = {id(rnd.stateless.maker.group) for rnd in rounds if rnd.stateless is not None}
-    return len(groups) <= 1 and not any(_stops(step) for rnd in rounds for step in rnd.single_steps)
+    return len(groups) <= 1 and not any(_stops(step) for rnd in rounds for step in rnd.steps_apart)
 
 
 def _stops(step: Step) -> bool:
@@ -223,7 +223,7 @@ def only_return(event: Activity) -> bool:
 def _is_resized(plan: Plan, event: Activity) -> bool:
     """Tell whether only threads come or go: in a scenario, where nobody joins or leaves without being named."""
     of_members = event.rounds[0].trigger in (Trigger.JOIN, Trigger.LEAVE)
-    leaving = any(isinstance(step, InstanceLeaving | InstanceStays) for step in event.rounds[0].single_steps)
+    leaving = any(isinstance(step, InstanceLeaving | InstanceStays) for step in event.rounds[0].steps_apart)
     named = bool(event.joined or event.left) or leaving or plan.design == "streams"
     return of_members and not named and plan.digest != plan.snapshot_digest
 

@@ -17,8 +17,8 @@ Current: TypeAlias = Callable[[], Outcome]
 class HoldingsLog:
     """The steps of rounds that follow one another in one group, from what was held before the first of them.
 
-    It is about stateful tasks alone. What an outcome takes to be made are the rounds since the last one before it that
-    was; every one that was made on the way is kept.
+    It is about stateful tasks alone. To make an outcome takes the rounds since the last one before it that was made;
+    every one that is made on the way is kept.
     """
 
     def __init__(self, group: Group, initial: Sequence[Holding], current: Current | None = None) -> None:

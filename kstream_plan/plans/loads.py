@@ -11,7 +11,8 @@ from kstream_plan.model.holding_changes import stateful_loads, warmup_counts
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.rounds import Round, Trigger
 from kstream_plan.plans.seats import Role
-from kstream_plan.plans.steps import HandOver, Place, Promote
+from kstream_plan.plans.step_rows import NO_SEAT, PLACE, STANDBY, StepRows
+from kstream_plan.plans.steps import HandOver, Place, Promote, Step
 
 
 class Load(NamedTuple):
@@ -176,10 +177,17 @@ def most_restoring(plan: Plan) -> int:
 
 def standbys_to_restore(plan: Plan) -> int:
     """Return how many new standbys have something to restore."""
+    return sum(_new_standbys(rnd.single_steps) for rnd in plan.rounds)
+
+
+def _new_standbys(steps: Sequence[Step]) -> int:
+    if isinstance(steps, StepRows):
+        rows = steps.rows
+        new = steps.restoring(PLACE) & (rows["from_consumer"] == NO_SEAT) & (rows["to_role"] == STANDBY)
+        return int(new.sum()) + _new_standbys(steps.members)
     return sum(
         isinstance(step, Place) and step.from_ is None and step.to.role is Role.STANDBY and step.restore_records != 0
-        for rnd in plan.rounds
-        for step in rnd.single_steps
+        for step in steps
     )
 
 

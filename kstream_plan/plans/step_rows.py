@@ -72,9 +72,8 @@ def row_type() -> np.dtype[np.void]:
 
     ``kind``, the roles and ``reason`` are numbers in :data:`KINDS`, :data:`ROLES` and :data:`CODES`, ``task`` and the
     consumers indices in the maker's group, or :data:`NO_SEAT` (in a role that is 0): so is ``to_consumer`` of what is
-    revoked or dropped.
-    ``restore_records`` (of a placing, a hand-over or a promotion) may be :data:`NOT_KNOWN`. ``lag`` and ``other_lag``
-    are the reason's; :data:`NO_LAG` is none. A reason has the maker's limit if it has a lag.
+    revoked or dropped. ``restore_records`` (of a placing, a hand-over or a promotion) may be :data:`NOT_KNOWN`.
+    ``lag`` and ``other_lag`` are the reason's; :data:`NO_LAG` is none. A reason has the maker's limit if it has a lag.
     """
     import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
@@ -134,9 +133,10 @@ class StepMaker:
         """Pickle without the seats that were made."""
         return StepMaker, (self.group, self.limit)
 
-    def steps(self, rows: Rows) -> Iterator[Step]:
-        """Make the steps of these rows, in their order."""
-        return map(self._step, *(rows[name].tolist() for name, _ in _FIELDS))
+    def steps(self, rows: Rows, which: Mask | None = None) -> Iterator[Step]:
+        """Make the steps of these rows, of all (``None``) or of some, in their order."""
+        columns = (rows[name] for name, _ in _FIELDS)
+        return map(self._step, *(of.tolist() if which is None else of[which].tolist() for of in columns))
 
     def _step(
         self,
@@ -205,7 +205,7 @@ class StepRows(Sequence[Step]):
 
     def of_rows(self, which: Mask | None = None) -> Iterator[Step]:
         """Make the steps of the rows alone: of all (``None``), or of these."""
-        return self.maker.steps(self.rows if which is None else self.rows[which])
+        return self.maker.steps(self.rows, which)
 
     def restoring(self, *kinds: int) -> Mask:
         """Tell which rows of these kinds have records to restore, or nobody knows how many."""

@@ -18,6 +18,7 @@ from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Outage, Pauses, Plan
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.loads import standbys_to_restore
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.replay import Outcome
 from kstream_plan.plans.stateless_steps import has_rows
@@ -62,6 +63,7 @@ def _compare(made: Plan, rows: Plan, seed: int) -> None:
         assert (one.assigned, one.decided) == (other.assigned, other.decided)
         assert (len(other.steps), other.member_steps) == (len(one.steps), one.member_steps)
         assert other.balance == one.balance
+    assert standbys_to_restore(rows) == standbys_to_restore(made)
     _compare_outages(made, rows, random.Random(seed))
     assert rows == made
     assert plan_json(rows, full=True) == plan_json(made, full=True)
