@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias, assert_never
 
@@ -95,6 +96,12 @@ class _Members:
         #: by consumer and place of the role among all
         self._roles = [[sorted(getattr(held, role)) for role in _ROLES] for held in initial]
         self._frozen = list(initial)
+        #: by instance and task who of it holds the task in which roles
+        self._seats: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        for consumer, roles in enumerate(self._roles):
+            for role, tasks in enumerate(roles):
+                for task in tasks:
+                    self._seats[group.instance_of[consumer], task].append((consumer, role))
         self._changed: set[tuple[int, int]] = set()
 
     def holdings(self) -> tuple[Holding, ...]:
@@ -172,6 +179,7 @@ class _Members:
         if place < len(tasks) and tasks[place] == task:
             raise ValueError(f"{self._named(task, consumer, 'holds')} as {_ROLES[role]} already")
         tasks.insert(place, task)
+        self._seats[self._group.instance_of[consumer], task].append((consumer, role))
         self._changed.add((consumer, role))
 
     def _end_at(self, task_id: WorkId, seat: Seat) -> None:
@@ -187,10 +195,8 @@ class _Members:
 
     def _end_copies(self, task: int, consumer: int) -> None:
         """End whatever the consumer's instance holds of the task, on any of its consumers."""
-        for other in self._group.consumers_of[self._group.instance_of[consumer]]:
-            for role, tasks in enumerate(self._roles[other]):
-                if tasks:
-                    self._removed(other, role, task)
+        for other, role in tuple(self._seats[self._group.instance_of[consumer], task]):
+            self._removed(other, role, task)
 
     def _removed(self, consumer: int, role: int, task: int) -> bool:
         tasks = self._roles[consumer][role]
@@ -198,6 +204,7 @@ class _Members:
         if place == len(tasks) or tasks[place] != task:
             return False
         del tasks[place]
+        self._seats[self._group.instance_of[consumer], task].remove((consumer, role))
         self._changed.add((consumer, role))
         return True
 
@@ -211,5 +218,7 @@ class _Members:
         instance = self._instance(process_id)
         for consumer in self._group.consumers_of[instance]:
             for role, tasks in enumerate(self._roles[consumer]):
+                for task in tasks:
+                    self._seats[instance, task].remove((consumer, role))
                 tasks.clear()
                 self._changed.add((consumer, role))
