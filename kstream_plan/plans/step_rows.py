@@ -240,6 +240,15 @@ class StepRows(Sequence[Step]):
         return repr(tuple(self))
 
 
+def steps_of_kinds(steps: Sequence[Step], kinds: tuple[type[Step], ...]) -> Iterator[Step]:
+    """Yield the steps of some kinds, in order; of rows no others are made."""
+    if not isinstance(steps, StepRows):
+        return (step for step in steps if isinstance(step, kinds))
+    members = (step for step in steps.members if isinstance(step, kinds))
+    wanted = are(steps.rows["kind"], *(number for number, kind in enumerate(KINDS) if kind in kinds))
+    return chain(members, steps.of_rows(wanted))
+
+
 def tally_of(maker: StepMaker, rows: Rows) -> RowTally:
     """Count what rows come to: for who has not counted it while making them."""
     import numpy as np  # noqa: PLC0415 - as in row_type

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kstream_plan.model.holding_changes import extra_copies, moved
-from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, restores_anew
+from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, Round, restores_anew
+from kstream_plan.plans.step_rows import RowTally, StepRows
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, counted, number, steps, worst_first
+
+#: A tuple, not a union, which would be made anew for every step.
+_STARTS = (HandOver, Promote)
 
 
 def rebalances(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
@@ -23,7 +27,8 @@ def moves(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     group = plan.group
     after = {task: group.instance_of[consumer] for consumer, held in enumerate(plan.final) for task in held.active}
     absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
-    last = {step.task_id: rnd.number for rnd, step in steps(plan.rounds) if isinstance(step, HandOver | Promote)}
+    starts = ((rnd.number, step) for rnd, step in steps(plan.rounds, *_STARTS))
+    last = {step.task_id: number for number, step in starts if isinstance(step, _STARTS)}
     offences = [
         Offence(
             None,
@@ -42,7 +47,7 @@ def warmups(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     return counted(
         (
             Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
-            for rnd, step in steps(subject.plan.rounds)
+            for rnd, step in steps(subject.plan.rounds, Place)
             if isinstance(step, Place) and step.to.role is Role.WARMUP
         ),
         limit,
@@ -54,8 +59,8 @@ def cold_handovers(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     return counted(
         (
             Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
-            for rnd, step in steps(subject.plan.rounds)
-            if isinstance(step, HandOver | Promote) and not step.caught_up
+            for rnd, step in steps(_with_any(subject.plan.rounds, lambda of: of.cold_handovers), *_STARTS)
+            if isinstance(step, _STARTS) and not step.caught_up
         ),
         limit,
     )
@@ -73,9 +78,14 @@ def restored_records(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 
 def _restores(plan: Plan) -> Iterator[Offence]:
-    for rnd, step in steps(plan.rounds):
-        if isinstance(step, Place | HandOver | Promote) and restores_anew(step, plan.group):
+    for rnd, step in steps(_with_any(plan.rounds, lambda of: of.restored_records != 0), Place, *_STARTS):
+        if isinstance(step, (Place, *_STARTS)) and restores_anew(step, plan.group):
             yield Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
+
+
+def _with_any(rounds: Iterable[Round], counted: Callable[[RowTally], object]) -> Iterator[Round]:
+    """Yield the rounds without those of which it was counted, while their rows were made, that there is none."""
+    return (rnd for rnd in rounds if not isinstance(rnd.steps, StepRows) or counted(rnd.steps.tally))
 
 
 def peak_extra_copies(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
