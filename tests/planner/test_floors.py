@@ -82,7 +82,9 @@ def test_the_least_time_is_that_of_a_play_that_tells_its_steps(
 
 
 def _apart_from_steps(of: Rehearsal) -> list[Any]:
-    return [(rnd.at_ms, rnd.ends_ms, rnd.trigger, rnd.decided, rnd.assigned) for rnd in of.rounds]
+    return [
+        (rnd.at_ms, rnd.ends_ms, rnd.trigger, rnd.generation, rnd.probing_rebalance, rnd.balance) for rnd in of.rounds
+    ]
 
 
 class _Recorded:

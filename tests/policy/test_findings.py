@@ -50,6 +50,8 @@ def test_the_measured_value_is_allowed_and_one_less_is_not(snapshot: Snapshot) -
             restores = made.ends("cold_handovers")[1] > 0 and name in PAUSE_RULES
             assert restores or name == "max_restored_records" or made.verdict.kind != "settled"
             continue
+        if measured > _generous(rule) and not rule.at_least:
+            continue  # several tasks may restore more than the highest limit there is
         assert finding(checked(made, **{name: Limit(measured)}), name).status is Status.PASSED
         stricter = measured + 1 if rule.at_least else measured - 1
         if rule.at_least and not made.group.stateful:

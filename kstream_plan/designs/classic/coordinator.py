@@ -61,7 +61,7 @@ class ClassicTurn(Turn):
     trigger: Trigger | None
     assignment: Assignment
     transition: Transition
-    stateful: tuple[Step, ...]
+    stateful: Sequence[Step]
 
 
 class ClassicCoordinator(Coordinator[ClassicTurn]):
@@ -172,8 +172,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
     def later(self, turn: ClassicTurn, lapse: Lapse) -> GroupState:
         """Let copies catch up and fall behind, and members report what they then have."""
         transition = _nothing(turn.state) if lapse.idle else turn.transition
-        long = lapse.to_ms - lapse.from_ms >= self._config.probing_rebalance_interval_ms
-        tick = self._clock.all_ready or (long and not transition.follow_up)
+        tick = self._is_tick(transition, lapse)
         interval = Interval(lapse.from_ms, lapse.to_ms, tick=tick, idle=lapse.idle, at_probes=self._clock.at_probes)
         beginning, self._beginning = self._beginning, None
         if beginning is not None:
@@ -207,9 +206,12 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def repeats(self, turn: ClassicTurn) -> Verdict | None:
         """Compare a probing rebalance, or one that was called for, with those before."""
-        if turn.trigger is Trigger.FOLLOW_UP or _settled(turn.assignment, turn.transition):
+        if not self._is_compared(turn):
             return None
         return self._recurrence.verdict(turn.state, turn.assignment)
+
+    def _is_compared(self, turn: ClassicTurn) -> bool:
+        return turn.trigger is not Trigger.FOLLOW_UP and not _settled(turn.assignment, turn.transition)
 
     def waited_for(self, turn: ClassicTurn) -> tuple[WorkId, ...]:
         """Return the tasks on their way, in task order."""
@@ -231,6 +233,11 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             () if self._readiness is None else tuple(doubt for _, doubt in sorted(self._readiness.doubts.items())),
             tuple(sorted(self._cleaner.otherwise)),
         )
+
+    def _is_tick(self, transition: Transition, lapse: Lapse) -> bool:
+        """Tell whether every copy is caught up by the end of a time if no restore rate says otherwise."""
+        long = lapse.to_ms - lapse.from_ms >= self._config.probing_rebalance_interval_ms
+        return self._clock.all_ready or (long and not transition.follow_up)
 
     def _doubt(self, turn: ClassicTurn, after: GroupState, lapse: Lapse, *, tick: bool) -> None:
         """Remember what may be otherwise by the next rebalance."""
@@ -330,14 +337,23 @@ def _nothing(state: GroupState) -> Transition:
 
 def _phases(decision: Assignment, transition: Transition, steps: Sequence[Step]) -> tuple[Phase, ...]:
     """Return what the round is for."""
-    warming_up = any(map(attrgetter("warmup"), transition.decided.stateful))
-    cutting_over = transition.follow_up or stateless_changes(steps) is not None or any(map(_starts, steps))
-    phases = [phase for phase, holds in ((Phase.WARM_UP, warming_up), (Phase.CUT_OVER, cutting_over)) if holds]
-    if _settled(decision, transition):
-        phases.append(Phase.SETTLED)
-    elif decision.probing_rebalance and (not steps or not phases):
-        phases.append(Phase.PROBING)
-    return tuple(phases)
+    return phases(
+        warms_up=any(map(attrgetter("warmup"), transition.decided.stateful)),
+        cuts_over=transition.follow_up or stateless_changes(steps) is not None or any(map(_starts, steps)),
+        settled=_settled(decision, transition),
+        waits=decision.probing_rebalance and not steps,
+        probes=decision.probing_rebalance,
+    )
+
+
+def phases(*, warms_up: bool, cuts_over: bool, settled: bool, waits: bool, probes: bool) -> tuple[Phase, ...]:
+    """Return what a round is for; ``waits``: it probes and has no steps."""
+    found = [phase for phase, holds in ((Phase.WARM_UP, warms_up), (Phase.CUT_OVER, cuts_over)) if holds]
+    if settled:
+        found.append(Phase.SETTLED)
+    elif waits or (probes and not found):
+        found.append(Phase.PROBING)
+    return tuple(found)
 
 
 def _starts(step: Step) -> bool:

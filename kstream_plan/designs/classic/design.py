@@ -9,6 +9,7 @@ from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.assignors.racks import optimize as rack_aware
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
+from kstream_plan.designs.classic.coordinator_on_arrays import CoordinatorOnArrays
 from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, SOONEST, TYPICAL, Clock
 from kstream_plan.model import Group, GroupState, Note
 from kstream_plan.model.scenario import Scenario
@@ -51,7 +52,9 @@ class Classic(Design):
             KeyError: no such assignor or protocol.
         """
         assign, rebalance = ASSIGNORS[self.assignor], PROTOCOLS[self.protocol]
-        return ClassicCoordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone)
+        on_arrays = self.assignor == "high-availability" and self.protocol == "cooperative"
+        coordinator = CoordinatorOnArrays if on_arrays else ClassicCoordinator
+        return coordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone)
 
     def soonest(self) -> Classic:
         """Return the same design with every rebalance as early as it can be."""

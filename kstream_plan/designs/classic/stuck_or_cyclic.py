@@ -55,7 +55,7 @@ class Recurrence:
         for position, (number, earlier) in enumerate(alike):
             if self._lags_are_as(number) and _same(earlier, tick):
                 if not _closer(earlier.behind, state):
-                    verdict = _repeated(state, decision, now - number)
+                    verdict = repeated(state, decision, now - number)
                 alike[position] = (now, tick)
                 break
         else:
@@ -89,7 +89,8 @@ class Recurrence:
         return tuple([(instance, is_caught_up(lag, self._limit)) for lag, instance in reported])
 
 
-def _repeated(state: GroupState, decision: Assignment, period: int) -> Verdict:
+def repeated(state: GroupState, decision: Assignment, period: int) -> Verdict:
+    """Return the verdict on a probe that found what another one did so many probes before."""
     tasks = tuple(state.group.tasks[task].task_id for task in sorted({m.task for m in decision.movements}))
     if period == 1:
         return Verdict("stuck", tasks, "two probes in a row found the same, and no copy comes closer")

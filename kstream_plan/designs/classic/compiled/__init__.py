@@ -1,0 +1,1 @@
+"""The classic protocol on arrays, compiled at installation."""

@@ -1,0 +1,91 @@
+"""What the modules of a group's arrays share: numbers with a meaning, and records of which arrays consist."""
+
+from libc.stdint cimport INT64_MIN as NONE
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+#: A lag as Kafka has it (model/copies); where a number may be missing, ``NONE`` stands for that.
+cdef enum:
+    LATEST = -2
+    UNKNOWN = -3
+
+#: A consumer's role, as a holding has them in order; of what is left over whether only just.
+cdef enum:
+    JUST_LOST = -2
+    NO_ROLE = -1
+    ACTIVE = 0
+    STANDBY = 1
+    WARMUP = 2
+    TEMPORARY = 3
+
+#: Seats that a decision can give to one task: active, standby, a warm-up of either.
+cdef enum:
+    SEATS = 4
+
+#: How a task's movement was handled (model/decision).
+cdef enum:
+    NO_MOVEMENT = -1
+    SWAP_CAUGHT_UP = 0
+    SWAP_MOST_CAUGHT_UP = 1
+    MOVE_CAUGHT_UP = 2
+    MOVE_MOST_CAUGHT_UP = 3
+
+
+#: State of a task on an instance's disk (model/copies); consumer -1: it is left over; reporter -1: nobody.
+cdef struct Slot:
+    int64_t lag
+    int64_t remaining
+    int64_t placed_in
+    int64_t lost_at_ms
+    int64_t made_at_ms
+    int32_t instance
+    int32_t consumer
+    int32_t reporter
+    int8_t role
+
+#: Who is to have a task, as what its place among a task's seats says (``role_of``); instance -1: nobody.
+cdef struct Seat:
+    int32_t instance
+    int32_t consumer
+
+#: Who has a task after a rebalance, and as what.
+cdef struct Held:
+    int32_t instance
+    int32_t consumer
+    int8_t role
+
+#: A task on its way (model/decision, Movement).
+cdef struct Moving:
+    int32_t source
+    int32_t destination
+    int32_t caught_up
+    int8_t how
+    int8_t warm_up
+
+#: A task that cannot start, or be copied, where the target has it: how many are caught up elsewhere (-1: it can), and
+#: the first two of them, mostly all; who is its source (-1: that hangs on loads).
+cdef struct Pending:
+    int32_t caught_up
+    int32_t[2] first
+    int32_t free
+    int32_t source
+    int8_t how
+
+#: A step, as plans/step_rows has it.
+cdef packed struct Row:
+    int64_t restore_records
+    int64_t lag
+    int64_t other_lag
+    int32_t task
+    int32_t from_consumer
+    int32_t to_consumer
+    int8_t kind
+    int8_t from_role
+    int8_t to_role
+    int8_t caught_up
+    int8_t reason
+    int8_t unused[7]
+
+
+cdef inline int8_t role_of(Py_ssize_t seat) noexcept:
+    """Return what a seat makes whoever has it."""
+    return <int8_t>(seat if seat < WARMUP else WARMUP)

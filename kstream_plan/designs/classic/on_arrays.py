@@ -1,0 +1,286 @@
+"""A classic group played on arrays by compiled code: the same turns as from objects, in a fraction of the time.
+
+It is for what large groups mostly are: stateful tasks with one standby at most, the assignor high-availability, the
+cooperative protocol, and copies of which nobody knows how fast they restore (or that all restore at once). Whatever
+else comes is left to the objects, which it is held to. What a turn decides, and who holds what, is made when it is
+looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from math import inf
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, overload
+
+from kstream_plan.assignors.java.priority_queue import weights_of
+from kstream_plan.designs.classic.next_rebalance import Clock
+from kstream_plan.designs.classic.state_cleaner import Cleaner
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Holding, Holdings, LazyHoldings, no_owners
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
+from kstream_plan.model.starting_state import Cleaning
+from kstream_plan.plans import Balance
+from kstream_plan.plans.design import Lapse
+from kstream_plan.plans.holdings_log import HoldingsLog
+from kstream_plan.plans.replay import Outcome
+from kstream_plan.plans.restoring import Span
+from kstream_plan.plans.step_rows import RowTally, StepMaker, StepRows
+from kstream_plan.plans.steps import Step
+from kstream_plan.protocols.transition import Transition
+
+if TYPE_CHECKING:
+    from kstream_plan.designs.classic.compiled.group_arrays import Fingerprint, GroupArrays, Remaining
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+#: The largest key of an instance in Kafka's queue that numbers of 64 bits surely hold.
+_MOST = 2**62
+#: So many probes at most are looked at again to go on from there on arrays.
+MOST_PROBES = 8
+
+
+def fits(spans: Sequence[Span], *, times_alone: bool) -> bool:
+    """Tell whether nobody knows how fast copies restore in this time, nor fall behind.
+
+    Where ``times_alone`` are told all may restore at once as well.
+    """
+    return all(
+        not span.burst and not span.rates.any_produce and (not span.rates.any_restore or (times_alone and _inf(span)))
+        for span in spans
+    )
+
+
+def _inf(span: Span) -> bool:
+    return span.rates.restore_per_instance == inf and not span.rates.restore_of
+
+
+def arrays_for(group: Group, decision: Assignment, config: AssignmentConfig) -> GroupArrays | None:
+    """Return arrays for a group with the target of ``decision``, unless it or its settings are others than they hold.
+
+    ``None`` as well where there is no compiled code: it is made at installation if there is a C compiler.
+    """
+    if config.num_standby_replicas > 1 or config.acceptable_recovery_lag == MAX_LONG:
+        return None
+    if group.stateless or not group.stateful or 2 * len(group.tasks) * max(weights_of(group.capacities)) >= _MOST:
+        return None
+    try:
+        from kstream_plan.designs.classic.compiled.group_arrays import GroupArrays  # noqa: PLC0415 - may be missing
+    except ImportError:
+        return None
+    return GroupArrays(group, decision.target, config.acceptable_recovery_lag, config.max_warmup_replicas)
+
+
+class Decided(NamedTuple):
+    """A decision that was made on arrays, and what is told of it."""
+
+    assignment: Assignment
+    transition: Transition
+    steps: StepRows | tuple[()]
+    balance: Balance
+    queued: int
+    warms_up: bool
+    starts_any: bool
+
+
+class OnArrays:
+    """A stretch of rounds of one group on arrays; a draft that a coordinator keeps.
+
+    ``state`` is the group as the next decision finds it. What is told of a decision is made of the arrays until the
+    next one, what is told of a state until time goes on.
+    """
+
+    def __init__(self, arrays: GroupArrays, state: GroupState, decision: Assignment, cleaner: Cleaner) -> None:
+        """``decision`` is one that was made for the same target."""
+        self.state = state
+        self._arrays = arrays
+        self._cleaner = cleaner
+        self._target, self._short = decision.target, decision.short_standbys
+        self._log = HoldingsLog(state.group, tuple(Holdings.of(state.group, state.holdings).stateful), self._current)
+        self._nobody = no_owners(state.group)
+        #: how many decisions there were, and how often time went on
+        self._decisions = self._lapses = 0
+
+    def decide(self, maker: StepMaker, members: tuple[Step, ...], at_ms: int, *, times_alone: bool) -> Decided:
+        """Decide, withhold what its owner has to give up first, and tell the steps unless ``times_alone`` are told."""
+        arrays, group = self._arrays, self.state.group
+        arrays.decide()
+        self._decisions += 1
+        steps: StepRows | tuple[()] = ()
+        if times_alone:
+            decided, held = (self._lazy_holdings(make) for make in (self._decided, arrays.held_after))
+        else:
+            steps = self._steps(maker, members, at_ms)
+            decided, held = self._log.add(
+                steps, warmups=arrays.warmup_copies, temporary=arrays.extra_copies - arrays.warmup_copies
+            )
+        consumers, owned = self._all(decided), self._all(self.state.holdings)
+        return Decided(
+            assignment=Assignment(
+                instances=self._lazy_holdings(partial(arrays.decided_by, instance=True), len(group.instances)),
+                consumers=consumers,
+                probing_rebalance=arrays.movements > 0,
+                target=self._target,
+                movements=_Lazy(arrays.movements, self._of_decision(arrays.moving)),
+                short_standbys=self._short,
+            ),
+            transition=Transition(
+                before=owned,
+                decided=consumers,
+                holdings=self._all(held),
+                revoking=frozenset(arrays.revoking_consumers()),
+                waiting=frozenset(arrays.waiting_consumers()),
+            ),
+            steps=steps,
+            balance=self._balance(),
+            queued=arrays.queued,
+            warms_up=arrays.warmup_copies > 0,
+            starts_any=not times_alone and arrays.starts_any,
+        )
+
+    def go_on(self, lapse: Lapse, clock: Clock, *, tick: bool) -> GroupState:
+        """Let copies catch up and fall behind until the next rebalance; return the group as it finds it."""
+        arrays, group, generation = self._arrays, self.state.group, self.state.generation + 1
+        at_once = lapse.spans[0].rates.any_restore
+        revoked = {task: group.instance_of[owner] for task, owner in arrays.withheld().items()}
+        arrays.advance(lapse.from_ms, lapse.to_ms, generation, tick, clock.at_probes, at_once)
+        self._lapses += 1
+        copies: _Lazy[tuple[Copy, ...]] = _Lazy(len(group.tasks), self._of_state(arrays.copies))
+        owned = LazyHoldings(len(group.consumer_ids), self._of_state(arrays.owned), arrays.extra_copies)
+        self.state = replace(
+            self.state,
+            generation=generation,
+            at_ms=lapse.from_ms,
+            holdings=self._all(owned),
+            copies=copies,
+            revoked=MappingProxyType(revoked),
+        )
+        return self.state
+
+    def probe(self, probes: Probes) -> int | None:
+        """Return what :meth:`Probes.period` says of the decision."""
+        return probes.period(self._arrays)
+
+    def revoked(self) -> Mapping[int, int]:
+        """Return by task the consumer that gave it up for the decision that comes."""
+        return self._arrays.revoked()
+
+    def left_to_chance(self) -> tuple[set[int], set[int], set[int]]:
+        """Return the tasks of which threads race, left-over state may be deleted, copies are ready at follow-ups.
+
+        What the cleaner is asked for at the end it is told as well.
+        """
+        arrays = self._arrays
+        whens: tuple[tuple[Cleaning, bool], ...] = (("early", arrays.deleted_early), ("late", arrays.deleted_late))
+        self._cleaner.otherwise.update(when for when, otherwise in whens if otherwise)
+        return arrays.flagged()
+
+    def _steps(self, maker: StepMaker, members: tuple[Step, ...], at_ms: int) -> StepRows:
+        arrays = self._arrays
+        arrays.tell(at_ms)
+        tally = RowTally(
+            hops=arrays.hops,
+            warmups=arrays.warmups,
+            cold_handovers=arrays.cold_handovers,
+            restored_records=arrays.restored_records,
+            restores_within_limit=arrays.restores_within_limit,
+        )
+        return StepRows(maker, members, arrays.steps(), tally)
+
+    def _balance(self) -> Balance:
+        active, standby, executing, spreads = self._arrays.loads()
+        spread = max(active) - min(active)
+        return Balance(
+            active=tuple(active),
+            standby=tuple(standby),
+            load_per_thread=tuple(
+                [
+                    (tasks + copies) / threads
+                    for tasks, copies, threads in zip(active, standby, self.state.group.capacities, strict=True)
+                ]
+            ),
+            instance_spread=spread,
+            balance_factor=spread,
+            subtopology_spread=max(executing) - min(executing),
+            subtopology_task_spread=max(spreads),
+        )
+
+    def _current(self) -> Outcome:
+        return Outcome(self._decided(), self._arrays.held_after())
+
+    def _decided(self) -> tuple[Holding, ...]:
+        return self._arrays.decided_by(instance=False)
+
+    def _all(self, stateful: Sequence[Holding]) -> Holdings:
+        return stateful if isinstance(stateful, Holdings) else Holdings(stateful, (), self._nobody)
+
+    def _lazy_holdings(self, make: Callable[[], tuple[Holding, ...]], length: int | None = None) -> LazyHoldings:
+        length = len(self.state.group.consumer_ids) if length is None else length
+        return LazyHoldings(length, self._of_decision(make), self._arrays.extra_copies)
+
+    def _of_decision(self, make: Callable[[], tuple[T, ...]]) -> Callable[[], tuple[T, ...]]:
+        decisions = self._decisions
+        return partial(_made, make, lambda: self._decisions == decisions)
+
+    def _of_state(self, make: Callable[[], tuple[T, ...]]) -> Callable[[], tuple[T, ...]]:
+        lapses = self._lapses
+        return partial(_made, make, lambda: self._lapses == lapses)
+
+
+def _made(make: Callable[[], tuple[T, ...]], is_current: Callable[[], bool]) -> tuple[T, ...]:
+    """Make something of the arrays as they are now, and no later."""
+    if not is_current():
+        raise RuntimeError("the arrays have gone on since")
+    return make()
+
+
+class Probes:
+    """Remembers the probes that were played on arrays, the newest of each kind (``stuck_or_cyclic.Recurrence``)."""
+
+    def __init__(self) -> None:
+        self._newest: dict[Fingerprint, tuple[int, Remaining]] = {}
+        self._number = 0
+
+    def period(self, arrays: GroupArrays) -> int | None:
+        """Add a probe; return how many there are since the same was found and no copy has come closer, if ever."""
+        self._number += 1
+        found = arrays.fingerprint()
+        earlier = self._newest.get(found)
+        self._newest[found] = self._number, arrays.behind()
+        if earlier is None or arrays.is_closer(earlier[1]):
+            return None
+        return self._number - earlier[0]
+
+
+class _Lazy(Sequence[T_co]):
+    """A sequence of known length that is made at first use."""
+
+    def __init__(self, length: int, make: Callable[[], tuple[T_co, ...]]) -> None:
+        self._length, self._make = length, make
+        self._made: tuple[T_co, ...] | None = None
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> T_co: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
+        return self._all()[index]
+
+    def __iter__(self) -> Iterator[T_co]:
+        return iter(self._all())
+
+    def __reduce__(self) -> tuple[type[tuple[T_co, ...]], tuple[tuple[T_co, ...]]]:
+        """Pickle as what it stands for."""
+        return tuple, (self._all(),)
+
+    def _all(self) -> tuple[T_co, ...]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made

@@ -1,0 +1,153 @@
+"""A group played on arrays comes to the same plan as one that is played with objects, to the last byte.
+
+500 random groups of stateful tasks, with standbys and tags or without; ``KSTREAM_PLAN_GROUPS=10000`` plays more.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from math import inf
+
+import pytest
+
+from kstream_plan.designs.classic import design
+from kstream_plan.designs.classic.coordinator import ClassicCoordinator
+from kstream_plan.designs.classic.on_arrays import OnArrays
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.errors import ScenarioError
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model.scenario import Join, NewInstance, RestoreRate, Scenario
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans import Plan
+from kstream_plan.plans.step_rows import StepRows
+from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.one_plan import plan
+from tests.helpers.stateful_groups import stateful_case
+
+pytest.importorskip(
+    "kstream_plan.designs.classic.compiled.group_arrays", reason="installed where there is a C compiler"
+)
+
+GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "500"))
+PARTS = 20
+#: Of so many groups one is played with all that else may be.
+WITH_RANGES = 10
+
+
+@pytest.fixture
+def decisions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many decisions were made on arrays."""
+    made = [0]
+    decide = OnArrays.decide
+
+    def counted(*given: object, **named: object) -> object:
+        made[0] += 1
+        return decide(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(OnArrays, "decide", counted)
+    return made
+
+
+def with_objects(monkeypatch: pytest.MonkeyPatch, *played: object, **options: object) -> Plan | str:
+    with monkeypatch.context() as patched:
+        patched.setattr(design, "CoordinatorOnArrays", ClassicCoordinator)
+        return outcome(*played, **options)
+
+
+def outcome(snapshot: Snapshot, scenario: Scenario | None, options: PlanOptions, *, whole: bool) -> Plan | str:
+    try:
+        of = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
+        return plan(snapshot, options, scenario=of, floor=whole, ranges=whole)
+    except ScenarioError as error:
+        return str(error)
+
+
+def as_text(made: Plan | str) -> str:
+    return made if isinstance(made, str) else plan_json(made, full=True)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_arrays_come_to_the_same_plan(part: int, decisions: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(part, GROUPS, PARTS):
+        snapshot, scenario = stateful_case(seed)
+        options, whole = PlanOptions(max_rounds=150), seed % WITH_RANGES == part % WITH_RANGES == 0
+        expected = as_text(with_objects(monkeypatch, snapshot, scenario, options, whole=whole))
+        assert as_text(outcome(snapshot, scenario, options, whole=whole)) == expected, f"seed {seed}"
+    assert decisions[0] > GROUPS / PARTS  # not all of them are settled at once, or left to objects
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rounds_on_arrays_hold_what_rounds_of_objects_hold(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, scenario = stateful_case(seed)
+    options = PlanOptions(max_rounds=150)
+    expected = with_objects(monkeypatch, snapshot, scenario, options, whole=True)
+    made = outcome(snapshot, scenario, options, whole=True)
+    assert made == expected
+    if isinstance(made, Plan) and isinstance(expected, Plan):
+        assert made.pauses == expected.pauses
+        assert made.end == expected.end
+        for rnd, other in zip(made.rounds, expected.rounds, strict=True):
+            assert tuple(rnd.steps) == tuple(other.steps)
+            assert tuple(rnd.decided) == tuple(other.decided)
+            assert tuple(rnd.assigned) == tuple(other.assigned)
+
+
+def of_two_joining(seed: int) -> tuple[Snapshot, Scenario]:
+    snapshot, _ = stateful_case(seed)
+    return snapshot, Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2), NewInstance(threads=1))),))
+
+
+def test_known_restore_rates_are_left_to_objects(decisions: list[int]) -> None:
+    snapshot, scenario = of_two_joining(3)
+    outcome(replace(snapshot, rates=Rates(restore_per_instance=50.0)), scenario, PlanOptions(), whole=False)
+    assert decisions == [0]
+    outcome(snapshot, scenario, PlanOptions(), whole=False)
+    assert decisions[0] > 0
+
+
+def test_the_least_time_is_played_on_arrays(decisions: list[int]) -> None:
+    snapshot, scenario = of_two_joining(3)
+    outcome(snapshot, scenario, PlanOptions(), whole=False)
+    likely = decisions[0]
+    plan(snapshot, scenario=drawn(scenario, snapshot.state.group, 0), floor=True, ranges=False)
+    assert decisions[0] > 2 * likely
+
+
+@pytest.mark.parametrize("restored", [inf, 1.0])
+def test_rates_that_change_on_the_way_leave_the_arrays(
+    restored: float, decisions: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot, scenario = of_two_joining(5)
+    paced = Scenario(events=(*scenario.events, RestoreRate(at_ms=300_000, per_second=restored)))
+    options = PlanOptions(max_rounds=100)
+    expected = as_text(with_objects(monkeypatch, snapshot, paced, options, whole=True))
+    assert as_text(outcome(snapshot, paced, options, whole=True)) == expected
+    assert decisions[0] > 0
+
+
+def test_without_compiled_code_objects_are_played(decisions: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, scenario = of_two_joining(3)
+    expected = as_text(outcome(snapshot, scenario, PlanOptions(), whole=True))
+    monkeypatch.setitem(sys.modules, "kstream_plan.designs.classic.compiled.group_arrays", None)
+    decisions[0] = 0
+    assert as_text(outcome(snapshot, scenario, PlanOptions(), whole=True)) == expected
+    assert decisions == [0]
+
+
+def test_what_was_decided_before_is_not_made_of_arrays_that_have_gone_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    states = []
+    go_on = OnArrays.go_on
+    monkeypatch.setattr(OnArrays, "go_on", lambda *given, **named: states.append(go_on(*given, **named)) or states[-1])
+    snapshot, scenario = of_two_joining(3)
+    outcome(snapshot, scenario, PlanOptions(), whole=False)
+    with pytest.raises(RuntimeError, match="gone on"):
+        tuple(states[0].copies)
+
+
+def test_rows_tell_most_rounds_of_such_a_group() -> None:
+    snapshot, scenario = of_two_joining(3)
+    made = outcome(snapshot, scenario, PlanOptions(), whole=False)
+    assert isinstance(made, Plan)
+    assert [isinstance(rnd.steps, StepRows) for rnd in made.rounds[1:]] == [True] * (len(made.rounds) - 1)
