@@ -1,4 +1,7 @@
-"""What a fleet is sorted and picked by: figures of results under short names, the worst end where there are two."""
+"""What a fleet is sorted and picked by: figures of results under short names, the worst end where there are two.
+
+Some of them are only the least: what a plan comes to that was not played to its end, or has none.
+"""
 
 from __future__ import annotations
 
@@ -43,15 +46,34 @@ def value_of(result: Result, name: str) -> str | int | bool | None:
     return value
 
 
-def badness(result: Result) -> tuple[int, int, float, float, str]:
+#: Figures that grow as long as a plan goes on.
+_GROWING = frozenset(SHORT[name] for name in ("left", "moves", "cold", "pause", "restored"))
+#: Those of a plan that has no end, though nothing moves any more: copies restore what is written meanwhile.
+_OF_STUCK = frozenset(SHORT[name] for name in ("left", "restored"))
+
+
+def is_least(result: Result, name: str) -> bool:
+    """Tell whether a figure is only the least that there is, and nobody knows how much more."""
+    of = SHORT.get(name, name)
+    if result.outcome in ("cyclic", "unfinished"):
+        return of in _GROWING
+    if result.outcome == "stuck" and of in _OF_STUCK:
+        return True
+    if of == SHORT["left"]:
+        return result.outcome == "moving" and (not result.settles_surely or result.duration_is in ("least", "floor"))
+    return of == SHORT["pause"] and bool(result.pauses_are_least)
+
+
+def badness(result: Result) -> tuple[int, float, bool, float, float, str]:
     """Return a key that sorts the worst result first.
 
-    By: how it ends (:data:`OUTCOMES`; what may not settle is before what does), most cold starts, longest, longest
-    pause, application id.
+    By: how it ends (:data:`OUTCOMES`; what may not settle is before what does), most cold starts, at risk otherwise
+    (:func:`risks`), longest, longest pause, application id.
     """
     return (
         2 * OUTCOMES.index(result.outcome) - (result.settles_surely is False),
         -(result.cold_handovers_most or 0),
+        not risks(result),
         -(result.duration_ms_most or 0),
         -(result.max_paused_task_ms_most or 0),
         result.application_id or "",
@@ -70,17 +92,23 @@ def risks(result: Result) -> tuple[str, ...]:
 
 
 def is_bad(result: Result) -> bool:
-    """Tell whether it is one to act on: it does not settle, or might not, or tasks start cold, or nobody knows."""
-    return result.outcome not in ("moving", "settled") or not result.settles_surely or bool(result.cold_handovers_most)
+    """Tell whether it is one to act on: it does not settle, or might not, or is at risk, or nobody knows."""
+    return result.outcome not in ("moving", "settled") or not result.settles_surely or bool(risks(result))
 
 
 def by_figure(name: str) -> SortKey:
-    """Return the key that sorts by a figure: the largest first, what is not known before that; texts by alphabet."""
+    """Return the key that sorts by a figure.
+
+    The largest first, before that what is not known, or only the least of it; outcomes from the worst, other texts by
+    alphabet.
+    """
+    if name == "outcome":
+        return badness
 
     def key(result: Result) -> tuple[Any, ...]:
         value = value_of(result, name)
         if isinstance(value, str):
             return True, 0, value, badness(result)
-        return value is not None, -(value or 0), "", badness(result)
+        return value is not None and not is_least(result, name), -(value or 0), "", badness(result)
 
     return key

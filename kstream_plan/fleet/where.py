@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from kstream_plan.errors import UsageError
-from kstream_plan.fleet.figures import NAMES, OUTCOMES, SHORT, value_of
+from kstream_plan.fleet.figures import NAMES, OUTCOMES, SHORT, is_least, value_of
 from kstream_plan.plans.result import Result
 
 _CONDITION = re.compile(r"\s*(\w+)\s*(>=|<=|!=|=|>|<)\s*(\S+)\s*")
@@ -26,7 +26,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
         "<": operator.lt,
     }
 )
-#: What holds of a figure that is not known: it may be large.
+#: What holds of a figure that is not known, or only the least of it: it may be large.
 _OF_THE_UNKNOWN = frozenset({">", ">=", "!="})
 
 
@@ -38,10 +38,12 @@ class Condition(NamedTuple):
     value: int | str | bool
 
     def holds(self, result: Result) -> bool:
-        """Tell whether it holds, or may hold."""
+        """Tell whether it holds, or may hold; of what cannot be read nobody knows, so that it is never out of sight."""
         found = value_of(result, self.name)
-        if found is None:
-            return self.comparison in _OF_THE_UNKNOWN and result.outcome != "unreadable"
+        if found is None and result.outcome == "unreadable":
+            return True
+        if found is None or is_least(result, self.name):
+            return self.comparison in _OF_THE_UNKNOWN
         return _COMPARISONS[self.comparison](found, self.value)
 
 

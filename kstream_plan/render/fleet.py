@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from kstream_plan.fleet.figures import OUTCOMES, RISKS, is_bad, risks
+from kstream_plan.fleet.figures import OUTCOMES, RISKS, is_bad, is_least, risks
 from kstream_plan.plans.result import Result
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview
@@ -57,9 +57,15 @@ def fleet_heading(all_results: Sequence[Result], shown: Sequence[Result]) -> str
     parts = [f"{found[outcome]:,} {outcome}" for outcome in OUTCOMES if found[outcome]]
     unsure = sum(result.outcome == "moving" and not result.settles_surely for result in results)
     parts += [f"{unsure:,} of the moving may not settle"] if unsure else []
-    more = f" ({len(shown):,} shown)" if len(shown) < len(all_results) else ""
+    more = f" ({len(shown):,} shown{_out_of_sight(all_results, shown)})" if len(shown) < len(all_results) else ""
     unread = f"; {count(len(files), 'file')} that cannot be read" if files else ""
     return f"{count(len(results), 'application')}: {', '.join(parts)}{_at_risk(results)}{unread}{more}"
+
+
+def _out_of_sight(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
+    """Return how many that cannot be read are not among the shown ones, after a separator; empty if all are."""
+    every, here = (sum(one.outcome == "unreadable" for one in of) for of in (all_results, shown))
+    return f", without {every - here:,} unreadable" if every > here else ""
 
 
 def _at_risk(results: Sequence[Result]) -> str:
@@ -109,14 +115,15 @@ def result_cells(result: Result, escape: Escape) -> tuple[str, ...]:
     if result.outcome == "settled":
         return (name, instances, f"{result.tasks:,}", "settled", "", "", "")
     restored = result.restored_records_most
+    cold, pause, much = ("≥ " if is_least(result, name) else "" for name in ("cold", "pause", "restored"))
     return (
         name,
         instances,
         f"{result.tasks:,}",
         _left(result),
-        f"{result.cold_handovers_most:,}",
-        ("≥ " if result.pauses_are_least else "") + duration(result.max_paused_task_ms_most or 0),
-        "?" if restored is None else _rounded_up(restored),
+        f"{cold}{result.cold_handovers_most:,}",
+        pause + duration(result.max_paused_task_ms_most or 0),
+        "?" if restored is None else much + _rounded_up(restored),
     )
 
 
@@ -143,9 +150,9 @@ def result_why(result: Result, escape: Escape) -> Iterator[str]:
         yield escape.sentence(result.error or "")
         return
     if result.outcome != "settled":
-        yield from _changes(result)
+        yield from list(_changes(result)) or _changes_among_even(result)
     if result.draws is not None and result.draws_settled is not None and not result.every_draw_settles:
-        yield f"{result.draws - result.draws_settled:,} of {count(result.draws, 'draw')} do not settle"
+        yield f"does not settle in {result.draws - result.draws_settled:,} of {count(result.draws, 'draw')}"
     if result.standbys_missing:
         yield f"{count(result.standbys_missing, 'standby')} missing"
     if result.cause:
@@ -158,8 +165,17 @@ def _changes(result: Result) -> Iterator[str]:
     if result.instances_empty:
         yield f"{count(result.instances_empty, 'instance')} hold{'s' if result.instances_empty == 1 else ''} nothing"
     if result.instances_joining:
-        yield f"{result.instances_joining:,} join"
+        yield f"{result.instances_joining:,} join{'s' if result.instances_joining == 1 else ''}"
     if result.instances_leaving:
-        yield f"{result.instances_leaving:,} leave"
+        yield f"{result.instances_leaving:,} leave{'s' if result.instances_leaving == 1 else ''}"
     if (result.spread or 0) > 1:
         yield f"loads differ by {count(result.spread or 0, 'task')}"
+
+
+def _changes_among_even(result: Result) -> Iterator[str]:
+    """Yield what changes where nobody joins or leaves and loads are even: decisions do not go by who has what."""
+    if result.moves_most:
+        yield f"{count(result.moves_most, 'task')} to move, though loads are even"
+    elif not result.standbys_missing:
+        number = result.rebalances or 0
+        yield f"{count(number, 'rebalance')} follow{'s' if number == 1 else ''}, though no load moves"

@@ -9,7 +9,8 @@ from rich.cells import cell_len
 
 from kstream_plan.fleet.figures import RISKS, badness, risks
 from kstream_plan.plans.result import Result, result_of
-from kstream_plan.render.fleet import fleet_heading, fleet_markdown, fleet_table
+from kstream_plan.render.fleet import fleet_heading, fleet_markdown, fleet_table, result_cells, result_why
+from kstream_plan.render.text.escape import TERMINAL
 from tests.helpers import plan_cases
 from tests.helpers.goldens import assert_golden
 
@@ -38,6 +39,35 @@ def test_who_is_at_risk_is_counted_once_and_by_what() -> None:
     )
     assert "3 standbys missing" in fleet_table([bare], [bare])
     assert fleet_heading([calm, BROKEN], [calm, BROKEN]) == "1 application: 1 settled; 1 file that cannot be read"
+
+
+def test_what_cannot_be_read_and_is_not_shown_is_said() -> None:
+    calm = Result(application_id="a", outcome="settled", settles_surely=True, instances=1, tasks=1)
+    broken = replace(BROKEN, application_id="b")
+    heading = fleet_heading([calm, BROKEN, broken], [calm])
+    assert heading.endswith("; 1 file that cannot be read (1 shown, without 2 unreadable)")
+    assert fleet_heading([calm, broken], [broken]).endswith(" (1 shown)")
+
+
+def test_why_something_follows_where_nobody_joins_and_loads_are_even() -> None:
+    moving = Result(application_id="a", outcome="moving", settles_surely=True, instances=3, tasks=9, moves_most=4)
+    why = {
+        "4 tasks to move, though loads are even": moving,
+        "2 rebalances follow, though no load moves": replace(moving, moves_most=0, rebalances=2),
+        "6 standbys missing": replace(moving, moves_most=0, rebalances=2, standbys_missing=6),
+        "1 joins": replace(moving, instances_joining=1),
+        "does not settle in 1 of 1 draw": replace(
+            moving, moves_most=0, instances_leaving=2, draws=1, draws_settled=0, settles_surely=False
+        ),
+    }
+    for said, one in why.items():
+        assert said in "; ".join(result_why(one, TERMINAL))
+
+
+def test_figures_of_what_was_not_played_to_its_end_are_the_least() -> None:
+    cells = {one.outcome: result_cells(one, TERMINAL)[4:] for one in RESULTS}
+    assert all(cell.startswith("≥ ") for cell in cells["unfinished"])
+    assert [cell.startswith("≥ ") for cell in cells["stuck"]] == [False, False, True]
 
 
 @pytest.mark.parametrize("width", [80, 97, 200])
