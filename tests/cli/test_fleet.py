@@ -104,6 +104,28 @@ def test_a_fleet_is_the_same_from_results_plans_and_snapshots(
     assert (row["kind"], row["application_id"], row["plan"]) == ("result", "application-00001", None)
 
 
+def test_what_cannot_be_read_is_never_silently_out_of_sight(results: Path, capsys: Capture) -> None:
+    for condition in ("cold > 0", "left < 1s", "standbys = 7"):
+        assert run(["fleet", str(results / "results"), "--where", condition]) == 1
+        assert "! application-00002" in capsys.readouterr().out
+    for how in (["--where", "outcome = stuck"], ["--sort", "application", "--top", "1"]):
+        assert run(["fleet", str(results / "results"), *how]) == 1
+        said = capsys.readouterr()
+        assert "shown, without 1 unreadable)" in said.out
+        assert "end_offset_sum is 'many'" in said.err
+
+
+def test_an_application_that_is_there_more_than_once_is_told(results: Path, capsys: Capture) -> None:
+    plans = str(results / "plans.jsonl")
+    assert run(["fleet", plans, str(results / "results"), "--application-id", "*-0000[13]"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("4 applications: 4 moving\n")
+    which = "application-00001, application-00003"
+    assert said.err == f"kstream-plan: note: there more than once, and counted each time: {which}\n"
+    assert run(["fleet", plans]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_an_application_that_is_not_there_is_told(results: Path, capsys: Capture) -> None:
     assert run(["fleet", str(results / "results"), "--application-id", "nobody"]) == 1
     assert "there is none of these applications" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -87,6 +88,7 @@ def fleet(asked: FleetOptions) -> None:
             raise together(errors)
         if errors:
             report(together(errors), debug=asked.debug)
+        _tell_twice(results)
         chosen = _chosen(results, picked, asked)
         _report(results, chosen, asked.report)
         say(_page(results, chosen, asked.output))
@@ -175,6 +177,13 @@ def _tell_older(found: Sequence[Snapshot | SnapshotError]) -> None:
         talk(f"note: {which}: {count(older, 'older snapshot')} passed over")
     elif any(one.older is None for one in read):
         talk("note: of an application with several snapshots only the newest counts")
+
+
+def _tell_twice(results: Sequence[Result]) -> None:
+    """Say which applications are there more than once, as of results of several days: each of them counts."""
+    found = Counter(result.application_id for result in results if result.application_id is not None)
+    if twice := [printable(name) for name, number in sorted(found.items()) if number > 1]:
+        talk(f"note: there more than once, and counted each time: {several(twice)}")
 
 
 def _unreadable(error: KstreamPlanError) -> Result:
