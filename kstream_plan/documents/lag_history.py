@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.rows.lag_course import LagCourse, Progress
+from kstream_plan.snapshots.rows.lag_course import InstanceCourse, LagCourse, Progress
 
 FORMAT_VERSION = "1.0"
 
@@ -23,6 +23,7 @@ def lag_history_json(course: LagCourse) -> str:
         "rows": course.rows,
         "copies": course.copies,
         **_progress(course.progress),
+        "falls_behind": course.falls_behind,
         "lags": list(course.lags),
         "instances": [
             {
@@ -30,6 +31,10 @@ def lag_history_json(course: LagCourse) -> str:
                 "copies": one.copies,
                 "heard_at": format_time(one.heard_ms),
                 **_progress(one.progress),
+                "falls_behind": one.falls_behind,
+                "copies_behind": one.copies_behind,
+                "most_behind": _most_behind(one),
+                "is_silent": one.is_silent,
                 "lags": list(one.lags),
             }
             for one in course.instances
@@ -55,8 +60,11 @@ def _progress(progress: Progress) -> dict[str, Any]:
         "written_per_second": _rounded(progress.written_per_second),
         "restored_per_second": _rounded(progress.restored_per_second),
         "at_least": list(progress.at_least),
-        "falls_behind": progress.falls_behind,
     }
+
+
+def _most_behind(one: InstanceCourse) -> dict[str, Any] | None:
+    return None if one.most_behind is None else dict(zip(("task_id", "growth"), one.most_behind, strict=True))
 
 
 def _rounded(rate: float | None) -> float | None:

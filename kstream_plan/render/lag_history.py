@@ -53,8 +53,8 @@ def history_table(courses: Sequence[LagCourse], top: int, *, width: int = DEFAUL
 
 
 _LEGEND = (
-    "records; written and restored: a second; before: when first heard of in this time; !: falls behind, more is "
-    "written than restored; ?: not known; ≥: of some copies not known"
+    "records; written and restored: a second, for each copy again; before: when first heard of in this time; !: falls "
+    "behind, more is written than restored; ?: not known; ≥: of some copies not known"
 )
 
 
@@ -63,8 +63,9 @@ def history_markdown(courses: Sequence[LagCourse], top: int) -> str:
     parts = []
     for course in courses:
         names = _names(course.instances)
-        rows = [_markdown_cells(one, names) for one in course.instances[:top]]
-        parts.append(markdown_overview("\n\n".join(_heading(course, MARKDOWN)), _INSTANCES, rows))
+        rows = [_markdown_cells(course, one, names) for one in course.instances[:top]]
+        columns = (*_INSTANCES, Column("why"))
+        parts.append(markdown_overview("\n\n".join(_heading(course, MARKDOWN)), columns, rows))
         parts += (f"{more.strip()}\n" for more in _more(len(course.instances) - top, "instance"))
         tasks = [_task_cells(task, MARKDOWN) for task in course.tasks[:top]]
         parts.append(markdown_overview("Hottest tasks", _TASKS, tasks))
@@ -72,9 +73,22 @@ def history_markdown(courses: Sequence[LagCourse], top: int) -> str:
     return "\n".join(parts)
 
 
-def _markdown_cells(of: InstanceCourse, names: Mapping[str, str]) -> tuple[str, ...]:
+def _markdown_cells(course: LagCourse, of: InstanceCourse, names: Mapping[str, str]) -> tuple[str, ...]:
     name, *figures = _cells(names[of.process_id], of.copies, of.progress, MARKDOWN)
-    return (f"{_MARKS[of.progress.falls_behind]} {name}".lstrip(), *figures, _spark(of.lags))
+    return (f"{_MARKS[of.falls_behind]} {name}".lstrip(), *figures, _spark(of.lags), _why(course, of, MARKDOWN))
+
+
+def _why(course: LagCourse, of: InstanceCourse, escape: Escape) -> str:
+    """Return which copies fall behind by themselves, and for how long nobody heard of it; empty if neither is so."""
+    parts = []
+    if of.most_behind is not None:
+        task_id, growth = of.most_behind
+        fall = "falls" if of.copies_behind == 1 else "fall"
+        copies = f"{of.copies_behind:,} of {count(of.copies, 'copy', 'copies')} {fall} behind"
+        parts.append(f"{copies}, most {escape.name(task_id)}: by {_number(growth)}")
+    if of.is_silent:
+        parts.append(f"not heard of for {duration(course.until_ms - of.heard_ms)}: it may be gone")
+    return "; ".join(parts)
 
 
 def _block(course: LagCourse, top: int, width: int) -> Iterator[str]:
@@ -85,9 +99,10 @@ def _block(course: LagCourse, top: int, width: int) -> Iterator[str]:
         (*_cells(names[one.process_id], one.copies, one.progress, TERMINAL), _spark(one.lags))
         for one in course.instances[:top]
     ]
-    marks = [_MARKS[one.progress.falls_behind] for one in course.instances[:top]]
+    marks = [_MARKS[one.falls_behind] for one in course.instances[:top]]
+    whys = [_why(course, one, TERMINAL) for one in course.instances[:top]]
     yield ""
-    yield from _instance_lines(cells, marks, width)
+    yield from _instance_lines(cells, marks, whys, width)
     yield from _more(len(course.instances) - top, "instance")
     tasks = [_task_cells(task, TERMINAL) for task in course.tasks[:top]]
     yield ""
@@ -96,19 +111,21 @@ def _block(course: LagCourse, top: int, width: int) -> Iterator[str]:
     yield from _more(len(course.tasks) - top, "task")
 
 
-def _instance_lines(cells: Sequence[Sequence[str]], marks: Sequence[str], width: int) -> Iterator[str]:
+def _instance_lines(
+    cells: Sequence[Sequence[str]], marks: Sequence[str], whys: Sequence[str], width: int
+) -> Iterator[str]:
     """Yield them without the lag over time where there is no room for it."""
-    lines = list(_lines(_INSTANCES, cells, marks, width))
+    lines = list(_lines(_INSTANCES, cells, marks, width, whys))
     if max(map(cell_len, lines)) <= width:
         return iter(lines)
-    return _lines(_INSTANCES[:-1], [row[:-1] for row in cells], marks, width)
+    return _lines(_INSTANCES[:-1], [row[:-1] for row in cells], marks, width, whys)
 
 
 def _heading(course: LagCourse, escape: Escape) -> Iterator[str]:
     over = duration(course.until_ms - course.since_ms)
     what = f"{count(course.copies, 'copy', 'copies')} on {count(len(course.instances), 'instance')}"
     yield f"{escape.name(course.application_id)}: {what}, {over} until {format_time(course.until_ms)}"
-    falls = [one.progress.falls_behind for one in course.instances]
+    falls = [one.falls_behind for one in course.instances]
     behind, unknown = falls.count(True), falls.count(None)
     how = f", {count(behind, 'instance')} {'falls' if behind == 1 else 'fall'} behind" if behind else ""
     how += f", {count(unknown, 'instance')} may fall behind" if unknown else ""
@@ -171,8 +188,14 @@ def _names(instances: Sequence[InstanceCourse]) -> dict[str, str]:
     return short if len(set(short.values())) == len(ids) else {name: name for name in ids}
 
 
-def _lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], marks: Sequence[str], width: int) -> Iterator[str]:
-    """Yield a line for each; a name that is too long has a line of its own."""
+def _lines(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    marks: Sequence[str],
+    width: int,
+    whys: Sequence[str] = (),
+) -> Iterator[str]:
+    """Yield a line for each, beneath it why it is marked; a name that is too long has a line of its own."""
     heads = tuple(column.head for column in columns)
     widths = [max(map(cell_len, cells)) for cells in zip(heads, *rows, strict=True)]
     room = max(min(widths[0], width - 2 - sum(widths[1:]) - 2 * len(widths[1:])), len(heads[0]))
@@ -185,11 +208,13 @@ def _lines(columns: Sequence[Column], rows: Sequence[Sequence[str]], marks: Sequ
         return f"{mark} {padded(name, room)}  {others}".rstrip()
 
     yield line(" ", heads[0], heads[1:])
-    for mark, (name, *cells) in zip(marks, rows, strict=True):
+    for mark, (name, *cells), why in zip(marks, rows, whys or [""] * len(rows), strict=True):
         if cell_len(name) > room:
             yield from wrapped([name], "", width, f"{mark} ", "  ")
             mark, name = " ", ""  # noqa: PLW2901 - its line is out
         yield line(mark, name, cells)
+        if why:
+            yield from paragraph(why, width, "    ", "    ")
 
 
 def _more(number: int, what: str) -> Iterator[str]:

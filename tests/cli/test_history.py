@@ -163,6 +163,54 @@ def test_a_step_of_which_a_copy_or_an_instance_is_not_known_is_not_known(tmp_pat
     assert found["instances"][0]["lags"][-5:] == [200, None, 200, 200, 100]
 
 
+def test_a_copy_that_falls_behind_is_seen_though_others_restore_more(tmp_path: Path, capsys: Capture) -> None:
+    rows = [
+        _row(minute, FALLS, task, lag)
+        for minute in range(0, 1_440, 60)
+        for task, lag in ((1, max(0, 5_000_000 - 9_000 * minute)), (2, 30 * minute), (3, 5))
+    ]
+    found = _said(rows, tmp_path / "lags.jsonl", capsys)
+    (one,) = found["instances"]
+    assert (one["falls_behind"], found["falls_behind"], one["copies_behind"]) == (True, True, 1)
+    assert one["most_behind"] == {"task_id": "0_2", "growth": 30 * 1_380}
+    assert one["lag"] < one["lag_before"]
+    for form in ("table", "markdown"):
+        assert run(["history", str(tmp_path), "--output", form]) == 0
+        out = " ".join(capsys.readouterr().out.replace("`", "").split())
+        assert "! 1d296588…" in out
+        assert "1 of 3 copies falls behind, most 0_2: by 41,400" in out
+        assert "1 instance falls behind" in out
+
+
+def test_an_instance_that_is_not_heard_of_any_more_is_never_taken_for_well(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is heard of every four hours is as well as it ever was."""
+    rows = [
+        _row(minute, process_id, 1, 40)
+        for process_id, minutes in (
+            (FALLS, range(0, 840, 10)),
+            (RESTORES, range(0, 1_440, 10)),
+            ("rarely", range(0, 1_440, 240)),
+        )
+        for minute in minutes
+    ]
+    found = _said(rows, tmp_path / "lags.jsonl", capsys)
+    assert [(one["process_id"], one["falls_behind"], one["is_silent"]) for one in found["instances"]] == [
+        (FALLS, None, True),
+        (RESTORES, False, False),
+        ("rarely", False, False),
+    ]
+    assert found["falls_behind"] is None
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run(["history", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "? 1d296588…" in out
+    assert "    not heard of for 10h00m: it may be gone\n" in out
+    assert "1 instance may fall behind" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 60
+
+
 @pytest.mark.parametrize("form", ["json", "parquet"])
 def test_a_task_id_that_is_none_is_refused_with_its_file(form: str, tmp_path: Path, capsys: Capture) -> None:
     for name, task_id in (("a", "0_1"), ("b", "task one"), ("c", "task one")):

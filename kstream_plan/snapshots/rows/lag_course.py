@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from kstream_plan.model.settings import AssignmentConfig
@@ -11,7 +12,7 @@ from kstream_plan.model.settings import AssignmentConfig
 STEPS = 24
 
 #: Growth below what counts as caught up is how lags go up and down.
-_NOTABLE = AssignmentConfig().acceptable_recovery_lag
+NOTABLE = AssignmentConfig().acceptable_recovery_lag
 
 #: Records behind at the end of each step, the oldest first; ``None`` where that is not known.
 Series = tuple[int | None, ...]
@@ -44,17 +45,30 @@ class Progress(NamedTuple):
         """Whether more was written than restored, by more than what counts as caught up; ``None``: not known."""
         if self.growth is None:
             return None
-        return True if self.growth > _NOTABLE else None if "lag" in self.at_least else False
+        return True if self.growth > NOTABLE else None if "lag" in self.at_least else False
 
 
 class InstanceCourse(NamedTuple):
-    """An instance: how many copies it told of, when last, and how it went on."""
+    """An instance: how many copies it told of, when last, and how it went on.
+
+    ``copies_behind``: those that fall behind each by itself, though others may restore more than that; ``most_behind``
+    is the task of the one that does most, and by how many records. ``is_silent``: see :func:`is_silent`.
+    """
 
     process_id: str
     copies: int
     heard_ms: int
     progress: Progress
     lags: Series
+    copies_behind: int = 0
+    most_behind: tuple[str, int] | None = None
+    is_silent: bool = False
+
+    @property
+    def falls_behind(self) -> bool | None:
+        """Whether it, or a copy of it, falls behind; ``None``: it may, for that is not known, or it says no more."""
+        found = self.copies_behind > 0 or self.progress.falls_behind
+        return None if self.is_silent and not found else found
 
 
 class TaskCourse(NamedTuple):
@@ -70,7 +84,8 @@ class TaskCourse(NamedTuple):
 class LagCourse(NamedTuple):
     """An application from one time to another, in :data:`STEPS` steps.
 
-    Instances come with those first that fall behind most, tasks with those that are written to most.
+    Instances come with those first that fall behind, then those that may, of either those that do most; of tasks those
+    come first that are written to most.
     """
 
     application_id: str
@@ -87,6 +102,19 @@ class LagCourse(NamedTuple):
     def step_ms(self) -> int:
         """How long a step is."""
         return (self.until_ms - self.since_ms) // STEPS
+
+    @property
+    def falls_behind(self) -> bool | None:
+        """Whether an instance falls behind; ``None``: one may."""
+        of_each = [one.falls_behind for one in self.instances]
+        return True if True in of_each else None if None in of_each else False
+
+
+def is_silent(lags: Series, silent_ms: int, step_ms: int) -> bool:
+    """Tell whether an instance that was not heard of at the end had never been away for so long: it may be gone."""
+    known = [step for step, lag in enumerate(lags) if lag is not None]
+    longest = max((after - before for before, after in pairwise(known)), default=1)
+    return silent_ms > longest * step_ms
 
 
 def together(parts: Sequence[Progress]) -> Progress:

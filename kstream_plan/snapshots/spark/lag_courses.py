@@ -19,11 +19,13 @@ from kstream_plan.model.copies import LATEST
 from kstream_plan.snapshots.rows.fields import FieldError, printable
 from kstream_plan.snapshots.rows.lag_course import (
     FIGURES,
+    NOTABLE,
     STEPS,
     InstanceCourse,
     LagCourse,
     Progress,
     TaskCourse,
+    is_silent,
     sum_of,
     together,
 )
@@ -63,6 +65,9 @@ _BEHIND = f"""CASE WHEN lag = {LATEST} OR offset = {LATEST} OR NOT logged THEN 0
 
 #: What a row needs to count.
 _NEEDED = ("application_id", "at", "process_id", "task_id")
+
+#: By how much a copy's lag fell, the least, and its task: of the copy that fell behind most.
+_MOST_BEHIND = "min(struct(first - last AS fell, task_id)) FILTER (WHERE first IS NOT NULL AND last IS NOT NULL)"
 
 #: What an instance's copies add up to, as :data:`FIGURES`.
 _FIGURES = ("last", "first", "written", "restored")
@@ -212,6 +217,8 @@ def _instances(copies: DataFrame) -> DataFrame:
         .agg(
             F.count("*").alias("copies"),
             F.sum("rows").alias("rows"),
+            F.expr(f"count_if(last - first > {NOTABLE})").alias("copies_behind"),
+            F.expr(_MOST_BEHIND).alias("most_behind"),
             *(F.sum(name).alias(name) for name in _FIGURES),
             *(F.count(name).alias(f"{name}_known") for name in _FIGURES),
             F.min("begin").alias("begin"),
@@ -251,11 +258,8 @@ def _course(
     lags: dict[str, list[int | None]] = {row["process"]: [None] * STEPS for row in instances}
     for row in series:
         lags[row["process"]][STEPS - 1 - row["step"]] = row["behind"]
-    found = [
-        InstanceCourse(row["process"], row["copies"], row["end"] // 1000, _progress(row), tuple(lags[row["process"]]))
-        for row in instances
-    ]
-    found.sort(key=lambda one: (-(one.progress.growth or 0), -(one.progress.lag or 0), one.process_id))
+    found = [_instance(row, lags[row["process"]], newest_us, over_us) for row in instances]
+    found.sort(key=_behind_most)
     of_tasks = [_task(row) for row in tasks]
     of_tasks.sort(key=lambda task: (-(task.written_per_second or 0), -(task.lag or 0), task.task_id))
     return LagCourse(
@@ -269,6 +273,27 @@ def _course(
         tuple(found),
         tuple(of_tasks),
     )
+
+
+def _instance(row: Mapping[str, Any], lags: Sequence[int | None], newest_us: int, over_us: int) -> InstanceCourse:
+    silent_ms, step_ms = (newest_us - row["end"]) // 1000, over_us // 1000 // STEPS
+    most = row["most_behind"] if row["copies_behind"] else None
+    return InstanceCourse(
+        row["process"],
+        row["copies"],
+        row["end"] // 1000,
+        _progress(row),
+        tuple(lags),
+        row["copies_behind"],
+        None if most is None else (most["task_id"], -most["fell"]),
+        is_silent(tuple(lags), silent_ms, step_ms),
+    )
+
+
+def _behind_most(one: InstanceCourse) -> tuple[int, int, int, str]:
+    """Sort by: falls behind, or may; grew most; is furthest behind; process id."""
+    progress = one.progress
+    return (True, None, False).index(one.falls_behind), -(progress.growth or 0), -(progress.lag or 0), one.process_id
 
 
 def _progress(row: Mapping[str, Any]) -> Progress:
