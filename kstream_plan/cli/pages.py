@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
+from kstream_plan.fleet.figures import badness
 from kstream_plan.plans import Plan
+from kstream_plan.plans.result import Result
 from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.plan.detail import Focus
-from kstream_plan.render.plan.fleet import Line, markdown_summary, summary
 from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
 from kstream_plan.render.plan.table import excerpt, table
 from kstream_plan.render.text.escape import fenced
@@ -21,17 +23,18 @@ def plan_page(plan: Plan, form: OutputForm, page: Page, *, verbose: bool, draws:
     return table(plan, width=page.width, colour=page.colour, verbose=verbose, draws=draws)
 
 
-def plans_overview(lines: Sequence[Line], form: OutputForm, page: Page) -> str:
-    """Return several plans, one line each."""
+def overview(results: Sequence[Result], form: OutputForm, page: Page) -> str:
+    """Return several applications at a glance, the worst first, as ``fleet`` does."""
+    ordered = sorted(results, key=badness)
     if form is OutputForm.MARKDOWN:
-        return markdown_summary(lines)
-    return summary(lines, width=page.width, colour=page.colour)
+        return fleet_markdown(ordered, ordered)
+    return fleet_table(ordered, ordered, width=page.width, colour=page.colour)
 
 
-def together(overview: Sequence[str], in_full: Sequence[str], form: OutputForm) -> str:
+def together(overviews: Sequence[str], in_full: Sequence[str], form: OutputForm) -> str:
     """Return the overview and what is shown in full as one page, which tells how to see more if that is nothing."""
-    hint = ONE_IN_FULL if overview and not in_full and form is OutputForm.TABLE else ""
-    return "\n".join([*overview, *in_full]) + hint
+    hint = ONE_IN_FULL if overviews and not in_full and form is OutputForm.TABLE else ""
+    return "\n".join([*overviews, *in_full]) + hint
 
 
 def excerpts_page(plans: Sequence[Plan], focuses: Sequence[Focus], form: OutputForm, page: Page) -> str:

@@ -5,32 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.cli.output import OutputForm, Page
-from kstream_plan.cli.pages import plan_page, plans_overview, together
+from kstream_plan.cli.pages import overview, plan_page, together
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.fleet.figures import badness
+from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.plan.fleet import Line, plan_line
-from kstream_plan.render.simulation.fleet import simulation_line, simulation_markdown_summary, simulation_summary
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.simulation.markdown import simulation_markdown
 from kstream_plan.render.simulation.table import simulation_table
-from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 
 
 def saved_page(saved: Sequence[SavedPlan], form: OutputForm, page: Page, *, full: bool, verbose: bool) -> str:
-    """Return what was saved as it was shown then; of plans beside simulations, the summary is that of plans."""
+    """Return what was saved as it was shown then."""
     if form is OutputForm.JSON:
         return "".join(_line(of, full=full) for of in saved)
-    escape = MARKDOWN if form is OutputForm.MARKDOWN else TERMINAL
-    simulations = [of.simulation for of in saved if of.simulation is not None]
-    if len(simulations) == len(saved):
-        overview, lines = simulations_overview, [simulation_line(of, escape) for of in simulations]
-    else:
-        overview, lines = plans_overview, [plan_line(of.plan, escape) for of in saved]
+    results = [result_of(of.plan, of.simulation) for of in saved]
     several = len(saved) > 1
-    in_full = sorted(zip(lines, saved, strict=True), key=lambda of: of[0].badness) if verbose or not several else []
+    in_full = sorted(zip(results, saved, strict=True), key=lambda of: badness(of[0])) if verbose or not several else []
     pages = [_saved_page(of, form, page, verbose=verbose) for _, of in in_full]
-    return together([overview(lines, form, page)] if several else [], pages, form)
+    return together([overview(results, form, page)] if several else [], pages, form)
 
 
 def _saved_page(of: SavedPlan, form: OutputForm, page: Page, *, verbose: bool) -> str:
@@ -48,10 +42,3 @@ def simulation_page(simulated: Simulation, form: OutputForm, page: Page, *, verb
     if form is OutputForm.MARKDOWN:
         return simulation_markdown(simulated, verbose=verbose)
     return simulation_table(simulated, width=page.width, colour=page.colour, verbose=verbose)
-
-
-def simulations_overview(lines: Sequence[Line], form: OutputForm, page: Page) -> str:
-    """Return several simulations, one line each."""
-    if form is OutputForm.MARKDOWN:
-        return simulation_markdown_summary(lines)
-    return simulation_summary(lines, width=page.width, colour=page.colour)

@@ -12,7 +12,7 @@ from kstream_plan.plans.result import Result
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
-from kstream_plan.render.text.numbers import count, duration
+from kstream_plan.render.text.numbers import count, duration, from_to
 from kstream_plan.render.text.page import coloured
 from kstream_plan.render.text.wrapping import padded, paragraph, wrapped
 
@@ -150,7 +150,9 @@ def result_why(result: Result, escape: Escape) -> Iterator[str]:
         yield escape.sentence(result.error or "")
         return
     if result.outcome != "settled":
-        yield from list(_changes(result)) or _changes_among_even(result)
+        reasons = list(_changes(result))
+        yield from reasons
+        yield from _moves(result, though="" if reasons else ", though loads are even")
     if result.draws is not None and result.draws_settled is not None and not result.every_draw_settles:
         yield f"does not settle in {result.draws - result.draws_settled:,} of {count(result.draws, 'draw')}"
     if result.standbys_missing:
@@ -172,10 +174,13 @@ def _changes(result: Result) -> Iterator[str]:
         yield f"loads differ by {count(result.spread or 0, 'task')}"
 
 
-def _changes_among_even(result: Result) -> Iterator[str]:
-    """Yield what changes where nobody joins or leaves and loads are even: decisions do not go by who has what."""
-    if result.moves_most:
-        yield f"{count(result.moves_most, 'task')} to move, though loads are even"
-    elif not result.standbys_missing:
+def _moves(result: Result, *, though: str) -> Iterator[str]:
+    """Yield how many tasks move, also where loads are even: decisions do not go by who has what; and the least time."""
+    moves = (result.moves_least or 0, result.moves_most or 0)
+    if moves[1]:
+        yield f"{from_to(*moves)} of {count(result.stateful_tasks or 0, 'task')} to move{though}"
+    elif though and not result.standbys_missing:
         number = result.rebalances or 0
         yield f"{count(number, 'rebalance')} follow{'s' if number == 1 else ''}, though no load moves"
+    if result.outcome == "moving" and (result.duration_ms_least or 0) < (result.duration_ms_most or 0):
+        yield f"{duration(result.duration_ms_least or 0)} at least"

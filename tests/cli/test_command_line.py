@@ -82,8 +82,8 @@ def test_several_applications_get_one_line_each_worst_first(reads: Any, capsys: 
     reads("settled", "crash", "pods")
     assert run(["assign", "x.json"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("3 applications: 1 with cold starts, 2 would change, 1 settled already")
-    assert re.findall(r"^[! ] (\w+) ", text, re.MULTILINE) == ["application", "S1", "payments", "S1"]
+    assert text.startswith("3 applications: 2 moving, 1 settled; 1 at risk: 1 with cold starts")
+    assert re.findall(r"^[! ] (\w+)  ", text, re.MULTILINE) == ["application", "S1", "payments", "S1"]
     assert "--application-id" in text
 
 
@@ -409,7 +409,7 @@ def test_saved_plans_are_found_in_folders_and_by_globs(tmp_path: Path, capsys: p
     ):
         assert run(["show", *paths]) == 0
         shown.append(capsys.readouterr().out)
-    assert shown[0].startswith("2 applications: 2 would change")
+    assert shown[0].startswith("2 applications: 2 moving\n")
     assert shown == shown[:1] * 3
     assert run(["show", f"{tmp_path}/none*"]) == 1
     assert "matches no file. Fix: check the pattern" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kstream_plan.cli import run
+from kstream_plan.cli.output import ONE_IN_FULL
 from kstream_plan.snapshots.spark import data_set
 from tests.helpers.fleets import fleet
 
@@ -97,6 +98,8 @@ def test_a_fleet_is_the_same_from_results_plans_and_snapshots(
         shown.append(capsys.readouterr().out)
     assert shown[0] == shown[1]
     assert shown[0].startswith("4 applications: 1 unreadable, 3 moving\n")
+    assert run(["assign", applications, "--keep-going", "--quiet"]) == 1
+    assert capsys.readouterr().out == shown[0] + ONE_IN_FULL
     assert run(["fleet", str(results / "plans.jsonl"), "--where", "cold >= 0", "--sort", "left", "--top", "2"]) == 0
     assert capsys.readouterr().out.startswith("3 applications: 3 moving (2 shown)\n")
     assert run(["fleet", str(results / "results"), "--application-id", "*-00001", "--output", "json"]) == 0

@@ -185,7 +185,7 @@ def test_several_saved_simulations_are_shown_as_they_were(
         assert capsys.readouterr().out == simulated
     plan.write_text(plan_json(plan_cases.case("settled")) + "\n")
     assert run(["show", out, str(plan)]) == 0
-    assert "3 applications: 1 with cold starts, 2 would change, 1 settled already" in capsys.readouterr().out
+    assert "3 applications: 2 moving, 1 settled; 1 at risk: 1 with cold starts" in capsys.readouterr().out
     assert run(["show", out, str(plan), "--verbose"]) == 0
     assert capsys.readouterr().out.count("RELIEF") == 2
     assert run(["show", out, str(plan), "--output", "json"]) == 0

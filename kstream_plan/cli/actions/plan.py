@@ -16,7 +16,6 @@ from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import left_of
 from kstream_plan.plans.result import result_of
-from kstream_plan.render.plan.fleet import plan_line
 from kstream_plan.render.plan.headline import left_text
 from kstream_plan.render.plan.ranks import ranks
 from kstream_plan.render.text.numbers import count
@@ -46,12 +45,11 @@ def _shown(
     plan = plan_one(snapshot, options, at)
     in_full = wanted.in_full(only=at.only)
     return Shown(
-        plan_line(plan, wanted.escape),
+        result_of(plan),
         outcome(plan, fail_on_changes=fail_on_changes),
         json=f"{plan_json(plan, full=wanted.full)}\n" if wanted.json else "",
         text=plan_page(plan, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
         ranks=ranks(snapshot, width=wanted.page.width) if show_ranks else "",
-        result=result_of(plan) if wanted.result else None,
     )
 
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from kstream_plan.cli.actions.each_application import Work
 from kstream_plan.cli.actions.many import Many
 from kstream_plan.cli.actions.reports import write_plan_reports
+from kstream_plan.cli.actions.results import unreadable
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.output import OutputForm, Page, say, written_at_once
-from kstream_plan.cli.pages import together
+from kstream_plan.cli.pages import overview, together
+from kstream_plan.fleet.figures import badness
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.result import Result
-from kstream_plan.render.plan.fleet import Line
-from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
 
 
 class Wanted(NamedTuple):
@@ -40,29 +39,19 @@ class Wanted(NamedTuple):
         """Return how to plan: what is kept has everything in it, however long that takes."""
         return replace(asked, long_ranges=True) if self.json or self.result else asked
 
-    @property
-    def escape(self) -> Escape:
-        """What makes names harmless."""
-        return MARKDOWN if self.form is OutputForm.MARKDOWN else TERMINAL
-
     def in_full(self, *, only: bool) -> bool:
         """Whether its page is needed; ``only``: there is no other application."""
         return self.form is not OutputForm.JSON and (only or self.verbose)
 
 
 class Shown(NamedTuple):
-    """One application: its line of the overview, its exit code, and as far as wanted its JSON, page and candidates."""
+    """One application: its result without its plan, its exit code, and as far as wanted JSON, page and candidates."""
 
-    line: Line
+    result: Result
     code: ExitCode
     json: str = ""
     text: str = ""
     ranks: str = ""
-    result: Result | None = None
-
-
-#: An overview of several applications, as the form and the page have it.
-Overview: TypeAlias = Callable[[Sequence[Line], OutputForm, Page], str]
 
 
 def deliver(
@@ -70,7 +59,6 @@ def deliver(
     work: Work[Shown],
     wanted: Wanted,
     out: Path | None,
-    overview: Overview,
     reports: Sequence[ReportFile] | None = None,
 ) -> None:
     """Save the JSON and write reports if asked to, then show one application by its page, several by an overview.
@@ -92,6 +80,7 @@ def deliver(
         return
     if len(shown) == 1 and not shown[0].text:  # the others went wrong
         shown = [many.again_alone()]
-    overviews = [overview([one.line for one in shown], form, wanted.page)] if len(shown) > 1 else []
-    texts = [one.text for one in sorted(shown, key=attrgetter("line.badness")) if one.text]
+    results = [*(one.result for one in shown), *map(unreadable, work.errors)]
+    overviews = [overview(results, form, wanted.page)] if len(shown) > 1 else []
+    texts = [one.text for one in sorted(shown, key=lambda one: badness(one.result)) if one.text]
     say(together(overviews, texts, form))

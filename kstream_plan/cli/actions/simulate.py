@@ -23,7 +23,7 @@ from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.simulation import Chance, SimulatesSnapshots
 from kstream_plan.cli.output import page, say, written_at_once
 from kstream_plan.cli.progress import Report, progress
-from kstream_plan.cli.simulation_pages import simulation_page, simulations_overview
+from kstream_plan.cli.simulation_pages import simulation_page
 from kstream_plan.comparison.alternatives import Change, SameOutcome
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
@@ -31,7 +31,6 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.simulation.fleet import simulation_line
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.alternatives import Variant
 from kstream_plan.simulation.draws import OnDraw, usual_number
@@ -63,7 +62,7 @@ def simulate_and_deliver(paths: Sequence[str], asked: SimulatesSnapshots, scenar
         work = many.done(read_snapshots(paths, asked, protocols=_PROTOCOLS, then=many))
     for error in work.errors:
         report(error, debug=asked.debug)
-    deliver(many, work, wanted, asked.out_file, simulations_overview, asked.report)
+    deliver(many, work, wanted, asked.out_file, asked.report)
     return first_that_applies([one.code for one in work.results], work.errors)
 
 
@@ -94,11 +93,10 @@ def _shown(asked: SimulatesSnapshots, wanted: Wanted, played: Played, at: Workpl
     simulated = replace(made, record_size=asked.record_size)
     in_full = wanted.in_full(only=at.only)
     return Shown(
-        simulation_line(simulated, wanted.escape),
+        result_of(simulated.plan, simulated),
         outcome(simulated.plan, fail_on_changes=False, draws=simulated.draws),
         json=f"{simulation_json(simulated, full=wanted.full)}\n" if wanted.json else "",
         text=simulation_page(simulated, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
-        result=result_of(simulated.plan, simulated) if wanted.result else None,
     )
 
 

@@ -101,8 +101,8 @@ def _job(asked: AssignOptions) -> Job[Snapshot, Shown]:
 def _deliver(many: Many[Snapshot, Shown], work: Work[Shown], asked: AssignOptions) -> None:
     """Save the plans if asked to, then show them."""
     from kstream_plan.cli.actions.shown import deliver  # noqa: PLC0415 - loaded while Java starts
-    from kstream_plan.cli.pages import plans_overview, ranks_page  # noqa: PLC0415
+    from kstream_plan.cli.pages import ranks_page  # noqa: PLC0415
 
-    deliver(many, work, _wanted(asked), asked.out_file, plans_overview, asked.report)
+    deliver(many, work, _wanted(asked), asked.out_file, asked.report)
     if asked.show_ranks and work.results:
         say(ranks_page([one.ranks for one in work.results], asked.output))

@@ -16,6 +16,7 @@ from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import plan_job
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports, write_reports
+from kstream_plan.cli.actions.results import unreadable
 from kstream_plan.cli.actions.shown import Wanted
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
@@ -141,12 +142,12 @@ def _saved(sources: _Sources, application_ids: Sequence[str]) -> Iterator[Result
     wanted = Selection(tuple(application_ids))
     for file in sources.results:
         for result in each_result(file, with_plan=False):
-            found = _unreadable(result) if isinstance(result, PlanFileError) else result
+            found = unreadable(result) if isinstance(result, PlanFileError) else result
             if found.application_id is None or wanted.wants(found.application_id):
                 yield found
     for file in sources.plans:
         for saved in each_saved_in(file):
-            found = _unreadable(saved) if isinstance(saved, PlanFileError) else result_of(saved.plan, saved.simulation)
+            found = unreadable(saved) if isinstance(saved, PlanFileError) else result_of(saved.plan, saved.simulation)
             if found.application_id is None or wanted.wants(found.application_id):
                 yield found
 
@@ -164,7 +165,7 @@ def _planned(snapshots: Sequence[str], asked: FleetOptions) -> list[Result]:
         found = read_snapshots(snapshots, asked, protocols=("classic", "streams", "connect"), then=many)
         work = many.done(found)
     _tell_older(found)
-    return [*(one.result for one in work.results if one.result is not None), *map(_unreadable, work.errors)]
+    return [*(one.result for one in work.results), *map(unreadable, work.errors)]
 
 
 def _tell_older(found: Sequence[Snapshot | SnapshotError]) -> None:
@@ -184,10 +185,6 @@ def _tell_twice(results: Sequence[Result]) -> None:
     found = Counter(result.application_id for result in results if result.application_id is not None)
     if twice := [printable(name) for name, number in sorted(found.items()) if number > 1]:
         talk(f"note: there more than once, and counted each time: {several(twice)}")
-
-
-def _unreadable(error: KstreamPlanError) -> Result:
-    return Result(application_id=error.application_id, outcome="unreadable", error=str(error))
 
 
 def _chosen(results: Sequence[Result], picked: Sequence[Condition], asked: FleetOptions) -> list[Result]:

@@ -11,7 +11,6 @@ from kstream_plan.plans.simulated import Simulation
 from kstream_plan.plans.steps import NobodyRuns
 from kstream_plan.plans.timeline import Timeline, timeline
 from kstream_plan.render.plan.detail import Focus, details
-from kstream_plan.render.plan.fleet import plan_line
 from kstream_plan.render.plan.folding import Row, Run, fold
 from kstream_plan.render.plan.headline import cold_phrase
 from kstream_plan.render.plan.picture import picture, still_rows
@@ -36,7 +35,6 @@ from kstream_plan.render.report.page import (
 from kstream_plan.render.report.plain import all_captioned, captioned, plain
 from kstream_plan.render.report.script_data import script_data
 from kstream_plan.render.simulation.story import tell_simulation
-from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import clock, duration, several
 from kstream_plan.render.text.page import Fact
@@ -181,7 +179,8 @@ def _tone(plan: Plan, simulated: Simulation | None) -> Tone:
     if simulated is not None:
         bad = not simulated.settles or bool(simulated.most_cold_handovers)
     else:
-        bad = plan_line(plan, TERMINAL).is_bad
+        settles = plan.verdict.kind == "settled" and plan.ends("settles")[0] == 1
+        bad = not settles or plan.ends("cold_handovers")[1] > 0
     still = plan.is_of_workers and plan.ends("longest_pause_ms")[1] > plan.config.heartbeat_interval_ms
     unsure = plan.ends("settles")[0] == 0 or plan.pauses_are_least or still
     return "bad" if bad else "warn" if unsure else "good"

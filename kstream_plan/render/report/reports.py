@@ -7,17 +7,12 @@ from typing import TypeVar
 
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.errors import UsageError
-from kstream_plan.fleet.figures import is_bad
-from kstream_plan.plans.result import Result
-from kstream_plan.render.fleet import COLUMNS as FLEET_COLUMNS
-from kstream_plan.render.fleet import fleet_heading, fleet_legend, result_cells, result_why
-from kstream_plan.render.plan.fleet import COLUMNS, Column, Line, counts, plan_line
+from kstream_plan.fleet.figures import badness, is_bad
+from kstream_plan.plans.result import Result, result_of
+from kstream_plan.render.fleet import COLUMNS, fleet_heading, fleet_legend, result_cells, result_why
 from kstream_plan.render.report.markup import drawing_svg, report_html
 from kstream_plan.render.report.page import Drawing, Report, Section, Table, TableRow
 from kstream_plan.render.report.plan_section import plan_section
-from kstream_plan.render.simulation.fleet import COLUMNS as SIMULATION_COLUMNS
-from kstream_plan.render.simulation.fleet import counts as simulation_counts
-from kstream_plan.render.simulation.fleet import simulation_line
 from kstream_plan.render.text.escape import TERMINAL
 
 T = TypeVar("T")
@@ -28,18 +23,10 @@ MOST_SECTIONS = 20
 
 def plans_html(saved: Sequence[SavedPlan]) -> str:
     """Return plans and simulations as one page: of several an overview first, then the worst ones."""
-    simulations = [of.simulation for of in saved if of.simulation is not None]
-    if len(simulations) == len(saved):
-        heading, columns, lines = (
-            simulation_counts,
-            SIMULATION_COLUMNS,
-            [simulation_line(of, TERMINAL) for of in simulations],
-        )
-    else:
-        heading, columns, lines = counts, COLUMNS, [plan_line(of.plan, TERMINAL) for of in saved]
-    ordered = sorted(zip(lines, saved, strict=True), key=lambda one: one[0].badness)
+    results = [result_of(of.plan, of.simulation) for of in saved]
+    ordered = sorted(zip(results, saved, strict=True), key=lambda one: badness(one[0]))
     shown = [plan_section(of, alone=len(saved) == 1) for _, of in ordered[:MOST_SECTIONS]]
-    overview = _overview(heading(lines), columns, [line for line, _ in ordered]) if len(saved) > 1 else None
+    overview = _overview(results, [result for result, _ in ordered]) if len(saved) > 1 else None
     return report_html(report_of(shown, len(saved), overview))
 
 
@@ -78,17 +65,7 @@ def section_svg(section: Section) -> str:
 
 def fleet_html(results: Sequence[Result], shown: Sequence[Result]) -> str:
     """Return many applications at a glance as one page: all are counted, some shown."""
-    heads = (*(column.head for column in FLEET_COLUMNS), "why")
-    right = frozenset(place for place, column in enumerate(FLEET_COLUMNS) if column.right)
-    rows = tuple(
-        TableRow(
-            (*result_cells(one, TERMINAL), "; ".join(result_why(one, TERMINAL))), tone="bad" if is_bad(one) else "plain"
-        )
-        for one in shown
-    )
-    note = "; ".join(fleet_legend(shown)) if shown else ""
-    table = Table(fleet_heading(results, shown), heads, rows, right, note=note, sortable=True)
-    return report_html(Report("kstream-plan: fleet", (), table))
+    return report_html(Report("kstream-plan: fleet", (), _overview(results, shown)))
 
 
 def report_of(sections: Sequence[Section], number: int, overview: Table | None = None) -> Report:
@@ -99,8 +76,14 @@ def report_of(sections: Sequence[Section], number: int, overview: Table | None =
     return Report(title, tuple(sections), overview, told)
 
 
-def _overview(heading: str, columns: Sequence[Column], lines: Sequence[Line]) -> Table:
-    heads = tuple(column.head for column in columns)
-    right = frozenset(place for place, column in enumerate(columns) if column.right)
-    rows = tuple(TableRow(line.cells, tone="bad" if line.is_bad else "plain") for line in lines)
-    return Table(heading, heads, rows, right, sortable=True)
+def _overview(results: Sequence[Result], shown: Sequence[Result]) -> Table:
+    heads = (*(column.head for column in COLUMNS), "why")
+    right = frozenset(place for place, column in enumerate(COLUMNS) if column.right)
+    rows = tuple(
+        TableRow(
+            (*result_cells(one, TERMINAL), "; ".join(result_why(one, TERMINAL))), tone="bad" if is_bad(one) else "plain"
+        )
+        for one in shown
+    )
+    note = "; ".join(fleet_legend(shown)) if shown else ""
+    return Table(fleet_heading(results, shown), heads, rows, right, note=note, sortable=True)

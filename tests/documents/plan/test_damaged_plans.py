@@ -22,6 +22,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans import Plan
+from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Standard
@@ -31,15 +32,13 @@ from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.diff.markdown import diff_markdown
 from kstream_plan.render.diff.protocol_view import protocol_view_markdown, protocol_view_table
 from kstream_plan.render.diff.table import diff_table
+from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.plan.detail import Focus
-from kstream_plan.render.plan.fleet import markdown_summary, plan_line, summary
 from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
 from kstream_plan.render.plan.table import excerpt, table
-from kstream_plan.render.simulation.fleet import simulation_line, simulation_markdown_summary, simulation_summary
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.simulation.markdown import simulation_markdown
 from kstream_plan.render.simulation.table import simulation_table
-from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import check_cases, connect_rows, plan_cases, simulation_cases
 from tests.helpers.schemas import validator
@@ -198,9 +197,10 @@ def _show(plan: Plan) -> None:
         _harmless(excerpt(plan, focus))
         _harmless(markdown_excerpt(plan, focus), is_markdown=True)
     _harmless(table(plan, verbose=True))
-    _harmless(summary([plan_line(plan, TERMINAL)] * 2))
+    results = [result_of(plan)] * 2
+    _harmless(fleet_table(results, results))
     _harmless(markdown(plan, verbose=True), is_markdown=True)
-    _harmless(markdown_summary([plan_line(plan, MARKDOWN)] * 2), is_markdown=True)
+    _harmless(fleet_markdown(results, results), is_markdown=True)
     (again,) = read_saved(plan_json(plan, full=True).encode(), "f")
     assert again.plan == plan
 
@@ -208,8 +208,9 @@ def _show(plan: Plan) -> None:
 def _show_simulation(simulated: Simulation) -> None:
     _harmless(simulation_table(simulated, verbose=True))
     _harmless(simulation_markdown(simulated, verbose=True), is_markdown=True)
-    _harmless(simulation_summary([simulation_line(simulated, TERMINAL)] * 2))
-    _harmless(simulation_markdown_summary([simulation_line(simulated, MARKDOWN)] * 2), is_markdown=True)
+    results = [result_of(simulated.plan, simulated)] * 2
+    _harmless(fleet_table(results, results))
+    _harmless(fleet_markdown(results, results), is_markdown=True)
     assert json.loads(simulation_json(simulated))["simulation"] is not None
 
 

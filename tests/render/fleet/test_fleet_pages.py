@@ -50,12 +50,22 @@ def test_what_cannot_be_read_and_is_not_shown_is_said() -> None:
 
 
 def test_why_something_follows_where_nobody_joins_and_loads_are_even() -> None:
-    moving = Result(application_id="a", outcome="moving", settles_surely=True, instances=3, tasks=9, moves_most=4)
+    moving = Result(
+        application_id="a",
+        outcome="moving",
+        settles_surely=True,
+        instances=3,
+        tasks=9,
+        moves_least=3,
+        moves_most=4,
+        stateful_tasks=8,
+    )
     why = {
-        "4 tasks to move, though loads are even": moving,
+        "3-4 of 8 tasks to move, though loads are even": moving,
         "2 rebalances follow, though no load moves": replace(moving, moves_most=0, rebalances=2),
         "6 standbys missing": replace(moving, moves_most=0, rebalances=2, standbys_missing=6),
-        "1 joins": replace(moving, instances_joining=1),
+        "1 joins; 3-4 of 8 tasks to move": replace(moving, instances_joining=1),
+        "3.0 s at least": replace(moving, duration_ms_least=3_000, duration_ms_most=600_000),
         "does not settle in 1 of 1 draw": replace(
             moving, moves_most=0, instances_leaving=2, draws=1, draws_settled=0, settles_surely=False
         ),

@@ -8,16 +8,15 @@ import pytest
 
 from kstream_plan.cli.exit_codes import ExitCode, outcome
 from kstream_plan.comparison.alternatives import alternative_figures
+from kstream_plan.fleet.figures import is_bad
 from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.result import result_of
 from kstream_plan.render.check.wording import figures
-from kstream_plan.render.plan.fleet import markdown_summary, plan_line, summary
+from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.plan.markdown import markdown
 from kstream_plan.render.plan.table import table
-from kstream_plan.render.simulation.fleet import simulation_line, simulation_summary
 from kstream_plan.render.simulation.markdown import simulation_markdown
 from kstream_plan.render.simulation.table import simulation_table
-from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 from tests.helpers import plan_cases, simulation_cases
 
 pytestmark = pytest.mark.xdist_group("simulations")
@@ -66,13 +65,18 @@ def test_so_does_a_simulation(draws: bool) -> None:
         first_lines = shown.partition("Not known, so between")[0]
         for text in (*SAID, "(1-99)", "≤ 17 copies beside"):
             assert text in first_lines
-    assert "  0-8\n" in simulation_summary([simulation_line(one, TERMINAL) for one in (of, simulated)])
+    results = [result_of(one.plan, one) for one in (of, simulated)]
+    assert "3-21 of 24 tasks to move; " in " ".join(fleet_table(results, results).split())
 
 
 def test_so_do_the_lines_of_several_and_alternatives() -> None:
     made = open_ended(plan_cases.case("scale-out"))
-    assert "  0-8  " in summary([plan_line(made, TERMINAL)])
-    assert "| 0-8 |" in markdown_summary([plan_line(made, MARKDOWN)])
+    result = result_of(made)
+    assert (result.cold_handovers_most, result.duration_ms_most) == (8, 7_200_000)
+    for shown in (fleet_table([result], [result]), fleet_markdown([result], [result])):
+        assert "1 of the moving may not settle; 1 at risk: 1 with cold starts" in " ".join(shown.split())
+        assert "~2h00m or not" in shown
+        assert "3-21 of 24 tasks to move; 28.5 s at least" in " ".join(shown.split())
     found = alternative_figures(made, None)
     assert (found.cold_handovers.least, found.cold_handovers.most) == (0, 8)
     assert found.balanced_ms.most == 7_200_000
@@ -86,14 +90,11 @@ def test_nothing_to_do_is_not_said_of_what_may_change() -> None:
     shown = simulation_table(replace(nobody, plan=open_ended(nobody.plan)), width=300)
     assert "0-8 COLD STARTS" in shown
     assert "≤ 23 tasks at once for ≤ 55.0 s" in shown
-    lines = summary([plan_line(settled, TERMINAL), plan_line(plan_cases.case("settled"), TERMINAL)], width=160)
-    assert "1 may not settle, 1 with cold starts, 1 would change, 1 settled already" in lines
-    assert "settles at once (0.0 s-2h00m) or not" in lines
-    of_nobody = simulation_line(replace(nobody, plan=open_ended(nobody.plan)), TERMINAL)
-    assert of_nobody.is_bad
-    told = simulation_summary([of_nobody])
-    assert "1 may not settle" in told
-    assert "nothing follows" not in told
+    of_nobody = result_of(open_ended(nobody.plan), replace(nobody, plan=open_ended(nobody.plan)))
+    results = [result_of(settled), of_nobody, result_of(plan_cases.case("settled"))]
+    assert [is_bad(result) for result in results] == [True, True, False]
+    heading = "3 applications: 2 moving, 1 settled, 2 of the moving may not settle; 2 at risk: 2 with cold starts\n"
+    assert fleet_table(results, results, width=160).startswith(heading)
     assert outcome(settled, fail_on_changes=True) is ExitCode.CHANGES
     assert figures(settled) == "nothing would change (or, which is not known, up to 1,022 rebalances)"
 
@@ -106,7 +107,7 @@ def test_draws_that_do_not_settle_end_with_their_exit_code() -> None:
     assert outcome(simulated.plan, fail_on_changes=False, draws=some) is ExitCode.NOT_SETTLED
     may_not = replace(simulated, draws=replace(simulated.draws, worst={**simulated.draws.worst, "must_settle": 0}))
     assert result_of(may_not.plan, may_not).settles_surely is False
-    assert simulation_line(may_not, TERMINAL).is_bad
+    assert is_bad(result_of(may_not.plan, may_not))
 
 
 def test_pauses_of_cold_starts_that_restore_nobody_knows_how_long_are_no_certainty() -> None:
@@ -117,7 +118,7 @@ def test_pauses_of_cold_starts_that_restore_nobody_knows_how_long_are_no_certain
     assert "PAUSES ≥ " in shown
     assert "how long cold starts restore is unknown" in shown
     assert "≤" not in shown.partition("PAUSES")[2].partition("RESTORE")[0]
-    assert "≥ " in summary([plan_line(unknown, TERMINAL)])
+    assert "  ≥ " in fleet_table([result_of(unknown)], [result_of(unknown)])
     worst = unknown.summary.max_paused_task
     assert worst is not None
     at_once = replace(unknown, summary=replace(unknown.summary, max_paused_task=worst._replace(ms=0)))

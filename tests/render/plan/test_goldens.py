@@ -5,11 +5,9 @@ from rich.cells import cell_len
 
 from kstream_plan.model import TaskId
 from kstream_plan.render.plan.detail import Focus
-from kstream_plan.render.plan.fleet import markdown_summary, plan_line, summary
 from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
 from kstream_plan.render.plan.ranks import ranks
 from kstream_plan.render.plan.table import excerpt, table
-from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 from tests.helpers import plan_cases
 from tests.helpers.goldens import assert_golden
 
@@ -43,14 +41,6 @@ def test_the_story_of_one_instance_in_one_round() -> None:
     plan = plan_cases.case("scale-out-standbys")
     focus = Focus(round_number=3, process_id=plan.group.instances[0].process_id)
     assert_golden("table/one-instance.txt", excerpt(plan, focus))
-
-
-def test_several_applications() -> None:
-    plans = [
-        plan_cases.case(name) for name in ("settled", "scale-out", "crash", "never-ready", "pods", "many-instances")
-    ]
-    assert_golden("table/fleet.txt", summary([plan_line(plan, TERMINAL) for plan in plans]))
-    assert_golden("markdown/fleet.md", markdown_summary([plan_line(plan, MARKDOWN) for plan in plans]))
 
 
 def test_ranks() -> None:
