@@ -25,6 +25,8 @@ COLUMNS = (
     Column("pause", right=True),
     Column("restored", right=True),
 )
+#: That it takes at least less than this says nothing.
+_WORTH_A_WORD_MS = 1_000
 _UNITS = ("", "k", "M", "G", "T", "P", "E")
 
 
@@ -182,5 +184,6 @@ def _moves(result: Result, *, though: str) -> Iterator[str]:
     elif though and not result.standbys_missing:
         number = result.rebalances or 0
         yield f"{count(number, 'rebalance')} follow{'s' if number == 1 else ''}, though no load moves"
-    if result.outcome == "moving" and (result.duration_ms_least or 0) < (result.duration_ms_most or 0):
-        yield f"{duration(result.duration_ms_least or 0)} at least"
+    least_ms = result.duration_ms_least or 0
+    if result.outcome == "moving" and _WORTH_A_WORD_MS <= least_ms < (result.duration_ms_most or 0):
+        yield f"{duration(least_ms)} at least"

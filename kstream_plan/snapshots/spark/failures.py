@@ -131,6 +131,9 @@ def start_failure(said: str, master: str) -> SparkError:
         fix = "check --master, and that it is up; without --master Spark runs on this machine"
         return SparkError(f"the Spark master {printable(master)} cannot be reached", fix=fix)
     failure = spark_failure(said, {}, "Spark did not start")
+    if not master.startswith("local") and failure.what.startswith("Spark did not start"):
+        fix = "check --master, what it needs in the environment, and that it is up; or see more with --debug"
+        return SparkError(failure.what, where=f"--master {printable(master)}", fix=fix)
     return (
         failure if isinstance(failure, SparkError) else SparkError(failure.what, where=failure.where, fix=failure.fix)
     )

@@ -22,6 +22,13 @@ def test_a_master_that_cannot_be_reached_is_named() -> None:
     assert "the Spark master spark://nowhere:1 cannot be reached" in str(error)
 
 
+def test_a_master_at_which_spark_does_not_start_is_named() -> None:
+    said = ": io.x.KubernetesClientException: An error\nCaused by: java.net.ConnectException: Connection refused\n"
+    error = start_failure(said, "k8s://https://nowhere:6443")
+    assert str(error).startswith("--master k8s://https://nowhere:6443: Spark did not start: Connection refused. Fix: ")
+    assert "--master" not in str(start_failure(said, "local[2]"))
+
+
 def fake_java(folder: Path, version: str) -> Path:
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True)
@@ -104,7 +111,7 @@ def test_a_runtime_that_says_its_version_is_not_started(tmp_path: Path) -> None:
             "WARNING: x\nInvalid maximum heap size: -Xmxlots\nError: Could not create it.\n",
             "Invalid maximum heap size: -Xmxlots",
         ),
-        ('Exception in thread "main" org.x.SparkException: Master must be one\n\tat y', "Master must be one"),
+        ('Exception in thread "main" org.x.SparkException: Master must be one.\n\tat y', "Master must be one"),
     ],
 )
 def test_a_failure_to_start_gives_the_first_complaint(said: str, reason: str) -> None:
