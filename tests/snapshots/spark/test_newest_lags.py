@@ -152,3 +152,52 @@ def test_copies_that_are_heard_of_evenly_are_read_without_a_table_of_them(tmp_pa
     expected = _expected([row for row in rows if row["application_id"] == "orders"], {"orders": NOON_S}, None)
     assert dict(map(_read, texts)) == expected
     assert spark._jsparkSession.sharedState().statusStore().executionsCount() - before == 2, "one to count, one to read"
+
+
+#: What Spark calls what a scan has read.
+_FILES, _ROWS = "number of files read", "number of output rows"
+
+
+def _scans(spark: Any, before: int) -> list[dict[str, int]]:
+    """What each scan of files has read, in the queries after so many, by Spark's own metrics."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    found = []
+    for number in range(before, store.executionsCount()):
+        query = store.executionsList(number, 1).head().executionId()
+        values, nodes = store.executionMetrics(query), store.planGraph(query).allNodes()
+        for node in (nodes.apply(place) for place in range(nodes.size())):
+            if node.name().startswith("Scan parquet"):
+                metrics = [node.metrics().apply(place) for place in range(node.metrics().size())]
+                known = {one.name(): values.get(one.accumulatorId()) for one in metrics}
+                found.append({name: int(known[name].get().replace(",", "")) for name in (_FILES, _ROWS)})
+    return found
+
+
+def test_of_a_year_in_folders_by_day_only_the_last_day_before_a_time_is_read(tmp_path: Path, spark: Any) -> None:
+    """From noon to noon that is two folders; a third may hold rows of it if days begin elsewhere than in UTC."""
+    copies, inputs = [(process, task) for process in (P0, P1) for task in ("0_0", "0_1")], []
+    for day in range(365):
+        times = [NOON_S + HOUR_S * (11 - hour - 24 * day) for hour in range(24)]
+        rows = [
+            {
+                "application_id": "orders",
+                "process_id": process,
+                "task_id": task,
+                "store": None,
+                "at": at,
+                "lag": at % 97,
+            }
+            for at in times
+            for process, task in copies
+        ]
+        folder = tmp_path / f"date={datetime.fromtimestamp(times[-1], UTC):%Y-%m-%d}"
+        folder.mkdir()
+        inputs.append(_save(rows, "parquet", folder / "part.parquet"))
+    before = spark._jsparkSession.sharedState().statusStore().executionsCount()
+    noon_us = (NOON_S - 100 * 24 * HOUR_S) * 1_000_000
+    texts, _ = newest_lags(spark, inputs, {"orders": LagsWanted(noon_us)})
+    assert len(texts) == len(copies)
+    scans = _scans(spark, before)
+    assert len(scans) == 2, "one to count, one to read"
+    a_day = 24 * len(copies)
+    assert all(scan[_FILES] <= 3 and 0 < scan[_ROWS] <= 2 * a_day for scan in scans)
