@@ -76,12 +76,16 @@ def on_executors(spark: SparkSession, work: OnBatch, batches: Sequence[bytes]) -
 
     A batch that Spark tries again counts once. Executors on other machines are sent this package; what it needs has to
     be installed there.
+
+    Raises:
+        SparkError: Spark gave up, or there is no room for the batches.
     """
     context = spark.sparkContext
     with temporary_folder() as folder:
         if not context.master.startswith("local"):
             context.addPyFile(str(package_archive(Path(folder))))
-        worked = context.parallelize(batches, len(batches) or 1).flatMap(work).persist(StorageLevel.DISK_ONLY)
+        with explained({}, executor_failure):
+            worked = context.parallelize(batches, len(batches) or 1).flatMap(work).persist(StorageLevel.DISK_ONLY)
         try:
             yield Worked(spark, worked, len(batches))
         finally:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
@@ -25,6 +27,7 @@ _NO_EXECUTOR = re.compile(rf"{NO_EXECUTOR} for [\d,]+ s")
 _EXECUTOR_DIED = re.compile(r"ExecutorLostFailure \(.*?\)(?: Reason: (.*))?")
 #: What a full disk comes out as: in the write, or when what was written is read again.
 _TORN = ("No space left on device", "Stream ended prematurely")
+_ROOM = "make room there, or name another folder by TMPDIR, on a cluster by --spark-conf spark.local.dir=FOLDER"
 #: With what HotSpot ends itself when the heap is full (``-XX:+ExitOnOutOfMemoryError``).
 _OUT_OF_MEMORY = 3
 #: A process that has just closed its connections may need this long to end.
@@ -58,7 +61,7 @@ def spark_failure(
         return out_of_memory()
     found = _FILE.search(said)
     if found is None:
-        return SparkError(f"{otherwise}: {reason}", fix="see more with --debug")
+        return SparkError(f"{otherwise}: {reason}", fix=_ROOM if _TORN[0] in said else "see more with --debug")
     path = plain_path(found[1] or found[2])
     name = names.get(path, path)
     if any(failure in said for failure in _GZIP_FAILURES):
@@ -108,9 +111,16 @@ def executor_failure(said: str, names: Mapping[str, str]) -> BrokenFileError | S
         fix = "give it more memory, or plan fewer applications at once with --application-id"
         return SparkError("a Python worker of Spark's died, perhaps for want of memory", fix=fix)
     if any(torn in said for torn in _TORN):
-        fix = "make room there, or name another folder by TMPDIR, on a cluster by --spark-conf spark.local.dir=FOLDER"
-        return SparkError("what Spark keeps on disk meanwhile is torn, probably for want of space", fix=fix)
+        return SparkError("what Spark keeps on disk meanwhile is torn, probably for want of space", fix=_ROOM)
     return spark_failure(said, names, "Spark could not plan on its executors")
+
+
+def no_room(error: OSError) -> SparkError | None:
+    """Return the error if Python could not write what Spark is to be given; ``None`` if it is another one."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return None
+    what = f"what Spark is given cannot be written: {error.strerror}"
+    return SparkError(what, where=error.filename or tempfile.gettempdir(), fix=_ROOM)
 
 
 def writing_failure(path: str) -> Callable[[str, Mapping[str, str]], SparkError]:

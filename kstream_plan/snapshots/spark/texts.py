@@ -24,7 +24,7 @@ from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, WRITTEN
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.schema import Type, check_columns, spark_columns
-from kstream_plan.snapshots.spark.failures import plain_path, spark_failure, why_java_ended
+from kstream_plan.snapshots.spark.failures import no_room, plain_path, spark_failure, why_java_ended
 
 #: Parquet timestamps as text in UTC, whatever the session's time zone; those without a zone are in UTC.
 _TIME_AS_TEXT = {
@@ -229,6 +229,9 @@ def explained(
         ended = why_java_ended(getattr(SparkContext._gateway, "proc", None))
         if ended is not None:
             raise ended from None
+        full = no_room(error) if isinstance(error, OSError) else None
+        if full is not None:
+            raise full from None
         if not isinstance(error, PySparkException | Py4JError):
             raise
         raise failure(f"{error}\n{getattr(error, '_stackTrace', None) or ''}", names) from None

