@@ -95,8 +95,9 @@ class Snapshot:
     this is the newest; ``None``: nobody counted.
 
     About copies, by (task, instance): ``since_ms`` tells since when they are assigned, ``reported_ms`` when their lag
-    was reported, both where that is known; ``measured_lags`` were measured by what instances publish, not reported at a
-    join, and of ``least_lags`` only the least that they are behind is known.
+    was reported, and ``told_lags`` how far behind they then were, all where that is known; ``measured_lags`` were
+    measured by what instances publish, not reported at a join, and of ``least_lags`` only the least that they are
+    behind is known; ``no_closer_ms`` tells for how long copies that are behind were seen to come no closer.
     """
 
     state: GroupState
@@ -112,6 +113,8 @@ class Snapshot:
     known_until_ms: int = 0
     since_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     reported_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
+    told_lags: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
+    no_closer_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     streams_version: str | None = None
     group_protocol: str = "classic"

@@ -28,6 +28,7 @@ class WaitingCopy:
     known for want of a rate or of an end offset. ``needed_rate`` is what the instance has to restore for this copy to
     be ready at the next probe, if it is not known to be enough. ``decided_ms`` and ``decided_round`` tell which
     decision of the plan finds it ready, ``takes_over_ms`` when the task then starts there; ``None``: none does.
+    ``no_closer_ms`` tells for how long it was seen to come no closer; ``None``: nobody saw that.
     """
 
     task_id: WorkId
@@ -46,6 +47,7 @@ class WaitingCopy:
     decided_round: int | None
     decided_ms: int | None
     takes_over_ms: int | None
+    no_closer_ms: int | None = None
 
 
 class WhyTask(StrEnum):

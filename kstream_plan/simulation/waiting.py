@@ -169,6 +169,7 @@ def _waiting(
         decided_round=None if decided is None else decided.number,
         decided_ms=None if decided is None else decided.at_ms,
         takes_over_ms=None if takes_over is None else takes_over.at_ms,
+        no_closer_ms=given.snapshot.no_closer_ms.get(seat),
     )
 
 

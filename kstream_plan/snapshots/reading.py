@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from kstream_plan.errors import SnapshotError, UsageError
@@ -36,6 +37,8 @@ from kstream_plan.snapshots.rows.document_kind import refuse_written
 from kstream_plan.snapshots.rows.fields import FieldError
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, StoreHistory
 from kstream_plan.snapshots.rows.measured_rates import INTERVALS_OVER
+from kstream_plan.snapshots.rows.no_closer import notes_of
+from kstream_plan.snapshots.rows.no_closer_since import copies_behind, no_closer_since
 from kstream_plan.snapshots.rows.snapshot_row import lags_wanted, snapshot_error
 
 if TYPE_CHECKING:
@@ -130,7 +133,7 @@ class Files(NamedTuple):
 
 
 class _SnapshotRow(NamedTuple):
-    """A snapshot row, where it is from, and its application as Spark read it."""
+    """A snapshot row, where it is from, its application as Spark read it, and texts of rows before it."""
 
     row: Row
     file: str
@@ -138,6 +141,7 @@ class _SnapshotRow(NamedTuple):
     config_as_text: bool
     older: int | None = None
     lags: LagHistory | None = None
+    earlier: tuple[bytes, ...] = ()
 
 
 class _Found(NamedTuple):
@@ -220,7 +224,8 @@ def _snapshot_rows(spark: SparkSession, files: Files, wanted: Selection, keep_go
             continue
         application_id = row.get("application_id")
         if not isinstance(application_id, str) or wanted.wants(application_id):
-            rows.append(_SnapshotRow(row, text.file, text.application_id or "", text.config_as_text, text.older))
+            key = text.application_id or ""
+            rows.append(_SnapshotRow(row, text.file, key, text.config_as_text, text.older, earlier=text.earlier))
     found = {row.key for row in rows} | {error.application_id or "" for error in errors}
     missing = wanted.missing(found)
     if missing or not (rows or errors):
@@ -323,7 +328,29 @@ def _read_row(row: _SnapshotRow, lags_as_reported: bool) -> Snapshot:
     found = snapshot_from_row(
         row.row, row.file, lags=row.lags, lags_as_reported=lags_as_reported, config_as_text=row.config_as_text
     )
-    return replace(found, older=row.older)
+    if row.lags is not None:
+        return replace(found, older=row.older)
+    still = no_closer_since(found, _earlier(row, found))
+    return replace(
+        found,
+        older=row.older,
+        warnings=(*found.warnings, *notes_of(found.state.group, still)),
+        no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
+    )
+
+
+def _earlier(row: _SnapshotRow, newest: Snapshot) -> list[Snapshot]:
+    """Read the rows before a row, if copies are behind in it; what cannot be read does not matter."""
+    found: list[Snapshot] = []
+    if not copies_behind(newest):
+        return found
+    for text in row.earlier:
+        try:
+            earlier = parse_row(text, row.file)
+            found.append(snapshot_from_row(earlier, row.file, lags_as_reported=True, config_as_text=row.config_as_text))
+        except SnapshotError:
+            continue
+    return found
 
 
 def _measured_snapshot(row: _SnapshotRow, lags_as_reported: bool, measured: Measurements) -> Snapshot:

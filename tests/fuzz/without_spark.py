@@ -85,6 +85,7 @@ def _newest(_: Any, inputs: Sequence[Input], selection: Selection) -> list[Simpl
             text=keyed.row.text,
             config_as_text=False,
             older=keyed.older,
+            earlier=keyed.earlier,
         )
         for keyed in newest_rows(rows, selection)
     ]

@@ -55,7 +55,8 @@ def _behind(of: WaitingCopy) -> str:
         return f"{records(of.lag)} records to restore, nothing reported yet"
     ago = "" if of.lag_at_ms is None or of.lag_at_ms > -1_000 else f" {duration(-of.lag_at_ms)} ago"
     known = {"reported": f"as reported{ago}", "measured": f"as measured{ago}", "at-least": f"at least{ago}"}
-    return f"{records(of.lag)} records behind, {known[of.lag_is]}"
+    still = "" if of.no_closer_ms is None else f", no less than {duration(of.no_closer_ms)} before"
+    return f"{records(of.lag)} records behind, {known[of.lag_is]}{still}"
 
 
 def _ready(of: WaitingCopy, answers: Why, names: Names) -> str:

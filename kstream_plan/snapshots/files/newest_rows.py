@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.snapshots.files.earlier_rows import earlier_rows
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.rows.document_kind import is_written
 from kstream_plan.snapshots.rows.times import parse_time_us
@@ -32,7 +33,8 @@ class RowText(NamedTuple):
 class Keyed(NamedTuple):
     """A row with what decides whether it counts; ``application_id`` is ``None`` if it cannot be told.
 
-    ``older`` is how many other rows of its application there are that do not count.
+    ``older`` is how many other rows of its application there are that do not count; ``earlier`` are the texts of those
+    that it is held against.
     """
 
     row: RowText
@@ -41,6 +43,7 @@ class Keyed(NamedTuple):
     at_us: int | None
     generation: int | None
     older: int = 0
+    earlier: tuple[bytes, ...] = ()
 
     @property
     def age(self) -> tuple[bool, bool, int, bool, int]:
@@ -99,25 +102,22 @@ def newest_rows(rows: Iterable[RowText], selection: Selection) -> list[Keyed]:
 
     Of the rows without a readable application one per file is returned.
     """
-    newest: dict[tuple[str | None, str], list[Keyed]] = defaultdict(list)
-    rows_of_application = Counter[str]()
+    nameless: dict[str, Keyed] = {}
+    found: dict[str, list[Keyed]] = defaultdict(list)
     for keyed in map(_keyed, rows):
         if keyed.application_id is None:
-            alike = newest[None, keyed.row.file]
-            if not alike or (keyed.age, alike[0].row.text) > (alike[0].age, keyed.row.text):
-                alike[:] = [keyed]
+            known = nameless.get(keyed.row.file)
+            if known is None or (keyed.age, known.row.text) > (known.age, keyed.row.text):
+                nameless[keyed.row.file] = keyed
         elif _counts(keyed, selection):
-            rows_of_application[keyed.application_id] += 1
-            alike = newest[keyed.application_id, ""]
-            if not alike or keyed.age > alike[0].age:
-                alike[:] = [keyed]
-            elif keyed.age == alike[0].age:
-                alike.append(keyed)
-    return [
-        keyed._replace(older=max(0, rows_of_application[keyed.application_id or ""] - len(alike)))
-        for alike in newest.values()
-        for keyed in alike
-    ]
+            found[keyed.application_id].append(keyed)
+    return [*nameless.values(), *(keyed for of_one in found.values() for keyed in _newest(of_one))]
+
+
+def _newest(rows: Sequence[Keyed]) -> list[Keyed]:
+    age = max(row.age for row in rows)
+    newest = [row for row in rows if row.age == age]
+    return [row._replace(older=len(rows) - len(newest), earlier=earlier_rows(row, rows)) for row in newest]
 
 
 def _counts(keyed: Keyed, selection: Selection) -> bool:

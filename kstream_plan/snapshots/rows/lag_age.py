@@ -41,6 +41,12 @@ def still_caught_up(
     return corrected, (Note("lags-aged", message, tuple(str(group.tasks[task].task_id) for task in sorted(tasks))),)
 
 
+def lags_when_told(reports: Reports) -> dict[tuple[int, int], int]:
+    """Return how far behind copies were at the moment of the report, by task and instance, where that is known."""
+    then = {seat: _lags_then(rows) for seat, rows in reports.items()}
+    return {seat: sum(lags) for seat, lags in then.items() if lags is not None}
+
+
 def _lags_then(rows: Sequence[LagRow]) -> list[int] | None:
     """Return the lag of each row when it was reported, ``None`` if that is not known of all."""
     lags = [

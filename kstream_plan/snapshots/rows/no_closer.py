@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.snapshots.rows.lag_history import StoreHistory, by_seat
 
 #: For so long a lag has to be looked at for that to mean anything.
-_LONG_ENOUGH_MS = 60_000
+LONG_ENOUGH_MS = 60_000
 _MOST_NAMED = 3
 
-#: A task and an instance, by their places.
-_Seat = tuple[int, int]
+
+class Course(NamedTuple):
+    """How far a copy was behind, how far it is now, and how long lies between."""
+
+    before: int
+    now: int
+    elapsed_ms: int
+
+    def stands(self, ready_lag: int) -> bool:
+        """Tell whether it is behind, and came no closer for long enough to say so."""
+        return self.now > ready_lag and self.now >= self.before and self.elapsed_ms >= LONG_ENOUGH_MS
 
 
 def no_closer(
     stores: Sequence[StoreHistory], group: Group, holdings: Sequence[Holding], ready_lag: int, most_intervals: int
-) -> list[Note]:
-    """Warn of each instance whose standbys or warm-ups are behind, and no less than some intervals before.
+) -> dict[tuple[int, int], Course]:
+    """Return, by task and instance, the standbys and warm-ups that are behind, and no less than some intervals before.
 
     Those of a task it runs itself do not count, nor those that count as caught up (lag at most ``ready_lag``).
     """
@@ -31,16 +41,24 @@ def no_closer(
         for consumer, held in enumerate(holdings)
         for task in (*held.standby, *held.warmup)
     }
-    found: dict[int, dict[int, tuple[int, int, int]]] = defaultdict(dict)
+    courses: dict[tuple[int, int], Course] = {}
     for (task, instance), of_copy in by_seat(stores, group).items():
         if (task, instance) in assigned - runs:
             course = _course(of_copy, most_intervals)
-            if course is not None and course[1] > ready_lag and course[1] >= course[0]:
-                found[instance][task] = course
+            if course is not None and course.stands(ready_lag):
+                courses[task, instance] = course
+    return courses
+
+
+def notes_of(group: Group, courses: Mapping[tuple[int, int], Course]) -> list[Note]:
+    """Return a warning of each instance, by its copies that came no closer: by task and instance."""
+    found: dict[int, dict[int, Course]] = defaultdict(dict)
+    for (task, instance), course in sorted(courses.items()):
+        found[instance][task] = course
     return [_note(group, instance, tasks) for instance, tasks in sorted(found.items())]
 
 
-def _course(stores: Sequence[StoreHistory], most_intervals: int) -> tuple[int, int, int] | None:
+def _course(stores: Sequence[StoreHistory], most_intervals: int) -> Course | None:
     """Return how far a copy was behind before and is now, in all its stores, and how long lies between."""
     before = now = elapsed_ms = 0
     for store in stores:
@@ -51,15 +69,15 @@ def _course(stores: Sequence[StoreHistory], most_intervals: int) -> tuple[int, i
         before += known[0].behind_before or 0
         now += known[-1].behind or 0
         elapsed_ms = max(elapsed_ms, sum(of.elapsed_ms for of in known))
-    return (before, now, elapsed_ms) if elapsed_ms >= _LONG_ENOUGH_MS else None
+    return Course(before, now, elapsed_ms) if elapsed_ms else None
 
 
-def _note(group: Group, instance: int, tasks: Mapping[int, tuple[int, int, int]]) -> Note:
+def _note(group: Group, instance: int, tasks: Mapping[int, Course]) -> Note:
     of = group.instances[instance]
     ids = tuple(str(group.tasks[task].task_id) for task in tasks)
     named = ", ".join(ids[:_MOST_NAMED]) + (f" and {len(ids) - _MOST_NAMED:,} more" if len(ids) > _MOST_NAMED else "")
     before, now, _ = next(iter(tasks.values()))
-    elapsed_ms = min(elapsed_ms for _, _, elapsed_ms in tasks.values())
+    elapsed_ms = min(course.elapsed_ms for course in tasks.values())
     copy, has, it, counts = (
         ("copy", "has", "it catches", "it is") if len(ids) == 1 else ("copies", "have", "they catch", "they are")
     )

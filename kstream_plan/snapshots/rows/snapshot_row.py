@@ -6,6 +6,7 @@ Plain Python values in, frozen model out; nothing here knows where rows come fro
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -35,12 +36,12 @@ from kstream_plan.snapshots.rows.fields import (
     required_text,
     shown,
 )
-from kstream_plan.snapshots.rows.lag_age import coverage, still_caught_up
+from kstream_plan.snapshots.rows.lag_age import coverage, lags_when_told, still_caught_up
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
 from kstream_plan.snapshots.rows.lag_window import LagsWanted
 from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts
-from kstream_plan.snapshots.rows.no_closer import no_closer
+from kstream_plan.snapshots.rows.no_closer import Course, no_closer, notes_of
 from kstream_plan.snapshots.rows.rates import read_rates
 from kstream_plan.snapshots.rows.streams_group import group_notes, read_broker_group, read_group_config
 from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
@@ -146,13 +147,14 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
     tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports), nothing_logged)
     group = Group(header.application_id, tuple(tasks), members.instances)
     assumptions: tuple[Note, ...] = ()
+    told_lags = lags_when_told(reports)
     if not lags_as_reported:
         reports, assumptions = still_caught_up(reports, group, holdings, config.acceptable_recovery_lag)
     copies, copy_notes = copies_of(group, holdings, reports)
     decision = read_decision(row, group, header.generation, header.captured_at_ms)
+    still: Mapping[tuple[int, int], Course] = {}
     if lags is not None:
-        ready_lag = config.acceptable_recovery_lag
-        lag_notes += no_closer(lags.stores, group, holdings, ready_lag, lags.most_intervals)
+        still = no_closer(lags.stores, group, holdings, config.acceptable_recovery_lag, lags.most_intervals)
     held_now = holdings if decision is None or decision.consumers is None else decision.consumers
     ages = read_copies_since(row, group, header.captured_at_ms)
     broker_group = read_broker_group(row, group, header.generation, header.captured_at_ms) if streams else None
@@ -173,7 +175,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         rates=read_rates(row, group)
         if lags is None
         else rates_of(lags.stores, group, config.acceptable_recovery_lag, lags.most_intervals),
-        warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes, *broker_notes),
+        warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes, *broker_notes, *notes_of(group, still)),
         assumptions=(*assumptions, *(() if streams else no_settings(row, config))),
         coverage=coverage(reports, held_now, group, header.captured_at_ms),
         measured_lags=_from(LagSource.METRICS, reports),
@@ -181,6 +183,8 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         decision=decision,
         known_until_ms=_known_until_ms(row, header.captured_at_ms),
         since_ms=MappingProxyType(dict(ages.since_ms)),
+        told_lags=MappingProxyType(told_lags),
+        no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
         reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),
         started_ms=MappingProxyType(read_starts(row, header.captured_at_ms)),
         streams_version=_streams_version(row),

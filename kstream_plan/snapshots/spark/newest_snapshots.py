@@ -7,14 +7,16 @@ shuffle, of what may be the newest in its part of the input.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from pyspark.sql import SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
 from kstream_plan.snapshots.files.broken_files import unreadable
 from kstream_plan.snapshots.files.content import read_file
+from kstream_plan.snapshots.files.earlier_rows import EARLIER_BY_US, MOST_EARLIER
 from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import Form, Input
@@ -32,6 +34,7 @@ class SnapshotText(NamedTuple):
 
     ``config_as_text``: the values of ``config`` are text because the file has a map from text to text. ``older``: so
     many other rows of the application do not count; ``None``: they were not counted, which takes another pass.
+    ``earlier``: those of them that it is held against, the latest first.
     """
 
     file: str
@@ -39,6 +42,7 @@ class SnapshotText(NamedTuple):
     text: bytes
     config_as_text: bool
     older: int | None = None
+    earlier: tuple[bytes, ...] = ()
 
 
 def newest_little_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:
@@ -55,7 +59,9 @@ def newest_little_snapshots(spark: SparkSession, inputs: Sequence[Input], select
             texts += [text for file in inputs if file.form is form and file.long_rows for text in _long_rows(file)]
             rows += [row for row in texts if row.text.strip()]
     return [
-        SnapshotText(file_name(keyed.row.file, names), keyed.application_id, keyed.row.text, False, keyed.older)
+        SnapshotText(
+            file_name(keyed.row.file, names), keyed.application_id, keyed.row.text, False, keyed.older, keyed.earlier
+        )
         for keyed in newest_rows(rows, selection)
     ]
 
@@ -107,9 +113,48 @@ def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Se
         window = Window.partitionBy("application_id", F.when(nameless, F.col("file"))).orderBy(
             *order, F.when(nameless, F.col("text")), F.when(nameless, F.monotonically_increasing_id())
         )
-        newest = rows.withColumn("rank", F.rank().over(window)).where("rank = 1")
-        table = newest.select("file", "application_id", F.col("text").cast("binary"), "config_as_text").toArrow()
-    return [SnapshotText(**{**row, "file": file_name(row["file"], names)}) for row in table.to_pylist()]
+        ranked = rows.withColumn("rank", F.rank().over(window)).where(f"rank <= {MOST_EARLIER + 1}")
+        chosen = _with_earlier(ranked, window).where("rank = 1 OR early OR below")
+        columns = ("file", "application_id", F.col("text").cast("binary"), "config_as_text", "rank", "at", "number")
+        table = chosen.select(*columns).toArrow()
+    return _texts_of(table.to_pylist(), names)
+
+
+def _with_earlier(rows: DataFrame, newest_first: WindowSpec) -> DataFrame:
+    """Add whether a row is one that the newest of its application is held against, as ``earlier_rows`` has it."""
+    newest = {name: F.first(name).over(newest_first) for name in ("unreadable", "at", "number")}
+    before = rows.withColumns({f"newest_{name}": value for name, value in newest.items()})
+    known = before.where("application_id IS NOT NULL OR rank = 1")
+    early = f"NOT newest_unreadable AND coalesce(at <= newest_at - {EARLIER_BY_US}, false)"
+    found = known.withColumn("early", F.expr(early)).withColumn(
+        "below", F.expr("early AND coalesce(number < newest_number, false)")
+    )
+    latest = [F.col("at").desc(), F.col("number").desc(), F.col("text").desc()]
+    return found.withColumns(
+        {
+            name: F.expr(name) & (F.row_number().over(Window.partitionBy("application_id", name).orderBy(*latest)) == 1)
+            for name in ("early", "below")
+        }
+    )
+
+
+def _texts_of(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[SnapshotText]:
+    """Return the newest rows as texts, each with those before it that tell of its copies."""
+    earlier: dict[str, list[bytes]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (row["at"] or 0, row["number"] or 0, row["text"]), reverse=True):
+        if row["rank"] > 1:
+            earlier[row["application_id"]].append(row["text"])
+    return [
+        SnapshotText(
+            file_name(row["file"], names),
+            row["application_id"],
+            row["text"],
+            row["config_as_text"],
+            earlier=tuple(dict.fromkeys(earlier[row["application_id"]])),
+        )
+        for row in rows
+        if row["rank"] == 1
+    ]
 
 
 def known_applications(spark: SparkSession, inputs: Sequence[Input], at_most: int = 6) -> list[str]:

@@ -75,3 +75,14 @@ def test_markdown(name: str) -> None:
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(text)
     kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or ()}
     assert not {"html_inline", "html_block", "link_open", "image"} & kinds
+
+
+def test_of_a_copy_that_was_seen_to_come_no_closer_its_line_says_so() -> None:
+    snapshot = _taken("big", 15)
+    [first, *_] = why(snapshot, other_settings=False).probing.waiting
+    group = snapshot.state.group
+    seat = group.task_index[first.task_id], group.instance_index[first.destination]
+    found = why(replace(snapshot, no_closer_ms={seat: 150_000}), other_settings=False)
+    assert [of.no_closer_ms for of in found.probing.waiting if of.task_id == first.task_id] == [150_000]
+    assert "no less than 2m30s before" in " ".join(why_table(found, width=200).split())
+    validator("why").validate(json.loads(why_json(found)))

@@ -637,6 +637,25 @@ def test_little_and_much_input_are_read_by_the_same_rule(
     assert {text._replace(older=None) for text in little} == much, "in much input nobody counts what is older"
 
 
+@pytest.mark.parametrize("little", [True, False])
+def test_several_generations_tell_of_copies_that_come_no_closer(
+    little: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not little:
+        monkeypatch.setattr(reading, "LITTLE_BYTES", 0)
+    times = ["2026-11-21T11:40:00Z", "2026-11-21T11:50:00Z", NOON]
+    rows = [{**at(time, number), "lags": [lag(lag=40_000)]} for number, time in enumerate(times)]
+    snapshot = only(save(tmp_path / "history.jsonl", [*rows, at(None), {**at(times[1]), "tasks": 5}]))
+    assert [note.code for note in snapshot.warnings] == ["comes-no-closer"]
+    assert list(snapshot.no_closer_ms.values()) == [600_000]
+    falls = [{**row, "lags": [lag(lag=40_000 - 10_000 * number)]} for number, row in enumerate(rows)]
+    assert not only(save(tmp_path / "falls.jsonl", falls)).warnings
+    assert not only(save(tmp_path / "one.jsonl", rows[-1:])).warnings
+    lags = save(tmp_path / "lags.jsonl", [{**lag(lag=40_000), "application_id": "orders", "captured_at": NOON}])
+    with_lags = only(tmp_path / "history.jsonl", lags=[lags])
+    assert not with_lags.no_closer_ms, "lag snapshots stand in for the rows' own"
+
+
 @pytest.mark.parametrize("indent", [None, 1])
 def test_rows_that_are_long_need_no_memory_of_java(
     indent: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
