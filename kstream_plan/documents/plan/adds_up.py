@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from kstream_plan.documents.codec import WrongValueError
+from kstream_plan.documents.plan.starts import wrong_starts
 from kstream_plan.model import Group, Target
 from kstream_plan.planner.summarize import kept, least_moves, summarize
-from kstream_plan.plans import Balance, Phase, Plan, Summary
+from kstream_plan.plans import Balance, Phase, Plan, Summary, Trigger
 from kstream_plan.plans.balance import balances, initial_balance
 from kstream_plan.plans.invariants.outcome import rounds_in_order
 from kstream_plan.plans.invariants.plan_view import PlanView
@@ -29,6 +31,9 @@ def check_plan(plan: Plan) -> None:
         WrongValueError: one is not.
     """
     _check_order(plan)
+    _check_probes(plan)
+    for place, number, name, what in wrong_starts(plan):
+        raise _edited(what, f".{name}", f"[{number}]", ".steps", f"[{place}]", ".rounds")
     _check_balances(plan)
     _check_same(_summary(plan), plan.summary, Summary.__dataclass_fields__, ".summary")
     if not plan.summary.cold_handovers and plan.summary.max_cold_restore_ms != 0:
@@ -116,6 +121,15 @@ _IN_BOTH = {
 def _check_order(plan: Plan) -> None:
     for number, message in rounds_in_order(PlanView(plan)):
         raise _edited(message, *([] if number is None else [f"[{number - 1}]", ".rounds"]))
+
+
+def _check_probes(plan: Plan) -> None:
+    """Check that no probe comes before the interval is over: every assignment sets the timer anew."""
+    for before, rnd in pairwise(plan.rounds):
+        every_ms = plan.config_of(before.number).probing_rebalance_interval_ms
+        if rnd.trigger is Trigger.PROBING and rnd.at_ms - before.at_ms < every_ms:
+            what = f"is {rnd.at_ms}, and a probe comes {every_ms} or more after {before.at_ms}"
+            raise _edited(what, ".at_ms", f"[{rnd.number - 1}]", ".rounds")
 
 
 def _check_verdict(plan: Plan) -> None:

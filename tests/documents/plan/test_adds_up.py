@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -165,3 +166,54 @@ def test_balances_are_those_of_the_planner(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_dealt_anew_every_time_adds_up(seed: int) -> None:
     _read(json.loads(plan_json(plan(stateless_groups.joined(seed), max_rounds=30))))
+
+
+def _changed(name: str, change: Callable[[Any], object], **summary: object) -> str:
+    """What is said of a plan whose starts of tasks with state were changed, and its figures with them."""
+    document = json.loads(plan_json(plan_cases.case(name)))
+    stateful = {task["task_id"] for task in document["tasks"] if task["stateful"]}
+    for step in (step for of in document["rounds"] for step in of["steps"]):
+        if step["kind"] in ("hand-over", "promote") and step["task_id"] in stateful:
+            change(step)
+    document["summary"].update(summary)
+    return _refused(document)
+
+
+def test_a_start_is_as_cold_as_the_lag_that_decided() -> None:
+    said = _changed("crash", lambda step: step.update(caught_up=True), cold_handovers=0, max_cold_restore_ms=0)
+    assert re.fullmatch(
+        r"rounds\[\d+\]\.steps\[\d+\]\.caught_up is true, and the reason is no-state-anywhere, lag \d+", said
+    )
+    said = _changed("scale-out", lambda step: step.update(caught_up=False), cold_handovers=20, max_cold_restore_ms=None)
+    assert re.fullmatch(
+        r"rounds\[\d+\]\.steps\[\d+\]\.caught_up is false, and the reason is target-caught-up, lag \d+", said
+    )
+
+
+def test_the_limit_of_a_start_is_that_of_the_settings() -> None:
+    def limit(step: Any) -> None:
+        step["reason"]["limit"] = 10**9
+        step["caught_up"] = True
+
+    said = _changed("crash", limit, cold_handovers=0, max_cold_restore_ms=0)
+    assert re.search(r"reason has the limit 1000000000, and acceptable.recovery.lag is \d+$", said)
+
+
+def test_a_task_with_state_does_not_start_as_one_without() -> None:
+    def stateless(step: Any) -> None:
+        step.update(caught_up=True, reason={"code": "stateless-least-loaded"})
+
+    said = _changed("crash", stateless, cold_handovers=0, max_cold_restore_ms=0)
+    assert said.endswith(".reason is stateless-least-loaded, of a task with state")
+
+
+def test_no_probe_comes_before_its_interval_is_over() -> None:
+    document = json.loads(plan_json(plan_cases.case("scale-out")))
+    for place, of in enumerate(document["rounds"]):
+        of["at_ms"] = place
+    assert _refused(document) == "rounds[2].at_ms is 2, and a probe comes 60000 or more after 1"
+
+
+@pytest.mark.parametrize("seed", range(2 * len(random_scenarios.WAYS)))
+def test_what_was_planned_adds_up_whatever_it_is_of(seed: int) -> None:
+    _read(json.loads(plan_json(random_scenarios.play_varied(seed))))
