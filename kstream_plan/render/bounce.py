@@ -12,6 +12,7 @@ from kstream_plan.model.scenario import moment
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, overview
+from kstream_plan.render.plan.moment import as_of
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape, fenced
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, interval, several
@@ -146,17 +147,20 @@ def _played(of: PlayedWay) -> dict[str, Json]:
 def _heading(found: Bounces, escape: Escape) -> str:
     group = found.played[0].plan.group
     label = escape.name(group.application_id)
+    names = Names(group, escape)
+    at = as_of(found.played[0].plan, names)
     if found.process_ids:
-        return f"{label}: {_answer(found, Names(group, escape))}"
+        return f"{label}: {_answer(found, names, f'now ({at})' if at else 'now')}"
+    at = f", {at}" if at else ""
     restarted = f"{count(_number(found), 'instance')} restarted, {interval(found.restart_ms)} each (--restart)"
-    return f"{label}: {restarted}, {count(len(found.played), 'way')} simulated"
+    return f"{label}: {restarted}, {count(len(found.played), 'way')} simulated{at}"
 
 
-def _answer(found: Bounces, names: Names) -> str:
-    """Return whether those that are named may restart now."""
+def _answer(found: Bounces, names: Names, now: str) -> str:
+    """Return whether those that are named may restart ``now``, which says of which moment that is."""
     who, best = several(names.instances(found.process_ids)), found.fastest_safe
     if best is None:
-        return f"{who} should NOT restart now: no way is known to be safe as the group is"
+        return f"{who} should NOT restart {now}: no way is known to be safe as the group is"
     several_of = len(found.process_ids) > 1
     how = f"by {_NAMES[best.way.name]}" if best.way.name != "leave" else "only if they leave the group on close"
     how += f", one by one, with a pause of {moment(best.pause_ms)}" if several_of else ""
@@ -164,7 +168,7 @@ def _answer(found: Bounces, names: Names) -> str:
     after = f"back after {interval(found.restart_ms)} {disk} (--restart)"
     figures = best.figures
     still = f"up to {count(figures.paused_at_once, 'task')} stand still at once, each up to "
-    return f"{who} may restart now, {how}, {after}: {still}{duration(figures.max_paused_ms.most)}; 0 cold starts"
+    return f"{who} may restart {now}, {how}, {after}: {still}{duration(figures.max_paused_ms.most)}; 0 cold starts"
 
 
 def _columns(found: Bounces) -> Sequence[tuple[Column, str]]:

@@ -12,7 +12,7 @@ from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, overview
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, from_to, interval
+from kstream_plan.render.text.numbers import at_least, count, duration, from_to, interval
 from kstream_plan.render.text.wrapping import paragraph, wrapped
 from kstream_plan.simulation.switch import Switch, SwitchFigures, SwitchRow
 from kstream_plan.version import __version__
@@ -172,7 +172,7 @@ def _cells(found: Switch, row: SwitchRow, names: Names) -> tuple[str, ...]:
     if of.settled < of.draws:
         runs = "not settled"
     else:
-        runs = f"≥ {duration(of.at_least_ms.least)}" if of.runs_ms is None else duration(of.runs_ms.most)
+        runs = f"≥ {at_least(of.at_least_ms.least)}" if of.runs_ms is None else duration(of.runs_ms.most)
     return (
         what,
         f"{row.standbys}",

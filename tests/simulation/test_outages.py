@@ -77,7 +77,7 @@ def test_also_one_that_is_over_within_a_heartbeat_interval() -> None:
 def test_a_surge_whose_old_instances_close_by_default_is_one_and_what_helps_does_help() -> None:
     """i1's tasks wait for the session time-out when i2's stop as well."""
     simulated = _simulated("{bounce: {restart: 20s, surge: 1}}")
-    line = simulation_table(simulated, width=120).splitlines()[1]
+    line = next(line for line in simulation_table(simulated, width=120).splitlines() if line.startswith("OUTAGE"))
     told = re.fullmatch(r"OUTAGE   2\d of 30 tasks stand still .*; not with (pause: \d+s), or leave: true .*", line)
     assert told is not None
     assert "OUTAGE" not in simulation_table(_simulated(f"{{bounce: {{restart: 20s, surge: 1, {told[1]}}}}}"))

@@ -11,7 +11,9 @@ from kstream_plan.comparison.alternatives import Alternative, Change, SameOutcom
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, outcome, overview
+from kstream_plan.render.plan.moment import as_of
 from kstream_plan.render.text.escape import MARKDOWN, TERMINAL, Escape, fenced, printable
+from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import clock, count, duration
 from kstream_plan.render.text.wrapping import paragraph, wrapped
 
@@ -113,7 +115,8 @@ def compared_heading(alike: Sequence[SameOutcome], escape: Escape) -> str:
         parts.append(f"{count(len(alike), 'outcome')}")
     if draws:
         parts.append(f"of {count(max(draws), 'draw')} each, the same ids in all")
-    return ", ".join(parts)
+    at = as_of(alike[0].one.plan, Names(alike[0].one.plan.group, escape))
+    return ", ".join([*parts, *([at] if at else [])])
 
 
 def compared(alike: Sequence[SameOutcome], escape: Escape) -> list[Compared]:

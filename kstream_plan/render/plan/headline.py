@@ -12,18 +12,19 @@ from kstream_plan.plans.loads import most_warmups, standbys_to_restore
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
 from kstream_plan.plans.plan import Left, shorter_than
 from kstream_plan.plans.simulated import Draws, Range
+from kstream_plan.render.plan.moment import as_of, of_generation
 from kstream_plan.render.plan.moves import moves_fact
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.runs import items_phrase, runs_facts, why_facts
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
+    at_least,
     beside,
     cold_starts,
     count,
     duration,
     durations,
     from_to,
-    generation,
     interval,
     records,
     several,
@@ -58,23 +59,12 @@ def title(plan: Plan, names: Names) -> Fact:
     changes = [f"{several(names.instances(ids))} {word}" for ids, word in ((joined, "new"), (left, "gone")) if ids]
     who = f"{members} ({'; '.join(changes)})" if changes else members
     tasks = work_phrase(plan)
-    which = generation(plan.generation)
-    at = f", {names.escape_message(to_the_second(plan.captured_at))}" if plan.captured_at else ""
+    which, at = of_generation(plan, names), as_of(plan, names)
     label = names.escape(plan.group.application_id)
-    return Fact(
-        label,
-        (
-            f"{who}, {tasks}. {which.capitalize()}{at}",
-            f"{who}, {tasks}, {which}",
-            f"{who}, {tasks}",
-            f"{members}, {tasks}",
-        ),
-    )
-
-
-def to_the_second(captured_at: str) -> str:
-    """Return a time without its milliseconds, as people read it."""
-    return f"{captured_at[:19].replace('T', ' ')}Z"
+    full = f"{who}, {tasks}. {which[0].upper()}{which[1:]}"
+    if at:
+        return Fact(label, (full, f"{who}, {tasks}, {at}"))
+    return Fact(label, (full, f"{who}, {tasks}, {which}", f"{who}, {tasks}", f"{members}, {tasks}"))
 
 
 def work_phrase(plan: Plan) -> str:
@@ -189,7 +179,7 @@ def left_text(left: Left, config: AssignmentConfig) -> str:
 
 
 def _probes_left(left: Left) -> str:
-    return f"≥ {count(left.probes, 'probe')} (≥ {duration(left.time_ms)})"
+    return f"≥ {count(left.probes, 'probe')} (≥ {at_least(left.time_ms)})"
 
 
 def _how_long(plan: Plan) -> str:

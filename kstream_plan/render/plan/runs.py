@@ -6,7 +6,7 @@ from kstream_plan.plans import NobodyRuns, Plan, ReasonCode
 from kstream_plan.plans.kept import departures
 from kstream_plan.plans.simulated import Draws
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, durations, interval, several
+from kstream_plan.render.text.numbers import at_least, count, duration, durations, interval, several
 from kstream_plan.render.text.page import Fact
 
 
@@ -23,7 +23,7 @@ def runs_facts(plan: Plan, draws: Draws | None = None) -> list[Fact]:
     if plan.verdict.is_never_over:
         return [Fact("RUNS", ("nobody knows when everything runs",))]
     if plan.verdict.kind == "unfinished":
-        return [Fact("RUNS", (f"everything after ≥ {duration(summary.duration_ms)}: the plan does not get there",))]
+        return [Fact("RUNS", (f"everything after ≥ {at_least(summary.duration_ms)}: the plan does not get there",))]
     if summary.runs_by_ms is None:
         least = duration(plan.ends("duration_ms")[0])
         missing = "--restore-rate" if plan.rates.restore is None else "end offsets"

@@ -18,7 +18,7 @@ from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.remarks import remarks
 from kstream_plan.render.plan.rows import Line, line
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, ending_clock, interval, records, span
+from kstream_plan.render.text.numbers import clock, count, duration, interval, records, span
 from kstream_plan.render.text.page import Fact
 
 
@@ -80,8 +80,8 @@ def _ending(plan: Plan) -> tuple[str, str] | None:
         "unfinished": "NOT FINISHED: the limit of rounds was reached",
     }
     if plan.verdict.is_over:
-        return ending_clock(plan.summary.duration_ms), "NOT STUCK ANY MORE"
-    return ending_clock(plan.summary.duration_ms), endings[plan.verdict.kind]
+        return clock(plan.summary.duration_ms), "NOT STUCK ANY MORE"
+    return clock(plan.summary.duration_ms), endings[plan.verdict.kind]
 
 
 def _numbering(plan: Plan) -> str:

@@ -16,7 +16,7 @@ from kstream_plan.render.plan.runs import runs_facts
 from kstream_plan.render.report.page import Labelled
 from kstream_plan.render.report.plain import captioned, plain
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count, duration, durations, from_to, interval, least_ms, several
+from kstream_plan.render.text.numbers import at_least, clock, count, duration, durations, from_to, interval, several
 
 #: The label of what stands still, among other things.
 AT_RISK = "What is at risk"
@@ -94,7 +94,7 @@ def _when(plan: Plan, draws: Draws | None) -> str:
 def _over(plan: Plan, draws: Draws | None) -> str:
     summary, verdict, left = plan.summary, plan.verdict, plan.left
     if verdict.kind == "unfinished":
-        more = "" if left is None else f"; what is left takes ≥ {duration(left.time_ms)} more"
+        more = "" if left is None else f"; what is left takes ≥ {at_least(left.time_ms)} more"
         return f"not within {duration(summary.duration_ms)}, where this plan stops{more}"
     if verdict.is_over:
         return f"after {duration(summary.duration_ms)}, for which it does not work"
@@ -102,7 +102,7 @@ def _over(plan: Plan, draws: Draws | None) -> str:
         return "never, if nothing else happens"
     over = "Stable" if plan.design == "streams" else "over"  # which is not when everything runs
     if summary.duration_is == "least":
-        return f"{over} after ≥ {duration(summary.duration_ms)}: nobody told how fast state is restored"
+        return f"{over} after ≥ {at_least(summary.duration_ms)}: nobody told how fast state is restored"
     median_ms = summary.duration_ms if draws is None else draws.duration_ms.median
     between = durations(*plan.ends("duration_ms", *(() if draws is None else draws.duration_ms)))
     between = or_unknown(plan, between if between != duration(median_ms) else "")
@@ -112,7 +112,7 @@ def _over(plan: Plan, draws: Draws | None) -> str:
     every = interval(plan.config.probing_rebalance_interval_ms)
     return (
         f"{typical} if copies have caught up whenever the group looks, every {every}. Nobody told how fast state is "
-        f"restored: more than that if it takes longer, and ≥ {duration(least_ms(summary.floor_ms))} in any case"
+        f"restored: more than that if it takes longer, and ≥ {at_least(summary.floor_ms or 0)} in any case"
     )
 
 

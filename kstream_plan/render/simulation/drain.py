@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from kstream_plan.model import Note
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.plan.headline import to_the_second
 from kstream_plan.render.plan.markdown import fact_list, heading
+from kstream_plan.render.plan.moment import of_generation, to_the_second
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.runs import runs_facts
 from kstream_plan.render.simulation.aftermath import after_fact, besides, busiest_fact, noticed_fact, others_fact
 from kstream_plan.render.text.escape import MARKDOWN
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, generation, records, several
+from kstream_plan.render.text.numbers import at_least, at_most, count, duration, records, several
 from kstream_plan.render.text.page import Fact, coloured, fact_lines, title_lines
 from kstream_plan.render.text.wrapping import paragraph
 from kstream_plan.simulation.drain import Drain, DrainedTask, DrainNow
@@ -103,16 +103,16 @@ def _runs(now: DrainNow) -> list[Fact]:
     """Return when everything of a streams group runs; the least where copies may lack what nobody knows of."""
     runs_by_ms = now.plan.summary.runs_by_ms
     if now.doubts and runs_by_ms is not None:
-        return [Fact("RUNS", (f"everything after ≥ {duration(runs_by_ms)}: what copies lack is not known",))]
+        return [Fact("RUNS", (f"everything after ≥ {at_least(runs_by_ms)}: what copies lack is not known",))]
     return runs_facts(now.plan) if now.plan.design == "streams" and now.plan.verdict.kind != "unfinished" else []
 
 
 def _title(drained: DrainNow, names: Names) -> Fact:
     who = several(names.instances(drained.process_ids))
     verb = "stops" if len(drained.process_ids) == 1 else "stop"
-    label = names.escape(drained.plan.group.application_id)
+    label, which = names.escape(drained.plan.group.application_id), of_generation(drained.plan, names)
     answer = "; ".join([_answer(drained), *besides(drained.plan, drained.follows)])
-    return Fact(label, (f"if {who} {verb} now, {answer}. {generation(drained.plan.generation).capitalize()}",))
+    return Fact(label, (f"if {who} {verb} now, {answer}. {which[0].upper()}{which[1:]}",))
 
 
 def _answer(drained: DrainNow) -> str:
@@ -191,14 +191,14 @@ def _later(drained: Drain, names: Names) -> Fact:
     cold = drained.cold_later
     shown = several([names.task(task.task_id) for task in cold], 5)
     then = f"{len(cold):,} cold: {shown}" if cold else "0 cold"
-    wait = f"~{duration(drained.wait_ms)}"
+    wait, least = f"~{at_most(drained.wait_ms)}", f"≥ {at_least(drained.wait_ms)}"
     if drained.announced:
-        wait = f"≥ {duration(drained.wait_ms)}" if drained.waiting.summary.duration_is == "least" else wait
+        wait = least if drained.waiting.summary.duration_is == "least" else wait
         return Fact("WAIT", (f"{wait}, if announced now, until others have learned all or time is up: then {then}",))
     until = "until all has settled, and a probing interval more"
     if drained.plan.design == "streams":
         known = drained.waiting.summary.runs_by_ms is not None
-        wait, until = (wait, "until everything runs") if known else (wait.replace("~", "≥ "), "until it is Stable")
+        wait, until = (wait, "until everything runs") if known else (least, "until it is Stable")
     return Fact("WAIT", (f"{wait}, {until}: then {then}",))
 
 

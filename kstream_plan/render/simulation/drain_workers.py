@@ -10,13 +10,14 @@ from kstream_plan.documents.plan.write import notes
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, overview
 from kstream_plan.render.plan.markdown import fact_list, heading
+from kstream_plan.render.plan.moment import of_generation
 from kstream_plan.render.plan.remarks import assumed
 from kstream_plan.render.plan.runs import why_facts
 from kstream_plan.render.simulation.aftermath import after_fact, busiest_fact
 from kstream_plan.render.simulation.drain_json import follows_json
 from kstream_plan.render.text.escape import MARKDOWN
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, generation, several
+from kstream_plan.render.text.numbers import count, duration, several
 from kstream_plan.render.text.page import Fact, coloured, fact_lines, title_lines
 from kstream_plan.render.text.wrapping import paragraph
 from kstream_plan.simulation.drain_workers import MINUTE_MS, StandStill, WorkersDrained
@@ -101,8 +102,8 @@ def workers_title(found: WorkersDrained, names: Names) -> Fact:
         answer = f"{len(found.items):,} of {count(all_of, *_WORK)} run elsewhere {_within(found)}"
     else:
         answer = "nothing has to start elsewhere"
-    label = names.escape(found.plan.group.application_id)
-    return Fact(label, (f"if {who} {verb} now, {answer}. {generation(found.plan.generation).capitalize()}",))
+    label, which = names.escape(found.plan.group.application_id), of_generation(found.plan, names)
+    return Fact(label, (f"if {who} {verb} now, {answer}. {which[0].upper()}{which[1:]}",))
 
 
 def workers_facts(found: WorkersDrained, names: Names) -> list[Fact]:

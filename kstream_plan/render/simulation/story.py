@@ -26,6 +26,7 @@ from kstream_plan.render.plan.headline import (
     restore_fact,
     work_phrase,
 )
+from kstream_plan.render.plan.moment import as_of, of_generation
 from kstream_plan.render.plan.moves import hops_phrase, stateless_moves_fact
 from kstream_plan.render.plan.picture import Picture, picture
 from kstream_plan.render.plan.rates import rates_facts
@@ -41,9 +42,7 @@ from kstream_plan.render.text.numbers import (
     count,
     duration,
     durations,
-    ending_clock,
     from_to,
-    generation,
     interval,
     several,
     takes_at_least,
@@ -152,11 +151,11 @@ def _title(plan: Plan, names: Names) -> Fact:
         changes.append(f"{several(names.instances(left))} gone")
     who = f"{members} ({'; '.join(changes)})" if changes else members
     tasks = work_phrase(plan)
-    start = f"From {generation(plan.generation)}" if plan.generation else generation(0).capitalize()
-    return Fact(
-        names.escape(group.application_id),
-        (f"{who}, {tasks}. {start}", f"{who}. {start}", f"{who}", f"{members}. {start}"),
-    )
+    which, at = of_generation(plan, names), as_of(plan, names)
+    start = f"From {which}" if plan.generation else f"{which[0].upper()}{which[1:]}"
+    full, mid = f"{who}, {tasks}. {start}", f"{who}. {start}"
+    forms = (full, f"{who}, {tasks}, {at}", mid, f"{who}, {at}") if at else (full, mid, who, f"{members}. {start}")
+    return Fact(names.escape(group.application_id), forms)
 
 
 def _threads(instances: Sequence[Instance]) -> str:
@@ -240,7 +239,7 @@ def _restore(simulated: Simulation, record_size: int | None) -> Fact:
 
 
 def _ending(plan: Plan) -> str:
-    at = ending_clock(plan.summary.duration_ms)
+    at = clock(plan.summary.duration_ms)
     if plan.verdict.is_over:
         return f"not stuck any more at {at}"
     endings = {

@@ -50,7 +50,7 @@ def takes_at_least(
     ``follow_ups``: copies count as ready at some of these, too.
     """
     if duration_is == "least":
-        return f"≥ {duration(milliseconds)}, no restore rate is known"
+        return f"≥ {at_least(milliseconds)}, no restore rate is known"
     length = f"~{duration(milliseconds)}{f' ({between})' if between else ''}"
     if duration_is == "estimate":
         return length
@@ -61,8 +61,27 @@ def takes_at_least(
 
 def least_ms(floor_ms: int | None) -> int:
     """Return a least time as far as it is shown, never more than it is."""
-    unit_ms = _SECOND if (floor_ms or 0) >= _MINUTE else _SECOND // 10
+    unit_ms = _shown_to_ms(floor_ms or 0)
     return (floor_ms or 0) // unit_ms * unit_ms
+
+
+def at_least(milliseconds: int) -> str:
+    """Return a least time as :func:`duration` does, never more than it is."""
+    return duration(least_ms(milliseconds))
+
+
+def at_most(milliseconds: int) -> str:
+    """Return how long to wait as :func:`duration` does, never less than it is."""
+    unit_ms = _shown_to_ms(milliseconds)
+    return duration(-(-milliseconds // unit_ms) * unit_ms)
+
+
+def _shown_to_ms(milliseconds: int) -> int:
+    """Return how exactly :func:`duration` shows what lasts so long."""
+    if milliseconds < _SECOND // 10:
+        return 1
+    units = ((_MINUTE, _SECOND // 10), (_HOUR, _SECOND), (2 * _DAY, _MINUTE))
+    return next((unit_ms for below_ms, unit_ms in units if milliseconds < below_ms), _HOUR)
 
 
 def interval(milliseconds: int) -> str:
@@ -74,15 +93,10 @@ def interval(milliseconds: int) -> str:
 
 
 def clock(milliseconds: int) -> str:
-    """Return the time since the start as ``0:00``, ``10:53`` or ``1:02:03``."""
-    minutes, seconds = divmod(milliseconds // _SECOND, 60)
+    """Return the time since the start as ``0:00``, ``10:53`` or ``1:02:03``, rounded as :func:`duration` is."""
+    minutes, seconds = divmod(round(milliseconds / _SECOND), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours:,}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-
-
-def ending_clock(milliseconds: int) -> str:
-    """Return a time as :func:`clock` does, rounded as :func:`duration` is: the end of what lasts so long."""
-    return clock(round(milliseconds / _SECOND) * _SECOND)
 
 
 def amount(size: int) -> str:

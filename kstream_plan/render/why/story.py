@@ -20,7 +20,8 @@ from kstream_plan.plans.why_answers import (
     WhyInstance,
     WhyTask,
 )
-from kstream_plan.render.plan.headline import cause_sentence, to_the_second
+from kstream_plan.render.plan.headline import cause_sentence
+from kstream_plan.render.plan.moment import of_generation, to_the_second
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.remarks import remarks as plan_remarks
 from kstream_plan.render.plan.sentences import sentence
@@ -69,19 +70,13 @@ def tell_why(answers: Why, names: Names) -> WhyStory:
 def _title(answers: Why, names: Names) -> Fact:
     plan, probing = answers.plan, answers.probing
     label, now = names.escape(plan.group.application_id), _in_short(plan, probing)
-    at = f", {names.escape_message(to_the_second(plan.captured_at))}" if plan.captured_at else ""
     if answers.as_decided is not None:
         made = generation(plan.rounds[0].generation if plan.rounds else plan.generation + 1)
+        at = f", {names.escape_message(to_the_second(plan.captured_at))}" if plan.captured_at else ""
         return Fact(label, (f"what {made} was decided from{at}: {now}. Times count from then",))
-    begins_at = None if plan.end is None else plan.end.begins_at
-    if (
-        begins_at is not None
-        and plan.captured_at is not None
-        and to_the_second(begins_at) > to_the_second(plan.captured_at)
-    ):
-        at += f", as of {names.escape_message(to_the_second(begins_at))}"
+    which = of_generation(plan, names)
     starts = ". A rebalance starts now" if answers.stands_after else ""
-    return Fact(label, (f"{now}. {generation(plan.generation).capitalize()}{at}{starts}",))
+    return Fact(label, (f"{now}. {which[0].upper()}{which[1:]}{starts}",))
 
 
 def _in_short(plan: Plan, probing: Probing) -> str:

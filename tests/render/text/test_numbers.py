@@ -2,7 +2,18 @@
 
 import pytest
 
-from kstream_plan.render.text.numbers import clock, cold_starts, count, duration, durations, interval, several, span
+from kstream_plan.render.text.numbers import (
+    at_least,
+    at_most,
+    clock,
+    cold_starts,
+    count,
+    duration,
+    durations,
+    interval,
+    several,
+    span,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +43,32 @@ def test_duration(milliseconds: int, shown: str) -> None:
 )
 def test_interval(milliseconds: int, shown: str) -> None:
     assert interval(milliseconds) == shown
+
+
+@pytest.mark.parametrize("milliseconds", [59_960, 65_400, 65_600, 119_500, 656_499, 3_599_400, 3_600_400])
+def test_a_clock_and_a_duration_show_one_time_as_the_same(milliseconds: int) -> None:
+    parts = [int(part) for part in clock(milliseconds).split(":")]
+    shown = f"{parts[0]}m{parts[1]:02}s" if len(parts) == 2 else f"{parts[0]}h{parts[1]:02}m"
+    assert duration(milliseconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "least", "most"),
+    [
+        (0, "0.0 s", "0.0 s"),
+        (45, "45 ms", "45 ms"),
+        (130, "0.1 s", "0.2 s"),
+        (59_960, "59.9 s", "1m00s"),
+        (65_400, "1m05s", "1m06s"),
+        (66_000, "1m06s", "1m06s"),
+        (3_599_100, "59m59s", "1h00m"),
+        (7_171_000, "1h59m", "2h00m"),
+        (180_000_000, "2d02h", "2d02h"),
+        (180_000_001, "2d02h", "2d03h"),
+    ],
+)
+def test_a_bound_is_never_more_than_it_is_and_a_wait_never_less(milliseconds: int, least: str, most: str) -> None:
+    assert (at_least(milliseconds), at_most(milliseconds)) == (least, most)
 
 
 def test_clock_counts_and_lists() -> None:
