@@ -91,8 +91,9 @@ class Snapshot:
 
     ``group_protocol`` is that of the group: ``classic``, ``streams`` or ``connect``. ``started_ms`` tells, by process
     id, when instances have started, where that is known, ``streams_version`` which release of Kafka Streams runs
-    (``4.3.1``; the oldest one that does). ``older``: so many other snapshots of the application were there, of which
-    this is the newest; ``None``: nobody counted.
+    (``4.3.1``; the oldest one that does), ``untold_protocols`` the consumers of which nobody says what they list.
+    ``older``: so many other snapshots of the application were there, of which this is the newest; ``None``: nobody
+    counted.
 
     About copies, by (task, instance): ``since_ms`` tells since when they are assigned, ``reported_ms`` when their lag
     was reported, and ``told_lags`` how far behind they then were, all where that is known; ``measured_lags`` were
@@ -117,6 +118,7 @@ class Snapshot:
     no_closer_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     streams_version: str | None = None
+    untold_protocols: frozenset[str] = frozenset()
     group_protocol: str = "classic"
     older: int | None = field(default=None, compare=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -42,11 +43,16 @@ class Upgrade(NamedTuple):
     ``restarts`` in order (none: it is there); ``cannot_mix``: consumers that cannot take part, each with the reason;
     ``one_bounce``: the shortest order of steps in which one bounce gives a task two owners (``None``: none is known,
     with no task that is run, or nobody to take it over).
+
+    ``untold`` are consumers of which nobody says what they list: they count as eager. ``split`` are those that list
+    cooperative only while others do not list it at all, so that tasks may have two owners already.
     """
 
     restarts: tuple[Restart, ...]
     cannot_mix: tuple[tuple[str, str, str], ...]
     one_bounce: TwoOwners | None
+    untold: tuple[tuple[str, str], ...] = ()
+    split: tuple[tuple[str, str], ...] = ()
 
     @property
     def takes_two(self) -> bool:
@@ -54,25 +60,64 @@ class Upgrade(NamedTuple):
         return any(restart.bounce == 1 for restart in self.restarts)
 
 
-def upgrade(state: GroupState) -> Upgrade:
-    """Return the two rolling bounces that bring a group to the cooperative protocol, instance by instance."""
-    group = state.group
-    restarts = []
-    for bounce, listed in ((1, (COOPERATIVE, EAGER)), (2, (COOPERATIVE,))):
-        for index, instance in enumerate(group.instances):
-            if any(_needs(consumer, bounce) for consumer in instance.consumers):
-                group = _with_protocols(group, index, listed)
-                restarts.append(Restart(bounce, instance.process_id, listed, *_followed(group)))
+def upgrade(state: GroupState, untold: frozenset[str] = frozenset()) -> Upgrade:
+    """Return the two rolling bounces that bring a group to the cooperative protocol, instance by instance.
+
+    While any consumer lists eager only, those that list cooperative only are restarted first, to list both.
+
+    Args:
+        state: the group.
+        untold: the consumers of which nobody says what they list; they count as eager.
+    """
+    state = replace(state, group=_as_eager(state.group, untold))
+    places = [(of.process_id, consumer) for of in state.group.instances for consumer in of.consumers]
+    split = tuple((process_id, consumer.consumer_id) for process_id, consumer in places if _is_split(consumer, places))
     return Upgrade(
-        restarts=tuple(restarts),
+        restarts=tuple(_restarts(state.group, {process_id for process_id, _ in split})),
         cannot_mix=tuple(
-            (instance.process_id, consumer.consumer_id, why)
-            for instance in state.group.instances
-            for consumer in instance.consumers
-            if (why := _cannot_mix(consumer))
+            (process_id, consumer.consumer_id, why) for process_id, consumer in places if (why := _cannot_mix(consumer))
         ),
         one_bounce=_one_bounce(state),
+        untold=tuple((process_id, of.consumer_id) for process_id, of in places if of.consumer_id in untold),
+        split=split,
     )
+
+
+def _as_eager(group: Group, untold: frozenset[str]) -> Group:
+    """Return the group with every consumer eager of which nobody says what it lists."""
+    if not untold:
+        return group
+    instances = tuple(
+        replace(
+            instance,
+            consumers=tuple(
+                replace(of, protocols=(EAGER,)) if of.consumer_id in untold else of for of in instance.consumers
+            ),
+        )
+        for instance in group.instances
+    )
+    return Group(group.application_id, group.tasks, instances)
+
+
+def _is_split(consumer: Consumer, places: Sequence[tuple[str, Consumer]]) -> bool:
+    """Tell whether a consumer keeps what it owns while others know nothing of that."""
+    return consumer.protocols == (COOPERATIVE,) and any(COOPERATIVE not in of.protocols for _, of in places)
+
+
+def _restarts(group: Group, split: Collection[str]) -> Iterator[Restart]:
+    """Yield the restarts in order; the instances of ``split`` are restarted in the first bounce too, before others."""
+    for bounce, listed in ((1, (COOPERATIVE, EAGER)), (2, (COOPERATIVE,))):
+        of_split_first = sorted(range(len(group.instances)), key=lambda index: _process_id(group, index) not in split)
+        for index in of_split_first if bounce == 1 else range(len(group.instances)):
+            instance = group.instances[index]
+            goes_back = bounce == 1 and instance.process_id in split
+            if goes_back or any(_needs(consumer, bounce) for consumer in instance.consumers):
+                group = _with_protocols(group, index, listed)
+                yield Restart(bounce, instance.process_id, listed, *_followed(group))
+
+
+def _process_id(group: Group, index: int) -> str:
+    return group.instances[index].process_id
 
 
 def _needs(consumer: Consumer, bounce: int) -> bool:

@@ -24,6 +24,16 @@ _WHY_TWO = (
 )
 
 
+_UNTOLD = (
+    "the snapshot does not say what its consumers list (protocols). Without upgrade.from all are, since Kafka Streams "
+    "2.4"
+)
+_SPLIT = (
+    "! TASKS MAY HAVE TWO OWNERS NOW: these list cooperative only, and others do not list it at all. They are "
+    "restarted first"
+)
+
+
 def upgrade_table(found: Upgrade, group: Group, *, width: int = DEFAULT_WIDTH, one_bounce: bool = False) -> str:
     """Return the restarts, or, for ``one_bounce``, why there have to be two, as lines of text, each ended."""
     lines = []
@@ -57,6 +67,8 @@ def upgrade_json(found: Upgrade, group: Group) -> str:
             {"process_id": process_id, "consumer_id": consumer_id, "reason": why}
             for process_id, consumer_id, why in found.cannot_mix
         ],
+        "untold": [{"process_id": process_id, "consumer_id": of} for process_id, of in found.untold],
+        "split": [{"process_id": process_id, "consumer_id": of} for process_id, of in found.split],
         "one_bounce": wrong
         and {
             "task_id": str(wrong.task_id),
@@ -77,30 +89,49 @@ def upgrade_json(found: Upgrade, group: Group) -> str:
 def _sections(found: Upgrade, group: Group, escape: Escape, one_bounce: bool) -> list[tuple[str, list[str]]]:
     names = Names(group, escape)
     application = names.escape(group.application_id)
-    if not found.restarts:
-        sections: list[tuple[str, list[str]]] = [(f"{application}: the group is cooperative already", [])]
+    if len(found.untold) == len(group.consumer_ids) and not one_bounce:
+        heading = f"{application}: NOT KNOWN whether it is cooperative already: {_UNTOLD}. Else"
+        sections: list[tuple[str, list[str]]] = [(f"{heading} to cooperative in two rolling bounces", [])]
+        sections += _bounces(found, names)
+    elif not found.restarts:
+        sections = [(f"{application}: the group is cooperative already", [])]
     elif one_bounce and found.takes_two:
         sections = [(f"{application}: REFUSED, an upgrade takes two rolling bounces", [])]
     else:
         consumers = count(len(group.consumer_ids), "consumer")
         bounces = "two rolling bounces" if found.takes_two else "one more rolling bounce"
         sections = [(f"{application}: to cooperative in {bounces}, {consumers}", [])]
-        for bounce, what in _WHAT.items():
-            items = [
-                f"{names.instance(of.process_id)} → group {of.group_protocol}"
-                + (f", {of.cooperative_consumers:,} consumers cooperative" if of.group_protocol == "mixed" else "")
-                for of in found.restarts
-                if of.bounce == bounce
-            ]
-            sections.append((f"BOUNCE {bounce}: {what}", items or ["done"]))
+        sections += _bounces(found, names)
     if found.takes_two:
         sections.append((_WHY_TWO, _story(found.one_bounce, names) if found.one_bounce else []))
+    if found.split:
+        sections.insert(1, (_SPLIT, [names.escape(consumer_id) for _, consumer_id in found.split]))
+    if found.untold and len(found.untold) < len(group.consumer_ids):
+        told = "! It is not known what these list (protocols in the snapshot), so that they count as eager"
+        sections.append((told, [names.escape(consumer_id) for _, consumer_id in found.untold]))
     if found.cannot_mix:
         lines = [
             f"{names.escape(consumer_id)}: {names.escape_message(why)}" for _, consumer_id, why in found.cannot_mix
         ]
         sections.append(("! CANNOT take part; take them out of the group before the first bounce", lines))
     return sections
+
+
+def _bounces(found: Upgrade, names: Names) -> list[tuple[str, list[str]]]:
+    """Return the restarts of each bounce, and what the group then follows."""
+    return [
+        (
+            f"BOUNCE {bounce}: {what}",
+            [
+                f"{names.instance(of.process_id)} → group {of.group_protocol}"
+                + (f", {of.cooperative_consumers:,} consumers cooperative" if of.group_protocol == "mixed" else "")
+                for of in found.restarts
+                if of.bounce == bounce
+            ]
+            or ["done"],
+        )
+        for bounce, what in _WHAT.items()
+    ]
 
 
 def _story(wrong: TwoOwners, names: Names) -> list[str]:

@@ -17,6 +17,8 @@ from kstream_plan.protocols import gives_up
 from kstream_plan.protocols.interleavings import Action
 from kstream_plan.protocols.upgrade import Upgrade, upgrade
 from kstream_plan.render.upgrade import upgrade_json, upgrade_markdown, upgrade_table
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import snapshot_rows
 from tests.helpers.goldens import assert_golden
 from tests.helpers.schemas import validator
 from tests.helpers.small_groups import group, state
@@ -100,6 +102,42 @@ def test_members_that_cannot_mix_are_named() -> None:
     shown = upgrade_table(found, members, width=80)
     assert "rdkafka-7: its id is that of a client that is not Java's" in shown
     SCHEMA.validate(json.loads(upgrade_json(found, members)))
+
+
+def test_what_is_not_told_is_not_taken_for_cooperative() -> None:
+    told = running(group())
+    untold = frozenset(told.group.consumer_ids)
+    found = upgrade(told, untold)
+    assert _groups_after(found) == _groups_after(upgrade(EAGER))
+    assert found.takes_two
+    shown = " ".join(upgrade_table(found, told.group, width=80).split())
+    assert shown.startswith(f"{told.group.application_id}: NOT KNOWN whether it is cooperative already")
+    assert "already" not in upgrade_table(found, told.group, width=80, one_bounce=True)
+    SCHEMA.validate(json.loads(upgrade_json(found, told.group)))
+    some = upgrade(told, frozenset(told.group.consumer_ids[:2]))
+    assert _groups_after(some)[0] == (1, "i2", "mixed", 2)
+    assert "count as eager" in upgrade_table(some, told.group, width=80)
+
+
+def test_a_snapshot_says_of_which_consumers_it_tells_nothing() -> None:
+    read = snapshot_from_row(snapshot_rows.row(), "x")
+    assert read.untold_protocols == {"orders-1-1", "orders-1-2"}
+
+
+def test_who_lists_cooperative_only_beside_eager_ones_goes_back_first() -> None:
+    half = running(listing(group(), ("eager",), ("cooperative",), ("eager",)))
+    found = upgrade(half)
+    assert _groups_after(found)[:4] == [
+        (1, "i2", "eager", 0),
+        (1, "i1", "eager", 0),
+        (1, "i3", "eager", 0),
+        (2, "i1", "mixed", 2),
+    ]
+    shown = upgrade_table(found, half.group, width=80)
+    assert "TASKS MAY HAVE TWO OWNERS NOW" in shown
+    assert [consumer_id for _, consumer_id in found.split] == list(half.group.consumer_ids[2:4])
+    SCHEMA.validate(json.loads(upgrade_json(found, half.group)))
+    assert not upgrade(running(listing(group(), ("cooperative",), ("cooperative", "eager")))).split
 
 
 def test_what_it_looks_like() -> None:

@@ -135,7 +135,7 @@ def _bounces(read: Sequence[Snapshot], asked: UpgradeOptions) -> tuple[list[str]
         if of.group_protocol != "classic":
             fix = "give --to sessioned" if of.group_protocol == "connect" else "there is nothing to do"
             raise UsageError(f"it is a {of.group_protocol} group", where=of.state.group.application_id, fix=fix)
-    ways, texts = [(find_upgrade(of.state), of.state.group) for of in read], []
+    ways, texts = [(find_upgrade(of.state, of.untold_protocols), of.state.group) for of in read], []
     for way, group in ways:
         if asked.output is OutputForm.JSON:
             texts.append(f"{upgrade_json(way, group)}\n")

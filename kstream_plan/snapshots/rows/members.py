@@ -81,6 +81,12 @@ def read_starts(row: Row, zero_ms: int | None) -> dict[str, int]:
     return found
 
 
+def untold_protocols(row: Row) -> frozenset[str]:
+    """Return the ids of the consumers of which a row, which can be read, does not say what protocols they list."""
+    seats = [seat for item in row["instances"] for seat in item["consumers"]]
+    return frozenset(seat["consumer_id"] for seat in seats if seat.get("protocols") is None)
+
+
 def read_holdings(row: Row, group: Group) -> tuple[Holding, ...]:
     """Read what every consumer is assigned, by consumer index of ``group`` (whose tasks may be unfinished).
 

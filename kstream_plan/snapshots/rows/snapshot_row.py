@@ -40,7 +40,7 @@ from kstream_plan.snapshots.rows.lag_age import coverage, lags_when_told, still_
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
 from kstream_plan.snapshots.rows.lag_window import LagsWanted
 from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
-from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts
+from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts, untold_protocols
 from kstream_plan.snapshots.rows.no_closer import Course, no_closer, notes_of
 from kstream_plan.snapshots.rows.rates import read_rates
 from kstream_plan.snapshots.rows.streams_group import group_notes, read_broker_group, read_group_config
@@ -187,6 +187,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
         reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),
         started_ms=MappingProxyType(read_starts(row, header.captured_at_ms)),
+        untold_protocols=untold_protocols(row),
         streams_version=_streams_version(row),
         group_protocol=header.protocol,
     )
