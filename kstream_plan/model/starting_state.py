@@ -24,6 +24,7 @@ class Beginning:
     The plan's clock counts from now, so these times are past, but for what is due. ``decision`` was made of the state.
     ``reported_ms`` tells when lags were reported and ``since_ms`` since when copies are assigned, where that is known.
     ``measured_lags`` are those that were measured: then nobody calls the others caught up that were not when reported.
+    ``no_closer`` are copies that were seen to come no closer: nobody calls them caught up either.
     ``started_ms`` tells when instances, by process id, have started, ``in_stores`` whether offsets are kept inside the
     stores (``None``: not known). ``undated``: when the decision was made is not known, nor when lags were reported that
     do not say so themselves. ``ready`` tells how copies count of which nobody knows whether they have caught up by now:
@@ -34,6 +35,7 @@ class Beginning:
     reported_ms: Mapping[_Seat, int] = field(default_factory=lambda: MappingProxyType({}))
     since_ms: Mapping[_Seat, int] = field(default_factory=lambda: MappingProxyType({}))
     measured_lags: frozenset[_Seat] = frozenset()
+    no_closer: frozenset[_Seat] = frozenset()
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     in_stores: bool | None = None
     undated: bool = False
@@ -53,6 +55,7 @@ def beginning_of(snapshot: Snapshot, now_ms: int, *, ready: bool = False, cleani
         reported_ms=MappingProxyType({seat: at_ms - now_ms for seat, at_ms in snapshot.reported_ms.items()}),
         since_ms=MappingProxyType({seat: at_ms - now_ms for seat, at_ms in snapshot.since_ms.items()}),
         measured_lags=snapshot.measured_lags,
+        no_closer=frozenset(snapshot.no_closer_ms),
         started_ms=MappingProxyType({of: at_ms - now_ms for of, at_ms in snapshot.started_ms.items()}),
         undated=decision is not None and decision.at_ms is None,
         in_stores=None if snapshot.streams_version is None else snapshot.offsets_in_stores,

@@ -61,6 +61,8 @@ def input_digest(
         known = [decision, reported, sorted(beginning.since_ms.items()), sorted(beginning.started_ms.items())]
         if any(known):
             canonical["beginning"] = known
+        if beginning.no_closer:
+            canonical["no_closer"] = sorted(beginning.no_closer)
     if rates.restore_of or rates.produce_of:
         canonical["rates_of_some"] = [sorted(rates.restore_of.items()), sorted(rates.produce_of.items())]
     if scenario is not None:

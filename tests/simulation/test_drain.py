@@ -41,9 +41,11 @@ from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation import drain as drain_study
 from kstream_plan.simulation.drain import Drain, DrainNow, drain
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured, captured_scenarios
 from tests.helpers.goldens import assert_golden
+from tests.helpers.recorded_events import generations
 from tests.helpers.schemas import schema, validator
 from tests.helpers.small_groups import group, state
 
@@ -483,3 +485,19 @@ def test_a_copy_that_is_behind_is_warm_by_then_only_by_a_bound_or_what_is_given(
     document = json.loads(capsys.readouterr().out)
     validator("drain").validate(document)
     assert document["cold_now"] == [0, cold]
+
+
+def test_a_copy_that_was_seen_to_come_no_closer_is_not_taken_for_caught_up() -> None:
+    """It has been assigned for a probing interval, after which others count as caught up where no rate is known."""
+    row = checked_rows(generations("big")[28:29])[0]
+    snapshot = replace(snapshot_from_row(row, "big"), rates=Rates())
+    group = snapshot.state.group
+    runs, keeps = (next(of.process_id for of in group.instances if of.host == host) for host in ("i3", "i1"))
+    seat = group.task_index_by_text["0_4"], group.instance_index[keeps]
+    taken = drain(snapshot, [runs])
+    assert taken.how_many_cold == (3, 3)
+    assert any("0_4" in note.subjects for note in taken.rests_on)
+    found = drain(replace(snapshot, no_closer_ms={seat: 120_000}), [runs])
+    assert found.how_many_cold == (3, 4)
+    assert not any("0_4" in note.subjects for note in found.rests_on)
+    assert found.plan.digest != taken.plan.digest

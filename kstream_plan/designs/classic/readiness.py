@@ -36,12 +36,13 @@ class Readiness:
         One does that had caught up when it was reported, for it follows its changelog; or that has been assigned for a
         whole probing interval since, unless copies were measured: then what is not known is unknown; or for which the
         least that its instance was seen to restore is enough. One that was measured within a heartbeat interval, which
-        is how exact the clock is, is as it was. ``on_instance`` is what each instance has to restore in all.
+        is how exact the clock is, is as it was. Of one that was seen to come no closer nobody knows. ``on_instance`` is
+        what each instance has to restore in all.
         """
         if copy.lag is not None and is_caught_up(copy.lag, self.config.acceptable_recovery_lag):
             return True
         since_ms = self._since(task, copy)
-        if since_ms is not None:
+        if since_ms is not None and (task, copy.instance) not in self.beginning.no_closer:
             elapsed_ms = self.to_ms - since_ms
             if elapsed_ms >= self.config.probing_rebalance_interval_ms and not self.beginning.measured_lags:
                 return True
