@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 from kstream_plan.comparison.changes import Side
 from kstream_plan.comparison.history_course import history_course
 from kstream_plan.comparison.sides import Pair, snapshot_side, without
+from kstream_plan.documents.snapshot_at import snapshot_at
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Copy, Group, Holding, Snapshot, work_id
 from kstream_plan.model.times import format_time
@@ -81,17 +82,21 @@ def read_generations(
         SnapshotError: the history cannot be read, or does not tell that decision.
     """
     found = entries_of(path, application_ids, stdin=stdin)
-    entries = (_led_to(of, generation) for of in found.values())
-    return [snapshot_from_row(entry.row, entry.where, lags_as_reported=lags_as_reported) for entry in entries]
+    return [snapshot_at(of, _led_to(of, generation), lags_as_reported=lags_as_reported) for of in found.values()]
 
 
-def _led_to(entries: Sequence[HistoryEntry], generation: int) -> HistoryEntry:
+def _led_to(entries: Sequence[HistoryEntry], generation: int) -> int:
+    """Return the place of the row whose decision led to a generation.
+
+    Raises:
+        SnapshotError: there is none.
+    """
     known = {}
-    for entry in entries:
+    for place, entry in enumerate(entries):
         decision = entry.row.get("decision")
         if isinstance(decision, Mapping) and decision.get("decided") is not None:
             number = decision.get("generation")
-            known[number if isinstance(number, int) else generation_of(entry.row) + 1] = entry
+            known[number if isinstance(number, int) else generation_of(entry.row) + 1] = place
     if generation in known:
         return known[generation]
     what = f"tells no decision that led to generation {generation}"

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from kstream_plan.errors import SnapshotError, UsageError
@@ -37,8 +36,7 @@ from kstream_plan.snapshots.rows.document_kind import refuse_written
 from kstream_plan.snapshots.rows.fields import FieldError
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, StoreHistory
 from kstream_plan.snapshots.rows.measured_rates import INTERVALS_OVER
-from kstream_plan.snapshots.rows.no_closer import notes_of
-from kstream_plan.snapshots.rows.no_closer_since import copies_behind, no_closer_since
+from kstream_plan.snapshots.rows.no_closer_since import copies_behind, with_no_closer
 from kstream_plan.snapshots.rows.snapshot_row import lags_wanted, snapshot_error
 
 if TYPE_CHECKING:
@@ -328,15 +326,9 @@ def _read_row(row: _SnapshotRow, lags_as_reported: bool) -> Snapshot:
     found = snapshot_from_row(
         row.row, row.file, lags=row.lags, lags_as_reported=lags_as_reported, config_as_text=row.config_as_text
     )
-    if row.lags is not None:
-        return replace(found, older=row.older)
-    still = no_closer_since(found, _earlier(row, found))
-    return replace(
-        found,
-        older=row.older,
-        warnings=(*found.warnings, *notes_of(found.state.group, still)),
-        no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
-    )
+    if row.lags is None:
+        found = with_no_closer(found, _earlier(row, found))
+    return replace(found, older=row.older)
 
 
 def _earlier(row: _SnapshotRow, newest: Snapshot) -> list[Snapshot]:

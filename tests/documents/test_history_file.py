@@ -13,7 +13,7 @@ import pytest
 from kstream_plan.comparison.changes import Comparison, InstanceChangeKind, Side, TaskClass
 from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.protocol_view import protocol_view
-from kstream_plan.documents.history import read_stretches
+from kstream_plan.documents.history import read_generations, read_stretches
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import TaskId
 from kstream_plan.plans import Role
@@ -22,7 +22,7 @@ from kstream_plan.snapshots.broker.source import group_history
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.rows.times import parse_time
 from kstream_plan.snapshots.rows.write import file_bytes
-from tests.helpers import captured
+from tests.helpers import captured, snapshot_rows
 from tests.helpers.captured_cluster import CapturedCluster, topology
 
 NOW_MS = parse_time("2026-11-21T18:00:00.000Z")
@@ -243,3 +243,24 @@ def test_a_decision_in_another_form_is_told(folder: Path, tmp_path: Path) -> Non
 def test_an_application_that_the_history_does_not_hold(folder: Path) -> None:
     with pytest.raises(SnapshotError, match=r"no application matches.*the input holds 'S1'"):
         read_stretches(str(folder / "scale-out.jsonl.gz"), None, None, ("payments",))
+
+
+def test_a_generation_knows_of_its_copies_that_come_no_closer(tmp_path: Path) -> None:
+    def row(minute: int, lag: int) -> dict[str, Any]:
+        held = {"consumers": {"orders-0-1": {"active": ["1_0"], "standby": ["0_0"]}}}
+        decision = {"generation": 8 + minute, "decided": {snapshot_rows.P0: held}}
+        return snapshot_rows.row(
+            captured_at=f"2026-11-21T12:{minute:02}:00Z",
+            generation=7 + minute,
+            lags=[snapshot_rows.lag(lag=lag)],
+            decision=decision,
+        )
+
+    path = tmp_path / "history.jsonl"
+    rows = [row(0, 40_000), row(10, 41_000), row(20, 30_000), {**row(21, 5), "tasks": 7}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    still = {
+        number: [list(one.no_closer_ms.values()) for one in read_generations(str(path), number)]
+        for number in (8, 18, 28)
+    }
+    assert still == {8: [[]], 18: [[600_000]], 28: [[]]}

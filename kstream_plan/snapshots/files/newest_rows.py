@@ -116,7 +116,7 @@ def newest_rows(rows: Iterable[RowText], selection: Selection) -> list[Keyed]:
 
 def _newest(rows: Sequence[Keyed]) -> list[Keyed]:
     age = max(row.age for row in rows)
-    newest = [row for row in rows if row.age == age]
+    newest = sorted((row for row in rows if row.age == age), key=lambda row: row.row.text)
     return [row._replace(older=len(rows) - len(newest), earlier=earlier_rows(row, rows)) for row in newest]
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 from kstream_plan.model import Copy, Snapshot
-from kstream_plan.snapshots.rows.no_closer import LONG_ENOUGH_MS, Course
+from kstream_plan.snapshots.rows.no_closer import LONG_ENOUGH_MS, Course, notes_of
 
 #: Process id and task id.
 _Seat = tuple[str, str]
@@ -14,6 +16,16 @@ _Seat = tuple[str, str]
 def copies_behind(snapshot: Snapshot) -> bool:
     """Tell whether any standby or warm-up that a group goes on with was reported as behind."""
     return any(True for _ in _behind(snapshot))
+
+
+def with_no_closer(snapshot: Snapshot, earlier: Sequence[Snapshot]) -> Snapshot:
+    """Return a snapshot that knows, and warns, of its copies that come no closer; arguments as below."""
+    still = no_closer_since(snapshot, earlier)
+    return replace(
+        snapshot,
+        warnings=(*snapshot.warnings, *notes_of(snapshot.state.group, still)),
+        no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
+    )
 
 
 def no_closer_since(snapshot: Snapshot, earlier: Sequence[Snapshot]) -> dict[tuple[int, int], Course]:

@@ -130,11 +130,13 @@ def _with_earlier(rows: DataFrame, newest_first: WindowSpec) -> DataFrame:
         "below", F.expr("early AND coalesce(number < newest_number, false)")
     )
     latest = [F.col("at").desc(), F.col("number").desc(), F.col("text").desc()]
-    return found.withColumns(
-        {
-            name: F.expr(name) & (F.row_number().over(Window.partitionBy("application_id", name).orderBy(*latest)) == 1)
-            for name in ("early", "below")
-        }
+    places = {
+        f"{name}_place": F.row_number().over(Window.partitionBy("application_id", name).orderBy(*latest))
+        for name in ("early", "below")
+    }
+    # no literals: those of Python load what Spark tests itself with
+    return found.withColumns(places).withColumns(
+        {name: F.expr(f"{name} AND {name}_place = 1") for name in ("early", "below")}
     )
 
 
@@ -152,7 +154,7 @@ def _texts_of(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> li
             row["config_as_text"],
             earlier=tuple(dict.fromkeys(earlier[row["application_id"]])),
         )
-        for row in rows
+        for row in sorted(rows, key=lambda row: row["text"])
         if row["rank"] == 1
     ]
 
