@@ -190,21 +190,15 @@ class OnArrays:
         return StepRows(maker, members, arrays.steps(), tally)
 
     def _balance(self) -> Balance:
-        active, standby, executing, spreads = self._arrays.loads()
-        spread = max(active) - min(active)
+        active, standby, load_per_thread, spread, subtopology_spread, subtopology_task_spread = self._arrays.loads()
         return Balance(
-            active=tuple(active),
-            standby=tuple(standby),
-            load_per_thread=tuple(
-                [
-                    (tasks + copies) / threads
-                    for tasks, copies, threads in zip(active, standby, self.state.group.capacities, strict=True)
-                ]
-            ),
+            active=active,
+            standby=standby,
+            load_per_thread=load_per_thread,
             instance_spread=spread,
-            balance_factor=spread,
-            subtopology_spread=max(executing) - min(executing),
-            subtopology_task_spread=max(spreads),
+            balance_factor=spread,  # there are no other active tasks
+            subtopology_spread=subtopology_spread,
+            subtopology_task_spread=subtopology_task_spread,
         )
 
     def _current(self) -> Outcome:

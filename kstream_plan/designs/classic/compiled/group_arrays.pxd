@@ -21,5 +21,6 @@ cdef class GroupArrays(Advance):
 
     cdef set _flagged(self, int8_t* flags)
     cdef void _count(self) noexcept
+    cdef double _load_per_thread(self, Py_ssize_t instance) noexcept
     cdef uint64_t _print(self, Py_ssize_t place) noexcept
     cdef uint64_t _mixed_lags(self, uint64_t so_far, Slot* slots, Py_ssize_t number) noexcept

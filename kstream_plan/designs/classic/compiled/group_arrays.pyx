@@ -58,28 +58,33 @@ cdef class GroupArrays(Advance):
         """Count the tasks of the decision.
 
         Returns:
-            Active tasks and standbys by instance; by subtopology, how many instances execute it, and how many active
-            tasks of it the one with most has more than the one with fewest.
+            Active tasks, standbys and the load per thread by instance; then the most of the first less the fewest; the
+            same of how many instances execute a subtopology; and of the active tasks of one subtopology, of the most
+            uneven one.
         """
         cdef Py_ssize_t subtopology, instance
-        cdef int32_t most, fewest, number
+        cdef int32_t most_executing = 0, fewest_executing = <int32_t>self.instances, widest = 0, number
         cdef int32_t* of
-        executing, spreads = [], []
         self._count()
         for subtopology in range(self.subtopologies):
             of = &self.of_subtopology[subtopology * self.instances]
-            most, fewest, number = of[0], of[0], 0
+            number = 0
             for instance in range(self.instances):
-                most, fewest = max(most, of[instance]), min(fewest, of[instance])
                 number += of[instance] > 0
-            executing.append(number)
-            spreads.append(most - fewest)
+            most_executing, fewest_executing = max(most_executing, number), min(fewest_executing, number)
+            widest = max(widest, _spread(of, self.instances))
         return (
-            [self.of_instance[instance] for instance in range(self.instances)],
-            [self.copies_of_instance[instance] for instance in range(self.instances)],
-            executing,
-            spreads,
+            tuple([self.of_instance[instance] for instance in range(self.instances)]),
+            tuple([self.copies_of_instance[instance] for instance in range(self.instances)]),
+            tuple([self._load_per_thread(instance) for instance in range(self.instances)]),
+            _spread(self.of_instance, self.instances),
+            most_executing - fewest_executing,
+            widest,
         )
+
+    cdef double _load_per_thread(self, Py_ssize_t instance) noexcept:
+        cdef double tasks = self.of_instance[instance] + self.copies_of_instance[instance]
+        return tasks / self.capacity[instance]
 
     cdef void _count(self) noexcept:
         cdef Py_ssize_t place, seat
@@ -162,6 +167,15 @@ cdef class GroupArrays(Advance):
             if slot != NULL and slot.consumer >= 0 and slot.remaining < remaining:
                 return True
         return False
+
+
+cdef int32_t _spread(int32_t* counts, Py_ssize_t number) noexcept:
+    """Return the most less the fewest."""
+    cdef Py_ssize_t at
+    cdef int32_t most = counts[0], fewest = counts[0]
+    for at in range(number):
+        most, fewest = max(most, counts[at]), min(fewest, counts[at])
+    return most - fewest
 
 
 cdef uint64_t _mixed(uint64_t so_far, int64_t value) noexcept:
