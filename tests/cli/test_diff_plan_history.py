@@ -45,9 +45,9 @@ def test_a_plan_and_what_followed(files: Path, capsys: Capture, monkeypatch: pyt
         "\n"
         "no  said  came  off by  started by  decided\n"
         "1   0:45  0:47  +2.4 s  leave       as said\n"
-        "2   0:45  0:47  +2.5 s  follow-up   as said\n"
-        "3   1:48  1:48  +0.4 s  probing     as said\n"
-        "4   1:48  1:48  +0.4 s  follow-up   as said\n",
+        "2   0:45  0:48  +2.5 s  follow-up   as said\n"
+        "3   1:48  1:49  +0.4 s  probing     as said\n"
+        "4   1:48  1:49  +0.4 s  follow-up   as said\n",
         "",
     )
     assert run([*asked, "--output", "markdown"]) == 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from math import inf
 
 import pytest
 
@@ -115,7 +114,7 @@ def test_the_least_time_is_played_on_arrays(decisions: list[int]) -> None:
     assert decisions[0] > 2 * likely
 
 
-@pytest.mark.parametrize("restored", [inf, 1.0])
+@pytest.mark.parametrize("restored", [1.0, 1e6])
 def test_rates_that_change_on_the_way_leave_the_arrays(
     restored: float, decisions: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
