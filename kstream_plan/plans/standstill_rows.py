@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+#: Times and delays up to there, in milliseconds, numbers of 64 bits surely hold, and what they add up to.
+MOST_MS = 2**60
 #: Instead of the time since when a task stands still.
 RUNNING = -(2**63)
 

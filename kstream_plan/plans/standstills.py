@@ -13,7 +13,7 @@ from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.replay import replay
 from kstream_plan.plans.rounds import Round, Trigger
 from kstream_plan.plans.seats import Role
-from kstream_plan.plans.standstill_rows import RUNNING, PausesTogether, SinceByTask
+from kstream_plan.plans.standstill_rows import MOST_MS, RUNNING, PausesTogether, SinceByTask
 from kstream_plan.plans.stateless_steps import Places, StatelessChanges, has_rows, single_steps
 from kstream_plan.plans.step_rows import StepRows
 from kstream_plan.plans.steps import (
@@ -77,7 +77,8 @@ class PausedRounds(NamedTuple):
     @property
     def in_rows(self) -> bool:
         """Whether those of stateful tasks are numbers where the steps of a round are rows."""
-        return not self.stopping and any(has_rows(rnd.steps) for rnd in self.rounds)
+        in_rows = not self.stopping and any(has_rows(rnd.steps) for rnd in self.rounds)
+        return in_rows and self.rounds[-1].at_ms <= MOST_MS
 
     def single(self) -> Iterator[Pause]:
         """Yield those that the steps tell, without numbers of stateless tasks, in the order of their ends."""

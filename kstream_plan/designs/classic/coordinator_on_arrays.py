@@ -14,6 +14,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Step, Trigger, Verdict
 from kstream_plan.plans.design import Ending, Lapse
 from kstream_plan.plans.membership import TakingIn
+from kstream_plan.plans.standstill_rows import MOST_MS
 from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.protocols import Protocol
 
@@ -87,7 +88,7 @@ class CoordinatorOnArrays(ClassicCoordinator):
 
     def later(self, turn: ClassicTurn, lapse: Lapse) -> GroupState:
         """Let copies catch up and fall behind, and members report what they then have."""
-        self._fits = not lapse.idle and fits(lapse.spans, times_alone=self._times_alone)
+        self._fits = not lapse.idle and lapse.to_ms <= MOST_MS and fits(lapse.spans, times_alone=self._times_alone)
         if lapse.paced:
             self._found, self._probes = [], Probes()
         if turn is self._taken:
@@ -130,7 +131,8 @@ class CoordinatorOnArrays(ClassicCoordinator):
         if arrays is None:
             return None
         started_ms = [self._cleaner.started_ms.get(instance.process_id) for instance in state.group.instances]
-        arrays.clean_by(self._cleaner.delay_ms, started_ms, self._cleaner.in_stores, self._cleaner.when)
+        delay_ms = min(self._cleaner.delay_ms, MOST_MS)  # nothing lies so long ago
+        arrays.clean_by(delay_ms, started_ms, self._cleaner.in_stores, self._cleaner.when)
         probes = Probes()
         for found in self._found:
             if not arrays.load_state(found, {}):

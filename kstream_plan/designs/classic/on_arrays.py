@@ -38,6 +38,8 @@ T_co = TypeVar("T_co", covariant=True)
 
 #: The largest key of an instance in Kafka's queue that numbers of 64 bits surely hold.
 _MOST = 2**62
+#: Intervals, in milliseconds, so long that they may come again and again before the time is beyond ``MOST_MS``.
+_MOST_OFTEN_MS = 2**40
 #: So many probes at most are looked at again to go on from there on arrays.
 MOST_PROBES = 8
 
@@ -63,6 +65,8 @@ def arrays_for(group: Group, decision: Assignment, config: AssignmentConfig) -> 
     ``None`` as well where there is no compiled code: it is made at installation if there is a C compiler.
     """
     if config.num_standby_replicas > 1 or config.acceptable_recovery_lag == MAX_LONG:
+        return None
+    if config.probing_rebalance_interval_ms > _MOST_OFTEN_MS:
         return None
     if group.stateless or not group.stateful or 2 * len(group.tasks) * max(weights_of(group.capacities)) >= _MOST:
         return None

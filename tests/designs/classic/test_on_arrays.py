@@ -126,6 +126,25 @@ def test_rates_that_change_on_the_way_leave_the_arrays(
     assert decisions[0] > 0
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("setting", ["probing_rebalance_interval_ms", "state_cleanup_delay_ms"])
+def test_settings_may_be_as_long_as_kafka_lets_them(setting: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, scenario = of_two_joining(seed)
+    for longest in (2**61, 2**62, 2**63 - 1):
+        config = replace(snapshot.config, **{setting: longest})
+        played = replace(snapshot, config=config), scenario, PlanOptions(max_rounds=60)
+        assert as_text(outcome(*played, whole=True)) == as_text(with_objects(monkeypatch, *played, whole=True))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_happens_may_be_ever_so_late(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, scenario = of_two_joining(seed)
+    for at_ms in (2**60, 2**62, 2**63 - 1):
+        late = Scenario(events=(*scenario.events, Join(at_ms=at_ms, instances=(NewInstance(threads=1),))))
+        expected = as_text(with_objects(monkeypatch, snapshot, late, PlanOptions(max_rounds=200), whole=False))
+        assert as_text(outcome(snapshot, late, PlanOptions(max_rounds=200), whole=False)) == expected
+
+
 def test_without_compiled_code_objects_are_played(decisions: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot, scenario = of_two_joining(3)
     expected = as_text(outcome(snapshot, scenario, PlanOptions(), whole=True))
