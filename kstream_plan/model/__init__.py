@@ -10,7 +10,7 @@ from kstream_plan.model.decision import Assignment, KnownDecision, Movement, Tar
 from kstream_plan.model.group import Group
 from kstream_plan.model.holding import NOBODY, Holding, Holdings, Owners, no_owners, revoked_by, same_owners
 from kstream_plan.model.instances import Consumer, Instance, is_uuid, process_order
-from kstream_plan.model.lazy_holdings import LazyHoldings
+from kstream_plan.model.lazy_holdings import LazyHoldings, LazySequence
 from kstream_plan.model.note import Note
 from kstream_plan.model.snapshot import Rates, Snapshot
 from kstream_plan.model.state import GroupState
@@ -31,6 +31,7 @@ __all__ = [
     "ItemName",
     "KnownDecision",
     "LazyHoldings",
+    "LazySequence",
     "Movement",
     "Note",
     "Owners",

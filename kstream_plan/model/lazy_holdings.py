@@ -1,52 +1,66 @@
-"""What everybody holds, made when somebody looks at it: mostly nobody does."""
+"""What everybody holds, and other sequences, made when somebody looks at them: mostly nobody does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import overload
+from typing import TypeVar, overload
 
 from kstream_plan.model.holding import Holding, Holdings
 
+T_co = TypeVar("T_co", covariant=True)
 
-class LazyHoldings(Sequence[Holding]):
-    """What every consumer (or every instance) holds of stateful tasks, by index; equal to a tuple of the same.
 
-    It is made at first use, and kept. ``extra_copies`` is how many warm-up and temporary copies are held.
-    """
+class LazySequence(Sequence[T_co]):
+    """A sequence of known length that is made at first use, and kept."""
 
-    __slots__ = ("_holdings", "_length", "_make", "extra_copies")
+    __slots__ = ("_items", "_length", "_make")
 
-    def __init__(self, length: int, make: Callable[[], tuple[Holding, ...]], extra_copies: int) -> None:
-        """``make`` returns them, ``length`` of them; it is called once at most."""
+    def __init__(self, length: int, make: Callable[[], tuple[T_co, ...]]) -> None:
+        """``make`` returns the items, ``length`` of them; it is called once at most."""
         self._length = length
-        self._make: Callable[[], tuple[Holding, ...]] | None = make
-        self._holdings: tuple[Holding, ...] = ()
-        self.extra_copies = extra_copies
+        self._make: Callable[[], tuple[T_co, ...]] | None = make
+        self._items: tuple[T_co, ...] = ()
 
-    def made(self) -> tuple[Holding, ...]:
-        """Return them as a tuple."""
+    def made(self) -> tuple[T_co, ...]:
+        """Return the items as a tuple."""
         if self._make is not None:
-            self._holdings, self._make = self._make(), None
-        return self._holdings
+            self._items, self._make = self._make(), None
+        return self._items
 
-    def __reduce__(self) -> tuple[type[tuple[Holding, ...]], tuple[tuple[Holding, ...]]]:
+    def __reduce__(self) -> tuple[type[tuple[T_co, ...]], tuple[tuple[T_co, ...]]]:
         """Pickle as what it stands for: a tuple."""
         return tuple, (self.made(),)
 
     @overload
-    def __getitem__(self, index: int) -> Holding: ...
+    def __getitem__(self, index: int) -> T_co: ...
 
     @overload
-    def __getitem__(self, index: slice) -> tuple[Holding, ...]: ...
+    def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
 
-    def __getitem__(self, index: int | slice) -> Holding | tuple[Holding, ...]:
+    def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
         return self.made()[index]
 
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[Holding]:
+    def __iter__(self) -> Iterator[T_co]:
         return iter(self.made())
+
+    def __repr__(self) -> str:
+        return repr(self.made())
+
+
+class LazyHoldings(LazySequence[Holding]):
+    """What every consumer (or every instance) holds of stateful tasks, by index; equal to a tuple of the same.
+
+    ``extra_copies`` is how many warm-up and temporary copies are held.
+    """
+
+    __slots__ = ("extra_copies",)
+
+    def __init__(self, length: int, make: Callable[[], tuple[Holding, ...]], extra_copies: int) -> None:
+        super().__init__(length, make)
+        self.extra_copies = extra_copies
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -55,6 +69,3 @@ class LazyHoldings(Sequence[Holding]):
 
     def __hash__(self) -> int:
         return hash(self.made())
-
-    def __repr__(self) -> str:
-        return repr(self.made())

@@ -8,17 +8,17 @@ looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kstream_plan.assignors.java.priority_queue import weights_of
 from kstream_plan.designs.classic.next_rebalance import Clock
 from kstream_plan.designs.classic.state_cleaner import Cleaner
-from kstream_plan.model import Assignment, Copy, Group, GroupState, Holding, Holdings, LazyHoldings, no_owners
+from kstream_plan.model import Assignment, Group, GroupState, Holding, Holdings, LazyHoldings, LazySequence, no_owners
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.plans import Balance
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from kstream_plan.designs.classic.compiled.group_arrays import Fingerprint, GroupArrays, Remaining
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 #: The largest key of an instance in Kafka's queue that numbers of 64 bits surely hold.
 _MOST = 2**62
@@ -127,7 +126,7 @@ class OnArrays:
                 consumers=consumers,
                 probing_rebalance=arrays.movements > 0,
                 target=self._target,
-                movements=_Lazy(arrays.movements, self._of_decision(arrays.moving)),
+                movements=LazySequence(arrays.movements, self._of_decision(arrays.moving)),
                 short_standbys=self._short,
             ),
             transition=Transition(
@@ -151,7 +150,7 @@ class OnArrays:
         revoked = {task: group.instance_of[owner] for task, owner in arrays.withheld().items()}
         arrays.advance(lapse.from_ms, lapse.to_ms, generation, tick, clock.at_probes, at_once)
         self._lapses += 1
-        copies: _Lazy[tuple[Copy, ...]] = _Lazy(len(group.tasks), self._of_state(arrays.copies))
+        copies = LazySequence(len(group.tasks), self._of_state(arrays.copies))
         owned = LazyHoldings(len(group.consumer_ids), self._of_state(arrays.owned), arrays.extra_copies)
         self.state = replace(
             self.state,
@@ -250,35 +249,3 @@ class Probes:
         if earlier is None or arrays.is_closer(earlier[1]):
             return None
         return self._number - earlier[0]
-
-
-class _Lazy(Sequence[T_co]):
-    """A sequence of known length that is made at first use."""
-
-    def __init__(self, length: int, make: Callable[[], tuple[T_co, ...]]) -> None:
-        self._length, self._make = length, make
-        self._made: tuple[T_co, ...] | None = None
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, index: int) -> T_co: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[T_co, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> T_co | tuple[T_co, ...]:
-        return self._all()[index]
-
-    def __iter__(self) -> Iterator[T_co]:
-        return iter(self._all())
-
-    def __reduce__(self) -> tuple[type[tuple[T_co, ...]], tuple[tuple[T_co, ...]]]:
-        """Pickle as what it stands for."""
-        return tuple, (self._all(),)
-
-    def _all(self) -> tuple[T_co, ...]:
-        if self._made is None:
-            self._made = self._make()
-        return self._made

@@ -146,7 +146,7 @@ cdef class GroupArrays(Advance):
         return so_far
 
     def behind(self):
-        """Return what copies have to restore that have anything: task, instance, records, whether they are held."""
+        """Return what copies have to restore that have anything: place of the task, instance, records."""
         cdef Py_ssize_t place, at
         cdef Slot* slots
         found = []
