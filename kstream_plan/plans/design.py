@@ -101,11 +101,13 @@ Ahead: TypeAlias = Callable[[int], Sequence[Span]]
 class CopyDoubt(NamedTuple):
     """A copy of which nobody knows whether it has caught up by ``to_ms``, the first decision of a plan.
 
-    It has ``records`` to restore (``None``: not known) since ``since_ms`` of the plan's clock (``None``: not known).
+    It has ``records`` to restore (``None``: not known) since ``since_ms`` of the plan's clock (``None``: not known);
+    while an ``active`` one does, its task does not run.
     """
 
     task_id: WorkId
     process_id: str
+    active: bool
     records: int | None
     since_ms: int | None
     to_ms: int

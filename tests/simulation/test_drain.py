@@ -487,10 +487,19 @@ def test_a_copy_that_is_behind_is_warm_by_then_only_by_a_bound_or_what_is_given(
     assert document["cold_now"] == [0, cold]
 
 
+def test_a_copy_made_just_now_is_as_young_as_that_though_its_instance_had_an_older_one() -> None:
+    """That one had been deleted since; with the rate that there was, 400 records/s, 28,216 take a minute and more."""
+    row = checked_rows(generations("big")[28:29])[0]
+    snapshot = replace(snapshot_from_row(row, "big"), rates=Rates())
+    runs = next(of.process_id for of in snapshot.state.group.instances if of.host == "i3")
+    assert drain(snapshot, [runs]).how_many_cold == (3, 4)
+    assert drain(replace(snapshot, rates=Rates(restore_per_instance=400.0)), [runs]).how_many_cold == (4, 4)
+
+
 def test_a_copy_that_was_seen_to_come_no_closer_is_not_taken_for_caught_up() -> None:
     """It has been assigned for a probing interval, after which others count as caught up where no rate is known."""
     row = checked_rows(generations("big")[28:29])[0]
-    snapshot = replace(snapshot_from_row(row, "big"), rates=Rates())
+    snapshot = replace(snapshot_from_row(row, "big"), rates=Rates(), known_until_ms=70_000)
     group = snapshot.state.group
     runs, keeps = (next(of.process_id for of in group.instances if of.host == host) for host in ("i3", "i1"))
     seat = group.task_index_by_text["0_4"], group.instance_index[keeps]

@@ -57,6 +57,7 @@ class Readiness:
         self.doubts[task, copy.instance] = CopyDoubt(
             task_id=group.tasks[task].task_id,
             process_id=group.instances[copy.instance].process_id,
+            active=copy.active,
             records=copy.remaining if group.tasks[task].end_offset_known else None,
             since_ms=since_ms,
             to_ms=self.to_ms,
@@ -74,7 +75,8 @@ class Readiness:
         known_ms = None if self.beginning.undated else self.from_ms
         if copy.lag is not None:
             return self.beginning.reported_ms.get(seat, known_ms)
-        return self.beginning.since_ms.get(seat, known_ms if self.assigned_then else None)
+        since_ms = self.beginning.since_ms.get(seat, known_ms if self.assigned_then else None)
+        return since_ms if since_ms is None or copy.made_at_ms is None else max(since_ms, copy.made_at_ms)
 
 
 def silent_copies(state: GroupState, readiness: Readiness, rates: Rates) -> tuple[tuple[Copy, ...], ...]:

@@ -54,7 +54,7 @@ def copies_since(pairs: Iterable[tuple[LoggedGeneration, LoggedGeneration | None
             made = {**dict.fromkeys(reported, generation.at), **made}
         made = {seat: at for seat, at in made.items() if seat in held or seat in reported}
         started = _started(generation, before, started)
-        yield Ages(dict(since), made, started)
+        yield Ages({seat: at for seat, at in since.items() if seat in made}, made, started)
 
 
 def _started(

@@ -27,6 +27,7 @@ from kstream_plan.snapshots.leader_log.records import read_records
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time, parse_time_us
 from tests.helpers import captured, log_layouts
+from tests.helpers.recorded_events import generations
 from tests.helpers.schemas import validator
 
 #: What the assignor's own lines do not hold. The number is in a line of the leader's consumer, which was not captured.
@@ -146,6 +147,19 @@ def test_copies_are_as_old_as_the_generations_before_tell() -> None:
             for task_id in (*held["active"], *held["standby"])
         }
         assert all(ages[copy] == before.decision["at"] for copy in copies - was)
+
+
+def test_copies_that_are_neither_held_nor_reported_have_no_age() -> None:
+    for entry in generations("big"):
+        row = entry.row
+        there = {(of["process_id"], of["task_id"]) for of in row["lags"]}
+        there |= {
+            (of["process_id"], task_id)
+            for of in row["instances"]
+            for held in of["consumers"]
+            for task_id in (*held["active"], *held["standby"], *held["warmup"])
+        }
+        assert {(age["process_id"], age["task_id"]) for age in row.get("copies_since", ())} <= there
 
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)
