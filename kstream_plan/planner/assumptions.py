@@ -12,6 +12,7 @@ from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.scenario_as_noticed import Timeline
 from kstream_plan.plans.design import CopyDoubt, Design, Played
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
+from kstream_plan.plans.plan import MAYBE_RESTORING
 
 
 def assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note, ...]:
@@ -80,6 +81,16 @@ def emptied(outside: Timeline) -> tuple[Note, ...]:
         "counts that, neither their pauses nor what others find of their copies"
     )
     return (Note(RESTORES_UNNOTICED, message, outside.emptied),)
+
+
+def maybe_restoring(doubts: Sequence[CopyDoubt]) -> tuple[Note, ...]:
+    """Warn of the tasks of which nobody knows whether their active copies have been restored, so that they run."""
+    tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts if doubt.active))
+    if not tasks:
+        return ()
+    who = f"{len(tasks)} tasks" if len(tasks) > 1 else "1 task"
+    message = f"{who} may not run yet, having started cold before: nobody knows whether all is restored"
+    return (Note(MAYBE_RESTORING, message, tasks),)
 
 
 def after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...]:

@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 from kstream_plan.model import Group, GroupState, Holding, Note
 from kstream_plan.model.starting_state import beginning_of
-from kstream_plan.planner.assumptions import after_crashes, assumptions, emptied, led_by_restarted, not_noticed
+from kstream_plan.planner.assumptions import (
+    after_crashes,
+    assumptions,
+    emptied,
+    led_by_restarted,
+    maybe_restoring,
+    not_noticed,
+)
 from kstream_plan.planner.case import Case, held_at_first
 from kstream_plan.planner.copies_apart import copies_together
 from kstream_plan.planner.digest import input_digest
@@ -70,6 +77,7 @@ def one_play(case: Case, on_round: OnRound | None = None) -> OnePlay:
         summary=_summary(case, group, initial, paused, played, outcome),
         warnings=(
             snapshot.warnings
+            + maybe_restoring(outcome.doubts)
             + emptied(outside)
             + restores_within_limit(snapshot, group, rounds)
             + (copies_together(group, final, played.configs[-1]) if outcome.verdict.kind == "settled" else ())

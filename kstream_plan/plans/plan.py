@@ -26,6 +26,8 @@ ENDLESS = "worst-unknown"
 COPIES_TOGETHER = "copies-together"
 #: The code of the warning of what restores before it runs though it counts as caught up.
 RESTORES_WITHIN_LIMIT = "restores-within-limit"
+#: The code of the warning of tasks that started cold before the plan, and nobody knows whether they run by now.
+MAYBE_RESTORING = "tasks-maybe-restoring"
 #: The code of the warning that copies of which nobody knows how fast they restore count as caught up at follow-ups: the
 #: planner then plays what comes if they are so at probes alone, and leaves the warning out if that comes to the same.
 READY_AT_FOLLOW_UP = "ready-at-follow-up"

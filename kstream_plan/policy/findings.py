@@ -13,7 +13,7 @@ from kstream_plan.model.connect_group import HELD_BY_SEVERAL
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan
-from kstream_plan.plans.plan import COPIES_TOGETHER, RESTORES_WITHIN_LIMIT
+from kstream_plan.plans.plan import COPIES_TOGETHER, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.limits import Limit, LimitValue, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Offence
@@ -145,6 +145,10 @@ class CheckedPlan:
                 f"{len(notes[RESTORES_WITHIN_LIMIT].subjects):,} tasks count as caught up and restore all the same"
             )
             found.append(Note(RESTORES_WITHIN_LIMIT, message, notes[RESTORES_WITHIN_LIMIT].subjects))
+        if MAYBE_RESTORING in notes:
+            how_many = len(notes[MAYBE_RESTORING].subjects)
+            message = f"{how_many:,} {'task' if how_many == 1 else 'tasks'}, started cold before, may not run yet"
+            found.append(Note(MAYBE_RESTORING, message, notes[MAYBE_RESTORING].subjects))
         still = tuple(of for note in self.plan.warnings if note.code == COMES_NO_CLOSER for of in note.subjects)
         if still:
             of_how_many = f"{len(still):,} {'copy' if len(still) == 1 else 'copies'}"

@@ -6,9 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from kstream_plan.documents.codec import Json
+from kstream_plan.documents.plan.write import notes
 from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.documents.streams_config import kafka_name
+from kstream_plan.model import Note
+from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.scenario import moment
+from kstream_plan.plans.plan import MAYBE_RESTORING
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, overview
@@ -28,6 +32,9 @@ _NAMES = {
     "static": "static members",
     "surge": "surge of one",
 }
+
+#: The codes of the warnings of a plan that are about the group as it is.
+_OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING)
 
 _WITH_DISKS = (
     "who comes back has its disk as it was: on an empty one (emptyDir, a volume that stays behind) all that it ran "
@@ -93,6 +100,7 @@ def bounce_json(found: Bounces) -> str:
         },
         "restart_ms": found.restart_ms,
         "instances": list(found.process_ids) or None,
+        "warnings": notes(_warnings(found)),
         "ways": [{**_way(of.way), "best": of is found.fastest_safe, **_played(of)} for of in found.played],
         "not_played": [{**_way(way), "least_ms": least_ms} for way, least_ms in found.left_out],
     }
@@ -209,7 +217,9 @@ def _cells(found: Bounces, of: PlayedWay, escape: Escape) -> tuple[str, ...]:
 
 def _remarks(found: Bounces, escape: Escape) -> list[str]:
     """Say of every way that is not safe why, what else there is to know of each, and why some were not played."""
-    remarks = [f"{_name(of.way, escape)}: {said}" for of in found.played for said in _remarks_on(of, _number(found))]
+    names = Names(found.played[0].plan.group, escape)
+    remarks = [names.escape_message(note.message) for note in _warnings(found)]
+    remarks += [f"{_name(of.way, escape)}: {said}" for of in found.played for said in _remarks_on(of, _number(found))]
     remarks.append(_WITH_DISKS)
     if found.process_ids:
         remarks.append(_away_for_longer(found))
@@ -218,6 +228,11 @@ def _remarks(found: Bounces, escape: Escape) -> list[str]:
         f"max.warmup.replicas at a time that takes at least {duration(least_ms)}"
         for way, least_ms in found.left_out
     ]
+
+
+def _warnings(found: Bounces) -> tuple[Note, ...]:
+    """Return what is to be known of the group as it is, before anything restarts."""
+    return tuple(note for note in found.played[0].plan.warnings if note.code in _OF_NOW)
 
 
 def _remarks_on(of: PlayedWay, number: int) -> Iterator[str]:

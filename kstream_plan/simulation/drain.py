@@ -15,7 +15,7 @@ from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, MemberLeft, Plan, Promote
 from kstream_plan.plans.activity import records_of
-from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
+from kstream_plan.plans.plan import MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.aftermath import Aftermath, aftermath
 from kstream_plan.simulation.forecasts import doubtful, forecasts, relied_on
@@ -49,11 +49,11 @@ class DrainNow:
 
     ``now`` is in task order. Where nobody knows whether copies have caught up by now, ``now`` is if they have not, and
     ``at_best`` if they have. ``plan`` is what follows, until it shows what becomes of the tasks. ``warnings`` are about
-    the snapshot, ``doubts`` why ``now`` may be colder than it says: where there are any, nobody may call it warm.
-    ``reported`` and ``measured`` are the first and the last time of the lags of copies that were reported at joins, and
-    of those that were measured, where that is known. ``rests_on`` tells what is taken for granted of copies that were
-    behind when last heard of and count as caught up. ``nothing_reported``: it is a streams group, and no member has
-    told how far behind any copy is.
+    the snapshot and what may not run now, ``doubts`` why ``now`` may be colder than it says: where there are any,
+    nobody may call it warm. ``reported`` and ``measured`` are the first and the last time of the lags of copies that
+    were reported at joins, and of those that were measured, where that is known. ``rests_on`` tells what is taken for
+    granted of copies that were behind when last heard of and count as caught up. ``nothing_reported``: it is a streams
+    group, and no member has told how far behind any copy is.
     """
 
     plan: Plan
@@ -225,7 +225,7 @@ def _at_once(
         process_ids=process_ids,
         now=now,
         at_best=at_best,
-        warnings=snapshot.warnings,
+        warnings=(*snapshot.warnings, *(note for note in made.warnings if note.code == MAYBE_RESTORING)),
         doubts=(*_doubts(snapshot, process_ids), *doubtful(snapshot, foretold), *_restoring(made, now)),
         rests_on=relied_on(snapshot, foretold),
         reported=None if all_measured else _span(snapshot, seats - looked_at),

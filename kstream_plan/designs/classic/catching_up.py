@@ -30,7 +30,7 @@ class Interval(NamedTuple):
 
     ``tick``: long enough for every copy to be caught up if no restore rate says otherwise: the next rebalance is a
     probing one, or comes no earlier than one would. A follow-up never is; unless only those ``at_probes`` are told, it
-    finds what was placed two or more generations before caught up.
+    finds caught up what was placed two or more generations before, and running what is active.
     ``idle``: nothing was assigned at its beginning; what is known of the copies is what a snapshot says.
     ``readiness``: it is the first one of a plan; of copies whose restore rate is not known this tells, instead of the
     length of the interval, whether they are caught up at its end. Copies may have been reported within it.
@@ -274,7 +274,7 @@ class _Report:
         if known:
             remaining = self._restoring.remaining(task, copy)
         else:
-            remaining = 0 if tick or self._ready_by_now(copy) or copy.active else copy.remaining
+            remaining = 0 if tick or self._ready_by_now(copy) else copy.remaining
         if copy.placed_in == self._generation and not tick:
             return self._just_placed(task, copy, consumer, remaining)
         if copy.active and not remaining and consumer not in self._disturbed:
@@ -287,7 +287,7 @@ class _Report:
         return Copy(copy.instance, lag, reporters, remaining, *copy[4:])
 
     def _ready_by_now(self, copy: Copy) -> bool:
-        return copy.placed_in < self._generation and not self._interval.at_probes
+        return (copy.active or copy.placed_in < self._generation) and not self._interval.at_probes
 
     def _unready(self, task: int, copy: Copy, consumer: int) -> Copy:
         """Nobody knows how fast it restores, so it counts as it was reported, behind by what was written since."""
@@ -312,7 +312,7 @@ class _Report:
         lag = copy.lag
         if consumer not in self._disturbed and self._restoring.known(task, copy.instance):
             lag = LATEST if copy.active and not remaining else self._reported(task, copy, remaining)
-        elif copy.active and consumer not in self._disturbed:
+        elif copy.active and consumer not in self._disturbed and not (remaining and self._interval.at_probes):
             lag, remaining = LATEST, 0
         elif lag is None:
             lag = self._state.group.tasks[task].end_offset_sum

@@ -73,16 +73,16 @@ def ready_if_late(state: GroupState, steps: Iterable[Step], limit: int, rates: R
 def ready_at_follow_up(before: GroupState, after: GroupState, limit: int, rates: Rates) -> set[int]:
     """Return the tasks of which a copy counts as caught up at a follow-up, though nobody knows how fast it restores.
 
-    ``limit`` is ``acceptable_recovery_lag``.
+    One that was made just now does if it is active. ``limit`` is ``acceptable_recovery_lag``.
     """
     tasks = set()
     for task in before.unsettled.intersection(after.changed_since(before)):
-        behind = {copy.instance for copy in before.copies[task] if copy.remaining > limit and not copy.active}
-        tasks |= {
-            task
-            for copy in after.copies[task]
-            if copy.instance in behind and copy.remaining <= limit and rates.restore_rate(copy.instance) is None
-        }
+        to_restore = {copy.instance: copy.remaining for copy in before.copies[task]}
+        whole = before.group.end_offset_sums[task]
+        for copy in after.copies[task]:
+            behind = to_restore.get(copy.instance, whole)
+            if copy.remaining <= limit < behind and rates.restore_rate(copy.instance) is None:
+                tasks.add(task)
     return tasks
 
 

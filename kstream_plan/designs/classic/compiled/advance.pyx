@@ -54,8 +54,7 @@ cdef class Advance(Steps):
         cdef Py_ssize_t at, kept = 0
         cdef Slot* slots
         cdef Slot now
-        cdef bint rests = True, ready
-        cdef int32_t ran = -1 if self.owner[place] < 0 else self.instance_of[self.owner[place]]
+        cdef bint rests = True
         if self.changed[place]:
             self._seat(place, interval)
             self.dirty[place] = 1
@@ -66,10 +65,8 @@ cdef class Advance(Steps):
                 self._report(place, &now, interval)
             elif not self._report_left_over(place, &now, interval):
                 continue
-            ready = not interval.tick and not interval.at_once and now.remaining <= self.limit < slots[at].remaining
-            if ready and now.instance != ran:
-                if now.made_at_ms != interval.from_ms or now.placed_in != interval.generation:
-                    self.ready[place] = 1
+            if not interval.tick and not interval.at_once and now.remaining <= self.limit < slots[at].remaining:
+                self.ready[place] = 1
             rests = rests and self._is_at_rest(&now)
             if now.lag != slots[at].lag or now.reporter != slots[at].reporter or now.remaining != slots[at].remaining:
                 self.dirty[place] = 1
@@ -174,12 +171,12 @@ cdef class Advance(Steps):
         if slot.lag == LATEST:
             slot.reporter = slot.consumer
             return
-        if interval.at_once or interval.tick or active or (placed_before and not interval.at_probes):
+        if interval.at_once or interval.tick or ((active or placed_before) and not interval.at_probes):
             remaining = 0
         if slot.placed_in == interval.generation and not interval.tick:
             self._report_placed(place, slot, remaining, interval)
             return
-        if active and not interval.disturbed[slot.consumer]:
+        if active and not remaining and not interval.disturbed[slot.consumer]:
             slot.lag = LATEST
         else:
             slot.lag = max(0, min(remaining, self.whole[place]))
@@ -196,7 +193,7 @@ cdef class Advance(Steps):
             return
         if not interval.disturbed[slot.consumer] and interval.at_once:
             slot.lag = LATEST if active else 0
-        elif active and not interval.disturbed[slot.consumer]:
+        elif active and not interval.disturbed[slot.consumer] and not (remaining and interval.at_probes):
             slot.lag = LATEST
         elif slot.lag == NONE:
             slot.lag = self.whole[place]

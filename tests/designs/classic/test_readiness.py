@@ -1,0 +1,44 @@
+"""What the newest decision started cold, where nobody knows how fast it restores: it may not run yet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model.scenario import Return, Scenario, Stop
+from kstream_plan.simulation.one_plan import plan
+from kstream_plan.snapshots.leader_log.history import checked_rows
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.recorded_events import generations
+
+#: An instance has just gone; three of its tasks were started cold on the others.
+STARTED_COLD = {"0_0": "i1", "0_4": "i4", "1_2": "i2"}
+
+
+@pytest.fixture(scope="module")
+def after_a_crash() -> Snapshot:
+    (row,) = [row for row in checked_rows(generations("big")) if row["captured_at"] == "2026-11-22T12:46:22.189Z"]
+    return replace(snapshot_from_row(row, "big"), rates=Rates())
+
+
+def test_tasks_that_were_started_cold_may_not_run_yet(after_a_crash: Snapshot) -> None:
+    made = plan(after_a_crash)
+    (note,) = [note for note in made.warnings if note.code == "tasks-maybe-restoring"]
+    assert note.subjects == tuple(STARTED_COLD)
+    (ready,) = [note for note in made.assumptions if note.code == "copies-maybe-ready"]
+    assert set(STARTED_COLD) < set(ready.subjects)
+
+
+@pytest.mark.parametrize("rate", [1, 100, 400])
+@pytest.mark.parametrize("host", ["i1", "i2", "i4"])
+def test_a_restart_amid_a_cold_start_may_start_it_cold_again(after_a_crash: Snapshot, host: str, rate: int) -> None:
+    """Whatever the rate, no more start cold than may without one."""
+    (process_id,) = [one.process_id for one in after_a_crash.state.group.instances if one.host == host]
+    events = (Stop(at_ms=1_000, process_ids=(process_id,)), Return(at_ms=6_000, process_ids=(process_id,)))
+    unknown = plan(after_a_crash, scenario=Scenario(events=events))
+    known = plan(
+        replace(after_a_crash, rates=Rates(restore_per_instance=rate)), scenario=Scenario(events=events), max_rounds=30
+    )
+    assert known.summary.cold_handovers <= unknown.ends("cold_handovers")[1]
