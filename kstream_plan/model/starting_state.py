@@ -15,6 +15,9 @@ _Seat = tuple[int, int]
 
 #: When left-over state is deleted, where nobody knows it: as is likely, or as early or as late as can be.
 Cleaning: TypeAlias = Literal["likely", "early", "late"]
+#: Which copies count as caught up by now, where nobody knows it: those that were assigned for a whole probing interval,
+#: as is likely, or all, or none.
+Ready: TypeAlias = Literal["likely", "all", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +30,8 @@ class Beginning:
     ``no_closer`` are copies that were seen to come no closer: nobody calls them caught up either.
     ``started_ms`` tells when instances, by process id, have started, ``in_stores`` whether offsets are kept inside the
     stores (``None``: not known). ``undated``: when the decision was made is not known, nor when lags were reported that
-    do not say so themselves. ``ready`` tells how copies count of which nobody knows whether they have caught up by now:
-    as if they had, or as they were reported; ``cleaning`` likewise when left-over state is deleted.
+    do not say so themselves. ``ready`` tells which copies count as caught up by now of which nobody knows it,
+    ``cleaning`` when left-over state is deleted.
     """
 
     decision: KnownDecision | None = None
@@ -39,11 +42,13 @@ class Beginning:
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     in_stores: bool | None = None
     undated: bool = False
-    ready: bool = False
+    ready: Ready = "likely"
     cleaning: Cleaning = "likely"
 
 
-def beginning_of(snapshot: Snapshot, now_ms: int, *, ready: bool = False, cleaning: Cleaning = "likely") -> Beginning:
+def beginning_of(
+    snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", cleaning: Cleaning = "likely"
+) -> Beginning:
     """Return what a snapshot tells beside its state; ``now_ms`` is counted from when it was taken."""
     decision = snapshot.decision
     if decision is not None:
@@ -64,7 +69,7 @@ def beginning_of(snapshot: Snapshot, now_ms: int, *, ready: bool = False, cleani
     )
 
 
-def state_now(snapshot: Snapshot, now_ms: int, *, ready: bool = False, cleaning: Cleaning = "likely") -> GroupState:
+def state_now(snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", cleaning: Cleaning = "likely") -> GroupState:
     """Return a snapshot's state with its times on the plan's clock, which counts from now.
 
     ``now_ms`` is counted from when the snapshot was taken; ``ready`` and ``cleaning`` as in :class:`Beginning`. The

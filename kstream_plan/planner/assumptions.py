@@ -12,7 +12,7 @@ from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.scenario_as_noticed import Timeline
 from kstream_plan.plans.design import CopyDoubt, Design, Played
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
-from kstream_plan.plans.plan import MAYBE_RESTORING
+from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
 
 
 def assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note, ...]:
@@ -130,11 +130,11 @@ def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snap
     deciding = _deciding_rate(doubts)
     if deciding is None or snapshot.captured_at_ms is None:
         message = f"{what}, {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else what
-        return Note("copies-maybe-ready", message, tasks)
+        return Note(MAYBE_READY, message, tasks)
     rate, since_ms = deciding
     at = datetime.fromtimestamp((snapshot.captured_at_ms + now_ms + since_ms) / 1000, UTC)
     message = f"{what}: none is behind if their instances restored ≥ {rate:,} records/s since {at:%H:%M:%S}"
-    return Note("copies-maybe-ready", message, tasks)
+    return Note(MAYBE_READY, message, tasks)
 
 
 def _deciding_rate(doubts: Sequence[CopyDoubt]) -> tuple[int, int] | None:

@@ -108,7 +108,7 @@ class Case:
         )
         if self.enough is None:
             design = design.telling_times_alone()
-        soonest = replace(self, design=design, outside=outside, options=replace(self.options, ready=True))
+        soonest = replace(self, design=design, outside=outside, options=replace(self.options, ready="all"))
         return soonest.played(replace(self.snapshot.rates, restore_per_instance=inf))[2]
 
     def _is_enough(

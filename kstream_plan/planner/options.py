@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from kstream_plan.model.starting_state import Cleaning
+from kstream_plan.model.starting_state import Cleaning, Ready
 from kstream_plan.planner.lead import NextLeader
 from kstream_plan.plans import Trigger
 
@@ -21,10 +21,11 @@ class PlanOptions:
     has the least that had to be restored, which takes a solver (an optimal assignor's has it anyway).
 
     ``now_ms`` is the time that the plan begins at, since 1970 (default: until when the snapshot is known); with
-    ``replay`` it begins with the decision that the snapshot knows, which is made from its own input again. ``ready``:
-    copies of which nobody knows whether they have caught up by now have; by default they have not. ``cleaning`` tells
-    when left-over state is deleted, where nobody knows it. ``ranges``: find both ends of what hangs on either; without
-    ``long_ranges`` not of a plan that takes long to play, which then warns that it does not tell them.
+    ``replay`` it begins with the decision that the snapshot knows, which is made from its own input again. ``ready``
+    tells which copies have caught up by now of which nobody knows it, by default those that have been assigned for a
+    whole probing interval; ``cleaning`` likewise when left-over state is deleted. ``ranges``: find both ends of what
+    hangs on either; without ``long_ranges`` not of a plan that takes long to play, which then warns that it does not
+    tell them.
     ``floor``: where a restore rate is not known, find the least that the plan takes. ``next_leader``: who leads when
     the leader has gone, where restarted members have settings of their own. ``max_learners`` (``None``: no limit) and
     ``scale_down_timeout_ms`` are the learner design's. ``connect_delay_ms`` (``None``: the workers' own),
@@ -39,7 +40,7 @@ class PlanOptions:
     bounds: bool = False
     now_ms: int | None = None
     replay: bool = False
-    ready: bool = False
+    ready: Ready = "likely"
     cleaning: Cleaning = "likely"
     ranges: bool = True
     long_ranges: bool = True
@@ -68,7 +69,7 @@ class PlanKeywords(TypedDict, total=False):
     bounds: bool
     now_ms: int | None
     replay: bool
-    ready: bool
+    ready: Ready
     cleaning: Cleaning
     ranges: bool
     long_ranges: bool

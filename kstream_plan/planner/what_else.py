@@ -137,13 +137,15 @@ class WhatElse:
     def _plays(self, play: OnePlay) -> Mapping[str, Sequence[Callable[[], Ends]]]:
         """Return what else may be, each to be played, by the warning that says so, if one does."""
         case, outcome, always = self.case, play.outcome, list[Callable[[], Ends]]()
-        if outcome.doubts:
-            always.append(self._other(ready=not case.options.ready))
+        if any(not doubt.is_likely_ready for doubt in outcome.doubts):
+            always.append(self._other(ready="all"))
+        if any(doubt.is_likely_ready for doubt in outcome.doubts):
+            always.append(self._other(ready="none"))
         if case.design.times_vary:
             always += map(self._other, (case.design.soonest(), case.design.late()))
         if case.snapshot.least_lags:
             worst = replace(case, snapshot=case.snapshot.at_worst())
-            always.append(self._other(case=worst, ready=False))
+            always.append(self._other(case=worst, ready="none"))
         if case.outside.any_leads:
             always += [self._other(next_leader=who) for who in _EITHER_LEADS]
         plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
@@ -157,7 +159,7 @@ class WhatElse:
         if self._may_be_colder(play.plan):
             unmeasured = replace(case.snapshot.rates, restore=MappingProxyType({}))
             coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
-            plays[_COLDEST] = [self._other(case=coldest, ready=False)]
+            plays[_COLDEST] = [self._other(case=coldest, ready="none")]
         return plays
 
     def _is_too_long(self, made: Plan) -> bool:

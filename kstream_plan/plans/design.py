@@ -102,7 +102,7 @@ class CopyDoubt(NamedTuple):
     """A copy of which nobody knows whether it has caught up by ``to_ms``, the first decision of a plan.
 
     It has ``records`` to restore (``None``: not known) since ``since_ms`` of the plan's clock (``None``: not known);
-    while an ``active`` one does, its task does not run.
+    while an ``active`` one does, its task does not run. ``is_likely_ready``: that was a whole probing interval ago.
     """
 
     task_id: WorkId
@@ -111,6 +111,7 @@ class CopyDoubt(NamedTuple):
     records: int | None
     since_ms: int | None
     to_ms: int
+    is_likely_ready: bool
 
 
 class Ending(NamedTuple):

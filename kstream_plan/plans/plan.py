@@ -26,6 +26,8 @@ ENDLESS = "worst-unknown"
 COPIES_TOGETHER = "copies-together"
 #: The code of the warning of what restores before it runs though it counts as caught up.
 RESTORES_WITHIN_LIMIT = "restores-within-limit"
+#: The code of the assumption about copies of which nobody knows whether they have caught up by now.
+MAYBE_READY = "copies-maybe-ready"
 #: The code of the warning of tasks that started cold before the plan, and nobody knows whether they run by now.
 MAYBE_RESTORING = "tasks-maybe-restoring"
 #: The code of the warning that copies of which nobody knows how fast they restore count as caught up at follow-ups: the

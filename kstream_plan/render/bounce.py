@@ -12,7 +12,7 @@ from kstream_plan.documents.streams_config import kafka_name
 from kstream_plan.model import Note
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.scenario import moment
-from kstream_plan.plans.plan import MAYBE_RESTORING
+from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.fleet import Column, markdown_overview, overview
@@ -33,8 +33,8 @@ _NAMES = {
     "surge": "surge of one",
 }
 
-#: The codes of the warnings of a plan that are about the group as it is.
-_OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING)
+#: The codes of what a plan warns of, or assumes, about the group as it is.
+_OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY)
 
 _WITH_DISKS = (
     "who comes back has its disk as it was: on an empty one (emptyDir, a volume that stays behind) all that it ran "
@@ -232,7 +232,8 @@ def _remarks(found: Bounces, escape: Escape) -> list[str]:
 
 def _warnings(found: Bounces) -> tuple[Note, ...]:
     """Return what is to be known of the group as it is, before anything restarts."""
-    return tuple(note for note in found.played[0].plan.warnings if note.code in _OF_NOW)
+    first = found.played[0].plan
+    return tuple(note for note in (*first.warnings, *first.assumptions) if note.code in _OF_NOW)
 
 
 def _remarks_on(of: PlayedWay, number: int) -> Iterator[str]:

@@ -15,7 +15,7 @@ from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, MemberLeft, Plan, Promote
 from kstream_plan.plans.activity import records_of
-from kstream_plan.plans.plan import MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
+from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.aftermath import Aftermath, aftermath
 from kstream_plan.simulation.forecasts import doubtful, forecasts, relied_on
@@ -161,9 +161,9 @@ def drain(
                 break
         return made, drained
 
-    made, now = stopped_at(0, options)
-    unknown = any(note.code == "copies-maybe-ready" for note in made.assumptions)
-    at_best = stopped_at(0, replace(options, ready=True))[1] if unknown else now
+    made, now = stopped_at(0, replace(options, ready="none"))
+    unknown = any(note.code == MAYBE_READY for note in made.assumptions)
+    at_best = stopped_at(0, replace(options, ready="all"))[1] if unknown else now
     at_once = _at_once(snapshot, made, process_ids, now, at_best)
     on_now(at_once)
     if design_of(snapshot, options).announces:

@@ -82,10 +82,6 @@ def relied_on(snapshot: Snapshot, found: Mapping[Basis, Sequence[tuple[int, int]
         elif basis is Basis.BOUND:
             least = [rates.restore_at_least[instance] for _, instance in seats]
             why = f"the least that their instances were seen to restore, {_span(least)} records/s"
-            if not snapshot.measured_lags:
-                why += ", or on a probing interval having passed since they were assigned"
-        elif basis is Basis.AGE and not snapshot.measured_lags:
-            why = "a probing interval having passed since they were assigned: --metrics tells what is true"
         else:
             continue
         message = f"That the copies of these tasks, behind when last heard of, have caught up rests on {why}"

@@ -496,17 +496,17 @@ def test_a_copy_made_just_now_is_as_young_as_that_though_its_instance_had_an_old
     assert drain(replace(snapshot, rates=Rates(restore_per_instance=400.0)), [runs]).how_many_cold == (4, 4)
 
 
-def test_a_copy_that_was_seen_to_come_no_closer_is_not_taken_for_caught_up() -> None:
-    """It has been assigned for a probing interval, after which others count as caught up where no rate is known."""
+def test_a_copy_that_has_been_there_for_a_probing_interval_is_likely_caught_up_and_no_more() -> None:
+    """Where no rate is known; one that was seen to come no closer is not even that."""
     row = checked_rows(generations("big")[28:29])[0]
     snapshot = replace(snapshot_from_row(row, "big"), rates=Rates(), known_until_ms=70_000)
     group = snapshot.state.group
     runs, keeps = (next(of.process_id for of in group.instances if of.host == host) for host in ("i3", "i1"))
     seat = group.task_index_by_text["0_4"], group.instance_index[keeps]
-    taken = drain(snapshot, [runs])
-    assert taken.how_many_cold == (3, 3)
-    assert any("0_4" in note.subjects for note in taken.rests_on)
-    found = drain(replace(snapshot, no_closer_ms={seat: 120_000}), [runs])
-    assert found.how_many_cold == (3, 4)
-    assert not any("0_4" in note.subjects for note in found.rests_on)
-    assert found.plan.digest != taken.plan.digest
+    still = replace(snapshot, no_closer_ms={seat: 120_000})
+    stops = Scenario(events=(Stop(at_ms=0, process_ids=(runs,)),))
+    for found, likely in ((snapshot, 3), (still, 4)):
+        assert drain(found, [runs]).how_many_cold == (3, 4)
+        made = plan(found, scenario=stops)
+        assert (made.summary.cold_handovers, made.ends("cold_handovers")) == (likely, (3, 4))
+    assert plan(still).digest != plan(snapshot).digest

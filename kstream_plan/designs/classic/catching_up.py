@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from kstream_plan.designs.classic.readiness import Readiness
+from kstream_plan.designs.classic.readiness import Readiness, to_restore
 from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Rates
 from kstream_plan.model.state import Restless, Sleep, is_settled
@@ -234,7 +234,7 @@ class _Report:
             if self._disturbed
             else self._restoring
         )
-        self._to_restore = {} if interval.readiness is None else _to_restore(copies)
+        self._to_restore = {} if interval.readiness is None else to_restore(copies.values())
 
     def of(self, task: int, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
         reported = tuple(
@@ -346,12 +346,3 @@ def _first_to_rejoin(state: GroupState, revoking: frozenset[int]) -> list[int]:
     for consumer in sorted(revoking, reverse=True):
         first[state.group.instance_of[consumer]] = consumer
     return first
-
-
-def _to_restore(copies: Mapping[int, tuple[Copy, ...]]) -> dict[int, int]:
-    """Return what each instance has to restore in all."""
-    found: dict[int, int] = {}
-    for copy in chain.from_iterable(copies.values()):
-        if copy.consumer is not None:
-            found[copy.instance] = found.get(copy.instance, 0) + copy.remaining
-    return found

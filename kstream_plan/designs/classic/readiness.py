@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from kstream_plan.model import Copy, Group, GroupState, Rates
 from kstream_plan.model.ranking import is_caught_up
@@ -33,36 +34,34 @@ class Readiness:
     def of(self, group: Group, task: int, copy: Copy, on_instance: Mapping[int, int]) -> bool:
         """Say whether a copy counts as caught up.
 
-        One does that had caught up when it was reported, for it follows its changelog; or that has been assigned for a
-        whole probing interval since, unless copies were measured: then what is not known is unknown; or for which the
-        least that its instance was seen to restore is enough. One that was measured within a heartbeat interval, which
-        is how exact the clock is, is as it was. Of one that was seen to come no closer nobody knows. ``on_instance`` is
-        what each instance has to restore in all.
+        One does that had caught up when it was reported, for it follows its changelog; or for which the least that its
+        instance was seen to restore is enough. One that was measured within a heartbeat interval, which is how exact
+        the clock is, is as it was. Of any other nobody knows: it is likely where it has been assigned for a whole
+        probing interval since, unless copies were measured: then what is not known is unknown, as it is of one that was
+        seen to come no closer. ``on_instance`` is what each instance has to restore in all.
         """
         if copy.lag is not None and is_caught_up(copy.lag, self.config.acceptable_recovery_lag):
             return True
+        beginning, seat, likely = self.beginning, (task, copy.instance), False
         since_ms = self._since(task, copy)
-        if since_ms is not None and (task, copy.instance) not in self.beginning.no_closer:
+        if since_ms is not None and seat not in beginning.no_closer:
             elapsed_ms = self.to_ms - since_ms
-            if elapsed_ms >= self.config.probing_rebalance_interval_ms and not self.beginning.measured_lags:
-                return True
             bound = self.rates.restore_at_least.get(copy.instance, 0.0)
-            if bound * elapsed_ms / 1000 >= on_instance.get(copy.instance, 0):
+            if bound * elapsed_ms / 1000 >= on_instance[copy.instance]:
                 return True
-            if (
-                task,
-                copy.instance,
-            ) in self.beginning.measured_lags and elapsed_ms <= self.config.heartbeat_interval_ms:
+            if seat in beginning.measured_lags and elapsed_ms <= self.config.heartbeat_interval_ms:
                 return False
-        self.doubts[task, copy.instance] = CopyDoubt(
+            likely = elapsed_ms >= self.config.probing_rebalance_interval_ms and not beginning.measured_lags
+        self.doubts[seat] = CopyDoubt(
             task_id=group.tasks[task].task_id,
             process_id=group.instances[copy.instance].process_id,
             active=copy.active,
             records=copy.remaining if group.tasks[task].end_offset_known else None,
             since_ms=since_ms,
             to_ms=self.to_ms,
+            is_likely_ready=likely,
         )
-        return self.beginning.ready
+        return beginning.ready == "all" or (likely and beginning.ready == "likely")
 
     def reported_in(self) -> dict[_Seat, int]:
         """Return, by (task, instance), how long after ``from_ms`` lags were reported that were reported later."""
@@ -79,13 +78,23 @@ class Readiness:
         return since_ms if since_ms is None or copy.made_at_ms is None else max(since_ms, copy.made_at_ms)
 
 
+def to_restore(copies: Iterable[tuple[Copy, ...]]) -> dict[int, int]:
+    """Return what each instance has to restore in all, given the copies of each task."""
+    found: dict[int, int] = {}
+    for copy in chain.from_iterable(copies):
+        if copy.consumer is not None:
+            found[copy.instance] = found.get(copy.instance, 0) + copy.remaining
+    return found
+
+
 def silent_copies(state: GroupState, readiness: Readiness, rates: Rates) -> tuple[tuple[Copy, ...], ...]:
     """Return the copies of a state of now: of those that have reported nothing nobody knows whether they caught up."""
+    on_instance = to_restore(state.copies)
 
     def now(task: int, copy: Copy) -> Copy:
         if copy.consumer is None or copy.lag is not None or rates.restore_rate(copy.instance) is not None:
             return copy
-        ready = readiness.of(state.group, task, copy, {})
+        ready = readiness.of(state.group, task, copy, on_instance)
         return copy._replace(lag=0, reporters=(copy.consumer,), remaining=0) if ready else copy
 
     return tuple(tuple(now(task, copy) for copy in of_task) for task, of_task in enumerate(state.copies))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kstream_plan.model import Note
 from kstream_plan.model.holding_changes import apart_from_stateless
+from kstream_plan.plans.plan import MAYBE_READY
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.plan.markdown import fact_list, heading
 from kstream_plan.render.plan.moment import of_generation, to_the_second
@@ -162,7 +163,7 @@ def _deciding(drained: DrainNow) -> str:
     """Return what decides how many it is; empty if that is known."""
     if len(drained.cold_at_best) == len(drained.cold_now):
         return ""
-    note = next(note for note in drained.plan.assumptions if note.code == "copies-maybe-ready")
+    note = next(note for note in drained.plan.assumptions if note.code == MAYBE_READY)
     told = note.message.partition(": none is behind if ")[2]
     none = "none" if not drained.cold_at_best else f"{len(drained.cold_at_best):,}"
     return f"{none} if {told}" if told else f"{none} if the copies have caught up, which nobody knows"
@@ -191,15 +192,17 @@ def _later(drained: Drain, names: Names) -> Fact:
     cold = drained.cold_later
     shown = several([names.task(task.task_id) for task in cold], 5)
     then = f"{len(cold):,} cold: {shown}" if cold else "0 cold"
+    unrated = drained.waiting.summary.duration_is == "probes"
+    then = f"if copies have caught up by then, {then}" if unrated else f"then {then}"
     wait, least = f"~{at_most(drained.wait_ms)}", f"≥ {at_least(drained.wait_ms)}"
     if drained.announced:
         wait = least if drained.waiting.summary.duration_is == "least" else wait
-        return Fact("WAIT", (f"{wait}, if announced now, until others have learned all or time is up: then {then}",))
+        return Fact("WAIT", (f"{wait}, if announced now, until others have learned all or time is up: {then}",))
     until = "until all has settled, and a probing interval more"
     if drained.plan.design == "streams":
         known = drained.waiting.summary.runs_by_ms is not None
         wait, until = (wait, "until everything runs") if known else (least, "until it is Stable")
-    return Fact("WAIT", (f"{wait}, {until}: then {then}",))
+    return Fact("WAIT", (f"{wait}, {until}: {then}",))
 
 
 def _copies_elsewhere(drained: Drain) -> bool:
