@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
@@ -12,15 +13,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.content import reading_within
 from kstream_plan.snapshots.files.selection import Selection, selection
 from kstream_plan.snapshots.files.sources import Form, Input, Paths, check_paths, local_input, spool
 from kstream_plan.snapshots.files.temporary import temporary_folder
-from kstream_plan.snapshots.rows.fields import Row, printable, shown
+from kstream_plan.snapshots.rows.document_kind import refuse_written
+from kstream_plan.snapshots.rows.fields import FieldError, Row, printable, shown
 from kstream_plan.snapshots.rows.json_text import parse_row
-from kstream_plan.snapshots.rows.lag_history import LagHistory
-from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory
+from kstream_plan.snapshots.rows.measured_rates import INTERVALS_OVER
+from kstream_plan.snapshots.rows.no_closer_since import copies_behind, with_no_closer
+from kstream_plan.snapshots.rows.snapshot_row import lags_wanted, snapshot_error, snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time
 
 if TYPE_CHECKING:
@@ -29,19 +34,6 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.metrics.measurements import Measurements
     from kstream_plan.snapshots.spark.newest_lags import LagText
     from kstream_plan.snapshots.spark.newest_snapshots import SnapshotText
-from typing import TYPE_CHECKING
-
-from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.rows.document_kind import refuse_written
-from kstream_plan.snapshots.rows.fields import FieldError
-from kstream_plan.snapshots.rows.lag_history import HistoryRow, StoreHistory
-from kstream_plan.snapshots.rows.measured_rates import INTERVALS_OVER
-from kstream_plan.snapshots.rows.no_closer_since import copies_behind, with_no_closer
-from kstream_plan.snapshots.rows.snapshot_row import lags_wanted, snapshot_error
-
-if TYPE_CHECKING:
-    from kstream_plan.snapshots.spark.newest_lags import LagText
-
 
 #: One application: its snapshot, or what is wrong with it.
 Outcome: TypeAlias = Snapshot | SnapshotError
@@ -68,6 +60,7 @@ def read(
     java_home: str | None = None,
     debug: bool = False,
     stdin: BinaryIO | None = None,
+    meanwhile: Callable[[int, SparkSession], AbstractContextManager[Any]] = lambda _number, _spark: nullcontext(),
     then: Callable[[tuple[Outcome, ...], SparkSession], Any] | None = None,
 ) -> tuple[Outcome, ...]:
     """Read the newest snapshot of every application that is selected (page ``snapshots``).
@@ -87,6 +80,8 @@ def read(
         java_home: the Java installation to use.
         debug: let what Spark and Java write through to standard error.
         stdin: what ``-`` stands for, by default the process's standard input.
+        meanwhile: called with the number of rows that count and the session; within the context that it returns they
+            become snapshots, and ``then`` is called.
         then: called with what is returned and the session, before that ends.
 
     Returns:
@@ -110,9 +105,10 @@ def read(
             found = _snapshot_rows(spark, snapshots, wanted, keep_going)
             if lags:
                 found = _with_lags(spark, histories, found, lags_tolerance_ms, rates_over_ms)
-            outcomes = _outcomes(found, lags_as_reported, measured, keep_going)
-            if then is not None:
-                then(outcomes, spark)
+            with meanwhile(len(found.rows), spark):
+                outcomes = _outcomes(found, lags_as_reported, measured, keep_going)
+                if then is not None:
+                    then(outcomes, spark)
     return outcomes
 
 

@@ -12,6 +12,9 @@ import pytest
 
 from kstream_plan.cli import run
 from kstream_plan.cli.actions import many
+from kstream_plan.cli.actions.overrides import overrides
+from kstream_plan.cli.options.settings import Settings
+from kstream_plan.cli.progress import SILENCE
 from kstream_plan.snapshots.spark.executors import Worked
 from tests.helpers.fleets import fleet
 from tests.helpers.mixed_fleets import check_mixed_fleet
@@ -133,6 +136,31 @@ def test_else_it_is_one_error(applications: str, said: Any) -> None:
     assert there[0] == 1
     assert there[1] == ""
     assert there[2].count("error:") == 1
+
+
+def test_python_workers_start_while_rows_are_read_if_so_many_are_surely_worth_it(spark: Any) -> None:
+    asked: list[int] = []
+
+    def job() -> many.Job[Any, Any]:
+        asked.append(1)
+        return many.Job(prepare=id, work=islice, cost_ms=id)
+
+    of = many.Many(job, overrides(Settings()), SILENCE, keep_going=False)
+    for applications, starts in ((3, False), (1_199, False), (1_200, True)):
+        with of.expected(applications, spark):
+            assert bool(asked) is starts
+
+
+def test_what_cannot_be_read_is_the_error_though_workers_start(
+    with_broken_ones: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = []
+    for worth in (10**9, 0):
+        monkeypatch.setattr(many, "WORTH_MS", worth)
+        assert run(["assign", with_broken_ones, "--quiet"]) == 1
+        said.append(capsys.readouterr())
+    assert said[0] == said[1]
+    assert said[0].err.count("error:") == 1
 
 
 def test_random_applications_of_every_kind_are_planned_as_each_alone(

@@ -33,7 +33,8 @@ _MAKE_GROUP = [
     "--subtopologies=5",
     "--joining=3",
 ]
-#: What is started. Each writes ``out.json`` if it writes anything; ``PLAN`` is a saved plan, ``GROUP`` a large group.
+#: What is started. Each writes ``out.json`` if it writes anything; ``PLAN`` is a saved plan, ``GROUP`` a large group,
+#: ``FLEET`` so many applications that Python workers of Spark's start while they are read.
 COMMANDS: dict[str, list[str]] = {
     "show": ["show", "PLAN", "--verbose"],
     "check": ["check", "PLAN"],
@@ -53,6 +54,7 @@ COMMANDS: dict[str, list[str]] = {
     "bounce": ["bounce", _BEFORE, "--out", "out.json"],
     # so many rounds that what else may be is played by other processes meanwhile
     "long": ["assign", "GROUP", "--out", "out.json", "--quiet"],
+    "fleet": ["assign", "FLEET", "--master", "local[2]", "--out", "out.json", "--quiet"],
 }
 WITH_SPARK = COMMANDS.keys() - {"show", "check", "diff", "schema", "snapshot"}
 _CODES = {signal.SIGINT: 130, signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGKILL: -signal.SIGKILL}
@@ -63,7 +65,7 @@ _WAIT_SECONDS = 60
 def _start(words: list[str], folder: Path, inputs: Path) -> subprocess.Popen[str]:
     (folder / "temporary").mkdir()
     environment = {**os.environ, "TMPDIR": str(folder / "temporary"), "PYTHONPATH": str(ROOT)}
-    arguments = [str(inputs / f"{word}.json") if word in ("PLAN", "GROUP") else word for word in words]
+    arguments = [str(inputs / f"{word}.json") if word in ("PLAN", "GROUP", "FLEET") else word for word in words]
     return subprocess.Popen(
         [sys.executable, "-m", "kstream_plan", *arguments],
         cwd=folder,
@@ -147,6 +149,8 @@ def _is_of(process: Path, folder: Path) -> bool:
 
 def tried(command: str, starts: int, seed: str) -> tuple[Counter[int], list[str]]:
     """Start a command so many times; return the exit codes, and what is wrong."""
+    from tests.helpers import fleets
+
     chance = random.Random(f"{seed} {command}")
     codes: Counter[int] = Counter()
     found: list[str] = []
@@ -156,6 +160,8 @@ def tried(command: str, starts: int, seed: str) -> tuple[Counter[int], list[str]
         (inputs / "PLAN.json").write_text(_saved_plan(), encoding="utf-8")
         if "GROUP" in COMMANDS[command]:
             subprocess.run([sys.executable, *_MAKE_GROUP, inputs / "GROUP.json"], check=True)
+        if "FLEET" in COMMANDS[command]:
+            fleets.write_fleet(inputs / "FLEET.json", 1_300, tasks=1)
         Path(top, "whole").mkdir()
         whole = whole_run(command, Path(top, "whole"), inputs)
         for place in range(starts):

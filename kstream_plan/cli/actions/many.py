@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
@@ -18,7 +19,7 @@ from kstream_plan.cli.actions.results import ResultsAsked, row_of_error, rows_of
 from kstream_plan.cli.progress import SILENCE, Report
 from kstream_plan.documents.results import spark_columns
 from kstream_plan.errors import KstreamPlanError, SnapshotError, SparkError
-from kstream_plan.fleet.batches import Answer, answers, dealt, worked
+from kstream_plan.fleet.batches import Answer, answers, dealt, packed, worked
 from kstream_plan.model import Snapshot
 from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.processes import processors
@@ -30,6 +31,8 @@ Item = TypeVar("Item")
 
 #: Less work than this (:func:`~kstream_plan.simulation.draws.work_of_one_ms`) is done before Python workers have begun.
 WORTH_MS = 6_000
+#: What an application takes at least.
+_LEAST_MS = 5
 #: Up to so many bytes what is saved is kept in memory, packed, until it is written.
 _IN_MEMORY = 64 << 20
 #: So many batches a core: the last ones then end at about the same time.
@@ -112,6 +115,18 @@ class Many(Generic[Item, Result]):
     def _job(self) -> Job[Item, Result]:
         return self._make_job()
 
+    @cached_property
+    def _on_batch(self) -> Callable[[bytes], list[bytes]]:
+        return partial(worked, partial(_there, self._job.work), keep_going=self._keep_going)
+
+    def expected(self, applications: int, spark: SparkSession) -> AbstractContextManager[None]:
+        """Start Python workers, as long as the context lasts, if so many applications are surely worth it."""
+        if applications * _LEAST_MS < WORTH_MS:
+            return nullcontext()
+        from kstream_plan.snapshots.spark.executors import workers_started  # noqa: PLC0415 - loads Spark
+
+        return workers_started(spark, self._on_batch, packed([]))
+
     def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], spark: SparkSession) -> None:
         """Do the work on the executors if it is much.
 
@@ -131,9 +146,8 @@ class Many(Generic[Item, Result]):
         self._settings.files.check_used([application_id_of(found) for found in outcomes])
         sent, errors = self._prepared(outcomes)
         batches = dealt([one.item for one in sent], [one.cost_ms for one in sent], _BATCHES_PER_CORE * cores)
-        work = partial(worked, partial(_there, self._job.work), keep_going=self._keep_going)
         tell = partial(self._tell, f"working on {count(len(sent), 'application')}")
-        with on_executors(spark, work, batches) as found:
+        with on_executors(spark, self._on_batch, batches) as found:
             found.make(tell)
             lighter = results.lighter if results is not None else None
             done = self._collected(sent, errors, answers(found.fetched(lighter)))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from kstream_plan import snapshots
 from kstream_plan.cli.actions.measure import check_measuring, measurements, tell_coverage, topologies
@@ -18,12 +18,24 @@ from kstream_plan.model import Note, Snapshot
 from kstream_plan.planner.options import PlanOptions
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from pyspark.sql import SparkSession
 
     from kstream_plan.snapshots.metrics.measurements import Measurements
 
-#: What is done with what was read while the session is still there.
-Then: TypeAlias = "Callable[[Sequence[Snapshot | SnapshotError], SparkSession], None]"
+
+class Then(Protocol):
+    """What is done with what was read while the session is still there."""
+
+    def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], spark: SparkSession) -> None:
+        """Do it."""
+        ...
+
+    def expected(self, applications: int, spark: SparkSession) -> AbstractContextManager[None]:
+        """Prepare for about so many, as long as the context lasts; it is done within."""
+        ...
+
 
 DEFAULT_LAGS_TOLERANCE_MS = 60_000
 #: What groups of other protocols are called, and what takes them.
@@ -96,21 +108,22 @@ def read_snapshots(
     measured = measurements(asked, asked.now_ms)
     for module in needed_then:
         threading.Thread(target=import_module, args=(module,), daemon=True).start()
-    accepted: list[Snapshot | SnapshotError] | None = None
 
     def accept(found: Sequence[Snapshot | SnapshotError]) -> list[Snapshot | SnapshotError]:
         if measured is not None:
             found = _said_of_measures(found, asked, measured)
         return [_accepted(one, asked, protocols) for one in found]
 
-    def go_on(found: Sequence[Snapshot | SnapshotError], spark: SparkSession) -> None:
-        nonlocal accepted
-        accepted = accept(found)
-        if then is not None:
-            then(accepted, spark)
+    if then is None:
+        return accept(_read(paths, asked, stdin=stdin, measured=measured))
+    accepted: list[Snapshot | SnapshotError] = []
 
-    found = _read(paths, asked, stdin=stdin, measured=measured, then=None if then is None else go_on)
-    return accept(found) if accepted is None else accepted
+    def go_on(found: Sequence[Snapshot | SnapshotError], spark: SparkSession) -> None:
+        accepted.extend(accept(found))
+        then(accepted, spark)
+
+    _read(paths, asked, stdin=stdin, measured=measured, meanwhile=then.expected, then=go_on)
+    return accepted
 
 
 def _accepted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -71,6 +72,24 @@ class Worked:
 
 
 @contextmanager
+def workers_started(spark: SparkSession, work: OnBatch, batch: bytes) -> Iterator[None]:
+    """Meanwhile have Python workers of this machine start and load what ``work`` needs; there is nothing in ``batch``.
+
+    Whatever goes wrong with that goes wrong with the work too, and is told there.
+    """
+    context, cores = spark.sparkContext, executor_cores(spark)
+    if cores < 2 or not context.master.startswith("local"):
+        yield
+        return
+    job = _Job(context, lambda: context.parallelize([batch] * cores, cores).flatMap(work))
+    job.start()
+    try:
+        yield
+    finally:
+        job.end()
+
+
+@contextmanager
 def on_executors(spark: SparkSession, work: OnBatch, batches: Sequence[bytes]) -> Iterator[Worked]:
     """Give what ``work`` returns for each batch, as long as the context lasts.
 
@@ -95,23 +114,37 @@ def on_executors(spark: SparkSession, work: OnBatch, batches: Sequence[bytes]) -
 
 def _make(context: SparkContext, worked: RDD[bytes], on_done: OnDone, number: int) -> None:
     """Have every batch worked on; meanwhile look how many are done, where an interrupt is answered at once."""
-    raised: list[BaseException] = []
-    group = f"kstream-plan-{id(worked)}"
+    job = _Job(context, lambda: worked)
+    job.start()
+    while job.is_alive():
+        job.join(_POLL_SECONDS)
+        on_done(_done(context, job.group), number)
+    if job.raised is not None:
+        raise job.raised
 
-    def count() -> None:
-        context.setJobGroup(group, "planning")
+
+class _Job(threading.Thread):
+    """A job of Spark's in the background: everything of ``made()``. ``group`` is how Spark knows it."""
+
+    def __init__(self, context: SparkContext, made: Callable[[], RDD[Any]]) -> None:
+        super().__init__(daemon=True)
+        self.group = f"kstream-plan-{uuid.uuid4().hex}"
+        self.raised: BaseException | None = None
+        self._context = context
+        self._made = made
+
+    def run(self) -> None:
         try:
-            worked._jrdd.count()
+            self._context.setJobGroup(self.group, "planning")
+            self._made()._jrdd.count()
         except BaseException as error:
-            raised.append(error)
+            self.raised = error
 
-    counting = threading.Thread(target=count, daemon=True)
-    counting.start()
-    while counting.is_alive():
-        counting.join(_POLL_SECONDS)
-        on_done(_done(context, group), number)
-    if raised:
-        raise raised[0]
+    def end(self) -> None:
+        """Have it end now, even if it has not yet begun."""
+        with suppress(Py4JError, OSError):  # Java may be gone
+            self._context._jsc.sc().cancelJobGroupAndFutureJobs(self.group)
+        self.join()
 
 
 def _done(context: SparkContext, group: str) -> int:
