@@ -19,6 +19,8 @@ Result = TypeVar("Result")
 
 #: Quick rather than small: what is sent is needed once.
 _LEVEL = 1
+#: So many of the largest batches, and of the smallest, are as much as a core has to do.
+_BATCHES_PER_CORE = 16, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +36,22 @@ class Answer(Generic[Result]):
     unexpected: str = ""
 
 
-def dealt(items: Sequence[Item], costs: Sequence[float], number: int) -> list[bytes]:
-    """Deal the items, in their order, into at most ``number`` batches that cost about as much each."""
-    share, so_far = sum(costs) / max(1, number), 0.0
+def dealt(items: Sequence[Item], costs: Sequence[float], cores: int) -> list[bytes]:
+    """Deal the items, in their order, into batches for so many cores.
+
+    The last ones are small, so that all cores end together; the first ones not so large that nobody sees how far it is.
+    """
+    left = sum(costs)
+    largest, smallest = (left / (number * cores) for number in _BATCHES_PER_CORE)
     batches: list[list[tuple[int, Item]]] = []
+    room = 0.0
     for place, (item, cost) in enumerate(zip(items, costs, strict=True)):
-        if not batches or so_far >= share * len(batches):
+        if room <= 0:
             batches.append([])
+            room = min(largest, max(smallest, left / (2 * cores)))
         batches[-1].append((place, item))
-        so_far += cost
+        room -= cost
+        left -= cost
     return [packed(batch) for batch in batches]
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
+import random
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,14 +42,30 @@ def test_without_going_on_the_first_error_is_the_first_of_all(items: list[int], 
     assert errors[:1] == ([] if first is None else [first])
 
 
+def _costs_of_batches(costs: Sequence[float], cores: int) -> list[list[float]]:
+    batches = dealt(list(range(len(costs))), costs, cores)
+    return [[costs[one.place] for one in answers(worked(_double, batch, keep_going=True))] for batch in batches]
+
+
 @given(st.lists(st.floats(0.1, 1_000), min_size=1), st.integers(1, 9))
-def test_batches_cost_about_the_same(costs: list[float], number: int) -> None:
-    batches = dealt(list(range(len(costs))), costs, number)
-    assert 1 <= len(batches) <= number
-    share = sum(costs) / number
+def test_batches_are_neither_large_nor_small(costs: list[float], cores: int) -> None:
+    share, batches = sum(costs) / cores, _costs_of_batches(costs, cores)
+    assert [cost for batch in batches for cost in batch] == costs
     for batch in batches:
-        places = [one.place for one in answers(worked(_double, batch, keep_going=True))]
-        assert sum(costs[place] for place in places[:-1]) <= share + max(costs)
+        assert sum(batch[:-1]) <= 1.001 * share / 16
+    for batch in batches[:-1]:
+        assert sum(batch) >= 0.999 * share / 64
+
+
+@pytest.mark.parametrize("cores", [1, 2, 7])
+def test_all_cores_end_together(cores: int) -> None:
+    """Each takes the next batch when it has done one; how long it takes is not quite what was thought."""
+    chance = random.Random(cores)
+    costs = [chance.uniform(10, 60) for _ in range(2_000)]
+    ends = [0.0] * cores
+    for batch in _costs_of_batches(costs, cores):
+        heapq.heapreplace(ends, ends[0] + sum(cost * chance.uniform(0.5, 1.5) for cost in batch))
+    assert max(ends) - min(ends) < sum(costs) / cores / 50
 
 
 def test_errors_keep_what_they_say() -> None:

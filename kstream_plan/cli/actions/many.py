@@ -35,8 +35,6 @@ WORTH_MS = 6_000
 _LEAST_MS = 5
 #: Up to so many bytes what is saved is kept in memory, packed, until it is written.
 _IN_MEMORY = 64 << 20
-#: So many batches a core: the last ones then end at about the same time.
-_BATCHES_PER_CORE = 16
 
 
 class Saved(Protocol):
@@ -145,7 +143,7 @@ class Many(Generic[Item, Result]):
             return
         self._settings.files.check_used([application_id_of(found) for found in outcomes])
         sent, errors = self._prepared(outcomes)
-        batches = dealt([one.item for one in sent], [one.cost_ms for one in sent], _BATCHES_PER_CORE * cores)
+        batches = dealt([one.item for one in sent], [one.cost_ms for one in sent], cores)
         tell = partial(self._tell, f"working on {count(len(sent), 'application')}")
         with on_executors(spark, self._on_batch, batches) as found:
             found.make(tell)
