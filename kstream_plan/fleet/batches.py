@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 #: Quick rather than small: what is sent is needed once.
 _LEVEL = 1
 #: So many of the largest batches, and of the smallest, are as much as a core has to do.
-_BATCHES_PER_CORE = 16, 64
+_BATCHES_PER_CORE = 8, 64
 
 
 @dataclass(frozen=True, slots=True)

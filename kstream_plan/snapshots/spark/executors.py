@@ -24,7 +24,7 @@ OnBatch: TypeAlias = Callable[[bytes], list[bytes]]
 #: batches done, batches in all
 OnDone: TypeAlias = Callable[[int, int], None]
 
-_POLL_SECONDS = 0.2
+_POLL_SECONDS = 1.0
 
 
 def executor_cores(spark: SparkSession) -> int:
