@@ -51,6 +51,13 @@ class Saved(Protocol):
 Result = TypeVar("Result", bound=Saved)
 
 
+class Sealed(NamedTuple, Generic[Result]):
+    """What came of one application, without its JSON, and that, packed where it was made until it is written."""
+
+    result: Result
+    json: bytes
+
+
 class Workplace(NamedTuple):
     """Where an application is worked on: whom to tell how far it is, so many processes to use, its place among others.
 
@@ -166,7 +173,7 @@ class Many(Generic[Item, Result]):
         def work_on(snapshot: Snapshot, done: int) -> Result:
             place = "" if only else f" ({done + 1:,} of {len(outcomes):,})"
             item = self._job.prepare(snapshot)
-            return self._kept(item, self._job.work(item, Workplace(self._tell, processors(), place, only)))
+            return self._kept(item, _sealed(self._job.work(item, Workplace(self._tell, processors(), place, only))))
 
         return each_application(outcomes, self._settings, work_on, keep_going=self._keep_going)
 
@@ -198,7 +205,7 @@ class Many(Generic[Item, Result]):
         return sent, errors
 
     def _collected(
-        self, sent: Sequence[_Sent], errors: dict[int, KstreamPlanError], found: Iterable[Answer[Result]]
+        self, sent: Sequence[_Sent], errors: dict[int, KstreamPlanError], found: Iterable[Answer[Sealed[Result]]]
     ) -> Work[Result]:
         results: list[Result] = []
         answered = 0
@@ -223,20 +230,23 @@ class Many(Generic[Item, Result]):
         """Do the work on the last application that came out well once more, as if it were the only one."""
         return self._job.work(self._last[0], Workplace(self._tell, processors(), only=True))
 
-    def _kept(self, item: Item, result: Result) -> Result:
-        """Put the result's JSON away."""
+    def _kept(self, item: Item, sealed: Sealed[Result]) -> Result:
+        """Put the JSON away."""
         self._last = [item]
-        packed = zlib.compress(result.json.encode(), 1)
         try:
-            self._saved.write(packed)
+            self._saved.write(sealed.json)
         except OSError as error:
             fix = "make room there, or name another folder by TMPDIR"
             raise KstreamPlanError(
                 f"cannot be written: {error.strerror}", where=tempfile.gettempdir(), fix=fix
             ) from None
-        self._sizes.append(len(packed))
-        return result._replace(json="")
+        self._sizes.append(len(sealed.json))
+        return sealed.result
 
 
-def _there(work: Callable[[Item, Workplace], Result], item: Item) -> Result:
-    return work(item, Workplace())
+def _there(work: Callable[[Item, Workplace], Result], item: Item) -> Sealed[Result]:
+    return _sealed(work(item, Workplace()))
+
+
+def _sealed(result: Result) -> Sealed[Result]:
+    return Sealed(result._replace(json=""), zlib.compress(result.json.encode(), 1))

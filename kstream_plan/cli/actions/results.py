@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -60,14 +61,16 @@ def results_asked(out: str | None, form: str | None, *, overwrite: bool, json_sh
 
 def rows_of(answer: bytes) -> list[tuple[Any, ...]]:
     """Return the row of an answer with its plan; none if it is an error, which rows are made of elsewhere."""
-    shown = unpacked(answer).result
-    return [] if shown is None else [row_of(replace(shown.result, plan=shown.json.rstrip("\n")))]
+    sealed = unpacked(answer).result
+    if sealed is None:
+        return []
+    return [row_of(replace(sealed.result.result, plan=zlib.decompress(sealed.json).decode().rstrip("\n")))]
 
 
 def without_json(answer: bytes) -> bytes:
     """Return an answer without what only its row needs."""
     of = unpacked(answer)
-    return answer if of.result is None else packed(replace(of, result=of.result._replace(json="")))
+    return answer if of.result is None else packed(replace(of, result=of.result._replace(json=zlib.compress(b""))))
 
 
 def row_of_error(error: KstreamPlanError) -> tuple[Any, ...]:
