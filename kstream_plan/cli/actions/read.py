@@ -33,7 +33,7 @@ class Then(Protocol):
         ...
 
     def expected(self, applications: int, spark: SparkSession) -> AbstractContextManager[None]:
-        """Prepare for about so many, as long as the context lasts; it is done within."""
+        """Prepare for about so many applications, as long as the context lasts; the call comes within."""
         ...
 
 

@@ -24,6 +24,7 @@ OnBatch: TypeAlias = Callable[[bytes], list[bytes]]
 #: batches done, batches in all
 OnDone: TypeAlias = Callable[[int, int], None]
 
+#: To ask how many are done takes Java and us some milliseconds each time.
 _POLL_SECONDS = 1.0
 
 
