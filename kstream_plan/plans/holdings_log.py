@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from kstream_plan.model import Group, Holding, LazyHoldings
 from kstream_plan.plans.replay import Outcome, replay
-from kstream_plan.plans.step_rows import StepRows
+from kstream_plan.plans.step_rows import Rows, StepRows
 
 #: Returns what was decided in the last round and is held since, sooner than from the steps.
 Current: TypeAlias = Callable[[], Outcome]
@@ -23,26 +23,27 @@ class HoldingsLog:
 
     def __init__(self, group: Group, initial: Sequence[Holding], current: Current | None = None) -> None:
         """``initial`` is by consumer of ``group``; ``current`` is asked for no more than the last round so far."""
-        self._group = group
+        self.group = group
         self._initial = initial
         self._current = current
         self._rounds: list[StepRows] = []
-        #: by round, as far as it was made
+        #: by round, as far as it was made, and which of these were made of what was current
         self._made: dict[int, Outcome] = {}
+        self._told: set[int] = set()
         self._replayed = -1
         self._replay = replay(group, initial, self._rows_after(-1))
 
-    def add(self, steps: StepRows, *, warmups: int, temporary: int) -> tuple[LazyHoldings, LazyHoldings]:
+    def add(self, steps: StepRows, *, warmups: int, temporary: int) -> tuple[LoggedHoldings, LoggedHoldings]:
         """Add a round; return what it decides, and what is held after it.
 
         Of the ``steps`` the rows count: what those of members do was done to what was held first. ``warmups`` and
         ``temporary`` are how many such copies are held after it.
         """
-        number, consumers = len(self._rounds), len(self._group.consumer_ids)
+        number = len(self._rounds)
         self._rounds.append(steps)
         return (
-            LazyHoldings(consumers, partial(self._decided, number), warmups),
-            LazyHoldings(consumers, partial(self._assigned, number), warmups + temporary),
+            LoggedHoldings(self, number, "decided", warmups),
+            LoggedHoldings(self, number, "assigned", warmups + temporary),
         )
 
     def close(self) -> None:
@@ -52,11 +53,32 @@ class HoldingsLog:
         self._current = None
 
     def outcome(self, number: int) -> Outcome:
-        """Return what a round decides and what is held after it, by consumer; the first round is 0."""
+        """Return what a round decides and what is held after it, by consumer; the first round is 0.
+
+        Raises:
+            ValueError: a step does not fit what is held.
+        """
         found = self._made.get(number)
-        if found is None and self._current is not None and number == len(self._rounds) - 1:
+        if found is None and self._is_current(number):
+            assert self._current is not None
             found = self._made[number] = self._current()
+            self._told.add(number)
         return self._replayed_to(number) if found is None else found
+
+    def held_before(self, number: int) -> Sequence[Holding]:
+        """Return what is held before a round, by consumer."""
+        return self.outcome(number - 1).assigned if number else self._initial
+
+    def rows_of(self, number: int) -> Rows:
+        """Return the rows of a round."""
+        return self._rounds[number].rows
+
+    def is_told(self, number: int) -> bool:
+        """Tell whether a round's outcome is of what was current after it, and not made of the steps."""
+        return number in self._told or self._is_current(number)
+
+    def _is_current(self, number: int) -> bool:
+        return self._current is not None and number == len(self._rounds) - 1
 
     def _replayed_to(self, number: int) -> Outcome:
         """Go on from the round that was made last, or from a known one that is closer."""
@@ -65,22 +87,37 @@ class HoldingsLog:
             if not known <= self._replayed < number:
                 self._begin_after(known)
         while self._replayed < number:
+            try:
+                outcome = next(self._replay)
+            except ValueError:  # nothing comes after that: who asks again is to be told again
+                self._begin_after(-1)
+                raise
             self._replayed += 1
-            outcome = next(self._replay)
             self._made.setdefault(self._replayed, outcome)
         return self._made[number]
 
     def _begin_after(self, known: int) -> None:
         held = self._initial if known < 0 else self._made[known].assigned
-        self._replay, self._replayed = replay(self._group, held, self._rows_after(known)), known
+        self._replay, self._replayed = replay(self.group, held, self._rows_after(known)), known
 
     def _rows_after(self, number: int) -> Iterator[StepRows]:
         """Yield the rows of each round after this one, also of those that are added meanwhile."""
         while (number := number + 1) < len(self._rounds):
             yield self._rounds[number].with_members(())
 
-    def _decided(self, number: int) -> tuple[Holding, ...]:
-        return self.outcome(number).decided
 
-    def _assigned(self, number: int) -> tuple[Holding, ...]:
-        return self.outcome(number).assigned
+class LoggedHoldings(LazyHoldings):
+    """What a round of a log decides, or what is held after it (``field``: as :class:`Outcome` has it)."""
+
+    __slots__ = ("field", "log", "number")
+
+    def __init__(self, log: HoldingsLog, number: int, field: Literal["decided", "assigned"], extra_copies: int) -> None:
+        super().__init__(len(log.group.consumer_ids), partial(_made, log, number, field), extra_copies)
+        self.log = log
+        self.number = number
+        self.field = field
+
+
+def _made(log: HoldingsLog, number: int, field: Literal["decided", "assigned"]) -> tuple[Holding, ...]:
+    outcome = log.outcome(number)
+    return outcome.decided if field == "decided" else outcome.assigned

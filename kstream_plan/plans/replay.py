@@ -32,7 +32,7 @@ from kstream_plan.plans.steps import (
 #: In the order of a holding's fields.
 _ROLES = tuple(Role)
 #: The rows that end any copy of the instance instead of what was at their ``from_consumer``.
-_BEGINS_ALONE = (HAND_OVER, PROMOTE, THREAD_MOVE)
+BEGINS_ALONE = (HAND_OVER, PROMOTE, THREAD_MOVE)
 #: Owner, consumer that is to have it, and task.
 _Withheld: TypeAlias = tuple[int, int, int]
 
@@ -162,7 +162,7 @@ class _Members:
             if kind == WITHHOLD:
                 yield from_, to, task
                 continue
-            if kind in _BEGINS_ALONE:
+            if kind in BEGINS_ALONE:
                 self._end_copies(task, to)
             elif from_ != NO_SEAT:
                 self._end(task, from_, from_role)

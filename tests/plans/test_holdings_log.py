@@ -82,6 +82,27 @@ def test_the_last_one_is_what_is_current() -> None:
     assert asked == [len(ROUNDS) - 1]
 
 
+def test_it_knows_which_it_was_told() -> None:
+    asked: list[int] = []
+    log, made = _log(len(ROUNDS), asked), _log(len(ROUNDS))
+    last = len(ROUNDS) - 1
+    assert [log.is_told(number) for number in range(len(ROUNDS))] == [False] * last + [True]
+    log.close()
+    made.close()
+    assert log.is_told(last)
+    assert not made.is_told(last)
+    assert (log.held_before(0), log.held_before(2)) == (FIRST, OUTCOMES[1].assigned)
+
+
+def test_what_it_makes_says_of_which_rows() -> None:
+    log, steps = HoldingsLog(GROUP, FIRST), [step_rows(MAKER, of) for of in ROUNDS]
+    for number, of in enumerate(steps):
+        decided, assigned = log.add(of, warmups=0, temporary=0)
+        assert (decided.log, decided.number, decided.field) == (log, number, "decided")
+        assert (assigned.log, assigned.number, assigned.field) == (log, number, "assigned")
+        assert log.rows_of(number) is of.rows
+
+
 def test_it_is_asked_for_before_it_changes() -> None:
     asked: list[int] = []
     log = _log(3, asked)
@@ -114,3 +135,14 @@ def test_rows_that_do_not_fit_what_is_held_are_told() -> None:
     place = Place(GROUP.tasks[0].task_id, None, _seat(0), 0, WHY)
     with pytest.raises(ValueError, match="'i1-1' holds 0_0 as active already"):
         next(replay(GROUP, FIRST, [step_rows(MAKER, [place])]))
+
+
+def test_a_log_whose_rows_do_not_fit_says_so_again_and_again() -> None:
+    log = HoldingsLog(GROUP, FIRST)
+    for steps in (*ROUNDS[:2], (Revoke(GROUP.tasks[0].task_id, _seat(3), WHY),), ()):
+        log.add(step_rows(MAKER, steps), warmups=0, temporary=0)
+    assert log.outcome(0) == OUTCOMES[0]
+    for number in (2, 2, 3):
+        with pytest.raises(ValueError, match="'i2-2' does not hold 0_0 as active"):
+            log.outcome(number)
+    assert log.outcome(1) == OUTCOMES[1]

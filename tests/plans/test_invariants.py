@@ -14,26 +14,21 @@ from kstream_plan.plans import (
     Drop,
     HandOver,
     InstanceLeaving,
-    LowerBounds,
-    Phase,
     Place,
     Plan,
     Reason,
     ReasonCode,
     Revoke,
     Role,
-    Round,
     Seat,
     Step,
-    Summary,
     Trigger,
     Verdict,
     Withhold,
 )
-from kstream_plan.plans.balance import balance, initial_balance, instance_loads
 from kstream_plan.plans.invariants import INVARIANTS, broken_invariants
-from kstream_plan.plans.pauses import pauses_of
 from tests.helpers import learner_cases
+from tests.helpers.small_plans import plan_of, round_of
 
 GROUP = Group.of(
     "orders",
@@ -82,70 +77,9 @@ def _plan(*outcomes: tuple[_Held, _Held], initial: _Held = START, **changes: obj
     """A consistent plan from what each round decided and what was then held."""
     rounds, before = [], initial
     for number, (decided, assigned) in enumerate(outcomes, start=1):
-        rounds.append(
-            Round(
-                number=number,
-                generation=7 + number,
-                at_ms=3000 * (number - 1),
-                trigger=Trigger.FOLLOW_UP if number > 1 else Trigger.MANUAL,
-                phases=(Phase.CUT_OVER,),
-                probing_rebalance=False,
-                steps=_steps(before, decided, assigned),
-                balance=balance(instance_loads(GROUP, decided)),
-                decided=decided,
-                assigned=assigned,
-            )
-        )
+        rounds.append(round_of(GROUP, number, _steps(before, decided, assigned), decided, assigned))
         before = assigned
-    extra = (sum(len(h.warmup) + len(h.temporary) for h in held) for _, held in outcomes)
-    active = tuple(
-        tuple(sorted(t for c in consumers for t in before[c].active if GROUP.tasks[t].stateful))
-        for consumers in GROUP.consumers_of
-    )
-    plan = Plan(
-        group=GROUP,
-        digest="",
-        snapshot_digest="",
-        generation=7,
-        captured_at=None,
-        assignor="high-availability",
-        protocol="cooperative",
-        config=AssignmentConfig(),
-        assumptions=(),
-        initial=initial,
-        initial_balance=initial_balance(GROUP, initial, rounds),
-        stopping=frozenset(),
-        rounds=tuple(rounds),
-        final=before,
-        members=tuple((of.process_id, of.capacity) for of in GROUP.instances),
-        target=Target(active, ((), ())),
-        pauses=pauses_of(GROUP, initial, rounds, (), AssignmentConfig()),
-        summary=Summary(
-            rebalances=len(rounds),
-            probing_rebalances=0,
-            duration_ms=rounds[-1].at_ms if rounds else 0,
-            duration_is="floor",
-            moves=sum(GROUP.tasks[t].stateful for t in _moved(initial, before)),
-            hops=0,
-            warmups=0,
-            cold_handovers=0,
-            max_cold_restore_ms=0,
-            restored_records=0,
-            paused_task_ms=0,
-            max_paused_task=None,
-            peak_extra_copies=max(extra, default=0),
-            stateless_hops=0,
-            lower_bounds=LowerBounds(moves=0, probing_rebalances=0),
-        ),
-        warnings=(),
-        verdict=Verdict("settled"),
-    )
-    return replace(plan, **changes)
-
-
-def _moved(initial: _Held, final: _Held) -> list[int]:
-    owner = {t: GROUP.instance_of[c] for c, held in enumerate(final) for t in held.active}
-    return [t for c, held in enumerate(initial) for t in held.active if owner.get(t) != GROUP.instance_of[c]]
+    return plan_of(GROUP, initial, rounds, **changes)
 
 
 def _held(**holdings: Holding) -> _Held:

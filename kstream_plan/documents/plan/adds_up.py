@@ -119,7 +119,7 @@ _IN_BOTH = {
 
 
 def _check_order(plan: Plan) -> None:
-    for number, message in rounds_in_order(PlanView(plan)):
+    for number, message in rounds_in_order(PlanView.of(plan)):
         raise _edited(message, *([] if number is None else [f"[{number - 1}]", ".rounds"]))
 
 

@@ -118,7 +118,7 @@ def standbys_as_wanted(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     plan = subject.plan
     short = {named for note in plan.warnings if note.code == "standbys-short" for named in note.subjects}
     for index, task, count in _counts(subject, subject.decided, _STANDBY):
-        wanted = plan.config_of(index + 1).num_standby_replicas
+        wanted = plan.config_of(plan.rounds[index].number).num_standby_replicas
         if count == wanted or not plan.group.stateful_flags[task]:
             continue
         name = subject.name(task)
@@ -141,7 +141,7 @@ def stateless_without_copies(subject: PlanView) -> Iterator[tuple[int | None, st
 def _counts(subject: PlanView, deltas: Sequence[Sequence[Delta]], role: int) -> Iterator[tuple[int, int, int]]:
     """Yield (index, task, how many consumers have it in the role): every task at first, then those that changed."""
     group = subject.plan.group
-    counts, everything = [0] * len(group.tasks), set(group.stateful if subject.stateless else range(len(group.tasks)))
+    counts, everything = [0] * len(group.tasks), set(subject.tasks)
     for index, changes in enumerate(deltas):
         touched = everything if index == 0 else set()
         for delta in changes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import or_
 from typing import NamedTuple
@@ -11,7 +11,8 @@ from typing import NamedTuple
 from kstream_plan.model import Holding
 from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings, difference, unlike
 from kstream_plan.plans import Plan, Revoke, Round, Step
-from kstream_plan.plans.invariants.stateless import check_stateless, held_as_numbers
+from kstream_plan.plans.invariants.proofs import Proven
+from kstream_plan.plans.invariants.stateless import StatelessTasks, check_stateless, held_as_numbers
 from kstream_plan.plans.replay import replay
 from kstream_plan.plans.step_rows import StepRows
 
@@ -25,14 +26,45 @@ class Delta(NamedTuple):
     gained: Sequence[int]
 
 
+@dataclass(frozen=True, eq=False)
 class PlanView:
-    """A plan to be checked; what changes in it is found once for all invariants."""
+    """A plan to be checked; what changes in it is found once for all invariants.
 
-    def __init__(self, plan: Plan) -> None:
-        """Stateless tasks that are numbers are looked at apart (``stateless``); ``plan`` is then without them."""
-        self.whole = plan
-        self.stateless = check_stateless(plan) if held_as_numbers(plan) else None
-        self.plan = plan if self.stateless is None else _apart_from_stateless(plan)
+    Stateless tasks that are numbers are looked at apart (``stateless``); ``plan`` is the ``whole`` one without them.
+    ``proven`` are rounds of which it is known what is looked at round by round.
+    """
+
+    whole: Plan
+    plan: Plan
+    stateless: StatelessTasks | None
+    proven: tuple[Proven, ...] = ()
+
+    @classmethod
+    def of(cls, plan: Plan) -> PlanView:
+        """Return the view of a plan, with nothing proven."""
+        if not held_as_numbers(plan):
+            return cls(plan, plan, None)
+        return cls(plan, _apart_from_stateless(plan), check_stateless(plan))
+
+    @cached_property
+    def tasks(self) -> Sequence[int]:
+        """The tasks that are looked at."""
+        return range(len(self.plan.group.tasks)) if self.stateless is None else self.plan.group.stateful
+
+    @cached_property
+    def parts(self) -> list[PlanView]:
+        """What comes before, between and after what is proven, each as a plan of its own."""
+        if not self.proven:
+            return [self]
+        firsts, ends = [0, *(of.end for of in self.proven)], [*(of.first for of in self.proven), len(self.plan.rounds)]
+        return [self._part(first, end) for first, end in zip(firsts, ends, strict=True)]
+
+    def _part(self, first: int, end: int) -> PlanView:
+        plan = self.plan
+        initial = plan.rounds[first - 1].assigned if first else plan.initial
+        final = plan.final if end == len(plan.rounds) else plan.rounds[end - 1].assigned if end > first else initial
+        part = replace(plan, initial=initial, rounds=plan.rounds[first:end], final=final)
+        return replace(self, plan=part, proven=())
 
     @cached_property
     def decided(self) -> list[list[Delta]]:
@@ -71,8 +103,10 @@ class PlanView:
     @cached_property
     def follow_ups(self) -> list[bool]:
         """Round by round whether anything is withheld."""
-        stateful = map(bool, self.withheld)
-        return list(stateful) if self.stateless is None else list(map(or_, stateful, self.stateless.withheld))
+        stateful = [bool(withheld) for withheld in self.parts[0].withheld]
+        for known, part in zip(self.proven, self.parts[1:], strict=True):
+            stateful += [*known.withhold, *map(bool, part.withheld)]
+        return stateful if self.stateless is None else list(map(or_, stateful, self.stateless.withheld))
 
     def name(self, task: int) -> str:
         """Return a task's id as text."""

@@ -20,7 +20,9 @@ from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Join, NewInstance, RestoreRate, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
-from kstream_plan.plans.step_rows import StepRows
+from kstream_plan.plans.holdings_log import HoldingsLog
+from kstream_plan.plans.invariants import broken_invariants
+from kstream_plan.plans.step_rows import StepMaker, StepRows
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers.stateful_groups import stateful_case
@@ -91,6 +93,17 @@ def test_rounds_on_arrays_hold_what_rounds_of_objects_hold(seed: int, monkeypatc
             assert tuple(rnd.steps) == tuple(other.steps)
             assert tuple(rnd.decided) == tuple(other.decided)
             assert tuple(rnd.assigned) == tuple(other.assigned)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rounds_on_arrays_are_checked_without_being_made(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, scenario = of_two_joining(seed)
+    made = outcome(snapshot, scenario, PlanOptions(max_rounds=150), whole=False)
+    assert isinstance(made, Plan)
+    assert any(isinstance(rnd.steps, StepRows) for rnd in made.rounds)
+    monkeypatch.setattr(StepMaker, "steps", None)
+    monkeypatch.setattr(HoldingsLog, "_replayed_to", None)
+    assert broken_invariants(made) == ()
 
 
 def of_two_joining(seed: int) -> tuple[Snapshot, Scenario]:

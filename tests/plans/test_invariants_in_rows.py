@@ -1,0 +1,282 @@
+"""Rounds whose steps are rows break an invariant if and only if they do when they are looked at one by one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kstream_plan.model import Group, Holding, Note
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans import Plan, Round, Trigger, invariants
+from kstream_plan.plans.holdings_log import HoldingsLog
+from kstream_plan.plans.invariants import BY_ROUND, INVARIANTS, Broken, broken_invariants, proofs
+from kstream_plan.plans.invariants.plan_view import PlanView
+from kstream_plan.plans.replay import Outcome, replay
+from kstream_plan.plans.step_rows import (
+    ACTIVE,
+    DROP,
+    HAND_OVER,
+    KEEP_TEMPORARY,
+    PLACE,
+    PROMOTE,
+    REVOKE,
+    ROLES,
+    STANDBY,
+    TEMPORARY,
+    WARMUP,
+    WITHHOLD,
+    Rows,
+    RowTally,
+    StepMaker,
+    StepRows,
+)
+from tests.helpers.random_rows import NOWHERE, Place, RandomRows, row, rows
+from tests.helpers.small_groups import group
+from tests.helpers.small_plans import plan_of, round_of
+
+GROUP = group(stateful=3, stateless=0)
+#: 0_0 and 0_1 on the threads of i1, 0_2 on the first one of i2
+START = tuple(Holding(active) for active in [(0,), (1,), (2,), (), (), ()])
+MANUAL, FOLLOW_UP = Trigger.MANUAL, Trigger.FOLLOW_UP
+
+
+class _Rounds:
+    """Rounds with what they decide and leave, as far as their steps fit: then nothing changes any more."""
+
+    def __init__(self, of: Sequence[Rows], members: Group = GROUP, initial: Sequence[Holding] = START) -> None:
+        maker = StepMaker(members, 100)
+        self.group, self.initial = members, initial
+        self.steps = [StepRows(maker, (), of_round, RowTally()) for of_round in of]
+        self.outcomes: list[Outcome] = []
+        try:
+            self.outcomes.extend(replay(members, initial, self.steps))
+        except (ValueError, IndexError):
+            missing = len(self.steps) - len(self.outcomes)
+            self.outcomes += [self.outcomes[-1] if self.outcomes else Outcome(tuple(initial), tuple(initial))] * missing
+
+    def one_by_one(self, triggers: Sequence[Trigger], **changes: object) -> Plan:
+        """The plan with what is held written out."""
+        found = []
+        for number, (steps, outcome, trigger) in enumerate(zip(self.steps, self.outcomes, triggers, strict=True)):
+            rnd = round_of(self.group, number + 1, steps, *outcome)
+            found.append(replace(rnd, trigger=trigger))
+        return plan_of(self.group, self.initial, found, **changes)
+
+    def logged(self, plan: Plan, told: Sequence[Outcome] | None = None, ways: Sequence[str] | None = None) -> Plan:
+        """The plan with the outcomes of logs that are ``told`` the last ones.
+
+        What is held after a round is written out if its way is ``written``; a log is also told if it is ``asked``.
+        """
+        told, added, found = told or self.outcomes, list[int](), list[Round]()
+        log, first = self._log(self.initial, told, added), 0
+        for number, (rnd, steps) in enumerate(zip(plan.rounds, self.steps, strict=True)):
+            way = "" if ways is None else ways[number]
+            if way == "written":
+                log.close()
+                log, first = self._log(rnd.assigned, told, added), number + 1
+                found.append(rnd)
+                continue
+            added.append(number)
+            decided, assigned = log.add(steps, warmups=_held(rnd, "warmup"), temporary=_held(rnd, "temporary"))
+            if way == "asked":
+                log.outcome(number - first)
+            found.append(replace(rnd, decided=decided, assigned=assigned))
+        log.close()
+        return replace(plan, rounds=tuple(found), final=found[-1].assigned if found else plan.initial)
+
+    def _log(self, held: Sequence[Holding], told: Sequence[Outcome], added: Sequence[int]) -> HoldingsLog:
+        return HoldingsLog(self.group, held, lambda: told[added[-1]])
+
+
+def _held(rnd: Round, role: str) -> int:
+    return sum(len(getattr(held, role)) for held in rnd.assigned)
+
+
+def _broken(made: Plan, *, one_by_one: bool = False) -> tuple[Broken, ...] | str:
+    with pytest.MonkeyPatch.context() as patch:
+        if one_by_one:
+            patch.setattr(invariants, "proven", lambda *_: ())
+        try:
+            return broken_invariants(made)
+        except (ValueError, IndexError):
+            return "raises"
+
+
+def _written(made: Plan) -> Plan:
+    """The plan of objects alone."""
+    rounds = (
+        replace(rnd, steps=tuple(rnd.steps), decided=tuple(rnd.decided), assigned=tuple(rnd.assigned))
+        for rnd in made.rounds
+    )
+    return replace(made, rounds=tuple(rounds), final=tuple(made.final))
+
+
+def _names(subject: PlanView) -> set[str] | str:
+    try:
+        return {broken.invariant for broken in invariants._broken(INVARIANTS, subject)}
+    except (ValueError, IndexError):
+        return "raises"
+
+
+def _drawn(seed: int) -> Plan:
+    rng = random.Random(seed)
+    sloppy = rng.choice([0, 0.02, 0.1])
+    walk, triggers, drawn = RandomRows(rng, GROUP, START, sloppy), [MANUAL], []
+    for _ in range(rng.randint(1, 12)):
+        drawn.append(walk.next())
+        triggers.append(FOLLOW_UP if walk.withholds != (rng.random() < sloppy / 10) else MANUAL)
+    made, few = _Rounds(drawn), rng.choice([3, 3, 3, 3, 1])
+    short = Note("standbys-short", "", tuple(str(task.task_id) for task in GROUP.tasks[rng.choice([0, 0, 0, 1]) :]))
+    config = AssignmentConfig(num_standby_replicas=few, max_warmup_replicas=rng.choice([9, 9, 9, 2]))
+    stopping = frozenset(rng.sample(range(6), rng.choice([0, 0, 2])))
+    plan = made.one_by_one(triggers[:-1], config=config, warnings=(short,), stopping=stopping)
+    told = list(made.outcomes)
+    if rng.random() < 0.1:
+        other = rng.randrange(len(told))
+        told[other] = Outcome(*rng.choice([(told[other].decided, START), (START, told[other].assigned)]))
+    logged = made.logged(plan, told, [rng.choice(["", "", "", "", "asked", "written"]) for _ in drawn])
+    return _tampered(rng, logged) if rng.random() < 0.2 else logged
+
+
+def _tampered(rng: random.Random, made: Plan) -> Plan:
+    """The plan without one of its rounds, or with something of another round in it."""
+    rounds, index = list(made.rounds), rng.randrange(len(made.rounds))
+    field = rng.choice(["round", "steps", "decided", "assigned", "trigger"])
+    if field == "round":
+        del rounds[index]
+    else:
+        rounds[index] = replace(rounds[index], **{field: getattr(rng.choice(rounds), field)})
+    return replace(made, rounds=tuple(rounds))
+
+
+@settings(max_examples=250)
+@given(st.integers(0, 2**64))
+def test_random_rounds_break_what_they_break_one_by_one(seed: int) -> None:
+    made = _drawn(seed)
+    subject = PlanView.of(made)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proofs, "_AT_ONCE", 4)
+        try:
+            known = proofs.proven(subject.plan, subject.tasks)
+        except (ValueError, IndexError):  # what is held where they begin cannot be made
+            known = ()
+    proving = replace(subject, proven=known)
+    assert _names(proving) == _names(subject)
+    if not isinstance(_names(subject), str):
+        assert proving.follow_ups == subject.follow_ups
+    assert _broken(made) == _broken(made, one_by_one=True)
+
+
+PLACED = row(PLACE, 0, NOWHERE, (4, WARMUP))
+REVOKED = row(REVOKE, 0, (0, ACTIVE))
+KEPT = row(KEEP_TEMPORARY, 0, (4, WARMUP), (4, TEMPORARY))
+WITHHELD = row(WITHHOLD, 0, (0, ACTIVE), (4, ACTIVE))
+PROMOTED = row(PROMOTE, 0, (4, TEMPORARY), (4, ACTIVE))
+#: 0_0 moves from i1 to i3.
+MOVED = [rows(PLACED), rows(), rows(REVOKED, KEPT, WITHHELD), rows(PROMOTED), rows()]
+TRIGGERS = [MANUAL, MANUAL, MANUAL, FOLLOW_UP, MANUAL]
+
+
+def _placed_and_dropped(*places: tuple[int, Place]) -> Plan:
+    """Copies that are gone a round later, and a move after that."""
+    come = rows(*(row(PLACE, task, NOWHERE, to) for task, to in places))
+    gone = rows(*(row(DROP, task, to) for task, to in places))
+    return _plan([come, gone, *MOVED])
+
+
+def _plan(of: Sequence[Rows], **changes: object) -> Plan:
+    made = _Rounds(of)
+    return made.logged(made.one_by_one([MANUAL] * (len(of) - len(MOVED)) + TRIGGERS, **changes))
+
+
+def _with_stateless() -> Plan:
+    """A stateless task has a warm-up for a while."""
+    members = group(stateful=3, stateless=1)
+    held = (*START[:5], Holding((3,)))
+    copy = (2, WARMUP)
+    made = _Rounds([rows(row(PLACE, 3, NOWHERE, copy)), rows(row(DROP, 3, copy)), *MOVED], members, held)
+    return made.logged(made.one_by_one([MANUAL, MANUAL, *TRIGGERS]))
+
+
+def _told_another_outcome() -> Plan:
+    """There is a warm-up in the end that no step has placed."""
+    made = _Rounds(MOVED)
+    last = made.outcomes[-1].assigned
+    other = (last[0]._replace(warmup=(2,)), *last[1:])
+    return made.logged(made.one_by_one(TRIGGERS), [*made.outcomes[:-1], Outcome(other, other)])
+
+
+BREAK: dict[str, Callable[[], Plan]] = {
+    "one-active-per-task": lambda: _plan(
+        [rows(row(HAND_OVER, 2, NOWHERE, (0, ACTIVE))), rows(row(REVOKE, 2, (0, ACTIVE))), *MOVED]
+    ),
+    "one-copy-per-instance": lambda: _placed_and_dropped((0, (1, WARMUP))),
+    "no-second-owner": lambda: _plan(
+        [rows(row(REVOKE, 2, (2, ACTIVE)), row(HAND_OVER, 2, (2, ACTIVE), (0, ACTIVE))), *MOVED]
+    ),
+    "temporary-only-while-withheld": lambda: _placed_and_dropped((0, (4, TEMPORARY))),
+    "warmups-within-budget": lambda: _placed_and_dropped((0, (2, WARMUP)), (1, (2, WARMUP)), (2, (0, WARMUP))),
+    "standbys-as-wanted": lambda: _placed_and_dropped((0, (4, STANDBY))),
+    "stateless-without-copies": _with_stateless,
+    "steps-are-lossless": _told_another_outcome,
+    "withheld-is-followed-up": lambda: _Rounds(MOVED).logged(_Rounds(MOVED).one_by_one([MANUAL] * 5)),
+}
+
+
+def _proven(made: Plan) -> int:
+    return sum(len(of.withhold) for of in proofs.proven(made, range(len(made.group.tasks))))
+
+
+def test_sound_rounds_break_nothing_and_all_are_proven() -> None:
+    made = _plan(MOVED)
+    assert (_broken(made), _broken(made, one_by_one=True), _broken(_written(made))) == ((), (), ())
+    assert _proven(made) == len(MOVED)
+
+
+def test_every_invariant_of_proven_rounds_has_some_that_break_it() -> None:
+    assert BREAK.keys() == BY_ROUND | {"withheld-is-followed-up"}
+
+
+@pytest.mark.parametrize("name", [*BREAK])
+def test_rounds_that_break_an_invariant_break_nothing_else(name: str) -> None:
+    made = BREAK[name]()
+    broken = broken_invariants(made)
+    assert {of.invariant for of in broken} == {name}
+    assert broken == _broken(made, one_by_one=True) == _broken(_written(made))
+    if name != "withheld-is-followed-up":  # whether it is follows from what is proven
+        assert _proven(made) == 0
+
+
+@pytest.mark.parametrize(
+    ("withheld", "started", "name"),
+    [
+        ([REVOKED, WITHHELD], row(HAND_OVER, 0, NOWHERE, (4, ACTIVE)), "one-copy-per-instance"),
+        ([REVOKED, KEPT, WITHHELD, row(WITHHOLD, 0, (0, ACTIVE), (2, ACTIVE))], PROMOTED, "one-active-per-task"),
+        (
+            [REVOKED, row(KEEP_TEMPORARY, 0, (4, WARMUP), (5, TEMPORARY)), WITHHELD],
+            row(PROMOTE, 0, (5, TEMPORARY), (4, ACTIVE)),
+            "temporary-only-while-withheld",
+        ),
+    ],
+)
+def test_what_is_withheld_may_break_others(
+    withheld: Sequence[tuple[int, ...]], started: tuple[int, ...], name: str
+) -> None:
+    made = _plan([*MOVED[:2], rows(*withheld), rows(started), *MOVED[4:]])
+    broken = broken_invariants(made)
+    assert {of.invariant for of in broken} == {name}
+    assert broken == _broken(made, one_by_one=True) == _broken(_written(made))
+
+
+@pytest.mark.parametrize(
+    "other", [row(DROP, 0, (4, STANDBY)), row(PLACE, 2, NOWHERE, (2, ACTIVE)), row(PLACE, 2, NOWHERE, (4, len(ROLES)))]
+)
+def test_rows_that_do_not_fit_are_as_wrong_as_one_by_one(other: tuple[int, ...]) -> None:
+    made = _plan([*MOVED[:4], rows(other)])
+    assert _proven(made) == 0
+    assert _broken(made) == _broken(made, one_by_one=True) != ()
