@@ -10,7 +10,7 @@ from kstream_plan.model.decision import Assignment, KnownDecision, Movement, Tar
 from kstream_plan.model.group import Group
 from kstream_plan.model.holding import NOBODY, Holding, Holdings, Owners, no_owners, revoked_by, same_owners
 from kstream_plan.model.instances import Consumer, Instance, is_uuid, process_order
-from kstream_plan.model.lazy_holdings import LazyHoldings, LazySequence
+from kstream_plan.model.lazy_holdings import LazyHoldings, LazySequence, RenumberedHoldings, renumbered
 from kstream_plan.model.note import Note
 from kstream_plan.model.snapshot import Rates, Snapshot
 from kstream_plan.model.state import GroupState
@@ -37,6 +37,7 @@ __all__ = [
     "Owners",
     "Partition",
     "Rates",
+    "RenumberedHoldings",
     "Snapshot",
     "Target",
     "Task",
@@ -45,6 +46,7 @@ __all__ = [
     "is_uuid",
     "no_owners",
     "process_order",
+    "renumbered",
     "revoked_by",
     "same_owners",
     "whole_sum",

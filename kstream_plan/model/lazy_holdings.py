@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar, overload
 
 from kstream_plan.model.holding import Holding, Holdings
 
 T_co = TypeVar("T_co", covariant=True)
+
+_NOTHING = Holding()
 
 
 class LazySequence(Sequence[T_co]):
@@ -69,3 +72,22 @@ class LazyHoldings(LazySequence[Holding]):
 
     def __hash__(self) -> int:
         return hash(self.made())
+
+
+class RenumberedHoldings(LazyHoldings):
+    """What members ``held``, by the index that each has among others (``to``)."""
+
+    __slots__ = ("held", "to")
+
+    def __init__(self, held: LazyHoldings, to: Sequence[int], length: int) -> None:
+        super().__init__(length, partial(renumbered, held, to, length), held.extra_copies)
+        self.held = held
+        self.to = to
+
+
+def renumbered(held: Sequence[Holding], to: Sequence[int], length: int) -> tuple[Holding, ...]:
+    """Return what each of ``length`` consumers holds: of those in ``to`` what is ``held``, of the others nothing."""
+    found = [_NOTHING] * length
+    for consumer, of in zip(to, held, strict=True):
+        found[consumer] = of
+    return tuple(found)

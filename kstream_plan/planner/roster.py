@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kstream_plan.model import Group, Holding, Holdings, Instance, LazyHoldings, Target
+from kstream_plan.model import Group, Holding, Holdings, Instance, LazyHoldings, RenumberedHoldings, Target, renumbered
 from kstream_plan.plans import Balance
-
-_NOTHING = Holding()
 
 
 class Roster:
@@ -40,15 +38,8 @@ class Roster:
 
     def _stateful(self, held: Sequence[Holding]) -> Sequence[Holding]:
         """Return what the members that are looked at hold, by consumer index of everyone, made when they are."""
-        consumers, size = self._consumers, len(self.group.consumer_ids)
-
-        def by_everyone() -> tuple[Holding, ...]:
-            found = [_NOTHING] * size
-            for consumer, of in zip(consumers, held, strict=True):
-                found[consumer] = of
-            return tuple(found)
-
-        return LazyHoldings(size, by_everyone, held.extra_copies) if isinstance(held, LazyHoldings) else by_everyone()
+        to, length = self._consumers, len(self.group.consumer_ids)
+        return RenumberedHoldings(held, to, length) if isinstance(held, LazyHoldings) else renumbered(held, to, length)
 
     def target(self, group: Group, target: Target) -> Target:
         """Return a target, by instance index of everyone."""

@@ -10,8 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstream_plan.model import Group, Holding, Note
+from kstream_plan.model import (
+    Consumer,
+    Group,
+    Holding,
+    Holdings,
+    Instance,
+    LazyHoldings,
+    Note,
+    RenumberedHoldings,
+    no_owners,
+)
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.roster import Roster
 from kstream_plan.plans import Plan, Round, Trigger, invariants
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import BY_ROUND, INVARIANTS, Broken, broken_invariants, proofs
@@ -43,6 +54,8 @@ GROUP = group(stateful=3, stateless=0)
 #: 0_0 and 0_1 on the threads of i1, 0_2 on the first one of i2
 START = tuple(Holding(active) for active in [(0,), (1,), (2,), (), (), ()])
 MANUAL, FOLLOW_UP = Trigger.MANUAL, Trigger.FOLLOW_UP
+#: What is raised of rows that do not fit, or of which no step can be made.
+_ERRORS = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class _Rounds:
@@ -55,7 +68,7 @@ class _Rounds:
         self.outcomes: list[Outcome] = []
         try:
             self.outcomes.extend(replay(members, initial, self.steps))
-        except (ValueError, IndexError):
+        except _ERRORS:
             missing = len(self.steps) - len(self.outcomes)
             self.outcomes += [self.outcomes[-1] if self.outcomes else Outcome(tuple(initial), tuple(initial))] * missing
 
@@ -103,7 +116,7 @@ def _broken(made: Plan, *, one_by_one: bool = False) -> tuple[Broken, ...] | str
             patch.setattr(invariants, "proven", lambda *_: ())
         try:
             return broken_invariants(made)
-        except (ValueError, IndexError):
+        except _ERRORS:
             return "raises"
 
 
@@ -119,7 +132,7 @@ def _written(made: Plan) -> Plan:
 def _names(subject: PlanView) -> set[str] | str:
     try:
         return {broken.invariant for broken in invariants._broken(INVARIANTS, subject)}
-    except (ValueError, IndexError):
+    except _ERRORS:
         return "raises"
 
 
@@ -140,7 +153,27 @@ def _drawn(seed: int) -> Plan:
         other = rng.randrange(len(told))
         told[other] = Outcome(*rng.choice([(told[other].decided, START), (START, told[other].assigned)]))
     logged = made.logged(plan, told, [rng.choice(["", "", "", "", "asked", "written"]) for _ in drawn])
+    logged = _among_others(logged) if rng.random() < 0.3 else logged
     return _tampered(rng, logged) if rng.random() < 0.2 else logged
+
+
+def _among_others(made: Plan) -> Plan:
+    """The plan by the indices of a group of which the first member takes no part."""
+    present = made.group
+    roster = Roster(present, [Instance(process_id="i0", consumers=(Consumer(consumer_id="i0-1"),)), *present.instances])
+
+    def of(held: Sequence[Holding]) -> Sequence[Holding]:
+        return roster.holdings(present, Holdings(held, (), no_owners(present)))
+
+    return replace(
+        made,
+        group=roster.group,
+        initial=of(made.initial),
+        rounds=tuple(replace(rnd, decided=of(rnd.decided), assigned=of(rnd.assigned)) for rnd in made.rounds),
+        final=of(made.final),
+        stopping=frozenset(consumer + 1 for consumer in made.stopping),
+        target=roster.target(present, made.target),
+    )
 
 
 def _tampered(rng: random.Random, made: Plan) -> Plan:
@@ -163,7 +196,7 @@ def test_random_rounds_break_what_they_break_one_by_one(seed: int) -> None:
         patch.setattr(proofs, "_AT_ONCE", 4)
         try:
             known = proofs.proven(subject.plan, subject.tasks)
-        except (ValueError, IndexError):  # what is held where they begin cannot be made
+        except _ERRORS:  # what is held where they begin cannot be made
             known = ()
     proving = replace(subject, proven=known)
     assert _names(proving) == _names(subject)
@@ -236,6 +269,27 @@ def test_sound_rounds_break_nothing_and_all_are_proven() -> None:
     made = _plan(MOVED)
     assert (_broken(made), _broken(made, one_by_one=True), _broken(_written(made))) == ((), (), ())
     assert _proven(made) == len(MOVED)
+
+
+def test_rounds_of_some_of_a_group_are_proven_too() -> None:
+    made = _among_others(_plan(MOVED))
+    assert made.group.consumer_index["i1", "i1-1"] == 1
+    assert (_broken(made), _broken(made, one_by_one=True), _broken(_written(made))) == ((), (), ())
+    assert _proven(made) == len(MOVED)
+
+
+def test_rounds_by_other_indices_than_the_groups_are_not_proven() -> None:
+    made = _plan(MOVED)
+
+    def swapped(held: Sequence[Holding]) -> RenumberedHoldings:
+        assert isinstance(held, LazyHoldings)
+        return RenumberedHoldings(held, [0, 1, 2, 3, 5, 4], 6)
+
+    rounds = [replace(rnd, decided=swapped(rnd.decided), assigned=swapped(rnd.assigned)) for rnd in made.rounds]
+    other = replace(made, rounds=tuple(rounds))
+    assert _proven(other) == 0
+    assert {of.invariant for of in broken_invariants(other)} == {"steps-are-lossless"}
+    assert _broken(other) == _broken(other, one_by_one=True) == _broken(_written(other))
 
 
 def test_every_invariant_of_proven_rounds_has_some_that_break_it() -> None:

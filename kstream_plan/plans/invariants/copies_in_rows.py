@@ -14,8 +14,13 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.replay import BEGINS_ALONE
 from kstream_plan.plans.step_rows import (
     ACTIVE,
+    DROP,
+    HAND_OVER,
+    KEEP_TEMPORARY,
     KINDS,
     NO_SEAT,
+    PLACE,
+    REVOKE,
     ROLES,
     STANDBY,
     TEMPORARY,
@@ -89,15 +94,17 @@ def played(group: Group, before: Seats, rows_of_each: Sequence[Rows], asked: Ask
 
 
 def _in_range(group: Group, rows: Rows) -> bool:
-    """Tell whether rows are of stateful tasks and of consumers of the group, and have the seats that they need."""
+    """Tell whether rows are of stateful tasks and of consumers of the group, with the seats that their kinds have."""
     kind, task, from_, to = (rows[name] for name in ("kind", "task", "from_consumer", "to_consumer"))
     bounds = [(kind, 0, len(KINDS)), (task, 0, len(group.tasks))]
     bounds += [(consumer, NO_SEAT, len(group.consumer_ids)) for consumer in (from_, to)]
     bounds += [(rows[name], 0, len(ROLES)) for name in ("from_role", "to_role")]
     if not all(((of >= least) & (of < end)).all() for of, least, end in bounds):
         return False
-    misses = ((from_ == NO_SEAT) & (kind == WITHHOLD)) | ((to == NO_SEAT) & are(kind, WITHHOLD, *BEGINS_ALONE))
-    return not misses.any() and bool(np.array(group.stateful_flags)[task].all())
+    from_nowhere, to_nowhere = from_ == NO_SEAT, to == NO_SEAT
+    fit = ~from_nowhere | are(kind, PLACE, KEEP_TEMPORARY, HAND_OVER)
+    fit &= to_nowhere == are(kind, REVOKE, DROP)
+    return bool(fit.all() and np.array(group.stateful_flags)[task].all())
 
 
 class _RoundsInRows:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from kstream_plan.model import Group, Holding, RenumberedHoldings, renumbered
 from kstream_plan.plans import Plan, Round
 from kstream_plan.plans.holdings_log import HoldingsLog, LoggedHoldings
 from kstream_plan.plans.replay import Outcome, replay
@@ -34,17 +35,22 @@ class Proven(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A round, by its index in the plan, as it is in a log."""
+    """A round, by its index in the plan, as it is in a log; ``to`` has the plan's index of each of its consumers."""
 
     round_index: int
     steps: StepRows
     log: HoldingsLog
     number: int
+    to: Sequence[int]
 
     @property
     def begins(self) -> bool:
         """Whether it is known what is held before, without a replay."""
         return self.number == 0 or self.log.is_told(self.number - 1)
+
+    def follows(self, other: _Entry) -> bool:
+        """Tell whether it comes next in the same log."""
+        return (self.log, self.number, self.to) == (other.log, other.number + 1, other.to)
 
 
 def proven(plan: Plan, tasks: Sequence[int]) -> tuple[Proven, ...]:
@@ -57,8 +63,8 @@ def _stretches(plan: Plan) -> Iterator[list[_Entry]]:
     """Yield the rounds that follow one another in a log, between one whose outcome it was told and the next such."""
     stretch: list[_Entry] = []
     for index, rnd in enumerate(plan.rounds):
-        entry = _entry(plan, index, rnd)
-        if entry is None or (stretch and (entry.log, entry.number) != (stretch[-1].log, stretch[-1].number + 1)):
+        entry = _entry(index, rnd)
+        if entry is None or (stretch and not entry.follows(stretch[-1])):
             stretch = []
         if entry is not None and (stretch or entry.begins):
             stretch.append(entry)
@@ -67,18 +73,25 @@ def _stretches(plan: Plan) -> Iterator[list[_Entry]]:
                 stretch = []
 
 
-def _entry(plan: Plan, index: int, rnd: Round) -> _Entry | None:
+def _entry(index: int, rnd: Round) -> _Entry | None:
     """Return where a round is in a log that makes its outcome of its steps, if all of these are rows."""
-    steps, decided, assigned = rnd.steps, rnd.decided, rnd.assigned
+    steps, (decided, to), (assigned, other_to) = rnd.steps, _as_made(rnd.decided), _as_made(rnd.assigned)
     if not isinstance(steps, StepRows) or steps.members or rnd.turns:
         return None
     if not isinstance(decided, LoggedHoldings) or not isinstance(assigned, LoggedHoldings):
         return None
     log, number = decided.log, decided.number
-    if (assigned.log, assigned.number) != (log, number) or (decided.field, assigned.field) != Outcome._fields:
-        return None
-    same = log.group is steps.maker.group is plan.group and log.rows_of(number) is steps.rows
-    return _Entry(index, steps, log, number) if same else None
+    fit = (assigned.log, assigned.number, other_to) == (log, number, to)
+    fit = fit and (decided.field, assigned.field) == Outcome._fields
+    of_these = log.group is steps.maker.group and log.rows_of(number) is steps.rows
+    return _Entry(index, steps, log, number, to) if fit and of_these else None
+
+
+def _as_made(holdings: Sequence[Holding]) -> tuple[Sequence[Holding], Sequence[int]]:
+    """Return what is held by those that it was made for, and the index here of each."""
+    return (
+        (holdings.held, holdings.to) if isinstance(holdings, RenumberedHoldings) else (holdings, range(len(holdings)))
+    )
 
 
 def _proof(plan: Plan, tasks: Sequence[int], stretch: list[_Entry]) -> Proven | None:
@@ -86,21 +99,27 @@ def _proof(plan: Plan, tasks: Sequence[int], stretch: list[_Entry]) -> Proven | 
     from kstream_plan.plans.invariants.copies_in_rows import Seats, played  # noqa: PLC0415 - numpy takes its time
 
     first, last, asked = stretch[0], stretch[-1], _asked(plan, tasks, stretch)
-    held = first.log.held_before(first.number)
+    group, held = first.log.group, first.log.held_before(first.number)
     seats, withhold = Seats.of(held), list[bool]()
     before = plan.rounds[first.round_index - 1].assigned if first.round_index else plan.initial
-    if asked is None or not before == held == seats.holdings(len(held)):
+    same = _are_of(plan.group, group, first.to) and before == renumbered(held, first.to, len(before))
+    if asked is None or not same or held != seats.holdings(len(held)):
         return None
     for start in range(0, len(stretch), _AT_ONCE):
         rows = [entry.steps.rows for entry in stretch[start : start + _AT_ONCE]]
-        found = played(plan.group, seats, rows, asked)
+        found = played(group, seats, rows, asked)
         if found is None:
             return None
         withhold += found[0]
         seats = found[1]
     withheld = StepRows(last.steps.maker, (), rows[-1][rows[-1]["kind"] == WITHHOLD], RowTally())
-    outcome = next(replay(plan.group, seats.holdings(len(held)), [withheld]))
+    outcome = next(replay(group, seats.holdings(len(held)), [withheld]))
     return Proven(first.round_index, withhold) if outcome == last.log.outcome(last.number) else None
+
+
+def _are_of(everyone: Group, group: Group, to: Sequence[int]) -> bool:
+    """Tell whether ``to`` has the index among everyone of each consumer of a group, and the tasks are the same."""
+    return group.tasks == everyone.tasks and [everyone.consumer_index.get(of) for of in group.consumer_index] == [*to]
 
 
 def _asked(plan: Plan, tasks: Sequence[int], stretch: list[_Entry]) -> Asked | None:
@@ -112,4 +131,5 @@ def _asked(plan: Plan, tasks: Sequence[int], stretch: list[_Entry]) -> Asked | N
         return None
     named = {named for note in plan.warnings if note.code == "standbys-short" for named in note.subjects}
     short = [task for task in tasks if named and str(plan.group.tasks[task].task_id) in named]
-    return Asked(configs.pop(), tasks, short, sorted(plan.stopping))
+    stopping = [consumer for consumer, of_plan in enumerate(stretch[0].to) if of_plan in plan.stopping]
+    return Asked(configs.pop(), tasks, short, stopping)
