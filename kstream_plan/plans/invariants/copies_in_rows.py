@@ -82,8 +82,8 @@ class Asked(NamedTuple):
 def played(group: Group, before: Seats, rows_of_each: Sequence[Rows], asked: Asked) -> tuple[list[bool], Seats] | None:
     """Return of each round whether anything is withheld, and who holds what after the last one.
 
-    ``before`` is who does before the first one. ``None``: a row does not fit what is held, or a round may not be as is
-    asked.
+    ``before`` is who does before the first one. ``None``: a row does not fit what is held, or a round is not surely as
+    is asked.
     """
     rows = np.concatenate(rows_of_each, dtype=row_type())
     if not _in_range(group, rows):
@@ -101,9 +101,8 @@ def _in_range(group: Group, rows: Rows) -> bool:
     bounds += [(rows[name], 0, len(ROLES)) for name in ("from_role", "to_role")]
     if not all(((of >= least) & (of < end)).all() for of, least, end in bounds):
         return False
-    from_nowhere, to_nowhere = from_ == NO_SEAT, to == NO_SEAT
-    fit = ~from_nowhere | are(kind, PLACE, KEEP_TEMPORARY, HAND_OVER)
-    fit &= to_nowhere == are(kind, REVOKE, DROP)
+    fit = (from_ != NO_SEAT) | are(kind, PLACE, KEEP_TEMPORARY, HAND_OVER)
+    fit &= (to == NO_SEAT) == are(kind, REVOKE, DROP)
     return bool(fit.all() and np.array(group.stateful_flags)[task].all())
 
 
@@ -201,7 +200,7 @@ class _RoundsInRows:
     def _counts(self, role: int, withheld: Numbers) -> tuple[Numbers, Numbers]:
         """Return tasks with how many are decided the role, of every one at first and whenever that changes.
 
-        That are those who hold it, and of what is withheld so many more as long as it is.
+        That are those who hold it, and by what is ``withheld`` so many more in its round.
         """
         tasks, of = np.arange(self._tasks), self._withheld
         task = np.concatenate([tasks, self._task, of.task, of.task])
@@ -239,9 +238,8 @@ class _RoundsInRows:
 
     def _warmups_are_within(self, most: int) -> bool:
         """Tell whether there never are more warm-ups."""
-        more = self._more(WARMUP)
-        came, went = (np.bincount(self._number.clip(0)[more == one], minlength=self._rounds) for one in (1, -1))
-        return bool(((came - went).cumsum() <= most).all())
+        more = np.bincount(self._number.clip(0), self._more(WARMUP), minlength=self._rounds)
+        return bool((more.cumsum() <= most).all())
 
 
 class _Withheld(NamedTuple):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kstream_plan.model import Holding
 from kstream_plan.model.holding_changes import apart_from_stateless, changed_holdings, difference, unlike
 from kstream_plan.plans import Plan, Revoke, Round, Step
-from kstream_plan.plans.invariants.proofs import Proven
+from kstream_plan.plans.invariants.proofs import Proven, held_before
 from kstream_plan.plans.invariants.stateless import StatelessTasks, check_stateless, held_as_numbers
 from kstream_plan.plans.replay import replay
 from kstream_plan.plans.step_rows import StepRows
@@ -31,7 +31,7 @@ class PlanView:
     """A plan to be checked; what changes in it is found once for all invariants.
 
     Stateless tasks that are numbers are looked at apart (``stateless``); ``plan`` is the ``whole`` one without them.
-    ``proven`` are rounds of which it is known what is looked at round by round.
+    ``proven`` are the rounds that need not be looked at one by one.
     """
 
     whole: Plan
@@ -61,9 +61,8 @@ class PlanView:
 
     def _part(self, first: int, end: int) -> PlanView:
         plan = self.plan
-        initial = plan.rounds[first - 1].assigned if first else plan.initial
-        final = plan.final if end == len(plan.rounds) else plan.rounds[end - 1].assigned if end > first else initial
-        part = replace(plan, initial=initial, rounds=plan.rounds[first:end], final=final)
+        final = plan.final if end == len(plan.rounds) else held_before(plan, end)
+        part = replace(plan, initial=held_before(plan, first), rounds=plan.rounds[first:end], final=final)
         return replace(self, plan=part, proven=())
 
     @cached_property

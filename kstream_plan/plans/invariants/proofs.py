@@ -59,6 +59,11 @@ def proven(plan: Plan, tasks: Sequence[int]) -> tuple[Proven, ...]:
     return tuple([one for one in found if one is not None])
 
 
+def held_before(plan: Plan, index: int) -> Sequence[Holding]:
+    """Return what is held before a round, by its index; at the index after the last one, what is held after that."""
+    return plan.rounds[index - 1].assigned if index else plan.initial
+
+
 def _stretches(plan: Plan) -> Iterator[list[_Entry]]:
     """Yield the rounds that follow one another in a log, between one whose outcome it was told and the next such."""
     stretch: list[_Entry] = []
@@ -89,9 +94,9 @@ def _entry(index: int, rnd: Round) -> _Entry | None:
 
 def _as_made(holdings: Sequence[Holding]) -> tuple[Sequence[Holding], Sequence[int]]:
     """Return what is held by those that it was made for, and the index here of each."""
-    return (
-        (holdings.held, holdings.to) if isinstance(holdings, RenumberedHoldings) else (holdings, range(len(holdings)))
-    )
+    if isinstance(holdings, RenumberedHoldings):
+        return holdings.held, holdings.to
+    return holdings, range(len(holdings))
 
 
 def _proof(plan: Plan, tasks: Sequence[int], stretch: list[_Entry]) -> Proven | None:
@@ -101,9 +106,9 @@ def _proof(plan: Plan, tasks: Sequence[int], stretch: list[_Entry]) -> Proven | 
     first, last, asked = stretch[0], stretch[-1], _asked(plan, tasks, stretch)
     group, held = first.log.group, first.log.held_before(first.number)
     seats, withhold = Seats.of(held), list[bool]()
-    before = plan.rounds[first.round_index - 1].assigned if first.round_index else plan.initial
-    same = _are_of(plan.group, group, first.to) and before == renumbered(held, first.to, len(before))
-    if asked is None or not same or held != seats.holdings(len(held)):
+    if asked is None or not _are_of(plan.group, group, first.to) or held != seats.holdings(len(held)):
+        return None
+    if held_before(plan, first.round_index) != renumbered(held, first.to, len(plan.group.consumer_ids)):
         return None
     for start in range(0, len(stretch), _AT_ONCE):
         rows = [entry.steps.rows for entry in stretch[start : start + _AT_ONCE]]
