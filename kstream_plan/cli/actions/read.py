@@ -116,14 +116,15 @@ def read_snapshots(
 
     if then is None:
         return accept(_read(paths, asked, stdin=stdin, measured=measured))
-    accepted: list[Snapshot | SnapshotError] = []
+    accepted: list[Snapshot | SnapshotError] | None = None
 
     def go_on(found: Sequence[Snapshot | SnapshotError], spark: SparkSession) -> None:
-        accepted.extend(accept(found))
+        nonlocal accepted
+        accepted = accept(found)
         then(accepted, spark)
 
-    _read(paths, asked, stdin=stdin, measured=measured, meanwhile=then.expected, then=go_on)
-    return accepted
+    found = _read(paths, asked, stdin=stdin, measured=measured, meanwhile=then.expected, then=go_on)
+    return accept(found) if accepted is None else accepted
 
 
 def _accepted(
