@@ -4,19 +4,24 @@ from libc.stdint cimport int32_t
 
 from kstream_plan.designs.classic.compiled.memory cimport Flags, Ints
 from kstream_plan.designs.classic.compiled.movements cimport Movements
-from kstream_plan.designs.classic.compiled.records cimport Held, Seat
+from kstream_plan.designs.classic.compiled.records cimport Held
 from kstream_plan.designs.classic.compiled.thread_split cimport ThreadSplit
 
 
 cdef class Decision(Movements):
     # the seats of the decision before
-    cdef Seat* before
-    # instances of which a task is not as it was for the decision before; by seat, who reported the copy there
-    cdef Flags touched
+    cdef Ints before
+    # by seat: the consumer on its instance that has it, and who reported the copy there
+    cdef Ints consumer
     cdef Ints reporters
-    # the split: each consumer's load; what each instance is dealt, and where that begins
+    # instances of which a task is not as it was for the decision before, and tasks
+    cdef Flags touched
+    cdef Flags unlike
+    # what each instance is dealt: the first seat of an active task and of a copy (-1: none), and by seat the next one
+    cdef Ints first_dealt, following
+    # the split, and each consumer's load
     cdef ThreadSplit split
-    cdef Ints load, entries, starts
+    cdef Ints load
     # by task: who has to give it up first (-1: nobody), whether its new owner has a copy until then, whether its copies
     # are not where its seats are
     cdef Ints withheld_by
@@ -24,14 +29,14 @@ cdef class Decision(Movements):
     # consumers that give up an active task, and from which one is withheld
     cdef Flags revoking, waiting
     # what is told of it
-    cdef readonly Py_ssize_t movements, queued, extra_copies, warmup_copies
+    cdef readonly Py_ssize_t extra_copies
     cdef readonly bint follow_up
 
+    cdef void _compare(self) noexcept
     cdef void _touch(self, Py_ssize_t place) noexcept
-    cdef void _split_over_consumers(self) except *
-    cdef void _split_role(self, bint active) except *
-    cdef void _sort_by_instance(self, Py_ssize_t first, Py_ssize_t last) noexcept
-    cdef void _split_instance(self, int32_t instance, Py_ssize_t start, Py_ssize_t end, bint active) except *
+    cdef int _split_over_consumers(self) except -1
+    cdef void _list_dealt(self) noexcept
+    cdef int _deal(self, int32_t instance, int32_t first, bint active) except -1
     cdef void _withhold(self) noexcept
-    cdef void _withhold_task(self, Py_ssize_t place, Seat* decided) noexcept
+    cdef void _withhold_task(self, Py_ssize_t place) noexcept
     cdef Py_ssize_t seats(self, Py_ssize_t place, Held* seats) noexcept

@@ -1,19 +1,19 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """One decision: where every task goes, which consumer has it, and what its owner has to give up first, compiled."""
 
-from libc.stdint cimport int32_t
-from libc.string cimport memset
+from libc.stdint cimport int8_t, int32_t
+from libc.string cimport memcpy, memset
 
-from kstream_plan.designs.classic.compiled.memory cimport int8s, int32s, zeros
+from kstream_plan.designs.classic.compiled.memory cimport int8s, int32s
 from kstream_plan.designs.classic.compiled.movements cimport Movements, are_alike
 from kstream_plan.designs.classic.compiled.records cimport (
-    NO_MOVEMENT,
     NONE,
     SEATS,
     TEMPORARY,
     Held,
-    Seat,
+    Pending,
     Slot,
+    is_moved,
     role_of,
 )
 from kstream_plan.designs.classic.compiled.thread_split cimport ThreadSplit
@@ -31,132 +31,131 @@ cdef class Decision(Movements):
 
     def __init__(self, group, target, limit, warm_ups):
         Movements.__init__(self, group, target, limit, warm_ups)
-        self.before = <Seat*>zeros(self.memory, self.tasks * SEATS, sizeof(Seat))
-        self.touched, self.reporters = int8s(self.memory, self.instances), int32s(self.memory, self.tasks * SEATS)
+        seats = self.tasks * SEATS
+        self.before, self.consumer = int32s(self.memory, seats), int32s(self.memory, seats)
+        self.reporters, self.following = int32s(self.memory, seats), int32s(self.memory, seats)
+        self.touched, self.unlike = int8s(self.memory, self.instances), int8s(self.memory, self.tasks)
+        self.first_dealt = int32s(self.memory, 2 * self.instances)
         self.split = ThreadSplit([group.table_hashes[task] for task in group.stateful], max(group.capacities))
-        self.load, self.starts = int32s(self.memory, self.consumers), int32s(self.memory, self.instances + 1)
-        self.entries, self.withheld_by = int32s(self.memory, 3 * self.tasks), int32s(self.memory, self.tasks)
+        self.load, self.withheld_by = int32s(self.memory, self.consumers), int32s(self.memory, self.tasks)
         self.temporary, self.changed = int8s(self.memory, self.tasks), int8s(self.memory, self.tasks)
         self.revoking, self.waiting = int8s(self.memory, self.consumers), int8s(self.memory, self.consumers)
 
     def decide(self):
         """Decide where every task goes, split it over the consumers, and withhold what its owner has to give up."""
-        cdef Py_ssize_t place
         self.before, self.decided = self.decided, self.before
         self.move()
-        memset(self.touched, 0, self.instances)
-        self.movements = self.queued = 0
-        for place in range(self.tasks):
-            self.movements += (self.active[place].how != NO_MOVEMENT) + (self.standby[place].how != NO_MOVEMENT)
-            self.queued += self.is_queued(place)
-            self._touch(place)
+        self._compare()
         self._split_over_consumers()
         self._withhold()
         memset(self.dirty, 0, self.tasks)
 
+    cdef void _compare(self) noexcept:
+        """See of which tasks a copy or a seat is not as before, and whose split over its consumers that may change."""
+        cdef Py_ssize_t place
+        memcpy(self.unlike, self.dirty, self.tasks)
+        memset(self.touched, 0, self.instances)
+        for place in range(self.tasks):
+            if self.dirty[place] or not are_alike(&self.decided[place * SEATS], &self.before[place * SEATS]):
+                self._touch(place)
+
     cdef void _touch(self, Py_ssize_t place) noexcept:
         """See whose split over its consumers a task may change, and who reported its copies."""
-        cdef Seat* now = &self.decided[place * SEATS]
-        cdef Seat* was = &self.before[place * SEATS]
+        cdef int32_t now, was
         cdef Slot* slot
         cdef Py_ssize_t seat
-        for seat in range(SEATS):
-            if not self.dirty[place] and now[seat].instance == was[seat].instance:
+        self.unlike[place] = 1
+        for seat in range(place * SEATS, (place + 1) * SEATS):
+            now, was = self.decided[seat], self.before[seat]
+            if not self.dirty[place] and now == was:
                 continue
-            if was[seat].instance >= 0:
-                self.touched[was[seat].instance] = 1
-            if now[seat].instance >= 0:
-                self.touched[now[seat].instance] = 1
-                slot = self.copy(place, now[seat].instance)
-                self.reporters[place * SEATS + seat] = -1 if slot == NULL else slot.reporter
+            if was >= 0:
+                self.touched[was] = 1
+            if now >= 0:
+                self.touched[now] = 1
+                slot = self.copy(place, now)
+                self.reporters[seat] = -1 if slot == NULL else slot.reporter
 
     # -- the split over consumers (assignors/threads/consumer_split) ------------------------------------------------
 
-    cdef void _split_over_consumers(self) except *:
-        """Give the seats of each instance to its consumers."""
-        memset(self.load, 0, self.consumers * sizeof(int32_t))
-        self._split_role(True)
-        self._split_role(False)
-
-    cdef void _split_role(self, bint active) except *:
-        """Deal what each instance has of active tasks, or of copies, where it is not as before."""
-        cdef Py_ssize_t end, start = 0
+    cdef int _split_over_consumers(self) except -1:
+        """Give the seats of each instance that is touched to its consumers: active tasks, then copies."""
         cdef int32_t instance
-        self._sort_by_instance(0 if active else 1, 1 if active else SEATS)
+        memset(self.load, 0, self.consumers * sizeof(int32_t))
+        self._list_dealt()
         for instance in range(<int32_t>self.instances):
-            end = self.starts[instance]
-            self._split_instance(instance, start, end, active)
-            start = end
+            if self.touched[instance]:
+                self._deal(instance, self.first_dealt[2 * instance], True)
+                self._deal(instance, self.first_dealt[2 * instance + 1], False)
+        return 0
 
-    cdef void _sort_by_instance(self, Py_ssize_t first, Py_ssize_t last) noexcept:
-        """Fill ``entries`` with the seats to deal, and ``starts`` with where those of each instance end."""
-        cdef Py_ssize_t at, seat
-        cdef int32_t total = 0, here, instance
-        cdef Seat* of
-        memset(self.starts, 0, (self.instances + 1) * sizeof(int32_t))
-        for at in range(self.tasks):
-            for seat in range(first, last):
-                of = &self.decided[at * SEATS + seat]
-                if of.instance >= 0 and self.touched[of.instance]:
-                    self.starts[of.instance] += 1
-                else:
-                    of.consumer = self.before[at * SEATS + seat].consumer
-        for instance in range(<int32_t>self.instances + 1):
-            here = self.starts[instance]
-            self.starts[instance] = total
-            total += here
-        for at in range(self.tasks):
-            for seat in range(first, last):
-                of = &self.decided[at * SEATS + seat]
-                if of.instance >= 0 and self.touched[of.instance]:
-                    self.entries[self.starts[of.instance]] = <int32_t>(at * SEATS + seat)
-                    self.starts[of.instance] += 1
+    cdef void _list_dealt(self) noexcept:
+        """List the seats to deal of each instance, active tasks and copies apart, in task order."""
+        cdef Py_ssize_t place, seat
+        cdef int32_t instance
+        cdef int32_t* first
+        cdef int32_t* decided = self.decided
+        cdef int8_t* touched = self.touched
+        memset(self.first_dealt, -1, 2 * self.instances * sizeof(int32_t))
+        for place in range(self.tasks - 1, -1, -1):
+            for seat in range(SEATS):
+                instance = decided[place * SEATS + seat]
+                if instance >= 0 and touched[instance]:
+                    first = &self.first_dealt[2 * instance + (seat > 0)]
+                    self.following[place * SEATS + seat] = first[0]
+                    first[0] = <int32_t>(place * SEATS + seat)
 
-    cdef void _split_instance(self, int32_t instance, Py_ssize_t start, Py_ssize_t end, bint active) except *:
-        """Split it; how far behind each task is matters only where not everybody gets back what it reported."""
-        cdef Py_ssize_t at, threads = self.first_of[instance + 1] - self.first_of[instance]
-        cdef int32_t begin = self.first_of[instance]
+    cdef int _deal(self, int32_t instance, int32_t first, bint active) except -1:
+        """Deal an instance's seats; how far behind it is matters only where not everybody gets back what it reported."""
+        cdef Py_ssize_t number = 0, threads = self.first_of[instance + 1] - self.first_of[instance]
+        cdef int32_t begin = self.first_of[instance], at = first
         self.split.clear()
-        for at in range(start, end):
-            self.split.add(self.entries[at] // SEATS, max(-1, self.reporters[self.entries[at]] - begin))
+        while at >= 0:
+            self.split.add(at // SEATS, max(-1, self.reporters[at] - begin))
+            at = self.following[at]
         if not self.split.give_back(self.load, begin, threads):
-            for at in range(start, end):
-                self.split.lags[at - start] = self.lag(self.entries[at] // SEATS, instance)
+            at = first
+            while at >= 0:
+                self.split.lags[number] = self.lag(at // SEATS, instance)
+                number, at = number + 1, self.following[at]
             self.split.deal(self.load, begin, threads, active)
-        for at in range(start, end):
-            self.decided[self.entries[at]].consumer = begin + self.split.given[at - start]
+        number, at = 0, first
+        while at >= 0:
+            if self.consumer[at] != begin + self.split.given[number]:
+                self.consumer[at] = begin + self.split.given[number]
+                self.unlike[at // SEATS] = 1
+            number, at = number + 1, self.following[at]
+        return 0
 
     # -- what members then hold (protocols/cooperative) -------------------------------------------------------------
 
     cdef void _withhold(self) noexcept:
         """Withhold what its present owner has to give up first, and see whose seats change."""
         cdef Py_ssize_t place
-        cdef Seat* decided
-        self.follow_up, self.warmup_copies, self.extra_copies = False, 0, 0
+        self.follow_up, self.extra_copies = False, self.warmup_copies
         memset(self.revoking, 0, self.consumers)
         memset(self.waiting, 0, self.consumers)
+        memset(self.withheld_by, -1, self.tasks * sizeof(int32_t))
+        memset(self.temporary, 0, self.tasks)
+        memset(self.changed, 0, self.tasks)
         for place in range(self.tasks):
-            decided = &self.decided[place * SEATS]
-            self.withheld_by[place], self.temporary[place], self.changed[place] = -1, 0, 0
-            if self.dirty[place] or not are_alike(decided, &self.before[place * SEATS]):
+            if self.unlike[place]:
                 self.stale[place] = 1
-                self._withhold_task(place, decided)
-            self.warmup_copies += (decided[2].instance >= 0) + (decided[3].instance >= 0)
-            self.extra_copies += self.temporary[place]
-        self.extra_copies += self.warmup_copies
+                self._withhold_task(place)
+                self.extra_copies += self.temporary[place]
 
-    cdef void _withhold_task(self, Py_ssize_t place, Seat* decided) noexcept:
+    cdef void _withhold_task(self, Py_ssize_t place) noexcept:
         """Withhold a task, or do not; see whether its copies are where its seats are."""
         cdef Py_ssize_t at, number, held = 0
-        cdef int32_t old = self.owner[place], new = decided[0].consumer
+        cdef int32_t old = self.owner[place], new = self.consumer[place * SEATS]
         cdef Slot* slot
         cdef Held[SEATS] seats
         if old >= 0 and old != new:
             self.withheld_by[place], self.follow_up = old, True
             self.revoking[old], self.waiting[new] = 1, 1
-            slot = self.copy(place, decided[0].instance)
+            slot = self.copy(place, self.decided[place * SEATS])
             self.temporary[place] = (
-                self.instance_of[old] != decided[0].instance and slot != NULL and slot.lag != NONE
+                self.instance_of[old] != self.decided[place * SEATS] and slot != NULL and slot.lag != NONE
             )
         number = self.seats(place, seats)
         slot = &self.slots[place * self.room]
@@ -170,13 +169,13 @@ cdef class Decision(Movements):
 
     cdef Py_ssize_t seats(self, Py_ssize_t place, Held* seats) noexcept:
         """Fill in who holds a task after the rebalance, by instance; return how many do."""
-        cdef Seat* decided = &self.decided[place * SEATS]
+        cdef int32_t* decided = &self.decided[place * SEATS]
         cdef Held one
         cdef Py_ssize_t at, number = 0, other
         for at in range(SEATS):
-            if decided[at].instance < 0:
+            if decided[at] < 0:
                 continue
-            one = Held(decided[at].instance, decided[at].consumer, role_of(at))
+            one = Held(decided[at], self.consumer[place * SEATS + at], role_of(at))
             if at == 0 and self.withheld_by[place] >= 0:
                 if not self.temporary[place]:
                     continue
@@ -193,15 +192,12 @@ cdef class Decision(Movements):
 
     def decided_by(self, *, instance):
         """Return what was decided, by consumer, or by ``instance``."""
-        cdef Py_ssize_t place
-        cdef Seat* seat
+        cdef Py_ssize_t at
+        cdef int32_t* whose = self.decided if instance else self.consumer
         held = [([], [], []) for _ in range(self.instances if instance else self.consumers)]
-        for place in range(self.tasks * SEATS):
-            seat = &self.decided[place]
-            if seat.instance >= 0:
-                held[seat.instance if instance else seat.consumer][role_of(place % SEATS)].append(
-                    self.task_of[place // SEATS]
-                )
+        for at in range(self.tasks * SEATS):
+            if self.decided[at] >= 0:
+                held[whose[at]][role_of(at % SEATS)].append(self.task_of[at // SEATS])
         return tuple([Holding(*map(tuple, roles)) for roles in held])
 
     def held_after(self):
@@ -218,12 +214,13 @@ cdef class Decision(Movements):
     def moving(self):
         """Return the movements of the decision in the order in which they were handled."""
         cdef Py_ssize_t place
+        cdef Pending one
         found = []
         for kind in ("active", "standby"):
             queued = []
             for place in range(self.tasks):
-                one = self.active[place] if kind == "active" else self.standby[place]
-                if one.how != NO_MOVEMENT:
+                one = self.of_active[place] if kind == "active" else self.of_standby[place]
+                if is_moved(&one):
                     task, how = self.task_of[place], _HOWS[one.how]
                     movement = Movement(task, kind, how, one.source, one.destination, bool(one.warm_up))
                     queued.append((one.caught_up, task, movement))

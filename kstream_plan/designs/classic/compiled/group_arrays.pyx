@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 from kstream_plan.designs.classic.compiled.advance cimport Advance
 from kstream_plan.designs.classic.compiled.memory cimport int32s, int32s_of, zeros
-from kstream_plan.designs.classic.compiled.records cimport ACTIVE, LATEST, NONE, SEATS, Seat, Slot
+from kstream_plan.designs.classic.compiled.records cimport ACTIVE, LATEST, NONE, SEATS, Slot
 
 
 cdef class GroupArrays(Advance):
@@ -88,18 +88,18 @@ cdef class GroupArrays(Advance):
 
     cdef void _count(self) noexcept:
         cdef Py_ssize_t place, seat
-        cdef Seat* seats
+        cdef int32_t* seats
         memset(self.of_instance, 0, self.instances * sizeof(int32_t))
         memset(self.copies_of_instance, 0, self.instances * sizeof(int32_t))
         memset(self.of_subtopology, 0, self.subtopologies * self.instances * sizeof(int32_t))
         for place in range(self.tasks):
             seats = &self.decided[place * SEATS]
-            if seats[0].instance >= 0:
-                self.of_instance[seats[0].instance] += 1
-                self.of_subtopology[self.subtopology_of[place] * self.instances + seats[0].instance] += 1
+            if seats[0] >= 0:
+                self.of_instance[seats[0]] += 1
+                self.of_subtopology[self.subtopology_of[place] * self.instances + seats[0]] += 1
             for seat in range(1, SEATS):
-                if seats[seat].instance >= 0:
-                    self.copies_of_instance[seats[seat].instance] += 1
+                if seats[seat] >= 0:
+                    self.copies_of_instance[seats[seat]] += 1
 
     # -- what probes are told apart by (designs/classic/stuck_or_cyclic) --------------------------------------------
 
@@ -118,12 +118,13 @@ cdef class GroupArrays(Advance):
     cdef uint64_t _print(self, Py_ssize_t place) noexcept:
         """Return a number for what is decided, owned and reported of a task."""
         cdef Slot* slots = &self.slots[place * self.room]
-        cdef Seat* decided = &self.decided[place * SEATS]
-        cdef uint64_t found = _mixed(place + 1, decided[0].consumer)
+        cdef int32_t* decided = &self.decided[place * SEATS]
+        cdef int32_t* consumer = &self.consumer[place * SEATS]
+        cdef uint64_t found = _mixed(place + 1, consumer[0])
         cdef Py_ssize_t at
-        found = _mixed(found, decided[1].consumer if decided[1].instance >= 0 else -1)
-        found += _mixed(5, decided[2].consumer if decided[2].instance >= 0 else -1)
-        found += _mixed(5, decided[3].consumer if decided[3].instance >= 0 else -1)
+        found = _mixed(found, consumer[1] if decided[1] >= 0 else -1)
+        found += _mixed(5, consumer[2] if decided[2] >= 0 else -1)
+        found += _mixed(5, consumer[3] if decided[3] >= 0 else -1)
         for at in range(self.number[place]):
             if slots[at].consumer >= 0:
                 found = _mixed(found, slots[at].consumer * 4 + slots[at].role)

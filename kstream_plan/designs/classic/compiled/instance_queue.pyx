@@ -18,6 +18,7 @@ from kstream_plan.designs.classic.compiled.memory cimport (
     int64s,
     int64s_grown,
     int64s_of,
+    zeros,
 )
 
 import numpy as np
@@ -44,33 +45,48 @@ cdef class InstanceQueue:
         self.heap, self.heap_keys = int64s(self.memory, self.number + 2), int64s(self.memory, self.number)
         self.scratch, self.scratch_keys = int64s(self.memory, self.number + 2), int64s(self.memory, self.number)
         self.refused = int64s(self.memory, self.number)
+        self.bar = HEAVIEST
         self._grow_steps(self.number + 8)
-        self._grow(64)
         self._grow_candidates(64)
 
-    cdef void begin(self, int32_t* counts) noexcept:
-        """Begin with so many tasks on each instance."""
+    cdef int begin(self, int32_t* counts, Py_ssize_t movements) except -1:
+        """Begin with so many tasks on each instance; of ``movements`` there will be no more than so many."""
         cdef Py_ssize_t i
-        for i in range(self.number):
-            self.first_keys[i] = self.keys[i] = counts[i] * self.weights[i] + i
-        self.n_steps = self.n_handled = self.n_candidates = self.n_replayed = 0
-        self.bar, self.up_to_bar = HEAVIEST, 0
+        cdef int64_t key
+        self.n_steps = self.n_handled = self.n_candidates = self.n_replayed = self.up_to_bar = 0
         self.exact = False
+        for i in range(self.number):
+            key = counts[i] * self.weights[i] + i
+            self.first_keys[i] = self.keys[i] = key
+            self.up_to_bar += key <= self.bar
+        if not self.enough <= self.up_to_bar <= self.enough + 2 * SPARE:
+            self._set_bar()
+        if movements > self.room_for_handled:
+            self.handled, self.room_for_handled = <Handled*>zeros(self.memory, movements, sizeof(Handled)), movements
+        return 0
 
-    cdef void handle(
+    cdef int handle(
         self, int32_t* candidates, Py_ssize_t n, int32_t source, int32_t destination, int gain, int loss
-    ) except *:
-        """Take in a movement; ``source`` -1: nothing was moved."""
-        cdef int64_t key, was
-        self._record(candidates, n, source, destination, gain << 1 | loss)
-        self._look(candidates, n, source, destination, gain, loss)
-        if source >= 0:
-            key, was = self.keys[source], self.keys[destination]
-            self.keys[source] += gain * self.weights[source]
-            self.keys[destination] -= loss * self.weights[destination]
-            self.up_to_bar += (self.keys[destination] <= self.bar < was) - (key <= self.bar < self.keys[source])
-            if self.up_to_bar < self.enough:
-                self._raise_bar()
+    ) except -1:
+        """Take in a movement; ``source`` -1: nothing was moved. Of one candidate that is the source."""
+        cdef int64_t key, offered, was, now
+        self.handled[self.n_handled] = Handled(source, destination, gain, loss, <int32_t>n, self.n_candidates)
+        self.n_handled += 1
+        if n > 1:
+            self._keep(candidates, n)
+        if n == 0:
+            self.n_steps = 0  # the queue was emptied and filled anew
+        if source < 0:
+            return 0
+        key, was = self.keys[source], self.keys[destination]
+        offered, now = key + gain * self.weights[source], was - loss * self.weights[destination]
+        if self.n_steps or n != 1 or (now <= offered < was and key <= self.bar):
+            self._look(candidates, n, source, destination, offered, now)
+        self.keys[source], self.keys[destination] = offered, now
+        self.up_to_bar += (now <= self.bar < was) - (key <= self.bar < offered)
+        if self.up_to_bar < self.enough:
+            self._set_bar()
+        return 0
 
     def replayed(self, counts, handled):
         """Begin with ``counts``, and take in movements of one poll each (``priority_queue.Handled``).
@@ -82,7 +98,7 @@ cdef class InstanceQueue:
         cdef Ints first = int32s_of(memory, list(counts)), candidates = int32s(memory, self.number)
         cdef Py_ssize_t n
         chosen = []
-        self.begin(first)
+        self.begin(first, len(handled))
         for (polled,), source, destination, gain, loss in handled:
             n = 0
             for candidate in polled:
@@ -93,13 +109,14 @@ cdef class InstanceQueue:
             self.handle(candidates, n, -1 if source is None else source, destination, gain, loss)
         return chosen
 
-    cdef void _raise_bar(self) except *:
+    cdef int _set_bar(self) except -1:
         """Find a key that enough others are below, and a few more."""
         self.up_to_bar = min(self.enough + SPARE, self.number)
         keys = np.frombuffer(
             PyMemoryView_FromMemory(<char*>self.keys, self.number * sizeof(int64_t), PyBUF_READ), np.int64
         )
         self.bar = np.partition(keys, self.up_to_bar - 1)[self.up_to_bar - 1]
+        return 0
 
     cdef int32_t choose(self, int32_t* candidates, Py_ssize_t n) noexcept:
         """Return the one of several candidates that comes out first."""
@@ -117,24 +134,18 @@ cdef class InstanceQueue:
 
     # -- who is out of place (constrained_priority_set.OutOfPlace) --------------------------------------------------
 
-    cdef void _look(
-        self, int32_t* candidates, Py_ssize_t n, int32_t source, int32_t destination, int gain, int loss
-    ) except *:
-        cdef int64_t key, was, offered, above, now
+    cdef int _look(
+        self, int32_t* candidates, Py_ssize_t n, int32_t source, int32_t destination, int64_t offered, int64_t now
+    ) except -1:
+        """See who is out of place after a movement that leaves two with other keys."""
+        cdef int64_t key = self.keys[source], was = self.keys[destination], above = was
         cdef bint polled = False
-        cdef Py_ssize_t place, gone
-        if n == 0:
-            self.n_steps = 0  # the queue was emptied and filled anew
-        if source < 0:
-            return
+        cdef Py_ssize_t place
         for place in range(n):
             polled = polled or candidates[place] == source
-        key, was = self.keys[source], self.keys[destination]
-        offered, above = key + gain * self.weights[source], was
         if self.n_steps:
             if polled:
-                gone = self._behind(self.ends, key)
-                self._cut(0, gone)
+                self._cut(0, self._behind(self.ends, key))
             above = self._heaviest_above(was)
             place = self._step(was)
             if place >= 0:
@@ -142,13 +153,13 @@ cdef class InstanceQueue:
             place = self._step(key)
             if place >= 0:
                 self._raise(place, key, was, HEAVIEST)
-        if not loss:
-            return
-        now = was - self.weights[destination]
+        if now == was:
+            return 0
         if not polled:
             self._add(min(now, key), max(above, self._heaviest_above(offered)))
         elif now <= offered < was and (self.n_steps or key <= self.bar) and not self._held_back(key):
             self._add(offered, above)
+        return 0
 
     cdef int64_t _heaviest_above(self, int64_t key) noexcept:
         cdef Py_ssize_t at = self._behind(self.steps, key)
@@ -195,13 +206,13 @@ cdef class InstanceQueue:
             self.steps[at - gone], self.ends[at - gone] = self.steps[at], self.ends[at]
         self.n_steps -= gone
 
-    cdef void _add(self, int64_t step, int64_t end) except *:
+    cdef int _add(self, int64_t step, int64_t end) except -1:
         cdef Py_ssize_t at = 0, behind, upto, place
         while at < self.n_steps and self.steps[at] < step:
             at += 1
         behind = self._behind(self.steps, step)
         if behind and self.ends[behind - 1] >= end:
-            return
+            return 0
         upto = max(at, self._behind(self.ends, end))
         self._cut(at, upto)
         if self.n_steps + 1 >= self.room_for_steps:
@@ -210,6 +221,7 @@ cdef class InstanceQueue:
             self.steps[place], self.ends[place] = self.steps[place - 1], self.ends[place - 1]
         self.steps[at], self.ends[at] = step, end
         self.n_steps += 1
+        return 0
 
     cdef void _grow_steps(self, Py_ssize_t room) except *:
         """Make room for so many steps."""
@@ -221,30 +233,15 @@ cdef class InstanceQueue:
 
     # -- Java's own queue (priority_queue.InstanceQueue) ------------------------------------------------------------
 
-    cdef void _record(
-        self, int32_t* candidates, Py_ssize_t n, int32_t source, int32_t destination, int change
-    ) except *:
-        """Write down a movement."""
-        if self.n_handled + 2 > self.room_for_handled:
-            self._grow(2 * self.room_for_handled)
+    cdef int _keep(self, int32_t* candidates, Py_ssize_t n) except -1:
+        """Keep the candidates of a movement."""
         if self.n_candidates + n > self.room_for_candidates:
-            self._grow_candidates(2 * self.room_for_candidates + n)
-        self.source[self.n_handled], self.destination[self.n_handled] = source, destination
-        self.change[self.n_handled] = change
+            self._grow_candidates(<int32_t>(2 * self.room_for_candidates + n))
         memcpy(self.candidates + self.n_candidates, candidates, n * sizeof(int32_t))
-        self.n_candidates += n
-        self.n_handled += 1
-        self.begins[self.n_handled] = self.n_candidates
+        self.n_candidates += <int32_t>n
+        return 0
 
-    cdef void _grow(self, Py_ssize_t room) except *:
-        """Make room for so many movements."""
-        self.source = int32s_grown(self.memory, self.source, self.room_for_handled, room)
-        self.destination = int32s_grown(self.memory, self.destination, self.room_for_handled, room)
-        self.change = int32s_grown(self.memory, self.change, self.room_for_handled, room)
-        self.begins = int64s_grown(self.memory, self.begins, self.room_for_handled, room)
-        self.room_for_handled = room
-
-    cdef void _grow_candidates(self, Py_ssize_t room) except *:
+    cdef void _grow_candidates(self, int32_t room) except *:
         """Make room for so many candidates in all."""
         self.candidates = int32s_grown(self.memory, self.candidates, self.room_for_candidates, room)
         self.room_for_candidates = room
@@ -259,28 +256,28 @@ cdef class InstanceQueue:
                 offer(self.heap, &self.n_heap, self.heap_keys[i])
             self.exact = True
         for i in range(self.n_replayed, self.n_handled):
-            self._replay(i)
+            self._replay(&self.handled[i])
         self.n_replayed = self.n_handled
         memcpy(self.scratch, self.heap, self.n_heap * sizeof(int64_t))
         memcpy(self.scratch_keys, self.heap_keys, self.number * sizeof(int64_t))
         self.n_scratch = self.n_heap
         return self._first_of(self.scratch, &self.n_scratch, self.scratch_keys, candidates, n)
 
-    cdef void _replay(self, Py_ssize_t place) noexcept:
-        cdef int32_t source = self.source[place], destination = self.destination[place], found
-        cdef int64_t gain = self.change[place] >> 1, loss = self.change[place] & 1, was
-        cdef Py_ssize_t begin = self.begins[place], n = self.begins[place + 1] - self.begins[place]
+    cdef void _replay(self, Handled* one) noexcept:
+        cdef int32_t source = one.source, destination = one.destination, found
+        cdef int64_t was
         cdef int64_t* heap = self.heap
         cdef int64_t* keys = self.heap_keys
-        found = self._first_of(heap, &self.n_heap, keys, self.candidates + begin, n)
+        cdef int32_t* candidates = &one.source if one.n == 1 else self.candidates + one.begin
+        found = self._first_of(heap, &self.n_heap, keys, candidates, one.n)
         if source < 0:
             return
         was = keys[source]
-        keys[source] += gain * self.weights[source]
+        keys[source] += one.gain * self.weights[source]
         if found < 0:
             heap[index_of(heap, was)] = keys[source]
         was = keys[destination]
-        keys[destination] -= loss * self.weights[destination]
+        keys[destination] -= one.loss * self.weights[destination]
         heap[index_of(heap, was)] = keys[destination]
         if found < 0:
             remove(heap, &self.n_heap, keys[source])

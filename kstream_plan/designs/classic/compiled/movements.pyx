@@ -13,16 +13,14 @@ from kstream_plan.designs.classic.compiled.memory cimport int32s, int32s_of, zer
 from kstream_plan.designs.classic.compiled.records cimport (
     MOVE_CAUGHT_UP,
     MOVE_MOST_CAUGHT_UP,
-    NO_MOVEMENT,
     NONE,
     SEATS,
     SWAP_CAUGHT_UP,
     SWAP_MOST_CAUGHT_UP,
     UNKNOWN,
-    Moving,
     Pending,
-    Seat,
     Slot,
+    is_moved,
 )
 
 from kstream_plan.assignors.java.constrained_priority_set import filled_to_above_the_end
@@ -31,6 +29,8 @@ from kstream_plan.assignors.java.priority_queue import uuid_hash, weights_of
 
 cdef class Movements(Copies):
     """Seats of every task on instances; each decision is made from scratch.
+
+    What hangs on a task's copies alone is kept while these stay as they are.
 
     Args:
         group: who takes part; it has no stateless tasks.
@@ -42,116 +42,116 @@ cdef class Movements(Copies):
     def __init__(self, group, target, limit, warm_ups):
         Copies.__init__(self, group, limit)
         self.warm_ups = warm_ups
-        self._take_target(group, target)
-        self.decided = <Seat*>zeros(self.memory, self.tasks * SEATS, sizeof(Seat))
-        self.halfway = <Seat*>zeros(self.memory, self.tasks * SEATS, sizeof(Seat))
-        self.active = <Moving*>zeros(self.memory, self.tasks, sizeof(Moving))
-        self.standby = <Moving*>zeros(self.memory, self.tasks, sizeof(Moving))
+        self.decided, self.halfway = (
+            int32s(self.memory, self.tasks * SEATS),
+            int32s(self.memory, self.tasks * SEATS),
+        )
         self.of_active = <Pending*>zeros(self.memory, self.tasks, sizeof(Pending))
         self.of_standby = <Pending*>zeros(self.memory, self.tasks, sizeof(Pending))
+        self.actives, self.standbys = int32s(self.memory, self.tasks), int32s(self.memory, self.tasks)
         self.caught_up = int32s(self.memory, self.instances + 1)
         self.free_ones = int32s(self.memory, self.instances + 1)
-        self.pending, self.order = int32s(self.memory, self.tasks), int32s(self.memory, self.tasks)
         self.counts, self.bins = int32s(self.memory, self.instances), int32s(self.memory, self.instances + 2)
         hashes = [uuid_hash(instance.process_id) for instance in group.instances]
         self.queue = InstanceQueue(weights_of(group.capacities), hashes, filled_to_above_the_end(self.instances))
+        self._take_target(group, target)
 
     cdef void _take_target(self, group, target) except *:
+        cdef Py_ssize_t place
         place_of = {task: place for place, task in enumerate(group.stateful)}
-        owner, standby = [-1] * self.tasks, [-1] * self.tasks
-        counts = [0] * self.instances
-        for placed, by_instance in ((owner, target.active), (standby, target.standby)):
+        seats, counts = [-1] * (self.tasks * SEATS), [0] * self.instances
+        for seat, by_instance in enumerate((target.active, target.standby)):
             for instance, tasks in enumerate(by_instance):
                 counts[instance] += len(tasks)
                 for task in tasks:
-                    placed[place_of[task]] = instance
-        self.target_owner, self.target_standby = int32s_of(self.memory, owner), int32s_of(self.memory, standby)
-        self.target_counts = int32s_of(self.memory, counts)
-
-    cdef void move(self) except *:
-        """Fill the seats: as the target has them, but for tasks that cannot start or be copied there."""
-        cdef Py_ssize_t place
-        cdef Seat* seats
-        memcpy(self.counts, self.target_counts, self.instances * sizeof(int32_t))
-        self.budget = self.warm_ups
+                    seats[place_of[task] * SEATS + seat] = instance
+        self.target_seats, self.target_counts = int32s_of(self.memory, seats), int32s_of(self.memory, counts)
         for place in range(self.tasks):
-            seats = &self.decided[place * SEATS]
-            seats[0] = Seat(self.target_owner[place], -1)
-            seats[1] = Seat(self.target_standby[place], -1)
-            seats[2] = seats[3] = Seat(-1, -1)
-            self.active[place].how = self.standby[place].how = NO_MOVEMENT
-        self._move_active()
+            self.of_active[place].destination = self.target_seats[place * SEATS]
+            self.of_active[place].caught_up = self.of_standby[place].caught_up = -1
+
+    cdef int move(self) except -1:
+        """Fill the seats: as the target has them, but for tasks that cannot start or be copied there."""
+        memcpy(self.counts, self.target_counts, self.instances * sizeof(int32_t))
+        memcpy(self.decided, self.target_seats, self.tasks * SEATS * sizeof(int32_t))
+        self._pend_actives()
+        self._move_actives()
+        self._pend_standbys()
         self._move_standbys()
+        return 0
 
     cdef bint is_queued(self, Py_ssize_t place) noexcept:
         """Tell whether a movement of a task was handled."""
-        return self.active[place].how != NO_MOVEMENT or self.standby[place].how != NO_MOVEMENT
+        return is_moved(&self.of_active[place]) or is_moved(&self.of_standby[place])
 
     # -- active tasks (rule 4, with one standby at most) ------------------------------------------------------------
 
-    cdef void _move_active(self) noexcept:
-        cdef Py_ssize_t place, at, number = self._pend_actives()
-        cdef Seat* seats
-        cdef Pending* pending
-        cdef int32_t source, owner
-        for at in range(number):
-            place = self.order[at]
-            seats, pending = &self.decided[place * SEATS], &self.of_active[place]
-            owner, source = seats[0].instance, pending.source
-            if source < 0 and pending.caught_up == 2:
-                source = self._least_loaded(pending.first, 2)
-            elif source < 0:
-                source = self._least_loaded(self.caught_up, self._caught_up_elsewhere(place, owner))
-            self.active[place] = Moving(source, owner, pending.caught_up, pending.how, 0)
-            seats[0].instance = source
-            if pending.how == SWAP_CAUGHT_UP or pending.how == SWAP_MOST_CAUGHT_UP:
-                seats[1].instance = owner
-                continue
-            self.counts[source] += 1
-            if self.budget > 0:
-                self.active[place].warm_up = 1
-                seats[2].instance = owner
-            else:
-                self.counts[owner] -= 1
-            self.budget -= 1
-
-    cdef Py_ssize_t _pend_actives(self) noexcept:
-        """Fill ``order`` with the tasks that are pending; return how many are."""
-        cdef Py_ssize_t place, number = 0
-        cdef Pending* pending
+    cdef void _pend_actives(self) noexcept:
+        """See which active tasks are pending, and who runs each meanwhile."""
+        cdef Py_ssize_t place
+        cdef Pending* of
+        cdef int32_t was
+        cdef bint anew = False
         for place in range(self.tasks):
-            pending = &self.of_active[place]
-            if self.dirty[place]:
-                pending.caught_up = self._caught_up_elsewhere(place, self.target_owner[place])
-                if pending.caught_up >= 0:
-                    self._stays_with(place, pending)
-            if pending.caught_up >= 0:
-                self.pending[number] = <int32_t>place
-                number += 1
-        self._sort_pending(number, self.of_active)
-        return number
+            if not self.dirty[place]:
+                continue
+            of = &self.of_active[place]
+            was, of.caught_up = of.caught_up, self._caught_up_elsewhere(place, of.destination)
+            anew = anew or of.caught_up != was
+            if of.caught_up >= 0:
+                self._stays_with(place, of)
+        if anew:
+            self.n_actives = self._sort(self.of_active, self.actives)
 
-    cdef void _stays_with(self, Py_ssize_t place, Pending* pending) noexcept:
+    cdef void _move_actives(self) noexcept:
+        """Move them, one after the other."""
+        cdef Py_ssize_t at, place
+        cdef int32_t* seats
+        cdef int32_t* counts = self.counts
+        cdef int64_t budget = self.warm_ups
+        cdef Pending* of
+        for at in range(self.n_actives):
+            place = self.actives[at]
+            seats, of = &self.decided[place * SEATS], &self.of_active[place]
+            of.source = of.only
+            if of.source < 0 and of.caught_up == 2:
+                of.source = self._least_loaded(of.first, 2)
+            elif of.source < 0:
+                of.source = self._least_loaded(self.caught_up, self._caught_up_elsewhere(place, of.destination))
+            seats[0] = of.source
+            if of.how == SWAP_CAUGHT_UP or of.how == SWAP_MOST_CAUGHT_UP:
+                seats[1] = of.destination
+                continue
+            counts[of.source] += 1
+            of.warm_up = budget > 0
+            if of.warm_up:
+                seats[2] = of.destination
+            else:
+                counts[of.destination] -= 1
+            budget -= 1
+        self.budget, self.warmup_copies = budget, min(self.warm_ups, self.warm_ups - budget)
+
+    cdef void _stays_with(self, Py_ssize_t place, Pending* of) noexcept:
         """Say who runs a pending active task meanwhile, unless that hangs on loads (movements.stays_with)."""
         cdef Py_ssize_t at
-        cdef int32_t standby = self.target_standby[place]
+        cdef int32_t standby = self.target_seats[place * SEATS + 1]
         cdef int64_t lag = 0
         cdef Slot* slot = &self.slots[place * self.room]
-        pending.source, pending.how = -1, MOVE_CAUGHT_UP
-        for at in range(pending.caught_up):
+        of.only, of.how, of.warm_up = -1, MOVE_CAUGHT_UP, False
+        for at in range(of.caught_up):
             if self.caught_up[at] == standby:
-                pending.source, pending.how = standby, SWAP_CAUGHT_UP
+                of.only, of.how = standby, SWAP_CAUGHT_UP
                 return
-        if pending.caught_up:
-            for at in range(min(pending.caught_up, 2)):
-                pending.first[at] = self.caught_up[at]
-            if pending.caught_up == 1:
-                pending.source = self.caught_up[0]
+        if of.caught_up:
+            for at in range(min(of.caught_up, 2)):
+                of.first[at] = self.caught_up[at]
+            if of.caught_up == 1:
+                of.only = self.caught_up[0]
             return
         for at in range(self.number[place]):
-            if slot[at].lag != NONE and (pending.source < 0 or slot[at].lag < lag):
-                pending.source, lag = slot[at].instance, slot[at].lag
-        pending.how = SWAP_MOST_CAUGHT_UP if pending.source == standby else MOVE_MOST_CAUGHT_UP
+            if slot[at].lag != NONE and (of.only < 0 or slot[at].lag < lag):
+                of.only, lag = slot[at].instance, slot[at].lag
+        of.how = SWAP_MOST_CAUGHT_UP if of.only == standby else MOVE_MOST_CAUGHT_UP
 
     cdef int32_t _least_loaded(self, int32_t* candidates, Py_ssize_t number) noexcept:
         """Return the first of so many that has the least load."""
@@ -166,60 +166,68 @@ cdef class Movements(Copies):
 
     # -- standbys (rule 5, with one at most) ------------------------------------------------------------------------
 
-    cdef void _move_standbys(self) except *:
-        """Move them; the queue's history counts only if there is ever a choice."""
-        cdef Py_ssize_t place, at, number = 0
-        cdef Seat* seats
-        cdef Pending* pending
-        cdef bint choices = False
+    cdef void _pend_standbys(self) noexcept:
+        """See which standbys are pending, and of how many there is a choice who has them meanwhile."""
+        cdef Py_ssize_t place
+        cdef int32_t* seats
+        cdef Pending* of
+        cdef int32_t was
+        cdef bint anew = False
         for place in range(self.tasks):
-            seats, pending = &self.decided[place * SEATS], &self.of_standby[place]
-            if self.dirty[place] or not are_alike(seats, &self.halfway[place * SEATS]):
-                memcpy(&self.halfway[place * SEATS], seats, SEATS * sizeof(Seat))
-                self._pend_standby(place, seats, pending)
-            if pending.caught_up >= 0:
-                self.pending[number] = <int32_t>place
-                choices = choices or pending.free > 1
-                number += 1
-        self._sort_pending(number, self.of_standby)
-        self.queue.begin(self.counts)
-        for at in range(number):
-            self._handle_standby(self.order[at], choices)
+            seats = &self.decided[place * SEATS]
+            if not self.dirty[place] and are_alike(seats, &self.halfway[place * SEATS]):
+                continue
+            memcpy(&self.halfway[place * SEATS], seats, SEATS * sizeof(int32_t))
+            of = &self.of_standby[place]
+            was = of.caught_up
+            self.choices -= of.free > 1
+            self._pend_standby(place, seats, of)
+            self.choices += of.free > 1
+            anew = anew or of.caught_up != was
+        if anew:
+            self.n_standbys = self._sort(self.of_standby, self.standbys)
 
-    cdef void _handle_standby(self, Py_ssize_t place, bint choices) except *:
-        """Move a pending standby, unless nobody is there to have it meanwhile."""
-        cdef Seat* seats = &self.decided[place * SEATS]
-        cdef Pending* pending = &self.of_standby[place]
-        cdef int32_t destination = seats[1].instance, source = pending.source
-        if pending.free > 1:
-            self._free(place, destination, seats)
-            source = self.queue.choose(self.free_ones, pending.free)
-        elif pending.free:
-            self.free_ones[0] = source
-        if source >= 0:
-            self.standby[place] = Moving(source, destination, pending.caught_up, pending.how, self.budget > 0)
-            seats[1].instance = source
-            if self.budget > 0:
-                seats[3].instance = destination
-        if choices:
-            self.queue.handle(self.free_ones, pending.free, source, destination, 1, self.budget <= 0)
-        self.budget -= source >= 0
-
-    cdef void _pend_standby(self, Py_ssize_t place, Seat* seats, Pending* pending) noexcept:
-        """Say whether a task's standby is pending, who is free, and its source unless that hangs on loads."""
-        cdef int32_t destination = seats[1].instance
-        pending.caught_up, pending.source = -1, -1
-        if destination < 0:
+    cdef void _pend_standby(self, Py_ssize_t place, int32_t* seats, Pending* of) noexcept:
+        """Say whether a task's standby is pending, how many are free, and who has it unless that hangs on loads."""
+        of.destination, of.caught_up, of.free, of.only = seats[1], -1, 0, -1
+        if of.destination >= 0:
+            of.caught_up = self._caught_up_elsewhere(place, of.destination)
+        if of.caught_up < 0:
             return
-        pending.caught_up = self._caught_up_elsewhere(place, destination)
-        if pending.caught_up < 0:
-            return
-        pending.free = self._free(place, destination, seats)
-        pending.how = MOVE_CAUGHT_UP if pending.free else MOVE_MOST_CAUGHT_UP
-        if pending.free < 2:
-            pending.source = self.free_ones[0] if pending.free else self._first_free_by_lag(place, destination, seats)
+        of.free = self._free(place, of.destination, seats)
+        of.how = MOVE_CAUGHT_UP if of.free else MOVE_MOST_CAUGHT_UP
+        if of.free < 2:
+            of.only = self.free_ones[0] if of.free else self._first_free_by_lag(place, of.destination, seats)
 
-    cdef int32_t _free(self, Py_ssize_t place, int32_t destination, Seat* seats) noexcept:
+    cdef int _move_standbys(self) except -1:
+        """Move them, unless nobody is there to have one meanwhile; the queue's history counts only for choices."""
+        cdef Py_ssize_t at, place, moved = 0, alone = 0
+        cdef int32_t* seats
+        cdef Pending* of
+        if self.choices:
+            self.queue.begin(self.counts, self.n_standbys)
+        for at in range(self.n_standbys):
+            place = self.standbys[at]
+            seats, of = &self.decided[place * SEATS], &self.of_standby[place]
+            of.source = self.free_ones[0] = of.only
+            if of.free > 1:
+                self._free(place, of.destination, seats)
+                of.source = self.queue.choose(self.free_ones, of.free)
+            of.warm_up = of.source >= 0 and moved < self.budget
+            if self.choices:
+                self.queue.handle(self.free_ones, of.free, of.source, of.destination, 1, not of.warm_up)
+            if of.source < 0:
+                continue
+            seats[1] = of.source
+            if of.warm_up:
+                seats[3] = of.destination
+            moved += 1
+            alone += self.of_active[place].caught_up < 0
+        self.movements, self.queued = self.n_actives + moved, self.n_actives + alone
+        self.warmup_copies += max(0, min(moved, self.budget))
+        return 0
+
+    cdef int32_t _free(self, Py_ssize_t place, int32_t destination, int32_t* seats) noexcept:
         """Fill ``free_ones`` with who of those caught up has no copy of a task; return how many have none."""
         cdef Py_ssize_t at
         cdef int32_t number = 0
@@ -229,15 +237,15 @@ cdef class Movements(Copies):
                 number += 1
         return number
 
-    cdef bint _holds(self, Seat* seats, int32_t instance) noexcept:
+    cdef bint _holds(self, int32_t* seats, int32_t instance) noexcept:
         """Tell whether one of a task's seats is on an instance."""
         cdef Py_ssize_t seat
         for seat in range(SEATS):
-            if seats[seat].instance == instance:
+            if seats[seat] == instance:
                 return True
         return False
 
-    cdef int32_t _first_free_by_lag(self, Py_ssize_t place, int32_t destination, Seat* seats) noexcept:
+    cdef int32_t _first_free_by_lag(self, Py_ssize_t place, int32_t destination, int32_t* seats) noexcept:
         """Return the first one before the destination in the list by lag that has no copy, or -1."""
         cdef Slot* slot = &self.slots[place * self.room]
         cdef int64_t lag = self.lag(place, destination), whole = self.whole[place], least = 0
@@ -289,18 +297,19 @@ cdef class Movements(Copies):
             further = further or other < lag
         return found if found or further else -1
 
-    cdef void _sort_pending(self, Py_ssize_t number, Pending* pending) noexcept:
-        """Put the first of ``pending``, in task order, into ``order`` by (caught-up instances, task)."""
-        cdef Py_ssize_t at, caught_up
-        cdef int32_t total = 0, here
-        memset(self.bins, 0, (self.instances + 2) * sizeof(int32_t))
-        for at in range(number):
-            self.bins[pending[self.pending[at]].caught_up] += 1
+    cdef Py_ssize_t _sort(self, Pending* pending, int32_t* order) noexcept:
+        """Fill ``order`` with the places of what is pending by (caught-up instances, task); return how many it is."""
+        cdef Py_ssize_t place, caught_up
+        cdef int32_t* bins = self.bins
+        memset(bins, 0, (self.instances + 2) * sizeof(int32_t))
+        for place in range(self.tasks):
+            if pending[place].caught_up >= 0:
+                bins[pending[place].caught_up + 1] += 1
         for caught_up in range(self.instances + 1):
-            here = self.bins[caught_up]
-            self.bins[caught_up] = total
-            total += here
-        for at in range(number):
-            caught_up = pending[self.pending[at]].caught_up
-            self.order[self.bins[caught_up]] = self.pending[at]
-            self.bins[caught_up] += 1
+            bins[caught_up + 1] += bins[caught_up]
+        for place in range(self.tasks):
+            caught_up = pending[place].caught_up
+            if caught_up >= 0:
+                order[bins[caught_up]] = <int32_t>place
+                bins[caught_up] += 1
+        return bins[self.instances + 1]

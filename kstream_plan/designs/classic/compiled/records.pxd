@@ -21,9 +21,8 @@ cdef enum:
 cdef enum:
     SEATS = 4
 
-#: How a task's movement was handled (model/decision).
+#: How a task's movement is handled (model/decision).
 cdef enum:
-    NO_MOVEMENT = -1
     SWAP_CAUGHT_UP = 0
     SWAP_MOST_CAUGHT_UP = 1
     MOVE_CAUGHT_UP = 2
@@ -42,33 +41,25 @@ cdef struct Slot:
     int32_t reporter
     int8_t role
 
-#: Who is to have a task, as what its place among a task's seats says (``role_of``); instance -1: nobody.
-cdef struct Seat:
-    int32_t instance
-    int32_t consumer
-
 #: Who has a task after a rebalance, and as what.
 cdef struct Held:
     int32_t instance
     int32_t consumer
     int8_t role
 
-#: A task on its way (model/decision, Movement).
-cdef struct Moving:
-    int32_t source
-    int32_t destination
-    int32_t caught_up
-    int8_t how
-    int8_t warm_up
-
-#: A task that cannot start, or be copied, where the target has it: how many are caught up elsewhere (-1: it can), and
-#: the first two of them, mostly all; who is its source (-1: that hangs on loads).
+#: A task that cannot start, or be copied, at its destination: how many are caught up elsewhere (-1: it can), and the
+#: first two of them, mostly all; how many of them have no copy; who has it meanwhile (-1: that hangs on loads, or
+#: nobody can). Of the decision at hand: its source (model/decision, Movement; -1: it is not moved), and whether the
+#: destination warms up.
 cdef struct Pending:
+    int32_t destination
     int32_t caught_up
     int32_t[2] first
     int32_t free
+    int32_t only
     int32_t source
     int8_t how
+    int8_t warm_up
 
 #: A step, as plans/step_rows has it.
 cdef packed struct Row:
@@ -84,6 +75,11 @@ cdef packed struct Row:
     int8_t caught_up
     int8_t reason
     int8_t unused[7]
+
+
+cdef inline bint is_moved(Pending* pending) noexcept:
+    """Tell whether the decision at hand moves a task."""
+    return pending.caught_up >= 0 and pending.source >= 0
 
 
 cdef inline int8_t role_of(Py_ssize_t seat) noexcept:

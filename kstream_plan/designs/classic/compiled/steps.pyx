@@ -10,15 +10,14 @@ from kstream_plan.designs.classic.compiled.decision cimport Decision
 from kstream_plan.designs.classic.compiled.memory cimport int8s, zeros
 from kstream_plan.designs.classic.compiled.records cimport (
     ACTIVE,
-    NO_MOVEMENT,
     NONE,
     SEATS,
     TEMPORARY,
     WARMUP,
     Held,
     Row,
-    Seat,
     Slot,
+    is_moved,
 )
 
 import numpy as np
@@ -140,13 +139,13 @@ cdef class Steps(Decision):
     cdef void _tell_withheld(self, Py_ssize_t place) except *:
         """Tell who waits for a task."""
         cdef Row* row = self._row(place, WITHHOLD)
-        cdef Seat* to = &self.decided[place * SEATS]
+        cdef int32_t instance = self.decided[place * SEATS]
         row.from_consumer, row.from_role = self.withheld_by[place], ACTIVE
-        row.to_consumer, row.to_role = to.consumer, ACTIVE
-        if self.instance_of[row.from_consumer] == to.instance:
+        row.to_consumer, row.to_role = self.consumer[place * SEATS], ACTIVE
+        if self.instance_of[row.from_consumer] == instance:
             row.reason = THREADS_EVENED_OUT
         else:
-            self._why_active(row, place, to.instance)
+            self._why_active(row, place, instance)
 
     cdef void _tell_started(self, Py_ssize_t place, Slot* old, Held* to) except *:
         """Tell who runs a task from now on, of which its instance had a copy or not."""
@@ -222,9 +221,9 @@ cdef class Steps(Decision):
         cdef bint caught_up
         row.lag = self.lag(place, instance)
         caught_up = self.is_caught_up(row.lag)
-        if self.active[place].how != NO_MOVEMENT and self.active[place].source == instance:
+        if is_moved(&self.of_active[place]) and self.of_active[place].source == instance:
             row.reason = CAUGHT_UP_MEANWHILE if caught_up else MOST_CAUGHT_UP
-            row.other_lag = self.lag(place, self.active[place].destination)
+            row.other_lag = self.lag(place, self.of_active[place].destination)
         else:
             row.reason = TARGET_CAUGHT_UP if caught_up else NO_STATE_ANYWHERE
 
@@ -233,21 +232,21 @@ cdef class Steps(Decision):
         row.lag, row.reason = self.lag(place, instance), STANDBY_WANTED
         if role != WARMUP:
             return
-        if self.standby[place].how != NO_MOVEMENT and self.standby[place].destination == instance:
-            row.reason, row.other_lag = TARGET_WARMS_UP, self.lag(place, self.standby[place].source)
-        elif self.active[place].how != NO_MOVEMENT:
-            row.reason, row.other_lag = TARGET_WARMS_UP, self.lag(place, self.active[place].source)
+        if is_moved(&self.of_standby[place]) and self.of_standby[place].destination == instance:
+            row.reason, row.other_lag = TARGET_WARMS_UP, self.lag(place, self.of_standby[place].source)
+        elif is_moved(&self.of_active[place]):
+            row.reason, row.other_lag = TARGET_WARMS_UP, self.lag(place, self.of_active[place].source)
 
     cdef void _why_given_up(self, Row* row, Py_ssize_t place, int32_t instance) noexcept:
         """Say why a task leaves an instance."""
-        cdef Seat* to = &self.decided[place * SEATS]
+        cdef int32_t to = self.decided[place * SEATS]
         row.reason = MOVES_AWAY
         if self.withheld_by[place] < 0:
             return
-        if to.instance == instance:
+        if to == instance:
             row.reason = THREADS_EVENED_OUT
         else:
-            row.lag = self.lag(place, to.instance)
+            row.lag = self.lag(place, to)
 
     # -- what is left to chance (designs/classic/uncertainty) -------------------------------------------------------
 
