@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t
 
+from kstream_plan.designs.classic.compiled.loads cimport Loads
 from kstream_plan.designs.classic.compiled.memory cimport Flags, Ints
 from kstream_plan.designs.classic.compiled.movements cimport Movements
 from kstream_plan.designs.classic.compiled.records cimport Held
@@ -19,6 +20,8 @@ cdef class Decision(Movements):
     cdef Flags unlike
     # what each instance is dealt: the first seat of an active task and of a copy (-1: none), and by seat the next one
     cdef Ints first_dealt, following
+    # how many tasks each instance has
+    cdef Loads spread
     # the split, and each consumer's load
     cdef ThreadSplit split
     cdef Ints load
@@ -32,8 +35,8 @@ cdef class Decision(Movements):
     cdef readonly Py_ssize_t extra_copies
     cdef readonly bint follow_up
 
-    cdef void _compare(self) noexcept
-    cdef void _touch(self, Py_ssize_t place) noexcept
+    cdef int _compare(self) except -1
+    cdef int _touch(self, Py_ssize_t place) except -1
     cdef int _split_over_consumers(self) except -1
     cdef void _list_dealt(self) noexcept
     cdef int _deal(self, int32_t instance, int32_t first, bint active) except -1

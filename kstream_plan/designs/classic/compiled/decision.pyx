@@ -4,6 +4,7 @@
 from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcpy, memset
 
+from kstream_plan.designs.classic.compiled.loads cimport Loads
 from kstream_plan.designs.classic.compiled.memory cimport int8s, int32s
 from kstream_plan.designs.classic.compiled.movements cimport Movements, are_alike
 from kstream_plan.designs.classic.compiled.records cimport (
@@ -36,6 +37,7 @@ cdef class Decision(Movements):
         self.reporters, self.following = int32s(self.memory, seats), int32s(self.memory, seats)
         self.touched, self.unlike = int8s(self.memory, self.instances), int8s(self.memory, self.tasks)
         self.first_dealt = int32s(self.memory, 2 * self.instances)
+        self.spread = Loads(group)
         self.split = ThreadSplit([group.table_hashes[task] for task in group.stateful], max(group.capacities))
         self.load, self.withheld_by = int32s(self.memory, self.consumers), int32s(self.memory, self.tasks)
         self.temporary, self.changed = int8s(self.memory, self.tasks), int8s(self.memory, self.tasks)
@@ -50,7 +52,7 @@ cdef class Decision(Movements):
         self._withhold()
         memset(self.dirty, 0, self.tasks)
 
-    cdef void _compare(self) noexcept:
+    cdef int _compare(self) except -1:
         """See of which tasks a copy or a seat is not as before, and whose split over its consumers that may change."""
         cdef Py_ssize_t place
         memcpy(self.unlike, self.dirty, self.tasks)
@@ -58,8 +60,9 @@ cdef class Decision(Movements):
         for place in range(self.tasks):
             if self.dirty[place] or not are_alike(&self.decided[place * SEATS], &self.before[place * SEATS]):
                 self._touch(place)
+        return 0
 
-    cdef void _touch(self, Py_ssize_t place) noexcept:
+    cdef int _touch(self, Py_ssize_t place) except -1:
         """See whose split over its consumers a task may change, and who reported its copies."""
         cdef int32_t now, was
         cdef Slot* slot
@@ -71,10 +74,13 @@ cdef class Decision(Movements):
                 continue
             if was >= 0:
                 self.touched[was] = 1
+                self.spread.count(place, seat % SEATS == 0, was, -1)
             if now >= 0:
                 self.touched[now] = 1
+                self.spread.count(place, seat % SEATS == 0, now, 1)
                 slot = self.copy(place, now)
                 self.reporters[seat] = -1 if slot == NULL else slot.reporter
+        return 0
 
     # -- the split over consumers (assignors/threads/consumer_split) ------------------------------------------------
 

@@ -3,7 +3,6 @@
 from libc.stdint cimport int8_t, uint64_t
 
 from kstream_plan.designs.classic.compiled.advance cimport Advance
-from kstream_plan.designs.classic.compiled.memory cimport Ints
 from kstream_plan.designs.classic.compiled.records cimport Slot
 
 
@@ -11,16 +10,7 @@ cdef class GroupArrays(Advance):
     # by task, and of all: these are sums
     cdef uint64_t* prints
     cdef uint64_t print_of_all, other_print_of_all
-    # by task, the place of its subtopology among so many
-    cdef Ints subtopology_of
-    cdef Py_ssize_t subtopologies
-    # tasks by instance: active ones, standbys, and active ones of each subtopology
-    cdef Ints of_instance
-    cdef Ints copies_of_instance
-    cdef Ints of_subtopology
 
     cdef set _flagged(self, int8_t* flags)
-    cdef void _count(self) noexcept
-    cdef double _load_per_thread(self, Py_ssize_t instance) noexcept
     cdef uint64_t _print(self, Py_ssize_t place) noexcept
     cdef uint64_t _mixed_lags(self, uint64_t so_far, Slot* slots, Py_ssize_t number) noexcept

@@ -7,10 +7,9 @@ From what is on disk to what is told, each part goes on from the one before: ``c
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
-from libc.string cimport memset
 
 from kstream_plan.designs.classic.compiled.advance cimport Advance
-from kstream_plan.designs.classic.compiled.memory cimport int32s, int32s_of, zeros
+from kstream_plan.designs.classic.compiled.memory cimport zeros
 from kstream_plan.designs.classic.compiled.records cimport ACTIVE, LATEST, NONE, SEATS, Slot
 
 
@@ -26,13 +25,6 @@ cdef class GroupArrays(Advance):
 
     def __init__(self, group, target, limit, warm_ups):
         Advance.__init__(self, group, target, limit, warm_ups)
-        names = [group.subtopologies[task] for task in group.stateful]
-        place_of = {name: place for place, name in enumerate(dict.fromkeys(names))}
-        self.subtopology_of = int32s_of(self.memory, [place_of[name] for name in names])
-        self.subtopologies = len(place_of)
-        self.of_instance = int32s(self.memory, self.instances)
-        self.copies_of_instance = int32s(self.memory, self.instances)
-        self.of_subtopology = int32s(self.memory, self.subtopologies * self.instances)
         self.prints = <uint64_t*>zeros(self.memory, self.tasks, sizeof(uint64_t))
 
     @property
@@ -52,54 +44,9 @@ cdef class GroupArrays(Advance):
     cdef set _flagged(self, int8_t* flags):
         return {self.task_of[place] for place in range(self.tasks) if flags[place]}
 
-    # -- what the decision comes to (plans/balance) -----------------------------------------------------------------
-
     def loads(self):
-        """Count the tasks of the decision.
-
-        Returns:
-            Active tasks, standbys and the load per thread by instance; then the most of the first less the fewest; the
-            same of how many instances execute a subtopology; and of the active tasks of one subtopology, of the most
-            uneven one.
-        """
-        cdef Py_ssize_t subtopology, instance
-        cdef int32_t most_executing = 0, fewest_executing = <int32_t>self.instances, widest = 0, number
-        cdef int32_t* of
-        self._count()
-        for subtopology in range(self.subtopologies):
-            of = &self.of_subtopology[subtopology * self.instances]
-            number = 0
-            for instance in range(self.instances):
-                number += of[instance] > 0
-            most_executing, fewest_executing = max(most_executing, number), min(fewest_executing, number)
-            widest = max(widest, _spread(of, self.instances))
-        return (
-            tuple([self.of_instance[instance] for instance in range(self.instances)]),
-            tuple([self.copies_of_instance[instance] for instance in range(self.instances)]),
-            tuple([self._load_per_thread(instance) for instance in range(self.instances)]),
-            _spread(self.of_instance, self.instances),
-            most_executing - fewest_executing,
-            widest,
-        )
-
-    cdef double _load_per_thread(self, Py_ssize_t instance) noexcept:
-        cdef double tasks = self.of_instance[instance] + self.copies_of_instance[instance]
-        return tasks / self.capacity[instance]
-
-    cdef void _count(self) noexcept:
-        cdef Py_ssize_t place, seat
-        cdef int32_t* seats
-        memset(self.of_instance, 0, self.instances * sizeof(int32_t))
-        memset(self.copies_of_instance, 0, self.instances * sizeof(int32_t))
-        memset(self.of_subtopology, 0, self.subtopologies * self.instances * sizeof(int32_t))
-        for place in range(self.tasks):
-            seats = &self.decided[place * SEATS]
-            if seats[0] >= 0:
-                self.of_instance[seats[0]] += 1
-                self.of_subtopology[self.subtopology_of[place] * self.instances + seats[0]] += 1
-            for seat in range(1, SEATS):
-                if seats[seat] >= 0:
-                    self.copies_of_instance[seats[seat]] += 1
+        """Return how the decision spreads the load (:meth:`Loads.told`)."""
+        return self.spread.told()
 
     # -- what probes are told apart by (designs/classic/stuck_or_cyclic) --------------------------------------------
 
@@ -168,15 +115,6 @@ cdef class GroupArrays(Advance):
             if slot != NULL and slot.consumer >= 0 and slot.remaining < remaining:
                 return True
         return False
-
-
-cdef int32_t _spread(int32_t* counts, Py_ssize_t number) noexcept:
-    """Return the most less the fewest."""
-    cdef Py_ssize_t at
-    cdef int32_t most = counts[0], fewest = counts[0]
-    for at in range(number):
-        most, fewest = max(most, counts[at]), min(fewest, counts[at])
-    return most - fewest
 
 
 cdef uint64_t _mixed(uint64_t so_far, int64_t value) noexcept:

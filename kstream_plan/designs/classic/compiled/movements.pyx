@@ -55,6 +55,7 @@ cdef class Movements(Copies):
         hashes = [uuid_hash(instance.process_id) for instance in group.instances]
         self.queue = InstanceQueue(weights_of(group.capacities), hashes, filled_to_above_the_end(self.instances))
         self._take_target(group, target)
+        memset(self.decided, -1, self.tasks * SEATS * sizeof(int32_t))
 
     cdef void _take_target(self, group, target) except *:
         cdef Py_ssize_t place
