@@ -72,9 +72,12 @@ class Case:
         return cls(snapshot, design, options, scenario, enough, events, outside, _now_ms(snapshot, options))
 
     def played(
-        self, rates: Rates | None = None, *, on_round: OnRound | None = None
+        self, rates: Rates | None = None, *, on_round: OnRound | None = None, balances: bool = True
     ) -> tuple[GroupState, Roster, Rehearsal]:
-        """Play it, by default with the snapshot's rates; return the group at first, everyone, and what came out."""
+        """Play it, by default with the snapshot's rates; return the group at first, everyone, and what came out.
+
+        ``balances``: count how even the load is after every round.
+        """
         snapshot, outside, config, design = self.snapshot, self.outside, self.snapshot.config, self.design
         now = state_now(snapshot, self.now_ms, ready=self.options.ready, cleaning=self.options.cleaning)
         state = design.start(now, self.scenario)
@@ -92,6 +95,7 @@ class Case:
             max_rounds=most if self.options.max_rounds is None else self.options.max_rounds,
             on_round=on_round or (lambda _rounds, _tasks, _movements: None),
             enough=partial(self._is_enough, state, everyone),
+            balances=balances,
         )
         return state, everyone, outcome
 
@@ -109,7 +113,8 @@ class Case:
         if self.enough is None:
             design = design.telling_times_alone()
         soonest = replace(self, design=design, outside=outside, options=replace(self.options, ready="all"))
-        return soonest.played(replace(self.snapshot.rates, restore_per_instance=inf))[2]
+        rates = replace(self.snapshot.rates, restore_per_instance=inf)
+        return soonest.played(rates, balances=self.enough is not None)[2]
 
     def _is_enough(
         self, state: GroupState, everyone: Roster, before: Turn | None, rounds: Sequence[Round], ended: bool

@@ -21,7 +21,7 @@ from kstream_plan.planner.running_balance import RunningBalance
 from kstream_plan.plans import Balance, Phase, Round, Step, Trigger, Verdict
 from kstream_plan.plans.design import Coordinator, CopyDoubt, Due, Lapse, Turn
 from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, as_flushed, disk_of, first_joined
-from kstream_plan.plans.rounds import MemberTurn
+from kstream_plan.plans.rounds import NOT_COUNTED, MemberTurn
 from kstream_plan.plans.stateless_steps import single_steps
 
 #: Called after every round with the number of rounds so far, of tasks that still have to move, and of their movements:
@@ -76,6 +76,7 @@ def rehearse(
     max_rounds: int,
     on_round: OnRound,
     enough: EnoughRounds = lambda _before, _rounds, _ended: False,
+    balances: bool = True,
 ) -> Rehearsal:
     """Play the turns of ``state``, and of what comes from ``outside``, until nothing follows any more.
 
@@ -83,13 +84,14 @@ def rehearse(
     is away for which the group waits: then when the group has noticed that, or it is back. If the state tells of a
     decision before the plan, the first turn is what follows from that one. A change while a turn is on its way is taken
     in by it; else it brings a turn of its own, in place of the one that is due. What is ``enough`` is ``unfinished``.
+    ``balances``: count how even the load is after every round.
     """
     before = coordinator.last(state)
     if before is None:
         lapse = Lapse(state.at_ms, 0, outside.spans(state.at_ms, 0), idle=True)
         state = coordinator.until_now(state, lapse)
     restored = RestoreTotals(state.group, coordinator.under_way(state), outside.rates_from(0))
-    run = _Run(state, config, coordinator, outside, everyone, restored, first_trigger, before)
+    run = _Run(state, config, coordinator, outside, everyone, restored, first_trigger, before, balances)
     if before is None:
         run.may_end = True
         run.take_in(outside.due(0))
@@ -125,6 +127,7 @@ class _Run:
     restored: RestoreTotals
     trigger: Trigger
     before: Turn | None
+    balances: bool
     at_ms: int = 0
     may_end: bool = False
     begun: bool = False
@@ -259,19 +262,23 @@ class _Run:
             phases=turn.phases,
             probing_rebalance=turn.probing_rebalance,
             steps=turn.steps,
-            balance=self.everyone.balance(group, self._balance(turn) if turn.balance is None else turn.balance),
+            balance=self._balance(turn),
             decided=self.everyone.holdings(group, turn.decided),
             assigned=self.everyone.holdings(group, turn.held),
         )
 
-    def _balance(self, turn: Turn) -> Balance:
-        """Count how evenly a decision spreads the load."""
+    def _balance(self, turn: Turn, running: RunningBalance | None = None) -> Balance:
+        """Count how evenly a decision spreads the load, by default from the round before on."""
+        if not self.balances:
+            return NOT_COUNTED
         group, of_instances = turn.state.group, turn.decided_of
-        if self.balance is None:
-            self.balance = RunningBalance(group)
+        if turn.balance is not None:
+            return self.everyone.balance(group, turn.balance())
+        if running is None:
+            running = self.balance = self.balance or RunningBalance(group)
         if of_instances is None:
             of_instances = _by_instance(group, turn.decided)
-        return self.balance.of(Holdings.of(group, of_instances))
+        return self.everyone.balance(group, running.of(Holdings.of(group, of_instances)))
 
     def _close_round(self) -> None:
         """Add the members' turns to the last round."""
@@ -282,15 +289,13 @@ class _Run:
             assert turn.member is not None
             turns.append(MemberTurn(turn.at_ms, *turn.member, len(steps)))
             steps += turn.steps
-        group = self.turns[-1].state.group
-        by_instance = _by_instance(group, self.turns[-1].decided)
         last, reached = self.turns[-1], {*rnd.phases}.union(*(turn.phases for turn in self.turns))
         self.rounds[-1] = replace(
             rnd,
             steps=tuple(steps),
             turns=tuple(turns),
             phases=tuple(phase for phase in Phase if phase in reached),
-            balance=self.everyone.balance(group, RunningBalance(group).of(Holdings.of(group, by_instance))),
+            balance=self._balance(last, RunningBalance(last.state.group)),
             decided=self.everyone.holdings(last.state.group, last.decided),
             assigned=self.everyone.holdings(last.state.group, last.held),
         )

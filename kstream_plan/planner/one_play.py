@@ -1,4 +1,4 @@
-"""One play of a case, put together as a plan: without what else may be."""
+"""One play of a case, added up, and put together as a plan: without what else may be."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from kstream_plan.planner.copies_apart import copies_together
 from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.end_of_plan import end_of
 from kstream_plan.planner.loop import OnRound, Rehearsal
+from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import kept, least_moves, summarize
 from kstream_plan.planner.within_the_limit import restores_within_limit
-from kstream_plan.plans import Plan, Round, Summary
+from kstream_plan.plans import Plan, Round, Summary, Verdict
 from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.design import Played
 from kstream_plan.plans.end import PlanEnd
@@ -30,6 +31,23 @@ from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import Pauses, pauses_of
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.rounds import in_effect_ms
+
+
+class PlayInFigures(NamedTuple):
+    """What came out, and what it comes to; ``initial`` and ``stopping`` are by consumer of ``everyone``."""
+
+    played: Played
+    outcome: Rehearsal
+    everyone: Roster
+    initial: Sequence[Holding]
+    stopping: frozenset[int]
+    pauses: Pauses
+    summary: Summary
+
+    @property
+    def verdict(self) -> Verdict:
+        """How it ends."""
+        return self.outcome.verdict
 
 
 class OnePlay(NamedTuple):
@@ -41,50 +59,61 @@ class OnePlay(NamedTuple):
 
 
 @without_cycle_collector()
+def in_figures(case: Case, on_round: OnRound | None = None, *, balances: bool = False) -> PlayInFigures:
+    """Play it, and add up what comes; ``on_round`` as in :func:`kstream_plan.planner.plan.plan`.
+
+    ``balances``: count how even the load is after every round, which no figure tells.
+    """
+    state, everyone, outcome = case.played(on_round=on_round, balances=balances or case.enough is not None)
+    group, rounds = everyone.group, tuple(outcome.rounds)
+    played = _played(case, group, state, rounds, outcome)
+    initial = everyone.holdings(state.group, held_at_first(state, outcome.before))
+    stopping = case.design.stopping(group)
+    paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, case.outside.unnoticed)
+    summary = _summary(case, group, initial, paused, played, outcome)
+    return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary)
+
+
+@without_cycle_collector()
 def one_play(case: Case, on_round: OnRound | None = None) -> OnePlay:
     """Play it, and say what comes; ``on_round`` as in :func:`kstream_plan.planner.plan.plan`."""
-    snapshot, design, outside = case.snapshot, case.design, case.outside
-    state, everyone, outcome = case.played(on_round=on_round)
-    group, before = everyone.group, outcome.before
-    rounds, config = tuple(outcome.rounds), snapshot.config
-    played = _played(case, group, state, rounds, outcome)
-    initial = everyone.holdings(state.group, held_at_first(state, before))
+    played, outcome, everyone, initial, stopping, paused, summary = in_figures(case, on_round, balances=True)
+    snapshot, design, group, before = case.snapshot, case.design, everyone.group, outcome.before
+    rounds = played.rounds
     final = rounds[-1].assigned if rounds else initial
-    stopping = design.stopping(group)
-    paused = pauses_of(group, initial, rounds, stopping, config, outside.unnoticed)
     digest, snapshot_digest = _digests(case)
     made = Plan(
         group=group,
         digest=digest,
         snapshot_digest=snapshot_digest,
-        generation=state.generation if before is None else before.generation,
+        generation=played.state.generation if before is None else before.generation,
         captured_at=snapshot.captured_at,
         design=design.name,
         models=design.models,
         probes=design.probes,
         assignor=design.assignor,
         protocol=design.protocol,
-        config=config,
+        config=snapshot.config,
         assumptions=_assumed(case, played, outcome),
         initial=initial,
         initial_balance=initial_balance(group, initial, rounds),
         stopping=stopping,
-        rounds=rounds,
+        rounds=tuple(rounds),
         final=final,
         members=tuple((instance.process_id, instance.capacity) for instance in outcome.group.instances),
         target=everyone.target(outcome.group, outcome.target),
         pauses=paused,
-        summary=_summary(case, group, initial, paused, played, outcome),
+        summary=summary,
         warnings=(
             snapshot.warnings
             + maybe_restoring(outcome.doubts)
-            + emptied(outside)
+            + emptied(case.outside)
             + restores_within_limit(snapshot, group, rounds)
             + (copies_together(group, final, played.configs[-1]) if outcome.verdict.kind == "settled" else ())
         ),
         verdict=outcome.verdict,
         later_configs=outcome.settings,
-        outages=outside.unnoticed,
+        outages=case.outside.unnoticed,
         rates=known_rates(snapshot.rates, snapshot.state.group),
         end=_end(case, played, outcome) if design.goes_on else None,
     )

@@ -85,7 +85,7 @@ class OutsideEvents:
 
     def rates_from(self, at_ms: int) -> Rates:
         """Return the rates of the time that begins now."""
-        return self._span(at_ms, at_ms).rates
+        return self._span(at_ms, at_ms).rates if self.paces else self.rates
 
     def steady(self, from_ms: int, to_ms: int) -> bool:
         """Tell whether all run, and restore at the same rates, through this time."""

@@ -13,12 +13,12 @@ from kstream_plan.model.times import duration
 from kstream_plan.planner.case import Case
 from kstream_plan.planner.lead import NextLeader
 from kstream_plan.planner.loop import NOT_WANTED
-from kstream_plan.planner.one_play import OnePlay, one_play
+from kstream_plan.planner.one_play import OnePlay, in_figures, one_play
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.side_by_side import Ends, SideBySide
 from kstream_plan.plans import FigureRange, Plan, Summary
 from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design
-from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED, PAUSES, READY_AT_FOLLOW_UP
+from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED, PAUSES, READY_AT_FOLLOW_UP, InFigures, figure_of
 from kstream_plan.plans.summary import FIGURES
 
 #: A plan with more steps is a long one: each play of what else may be takes ten seconds and more.
@@ -60,12 +60,15 @@ class OtherPlay:
 
     def plan(self) -> Plan:
         """Return what comes of it."""
-        case = self.case
-        return one_play(Case.of(case.snapshot, self.design, self.options, case.scenario, case.enough)).plan
+        return one_play(self._other_case()).plan
 
     def __call__(self) -> Ends:
         """Return its figures."""
-        return _ends(self.plan())
+        return _ends(in_figures(self._other_case()))
+
+    def _other_case(self) -> Case:
+        case = self.case
+        return Case.of(case.snapshot, self.design, self.options, case.scenario, case.enough)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +223,9 @@ def _in_short(summary: Summary) -> str:
     return f"{duration(summary.duration_ms)}, {rebalances}, {cold}, {still}"
 
 
-def _ends(made: Plan) -> Ends:
-    known_ms = None if made.summary.duration_is == "least" else made.summary.duration_ms
-    return {_KNOWN_TIME: known_ms, **{figure: made.figure(figure) for figure in FIGURES}}
+def _ends(play: InFigures) -> Ends:
+    known_ms = None if play.summary.duration_is == "least" else play.summary.duration_ms
+    return {_KNOWN_TIME: known_ms, **{figure: figure_of(play, figure) for figure in FIGURES}}
 
 
 def _ranges(plays: Sequence[Ends], coldest: Ends | None = None) -> Iterator[FigureRange]:

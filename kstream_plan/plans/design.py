@@ -47,7 +47,8 @@ class Turn:
     tasks still have to move, ``movements`` in how many movements if that is known. ``member`` is whose turn it is
     (process id, consumer id): then it belongs to the round of the decision before; ``None``: the group decides, and a
     round begins. ``silent``: there is nothing to tell of it yet; who has come and gone is told in the next turn.
-    ``balance`` is how evenly the decision spreads the load, by instance of ``state.group``; ``None``: nobody counted.
+    ``balance`` tells how evenly the decision spreads the load, by instance of ``state.group``, until the next one is
+    made; ``None``: nobody counts while deciding.
     """
 
     at_ms: int
@@ -64,7 +65,7 @@ class Turn:
     movements: int = 0
     member: tuple[str, str] | None = None
     silent: bool = False
-    balance: Balance | None = None
+    balance: Callable[[], Balance] | None = None
 
 
 class Due(NamedTuple):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 from kstream_plan.model import Group, Holding, Note, Target, WorkId
 from kstream_plan.model.settings import AssignmentConfig
@@ -66,6 +66,42 @@ def left_of(tasks: int, config: AssignmentConfig, at_once: int | None = None) ->
 def shorter_than(left: Left, config: AssignmentConfig) -> Left | None:
     """Return what the same takes with ten times as many at a time; ``None``: that is no shorter."""
     return left_of(left.tasks, config, min(10 * left.at_once, left.tasks)) if left.probes > 1 else None
+
+
+class InFigures(Protocol):
+    """What a play comes to: a plan, or what one is put together of."""
+
+    @property
+    def summary(self) -> Summary:
+        """All of it, added up."""
+        ...
+
+    @property
+    def pauses(self) -> Pauses:
+        """What stands still meanwhile."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict:
+        """How it ends."""
+        ...
+
+
+def figure_of(play: InFigures, name: str) -> int | None:
+    """Return a figure that may be a range (:data:`~kstream_plan.plans.summary.FIGURES`); ``None``: not known."""
+    if name in PAUSES and play.verdict.is_never_over:
+        return None
+    match name:
+        case "max_paused_task_ms":
+            return max(play.pauses.ms.values(), default=0)
+        case "longest_pause_ms":
+            return play.pauses.longest_ms
+        case "paused_tasks_at_once":
+            return play.pauses.most_at_once
+        case "settles":
+            return int(play.verdict.kind == "settled")
+    value: int | None = getattr(play.summary, name)
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,20 +185,8 @@ class Plan(InNotebooks):
         return tuple(one for one in ids if not joins_first.get(one, one not in last))
 
     def figure(self, name: str) -> int | None:
-        """Return a figure that may be a range (:data:`~kstream_plan.plans.summary.FIGURES`); ``None``: not known."""
-        if name in PAUSES and self.verdict.is_never_over:
-            return None
-        match name:
-            case "max_paused_task_ms":
-                return max(self.pauses.ms.values(), default=0)
-            case "longest_pause_ms":
-                return self.pauses.longest_ms
-            case "paused_tasks_at_once":
-                return self.pauses.most_at_once
-            case "settles":
-                return int(self.verdict.kind == "settled")
-        value: int | None = getattr(self.summary, name)
-        return value
+        """Return a figure that may be a range (:func:`figure_of`)."""
+        return figure_of(self, name)
 
     def ends(self, name: str, *of_draws: int) -> tuple[int, int]:
         """Return the least and the most that a figure of :data:`~kstream_plan.plans.summary.FIGURES` may be.

@@ -65,6 +65,18 @@ class Balance:
     subtopology_task_spread: int
 
 
+#: Of rounds of which nobody asks how even the load is after them.
+NOT_COUNTED = Balance(
+    active=(),
+    standby=(),
+    load_per_thread=(),
+    instance_spread=0,
+    balance_factor=0,
+    subtopology_spread=0,
+    subtopology_task_spread=0,
+)
+
+
 class MemberTurn(NamedTuple):
     """What one member does within a round at a time of its own: the steps from the place ``first`` on are its."""
 

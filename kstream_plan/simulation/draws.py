@@ -5,15 +5,16 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import Group, Snapshot
+from kstream_plan.model import Group, Note, Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.plans import Plan
+from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures_of
 from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measured, worst
@@ -36,7 +37,8 @@ _WORTH_SHARING_MS = 4_000
 class Outcome(NamedTuple):
     """One draw: how it ends, its figures, what every rule of a policy measures, the least to restore, what stops.
 
-    ``least`` and ``most`` are the ends of the figures that hang on what nobody knows.
+    ``least`` and ``most`` are the ends of the figures that hang on what nobody knows; ``ranges`` and ``warnings`` are
+    those of its plan, which may then be made without playing again what else may be (:meth:`completed`).
     """
 
     settled: bool
@@ -46,6 +48,12 @@ class Outcome(NamedTuple):
     measured: Mapping[str, int | None]
     least_restored_records: int | None
     stops: Stops
+    ranges: tuple[FigureRange, ...] = ()
+    warnings: tuple[Note, ...] = ()
+
+    def completed(self, made: Plan) -> Plan:
+        """Return the plan of this draw, ``made`` without ranges, with all that was found of it."""
+        return replace(made, summary=replace(made.summary, ranges=self.ranges), warnings=self.warnings)
 
 
 def usual_number(group: Group, config: AssignmentConfig) -> int:
@@ -107,7 +115,9 @@ def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw:
 
 def _outcome_of(made: Plan, measures: Mapping[str, int | None]) -> Outcome:
     figures, bound = figures_of(made), made.summary.lower_bounds.restored_records
-    return Outcome(made.verdict.kind == "settled", figures, *ends_of(made, figures), measures, bound, stops_of(made))
+    ends = ends_of(made, figures)
+    told = made.summary.ranges, made.warnings
+    return Outcome(made.verdict.kind == "settled", figures, *ends, measures, bound, stops_of(made), *told)
 
 
 def worth_sharing(group: Group, number: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Unpack
@@ -14,7 +15,16 @@ from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as others
-from kstream_plan.simulation.draws import OnDraw, at_once, draws, one_draw, together, usual_number, work_of_one_ms
+from kstream_plan.simulation.draws import (
+    OnDraw,
+    Outcome,
+    at_once,
+    draws,
+    one_draw,
+    together,
+    usual_number,
+    work_of_one_ms,
+)
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.outages import outage_note
@@ -50,19 +60,18 @@ def simulate(
     options = replace(options, **changed)
     random = is_random(scenario, group)
     number = usual_number(group, snapshot.config) if number_of_draws is None else number_of_draws
-    found = None
+    outcomes: Sequence[Outcome] = ()
     if random and number > 1:
-        found = together(
-            draws(
-                snapshot,
-                scenario,
-                options,
-                number=number,
-                within_ms=draws_within_ms,
-                workers=workers,
-                on_draw=on_draw,
-            )
+        outcomes = draws(
+            snapshot,
+            scenario,
+            options,
+            number=number,
+            within_ms=draws_within_ms,
+            workers=workers,
+            on_draw=on_draw,
         )
+    found = together(outcomes) if outcomes else None
     played = drawn(scenario, group, found.shown if found else 0)
 
     play = partial(_under, snapshot, options, played)
@@ -71,7 +80,10 @@ def simulate(
         return plan_checked(snapshot, options, scenario=other, bounds=False, floor=False, ranges=False)
 
     with at_once(group, snapshot.config, workers) as side_by_side:
-        made = plan_checked(snapshot, options, scenario=played, on_round=on_round, side_by_side=side_by_side)
+        begin = partial(plan_checked, snapshot, scenario=played, on_round=on_round, side_by_side=side_by_side)
+        made = (
+            begin(options) if found is None else outcomes[found.shown].completed(begin(replace(options, ranges=False)))
+        )
     shorter = others.shorter_delays(made, play) if what_ifs and made.is_of_workers else ()
     what_ifs = what_ifs and snapshot.group_protocol == "classic"  # there are no such settings elsewhere
     note = outage_note(made, played, play_other) if what_ifs else None

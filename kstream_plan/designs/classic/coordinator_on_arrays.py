@@ -70,7 +70,7 @@ class CoordinatorOnArrays(ClassicCoordinator):
                 waits=probes and not steps,
                 probes=probes,
             ),
-            balance=decided.balance,
+            balance=on_arrays.balance,
             probing_rebalance=probes,
             queued=decided.queued,
             movements=len(assignment.movements),

@@ -9,7 +9,6 @@ looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from math import inf
 from types import MappingProxyType
@@ -82,7 +81,6 @@ class Decided(NamedTuple):
     assignment: Assignment
     transition: Transition
     steps: StepRows | tuple[()]
-    balance: Balance
     queued: int
     warms_up: bool
     starts_any: bool
@@ -101,7 +99,8 @@ class OnArrays:
         self._arrays = arrays
         self._cleaner = cleaner
         self._target, self._short = decision.target, decision.short_standbys
-        self._log = HoldingsLog(state.group, tuple(Holdings.of(state.group, state.holdings).stateful), self._current)
+        self._owned = Holdings.of(state.group, state.holdings)
+        self._log = HoldingsLog(state.group, tuple(self._owned.stateful), self._current)
         self._nobody = no_owners(state.group)
         #: how many decisions there were, and how often time went on
         self._decisions = self._lapses = 0
@@ -119,7 +118,7 @@ class OnArrays:
             decided, held = self._log.add(
                 steps, warmups=arrays.warmup_copies, temporary=arrays.extra_copies - arrays.warmup_copies
             )
-        consumers, owned = self._all(decided), self._all(self.state.holdings)
+        consumers = self._all(decided)
         return Decided(
             assignment=Assignment(
                 instances=self._lazy_holdings(partial(arrays.decided_by, instance=True), len(group.instances)),
@@ -130,35 +129,51 @@ class OnArrays:
                 short_standbys=self._short,
             ),
             transition=Transition(
-                before=owned,
+                before=self._owned,
                 decided=consumers,
                 holdings=self._all(held),
                 revoking=frozenset(arrays.revoking_consumers()),
                 waiting=frozenset(arrays.waiting_consumers()),
             ),
             steps=steps,
-            balance=self._balance(),
             queued=arrays.queued,
             warms_up=arrays.warmup_copies > 0,
             starts_any=not times_alone and arrays.starts_any,
         )
 
+    def balance(self) -> Balance:
+        """Count how evenly the last decision spreads the load."""
+        active, standby, load_per_thread, spread, subtopology_spread, subtopology_task_spread = self._arrays.loads()
+        return Balance(
+            active=active,
+            standby=standby,
+            load_per_thread=load_per_thread,
+            instance_spread=spread,
+            balance_factor=spread,  # there are no other active tasks
+            subtopology_spread=subtopology_spread,
+            subtopology_task_spread=subtopology_task_spread,
+        )
+
     def go_on(self, lapse: Lapse, clock: Clock, *, tick: bool) -> GroupState:
         """Let copies catch up and fall behind until the next rebalance; return the group as it finds it."""
-        arrays, group, generation = self._arrays, self.state.group, self.state.generation + 1
+        arrays, state = self._arrays, self.state
+        group, generation = state.group, state.generation + 1
         at_once = lapse.spans[0].rates.any_restore
         revoked = {task: group.instance_of[owner] for task, owner in arrays.withheld().items()}
         arrays.advance(lapse.from_ms, lapse.to_ms, generation, tick, clock.at_probes, at_once)
         self._lapses += 1
-        copies = LazySequence(len(group.tasks), self._of_state(arrays.copies))
-        owned = LazyHoldings(len(group.consumer_ids), self._of_state(arrays.owned), arrays.extra_copies)
-        self.state = replace(
-            self.state,
+        self._owned = self._all(
+            LazyHoldings(len(group.consumer_ids), self._of_state(arrays.owned), arrays.extra_copies)
+        )
+        self.state = GroupState(
+            group=group,
             generation=generation,
             at_ms=lapse.from_ms,
-            holdings=self._all(owned),
-            copies=copies,
+            holdings=self._owned,
+            copies=LazySequence(len(group.tasks), self._of_state(arrays.copies)),
+            leader=state.leader,
             revoked=MappingProxyType(revoked),
+            memory=state.memory,
         )
         return self.state
 
@@ -192,45 +207,30 @@ class OnArrays:
         )
         return StepRows(maker, members, arrays.steps(), tally)
 
-    def _balance(self) -> Balance:
-        active, standby, load_per_thread, spread, subtopology_spread, subtopology_task_spread = self._arrays.loads()
-        return Balance(
-            active=active,
-            standby=standby,
-            load_per_thread=load_per_thread,
-            instance_spread=spread,
-            balance_factor=spread,  # there are no other active tasks
-            subtopology_spread=subtopology_spread,
-            subtopology_task_spread=subtopology_task_spread,
-        )
-
     def _current(self) -> Outcome:
         return Outcome(self._decided(), self._arrays.held_after())
 
     def _decided(self) -> tuple[Holding, ...]:
         return self._arrays.decided_by(instance=False)
 
-    def _all(self, stateful: Sequence[Holding]) -> Holdings:
-        return stateful if isinstance(stateful, Holdings) else Holdings(stateful, (), self._nobody)
+    def _all(self, stateful: LazyHoldings) -> Holdings:
+        return Holdings(stateful, (), self._nobody)
 
     def _lazy_holdings(self, make: Callable[[], tuple[Holding, ...]], length: int | None = None) -> LazyHoldings:
         length = len(self.state.group.consumer_ids) if length is None else length
         return LazyHoldings(length, self._of_decision(make), self._arrays.extra_copies)
 
     def _of_decision(self, make: Callable[[], tuple[T, ...]]) -> Callable[[], tuple[T, ...]]:
-        decisions = self._decisions
-        return partial(_made, make, lambda: self._decisions == decisions)
+        return partial(self._made, make, self._decisions, "_decisions")
 
     def _of_state(self, make: Callable[[], tuple[T, ...]]) -> Callable[[], tuple[T, ...]]:
-        lapses = self._lapses
-        return partial(_made, make, lambda: self._lapses == lapses)
+        return partial(self._made, make, self._lapses, "_lapses")
 
-
-def _made(make: Callable[[], tuple[T, ...]], is_current: Callable[[], bool]) -> tuple[T, ...]:
-    """Make something of the arrays as they are now, and no later."""
-    if not is_current():
-        raise RuntimeError("the arrays have gone on since")
-    return make()
+    def _made(self, make: Callable[[], tuple[T, ...]], number: int, of: str) -> tuple[T, ...]:
+        """Make something of the arrays as they are now, and no later."""
+        if getattr(self, of) != number:
+            raise RuntimeError("the arrays have gone on since")
+        return make()
 
 
 class Probes:

@@ -1,6 +1,6 @@
 """See the module."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int8_t, int32_t
 
 from kstream_plan.designs.classic.compiled.loads cimport Loads
 from kstream_plan.designs.classic.compiled.memory cimport Flags, Ints
@@ -43,3 +43,4 @@ cdef class Decision(Movements):
     cdef void _withhold(self) noexcept
     cdef void _withhold_task(self, Py_ssize_t place) noexcept
     cdef Py_ssize_t seats(self, Py_ssize_t place, Held* seats) noexcept
+    cdef list _flagged_consumers(self, int8_t* flags)

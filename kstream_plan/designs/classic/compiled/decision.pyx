@@ -235,12 +235,15 @@ cdef class Decision(Movements):
 
     def withheld(self):
         """Return by task the consumer that has to give it up first."""
-        return self.by_task(self.withheld_by)
+        return self.by_task(self.withheld_by) if self.follow_up else {}
 
     def revoking_consumers(self):
         """Return the consumers that give up an active task."""
-        return [consumer for consumer in range(self.consumers) if self.revoking[consumer]]
+        return self._flagged_consumers(self.revoking)
 
     def waiting_consumers(self):
         """Return the consumers from which an active task is withheld."""
-        return [consumer for consumer in range(self.consumers) if self.waiting[consumer]]
+        return self._flagged_consumers(self.waiting)
+
+    cdef list _flagged_consumers(self, int8_t* flags):
+        return [consumer for consumer in range(self.consumers) if flags[consumer]] if self.follow_up else []

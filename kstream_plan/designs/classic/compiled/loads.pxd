@@ -15,8 +15,12 @@ cdef class Loads:
     cdef Ints active
     cdef Ints copies
     cdef Ints of_subtopology
-    # the loads per thread, and those of which instances are told anew
+    # by subtopology: how many instances execute it, and the most active tasks of it on one less the fewest
+    cdef Ints executing
+    cdef Ints uneven
+    # the loads per thread; and of which instances, and subtopologies, something changed since that was told
     cdef list per_thread
-    cdef set changed
+    cdef set changed, changed_subtopologies
 
     cdef int count(self, Py_ssize_t place, bint active, int32_t instance, int32_t change) except -1
+    cdef int _look_at_changed(self) except -1

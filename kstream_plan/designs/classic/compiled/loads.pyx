@@ -18,13 +18,17 @@ cdef class Loads:
         self.subtopology_of = int32s_of(self.memory, [place_of[name] for name in names])
         self.active, self.copies = int32s(self.memory, self.instances), int32s(self.memory, self.instances)
         self.of_subtopology = int32s(self.memory, self.subtopologies * self.instances)
-        self.per_thread, self.changed = [0.0] * self.instances, set()
+        self.executing = int32s(self.memory, self.subtopologies)
+        self.uneven = int32s(self.memory, self.subtopologies)
+        self.per_thread, self.changed, self.changed_subtopologies = [0.0] * self.instances, set(), set()
 
     cdef int count(self, Py_ssize_t place, bint active, int32_t instance, int32_t change) except -1:
         """Let an instance have a task more (1), or no longer (-1)."""
+        cdef int32_t subtopology = self.subtopology_of[place]
         if active:
             self.active[instance] += change
-            self.of_subtopology[self.subtopology_of[place] * self.instances + instance] += change
+            self.of_subtopology[subtopology * self.instances + instance] += change
+            self.changed_subtopologies.add(subtopology)
         else:
             self.copies[instance] += change
         self.changed.add(instance)
@@ -38,27 +42,31 @@ cdef class Loads:
             same of how many instances execute a subtopology; and of the active tasks of one subtopology, of the most
             uneven one.
         """
-        cdef Py_ssize_t subtopology, instance
-        cdef int32_t most_executing = 0, fewest_executing = <int32_t>self.instances, widest = 0, number
-        cdef int32_t* of
-        for subtopology in range(self.subtopologies):
-            of = &self.of_subtopology[subtopology * self.instances]
-            number = 0
-            for instance in range(self.instances):
-                number += of[instance] > 0
-            most_executing, fewest_executing = max(most_executing, number), min(fewest_executing, number)
-            widest = max(widest, _spread(of, self.instances))
-        for instance in self.changed:
-            self.per_thread[instance] = (self.active[instance] + self.copies[instance]) / <double>self.capacity[instance]
-        self.changed.clear()
+        cdef Py_ssize_t instance
+        self._look_at_changed()
         return (
             tuple([self.active[instance] for instance in range(self.instances)]),
             tuple([self.copies[instance] for instance in range(self.instances)]),
             tuple(self.per_thread),
             _spread(self.active, self.instances),
-            most_executing - fewest_executing,
-            widest,
+            _spread(self.executing, self.subtopologies),
+            max([self.uneven[subtopology] for subtopology in range(self.subtopologies)]),
         )
+
+    cdef int _look_at_changed(self) except -1:
+        """See how the loads of instances, and of subtopologies, are since some have changed."""
+        cdef Py_ssize_t instance, subtopology, at
+        cdef int32_t* of
+        for instance in self.changed:
+            self.per_thread[instance] = (self.active[instance] + self.copies[instance]) / <double>self.capacity[instance]
+        for subtopology in self.changed_subtopologies:
+            of = &self.of_subtopology[subtopology * self.instances]
+            self.uneven[subtopology], self.executing[subtopology] = _spread(of, self.instances), 0
+            for at in range(self.instances):
+                self.executing[subtopology] += of[at] > 0
+        self.changed.clear()
+        self.changed_subtopologies.clear()
+        return 0
 
 
 cdef int32_t _spread(int32_t* counts, Py_ssize_t number) noexcept:

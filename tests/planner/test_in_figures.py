@@ -1,0 +1,54 @@
+"""The figures of a play that is not put together as a plan are those of the plan, to the last unit."""
+
+from __future__ import annotations
+
+import pytest
+
+from kstream_plan.designs.classic import design
+from kstream_plan.designs.classic.coordinator import ClassicCoordinator
+from kstream_plan.errors import ScenarioError
+from kstream_plan.planner.case import Case
+from kstream_plan.planner.one_play import in_figures, one_play
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.what_else import OtherPlay
+from kstream_plan.plans import Plan
+from kstream_plan.plans.rounds import NOT_COUNTED
+from kstream_plan.plans.summary import FIGURES
+from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.one_plan import design_of
+from tests.helpers.stateful_groups import stateful_case
+
+PARTS = 8
+GROUPS = 80
+
+
+def _played(seed: int) -> tuple[Case, Plan] | None:
+    """Return a case and the plan of it; ``None``: the scenario does not fit the group."""
+    snapshot, scenario = stateful_case(seed)
+    options = PlanOptions(max_rounds=150)
+    try:
+        of = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
+        case = Case.of(snapshot, design_of(snapshot, options), options, of)
+        return case, one_play(case).plan
+    except ScenarioError:
+        return None
+
+
+@pytest.mark.parametrize("objects", [False, True])
+@pytest.mark.parametrize("part", range(PARTS))
+def test_figures_are_those_of_the_plan(part: int, objects: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if objects:
+        monkeypatch.setattr(design, "CoordinatorOnArrays", ClassicCoordinator)
+    found = [played for seed in range(part, GROUPS, PARTS) if (played := _played(seed)) is not None]
+    assert len(found) > GROUPS / PARTS / 2
+    for case, made in found:
+        alone = in_figures(case)
+        assert (alone.summary, alone.pauses, alone.verdict) == (made.summary, made.pauses, made.verdict)
+        told = {figure: made.figure(figure) for figure in FIGURES}
+        assert told.items() <= OtherPlay(case, case.design, case.options)().items()
+
+
+def test_nobody_counts_how_even_the_load_is_for_figures() -> None:
+    case, made = next(played for seed in range(GROUPS) if (played := _played(seed)) is not None and played[1].rounds)
+    assert {rnd.balance for rnd in in_figures(case).played.rounds} == {NOT_COUNTED}
+    assert NOT_COUNTED not in {rnd.balance for rnd in made.rounds}
