@@ -288,6 +288,10 @@ class Design(ABC):
             raise ScenarioError(what, where=getattr(event, "where", ""), fix="leave it out")
         return event
 
+    def is_quick(self, _snapshot: Snapshot) -> bool:
+        """Tell whether a play of a group like this takes a fraction of the usual time, where that code is compiled."""
+        return False
+
     def soonest(self) -> Design:
         """Return the same design with every rebalance as early as it can be, for the least that a plan takes."""
         return self

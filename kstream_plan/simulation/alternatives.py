@@ -18,7 +18,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
-from kstream_plan.simulation.draws import Outcome, draws, together, usual_number, worth_sharing
+from kstream_plan.simulation.draws import Outcome, draws, shown_plan, together, usual_number, worth_sharing
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.processes import in_processes
@@ -140,7 +140,9 @@ def _play(grid: Sequence[_Entry], standard: Standard | None, number: int, worker
         return alternative(changes, simulated.plan, simulated.draws, standard)
     outcomes = draws(snapshot, scenario, options, number=number, workers=workers)
     found = together(outcomes)
-    made = plan_checked(snapshot, options, scenario=drawn(scenario, group, found.shown))
+    made = shown_plan(
+        partial(plan_checked, snapshot, scenario=drawn(scenario, group, found.shown)), options, found, outcomes
+    )
     return alternative(changes, made, found, standard, outcomes)
 
 

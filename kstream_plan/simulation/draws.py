@@ -15,11 +15,12 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import FigureRange, Plan
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures_of
 from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measured, worst
 from kstream_plan.simulation.new_ids import drawn
-from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.one_plan import design_of, plan
 from kstream_plan.simulation.processes import SideBySide, in_processes
 
 #: draws done, draws in all
@@ -28,6 +29,8 @@ OnDraw: TypeAlias = Callable[[int, int], None]
 MOST_DRAWS = 200
 #: So much work (:func:`work_of_one_ms`) is worth while unless told otherwise: about as much as reading takes.
 _WORTH = 2_000
+#: So many draws are worth while at least where plays are quick, unless each takes longer than that where they are not.
+_A_FEW, _WORTH_A_FEW_MS = 5, 20_000
 #: Fewer changes of owner than this are simulated sooner than other processes are started.
 _ALONE = 2_000
 #: Where one play takes longer than that, what else may be is played by other processes at the same time.
@@ -38,7 +41,7 @@ class Outcome(NamedTuple):
     """One draw: how it ends, its figures, what every rule of a policy measures, the least to restore, what stops.
 
     ``least`` and ``most`` are the ends of the figures that hang on what nobody knows; ``ranges`` and ``warnings`` are
-    those of its plan, which may then be made without playing again what else may be (:meth:`completed`).
+    those of its plan.
     """
 
     settled: bool
@@ -51,14 +54,20 @@ class Outcome(NamedTuple):
     ranges: tuple[FigureRange, ...] = ()
     warnings: tuple[Note, ...] = ()
 
-    def completed(self, made: Plan) -> Plan:
-        """Return the plan of this draw, ``made`` without ranges, with all that was found of it."""
-        return replace(made, summary=replace(made.summary, ranges=self.ranges), warnings=self.warnings)
-
 
 def usual_number(group: Group, config: AssignmentConfig) -> int:
     """Return how many draws are worth while for a group of this size: all of them take a few seconds at most."""
     return min(MOST_DRAWS, max(1, int(_WORTH / work_of_one_ms(group, config))))
+
+
+def usual_draws(snapshot: Snapshot, options: PlanOptions) -> int:
+    """Return how often one scenario is drawn unless told otherwise: a few times at least where plays are quick.
+
+    Where they are hangs on the group, its settings and rates alone, not on whether that code is compiled here.
+    """
+    group, config = snapshot.state.group, snapshot.config
+    a_few = design_of(snapshot, options).is_quick(snapshot) and work_of_one_ms(group, config) <= _WORTH_A_FEW_MS
+    return max(usual_number(group, config), _A_FEW if a_few else 1)
 
 
 def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
@@ -101,6 +110,22 @@ def draws(
         if deadline is not None and time.monotonic() >= deadline:
             break
     return tuple(outcomes)
+
+
+def shown_plan(
+    play: Callable[[PlanOptions], Plan], options: PlanOptions, found: Draws | None, outcomes: Sequence[Outcome]
+) -> Plan:
+    """Return the plan of the draw that is shown, or of the only one there is (``None``).
+
+    What else may come of a draw is known since it was drawn, and not played again. Where it was not played of one of
+    them, the plan says so.
+    """
+    if found is None:
+        return play(options)
+    made, of = play(replace(options, ranges=False)), outcomes[found.shown]
+    made = replace(made, summary=replace(made.summary, ranges=of.ranges), warnings=of.warnings)
+    unplayed = [note for one in outcomes for note in one.warnings if note.code == ENDS_NOT_PLAYED]
+    return replace(made, warnings=(*made.warnings, unplayed[0])) if unplayed and made.tells_ends else made
 
 
 def one_draw(made: Plan) -> Draws:

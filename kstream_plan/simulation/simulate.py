@@ -21,8 +21,9 @@ from kstream_plan.simulation.draws import (
     at_once,
     draws,
     one_draw,
+    shown_plan,
     together,
-    usual_number,
+    usual_draws,
     work_of_one_ms,
 )
 from kstream_plan.simulation.new_ids import drawn, is_random
@@ -59,7 +60,7 @@ def simulate(
     group = snapshot.state.group
     options = replace(options, **changed)
     random = is_random(scenario, group)
-    number = usual_number(group, snapshot.config) if number_of_draws is None else number_of_draws
+    number = usual_draws(snapshot, options) if number_of_draws is None else number_of_draws
     outcomes: Sequence[Outcome] = ()
     if random and number > 1:
         outcomes = draws(
@@ -81,9 +82,7 @@ def simulate(
 
     with at_once(group, snapshot.config, workers) as side_by_side:
         begin = partial(plan_checked, snapshot, scenario=played, on_round=on_round, side_by_side=side_by_side)
-        made = (
-            begin(options) if found is None else outcomes[found.shown].completed(begin(replace(options, ranges=False)))
-        )
+        made = shown_plan(begin, options, found, outcomes)
     shorter = others.shorter_delays(made, play) if what_ifs and made.is_of_workers else ()
     what_ifs = what_ifs and snapshot.group_protocol == "classic"  # there are no such settings elsewhere
     note = outage_note(made, played, play_other) if what_ifs else None

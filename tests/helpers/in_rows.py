@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ class _InRows(ClassicCoordinator):
             steps=self._stateless.with_others(members, steps, *turn.transition.owners),
             decided=_with(turn.decided, decided),
             held=_with(turn.held, assigned),
-            balance=RunningBalance(group).of(Holdings.of(group, turn.assignment.instances)),
+            balance=partial(RunningBalance(group).of, Holdings.of(group, turn.assignment.instances)),
         )
 
     def _end_log(self) -> None:

@@ -17,9 +17,11 @@ import pytest
 from kstream_plan.comparison.alternatives import alternative_figures
 from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.errors import ScenarioError, UsageError
-from kstream_plan.model import Group, Instance, is_uuid
+from kstream_plan.model import Group, Instance, Note, Rates, is_uuid
 from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Figures, Range, Simulation
 from kstream_plan.plans.stops import Stops
@@ -270,6 +272,45 @@ def test_the_number_of_draws_follows_the_work_of_one() -> None:
     sizes = [group(stateful=tasks) for tasks in (0, 24, 200, 3_000)]
     assert [draws.usual_number(of_size, none) for of_size in sizes] == [200, 59, 8, 1]
     assert [draws.usual_number(of_size, one) for of_size in sizes] == [200, 31, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "standbys", "restore_rate", "assignor", "expected"),
+    [
+        (20, 1, None, "high-availability", 37),
+        (3_000, 1, None, "high-availability", 5),
+        (3_000, 0, None, "high-availability", 5),
+        (3_000, 1, 1_000.0, "high-availability", 1),
+        (3_000, 1, None, "balanced", 1),
+        (10_000, 1, None, "high-availability", 1),
+    ],
+)
+def test_a_few_are_drawn_at_least_where_plays_are_quick(
+    tasks: int, standbys: int, restore_rate: float | None, assignor: str, expected: int
+) -> None:
+    before = settled_and_joined(tasks=tasks, instances=5, joining=0, max_warmup_replicas=2, standbys=standbys)
+    before = replace(before, rates=Rates(restore_per_instance=restore_rate))
+    assert draws.usual_draws(before, PlanOptions(assignor=assignor)) == expected
+
+
+def test_the_plan_of_several_draws_is_that_of_the_shown_one() -> None:
+    before = settled_and_joined(tasks=60, instances=7, joining=0, max_warmup_replicas=2, standbys=1)
+    shown = simulate(before, TWO_MORE, number_of_draws=4, what_ifs=False)
+    assert shown.plan.summary.ranges
+    assert shown.plan.summary.floor_ms is not None
+    assert shown.plan == plan(before, scenario=shown.scenario)
+
+
+def test_a_plan_says_where_others_of_its_draws_were_not_played_to_either_end() -> None:
+    before = settled_and_joined(tasks=60, instances=7, joining=0, max_warmup_replicas=2, standbys=1)
+    made = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0))
+    whole = draws.draws(before, TWO_MORE, number=2)
+    others = whole[0], whole[1]._replace(ranges=(), warnings=(Note(ENDS_NOT_PLAYED, "not played"),))
+    for outcomes, tells in ((whole, True), (others, False)):
+        found = replace(draws.together(outcomes), shown=0)
+        shown = draws.shown_plan(lambda _options: made, PlanOptions(), found, outcomes)
+        assert shown.summary.ranges == made.summary.ranges != ()
+        assert shown.tells_ends is tells
 
 
 def test_new_instances_are_like_most_others_unless_told_otherwise() -> None:

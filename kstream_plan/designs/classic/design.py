@@ -11,7 +11,8 @@ from kstream_plan.designs.classic import MODELS
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
 from kstream_plan.designs.classic.coordinator_on_arrays import CoordinatorOnArrays
 from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, SOONEST, TYPICAL, Clock
-from kstream_plan.model import Group, GroupState, Note
+from kstream_plan.designs.classic.on_arrays import are_for
+from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
@@ -52,9 +53,21 @@ class Classic(Design):
             KeyError: no such assignor or protocol.
         """
         assign, rebalance = ASSIGNORS[self.assignor], PROTOCOLS[self.protocol]
-        on_arrays = self.assignor == "high-availability" and self.protocol == "cooperative"
-        coordinator = CoordinatorOnArrays if on_arrays else ClassicCoordinator
+        coordinator = CoordinatorOnArrays if self._on_arrays else ClassicCoordinator
         return coordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone)
+
+    @property
+    def _on_arrays(self) -> bool:
+        return self.assignor == "high-availability" and self.protocol == "cooperative"
+
+    def is_quick(self, snapshot: Snapshot) -> bool:
+        """Tell whether such a group is played on arrays."""
+        rates = snapshot.rates
+        return (
+            self._on_arrays
+            and are_for(snapshot.state.group, snapshot.config)
+            and not (rates.any_restore or rates.any_produce)
+        )
 
     def soonest(self) -> Classic:
         """Return the same design with every rebalance as early as it can be."""

@@ -57,16 +57,21 @@ def _inf(span: Span) -> bool:
     return span.rates.restore_per_instance == inf and not span.rates.restore_of
 
 
+def are_for(group: Group, config: AssignmentConfig) -> bool:
+    """Tell whether arrays hold such a group with such settings."""
+    if config.num_standby_replicas > 1 or config.acceptable_recovery_lag == MAX_LONG:
+        return False
+    if config.probing_rebalance_interval_ms > _MOST_OFTEN_MS or group.stateless or not group.stateful:
+        return False
+    return 2 * len(group.tasks) * max(weights_of(group.capacities)) < _MOST
+
+
 def arrays_for(group: Group, decision: Assignment, config: AssignmentConfig) -> GroupArrays | None:
     """Return arrays for a group with the target of ``decision``, unless it or its settings are others than they hold.
 
     ``None`` as well where there is no compiled code: it is made at installation if there is a C compiler.
     """
-    if config.num_standby_replicas > 1 or config.acceptable_recovery_lag == MAX_LONG:
-        return None
-    if config.probing_rebalance_interval_ms > _MOST_OFTEN_MS:
-        return None
-    if group.stateless or not group.stateful or 2 * len(group.tasks) * max(weights_of(group.capacities)) >= _MOST:
+    if not are_for(group, config):
         return None
     try:
         from kstream_plan.designs.classic.compiled.group_arrays import GroupArrays  # noqa: PLC0415 - may be missing
