@@ -21,7 +21,7 @@ from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OV
 from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED, PAUSES, READY_AT_FOLLOW_UP, InFigures, figure_of
 from kstream_plan.plans.summary import FIGURES
 
-#: A plan with more steps is a long one: each play of what else may be takes ten seconds and more.
+#: A plan with more steps is a long one: each play of what else may be takes seconds, ten and more with objects.
 _MANY_STEPS = 100_000
 #: Who leads after the leader: settings of restarted members count as early as they can, and as late.
 _EITHER_LEADS: Sequence[NextLeader] = ("restarted", "others")

@@ -75,7 +75,7 @@ def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
 
     The number of rounds grows with the copies that move. With standbys, whom a movement falls on hangs on all those
     before it, so that what a round changes grows with the tasks: a play of 3,000 with one each takes 20 s with objects,
-    and a third of that on arrays; but who has these hangs on the installation.
+    and a tenth of that on arrays; but who has these hangs on the installation.
     """
     stateful_tasks, standbys = len(group.stateful), config.num_standby_replicas
     copies = stateful_tasks * (1 + standbys)
