@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
 from kstream_plan.fleet.figures import badness
 from kstream_plan.plans import Plan
+from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.result import Result
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.render.fleet import fleet_markdown, fleet_table
@@ -16,6 +17,7 @@ from kstream_plan.render.plan.table import excerpt, table
 from kstream_plan.render.text.escape import fenced
 
 
+@without_cycle_collector()
 def plan_page(plan: Plan, form: OutputForm, page: Page, *, verbose: bool, draws: OverDraws | None = None) -> str:
     """Return a plan as its table or Markdown; ``draws``: it is one of these of a simulation."""
     if form is OutputForm.MARKDOWN:

@@ -9,6 +9,7 @@ from kstream_plan.cli.pages import overview, plan_page, together
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.fleet.figures import badness
+from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.simulation.json_form import simulation_json
@@ -37,6 +38,7 @@ def _line(of: SavedPlan, *, full: bool) -> str:
     return f"{plan_json(of.plan, full=full) if of.simulation is None else simulation_json(of.simulation, full=full)}\n"
 
 
+@without_cycle_collector()
 def simulation_page(simulated: Simulation, form: OutputForm, page: Page, *, verbose: bool) -> str:
     """Return a simulation as its table or Markdown."""
     if form is OutputForm.MARKDOWN:

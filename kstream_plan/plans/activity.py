@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.holding_changes import apart_from_stateless, unlike
@@ -13,25 +13,24 @@ from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.rounds import Round, Trigger
 from kstream_plan.plans.seats import Role
+from kstream_plan.plans.step_rows import steps_of_kinds
 from kstream_plan.plans.steps import (
-    Demote,
     Drop,
     HandOver,
     InstanceLeaving,
     InstanceStays,
-    KeepTemporary,
     MemberJoined,
     MemberLeft,
-    NobodyRuns,
     Place,
     Promote,
     Revoke,
     Step,
-    StopLearned,
     ThreadMove,
-    Withhold,
     restores_anew,
 )
+
+#: The steps that tell who comes and goes, what starts, moves and is copied; the others say how.
+_TOLD = (MemberJoined, MemberLeft, HandOver, Promote, ThreadMove, Place, Drop)
 
 
 class Move(NamedTuple):
@@ -177,7 +176,7 @@ def events(plan: Plan) -> list[Activity]:
             hops = round_.stateless.hops()
             event.stateless += hops
             event.threads += len(round_.stateless.started) - hops
-        for step in round_.single_steps if apart else round_.steps:
+        for step in steps_of_kinds(round_.single_steps if apart else round_.steps, _TOLD):
             owners.add(step, event)
         if len(event.rounds) == 1:
             event.resized = _is_resized(plan, event)
@@ -314,19 +313,6 @@ class _Owners:
                     event.copies.append(NewCopy(step.task_id, source, step.to.process_id, to_run, step.restore_records))
             case Drop():
                 event.dropped.add((step.task_id, step.from_.process_id))
-            case (
-                Withhold()
-                | KeepTemporary()
-                | Revoke()
-                | Demote()
-                | InstanceLeaving()
-                | InstanceStays()
-                | StopLearned()
-                | NobodyRuns()
-            ):
-                pass
-            case _:
-                assert_never(step)
 
     def _started(self, step: HandOver | Promote, event: Activity) -> None:
         source, destination = self._owner.get(step.task_id), step.to.process_id

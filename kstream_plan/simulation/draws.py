@@ -61,12 +61,14 @@ def usual_number(group: Group, config: AssignmentConfig) -> int:
 
 
 def usual_draws(snapshot: Snapshot, options: PlanOptions) -> int:
-    """Return how often one scenario is drawn unless told otherwise: a few times at least where plays are quick.
+    """Return how often one scenario is drawn unless told otherwise: a few times at least where each is one quick play.
 
-    Where they are hangs on the group, its settings and rates alone, not on whether that code is compiled here.
+    Where it is hangs on the group, its settings and rates alone, not on whether that code is compiled here. Where what
+    else may come of a draw is played, however long that takes, each is several.
     """
     group, config = snapshot.state.group, snapshot.config
-    a_few = design_of(snapshot, options).is_quick(snapshot) and work_of_one_ms(group, config) <= _WORTH_A_FEW_MS
+    is_quick = not options.long_ranges and design_of(snapshot, options).is_quick(snapshot)
+    a_few = is_quick and work_of_one_ms(group, config) <= _WORTH_A_FEW_MS
     return max(usual_number(group, config), _A_FEW if a_few else 1)
 
 

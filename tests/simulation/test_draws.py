@@ -275,22 +275,23 @@ def test_the_number_of_draws_follows_the_work_of_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tasks", "standbys", "restore_rate", "assignor", "expected"),
+    ("tasks", "standbys", "restore_rate", "options", "expected"),
     [
-        (20, 1, None, "high-availability", 37),
-        (3_000, 1, None, "high-availability", 5),
-        (3_000, 0, None, "high-availability", 5),
-        (3_000, 1, 1_000.0, "high-availability", 1),
-        (3_000, 1, None, "balanced", 1),
-        (10_000, 1, None, "high-availability", 1),
+        (20, 1, None, PlanOptions(long_ranges=False), 37),
+        (3_000, 1, None, PlanOptions(long_ranges=False), 5),
+        (3_000, 0, None, PlanOptions(long_ranges=False), 5),
+        (3_000, 1, None, PlanOptions(), 1),
+        (3_000, 1, 1_000.0, PlanOptions(long_ranges=False), 1),
+        (3_000, 1, None, PlanOptions(long_ranges=False, assignor="balanced"), 1),
+        (10_000, 1, None, PlanOptions(long_ranges=False), 1),
     ],
 )
-def test_a_few_are_drawn_at_least_where_plays_are_quick(
-    tasks: int, standbys: int, restore_rate: float | None, assignor: str, expected: int
+def test_a_few_are_drawn_at_least_where_each_is_a_quick_play(
+    tasks: int, standbys: int, restore_rate: float | None, options: PlanOptions, expected: int
 ) -> None:
     before = settled_and_joined(tasks=tasks, instances=5, joining=0, max_warmup_replicas=2, standbys=standbys)
     before = replace(before, rates=Rates(restore_per_instance=restore_rate))
-    assert draws.usual_draws(before, PlanOptions(assignor=assignor)) == expected
+    assert draws.usual_draws(before, options) == expected
 
 
 def test_the_plan_of_several_draws_is_that_of_the_shown_one() -> None:
