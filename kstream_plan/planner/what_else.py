@@ -137,18 +137,22 @@ class WhatElse:
         options = replace(self.case.options.of_one_play(), **changed)
         return OtherPlay(case or self.case, by or self.case.design, options)
 
+    def _least_ready(self, case: Case) -> OtherPlay:
+        """Return the play in which nothing counts as caught up, or as running, before a probe may find it so."""
+        return self._other(case.design.at_probes(), case, ready="none")
+
     def _plays(self, play: OnePlay) -> Mapping[str, Sequence[Callable[[], Ends]]]:
         """Return what else may be, each to be played, by the warning that says so, if one does."""
         case, outcome, always = self.case, play.outcome, list[Callable[[], Ends]]()
         if any(not doubt.is_likely_ready for doubt in outcome.doubts):
             always.append(self._other(ready="all"))
         if any(doubt.is_likely_ready for doubt in outcome.doubts):
-            always.append(self._other(ready="none"))
+            always.append(self._least_ready(case))
         if case.design.times_vary:
             always += map(self._other, (case.design.soonest(), case.design.late()))
         if case.snapshot.least_lags:
             worst = replace(case, snapshot=case.snapshot.at_worst())
-            always.append(self._other(case=worst, ready="none"))
+            always.append(self._least_ready(worst))
         if case.outside.any_leads:
             always += [self._other(next_leader=who) for who in _EITHER_LEADS]
         plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
@@ -162,7 +166,7 @@ class WhatElse:
         if self._may_be_colder(play.plan):
             unmeasured = replace(case.snapshot.rates, restore=MappingProxyType({}))
             coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
-            plays[_COLDEST] = [self._other(case=coldest, ready="none")]
+            plays[_COLDEST] = [self._least_ready(coldest)]
         return plays
 
     def _is_too_long(self, made: Plan) -> bool:

@@ -47,8 +47,8 @@ def forecasts(snapshot: Snapshot, starts: Iterable[tuple[int, int]]) -> Mapping[
 
 def doubtful(snapshot: Snapshot, found: Mapping[Basis, Sequence[tuple[int, int]]]) -> tuple[Note, ...]:
     """Return why some of these tasks may start cold: neither the usual rate nor time alone is a promise."""
-    notes, aged = [], found.get(Basis.AGE, ()) if snapshot.measured_lags else ()
-    if aged:
+    notes = []
+    if aged := found.get(Basis.AGE, ()):
         message = "These tasks start warm only if their copies, which are behind or were not measured, catch up by then"
         notes.append(Note("not-measured-warm", message, _tasks(snapshot, aged)))
     if seats := found.get(Basis.MEASURED, ()):

@@ -60,7 +60,7 @@ def simulate(
     group = snapshot.state.group
     options = replace(options, **changed)
     random = is_random(scenario, group)
-    number = usual_draws(snapshot, options) if number_of_draws is None else number_of_draws
+    number = usual_draws(snapshot, options, scenario.events) if number_of_draws is None else number_of_draws
     outcomes: Sequence[Outcome] = ()
     if random and number > 1:
         outcomes = draws(

@@ -236,6 +236,16 @@ def _with_stateless() -> Plan:
     return made.logged(made.one_by_one([MANUAL, MANUAL, *TRIGGERS]))
 
 
+def test_a_copy_of_a_stateless_task_that_was_there_before_is_found() -> None:
+    held = (*START[:2], Holding((2,), (), (3,)), *START[3:5], Holding((3,)))
+    made = _Rounds(MOVED, group(stateful=3, stateless=1), held)
+    logged = made.logged(made.one_by_one(TRIGGERS))
+    broken = _broken(logged)
+    assert not isinstance(broken, str)
+    assert {of.invariant for of in broken} == {"stateless-without-copies"}
+    assert broken == _broken(logged, one_by_one=True)
+
+
 def _told_another_outcome() -> Plan:
     """There is a warm-up in the end that no step has placed."""
     made = _Rounds(MOVED)

@@ -410,16 +410,16 @@ def test_the_first_rounds_tell_what_whole_plans_do(name: str, monkeypatch: pytes
     assert (soon.now, soon.at_best, soon.later, soon.wait_ms) == (whole.now, whole.at_best, whole.later, whole.wait_ms)
 
 
-def test_a_session_time_out_beyond_a_probing_interval_makes_no_measured_copy_warm() -> None:
+def test_a_session_time_out_beyond_a_probing_interval_makes_no_copy_warm() -> None:
     config = AssignmentConfig(probing_rebalance_interval_ms=60_000, session_timeout_ms=120_000)
     of = group(stateful=3, stateless=0, end_offset_sum=40_000)
     held = _with_copy(0).state
     for lag in (30_000, None):
         copies = (*held.copies[:2], (Copy(0, lag, () if lag is None else (0,), 30_000, 0), held.copies[2][1]))
         found = Snapshot(state=replace(held, group=of, copies=copies), config=config)
-        assert drain(found, ["i3"]).how_many_cold == (0, 0)
-        drained = drain(replace(found, measured_lags=frozenset({(2, 0), (1, 1)})), ["i3"])
-        assert (drained.how_many_cold, [doubt.code for doubt in drained.doubts]) == ((0, 1), ["not-measured-warm"])
+        for measured in (frozenset[tuple[int, int]](), frozenset({(2, 0), (1, 1)})):
+            drained = drain(replace(found, measured_lags=measured), ["i3"])
+            assert (drained.how_many_cold, [doubt.code for doubt in drained.doubts]) == ((0, 1), ["not-measured-warm"])
 
 
 def _behind(rates: Rates) -> Snapshot:
@@ -508,5 +508,7 @@ def test_a_copy_that_has_been_there_for_a_probing_interval_is_likely_caught_up_a
     for found, likely in ((snapshot, 3), (still, 4)):
         assert drain(found, [runs]).how_many_cold == (3, 4)
         made = plan(found, scenario=stops)
-        assert (made.summary.cold_handovers, made.ends("cold_handovers")) == (likely, (3, 4))
+        least, most = made.ends("cold_handovers")
+        assert (made.summary.cold_handovers, least) == (likely, 3)
+        assert most >= 4
     assert plan(still).digest != plan(snapshot).digest

@@ -33,7 +33,7 @@ from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.alternatives import Variant
-from kstream_plan.simulation.draws import OnDraw, usual_number
+from kstream_plan.simulation.draws import OnDraw, usual_draws
 from kstream_plan.simulation.simulate import simulate
 
 _PROTOCOLS = ("classic", "streams", "connect")
@@ -78,12 +78,12 @@ def simulation_job(asked: SimulatesSnapshots, wanted: Wanted, scenario_of: Scena
     return Job(
         prepare=lambda snapshot: Played(snapshot, scenario_of(snapshot.state.group)),
         work=partial(_shown, asked, wanted),
-        cost_ms=partial(_cost_ms, asked.draws),
+        cost_ms=partial(_cost_ms, asked.draws, wanted.options(asked.plan_options)),
     )
 
 
-def _cost_ms(asked_draws: int | None, snapshot: Snapshot) -> float:
-    draws = usual_number(snapshot.state.group, snapshot.config) if asked_draws is None else asked_draws
+def _cost_ms(asked_draws: int | None, options: PlanOptions, snapshot: Snapshot) -> float:
+    draws = usual_draws(snapshot, options) if asked_draws is None else asked_draws
     return draws * cost_of_plan_ms(snapshot)
 
 

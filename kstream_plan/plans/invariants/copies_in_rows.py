@@ -178,6 +178,7 @@ class _RoundsInRows:
             and self._nobody_is_second(asked.stopping)
             and self._temporary_are_withheld()
             and self._warmups_are_within(asked.config.max_warmup_replicas)
+            and not (~self._stateful[self._task] & (self._seat >= 0) & (self._seat % _ROLES != ACTIVE)).any()
         )
 
     def _one_is_decided(self) -> bool:

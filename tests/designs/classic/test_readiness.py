@@ -8,6 +8,8 @@ import pytest
 
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Return, Scenario, Stop
+from kstream_plan.render.bounce import bounce_table
+from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -31,14 +33,23 @@ def test_tasks_that_were_started_cold_may_not_run_yet(after_a_crash: Snapshot) -
     assert set(STARTED_COLD) < set(ready.subjects)
 
 
+@pytest.mark.parametrize("known_until_ms", [0, 30_000, 61_000, 120_000])
 @pytest.mark.parametrize("rate", [1, 100, 400])
 @pytest.mark.parametrize("host", ["i1", "i2", "i4"])
-def test_a_restart_amid_a_cold_start_may_start_it_cold_again(after_a_crash: Snapshot, host: str, rate: int) -> None:
+def test_a_restart_amid_a_cold_start_may_start_it_cold_again(
+    after_a_crash: Snapshot, host: str, rate: int, known_until_ms: int
+) -> None:
     """Whatever the rate, no more start cold than may without one."""
-    (process_id,) = [one.process_id for one in after_a_crash.state.group.instances if one.host == host]
+    now = replace(after_a_crash, known_until_ms=known_until_ms)
+    (process_id,) = [one.process_id for one in now.state.group.instances if one.host == host]
     events = (Stop(at_ms=1_000, process_ids=(process_id,)), Return(at_ms=6_000, process_ids=(process_id,)))
-    unknown = plan(after_a_crash, scenario=Scenario(events=events))
-    known = plan(
-        replace(after_a_crash, rates=Rates(restore_per_instance=rate)), scenario=Scenario(events=events), max_rounds=30
-    )
+    unknown = plan(now, scenario=Scenario(events=events))
+    rated = replace(now, rates=Rates(restore_per_instance=rate))
+    known = plan(rated, scenario=Scenario(events=events), max_rounds=30)
     assert known.summary.cold_handovers <= unknown.ends("cold_handovers")[1]
+
+
+def test_no_way_to_restart_is_safe_while_tasks_of_others_may_not_run(after_a_crash: Snapshot) -> None:
+    found = bounce(after_a_crash, 5_000)
+    assert not any(of.safe for of in found.played)
+    assert any("others may not run yet" in line for line in bounce_table(found).splitlines())
