@@ -30,7 +30,7 @@ from kstream_plan.plans.steps import (
 )
 
 #: The steps that tell who comes and goes, what starts, moves and is copied; the others say how.
-_TOLD = (MemberJoined, MemberLeft, HandOver, Promote, ThreadMove, Place, Drop)
+TOLD = (MemberJoined, MemberLeft, HandOver, Promote, ThreadMove, Place, Drop)
 
 
 class Move(NamedTuple):
@@ -176,7 +176,7 @@ def events(plan: Plan) -> list[Activity]:
             hops = round_.stateless.hops()
             event.stateless += hops
             event.threads += len(round_.stateless.started) - hops
-        for step in steps_of_kinds(round_.single_steps if apart else round_.steps, _TOLD):
+        for step in steps_of_kinds(round_.single_steps if apart else round_.steps, TOLD):
             owners.add(step, event)
         if len(event.rounds) == 1:
             event.resized = _is_resized(plan, event)

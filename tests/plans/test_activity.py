@@ -2,13 +2,25 @@
 
 import re
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model import Consumer, Group, Instance, TaskId
 from kstream_plan.plans import Reason, ReasonCode, Trigger
-from kstream_plan.plans.activity import Activity, events
+from kstream_plan.plans.activity import TOLD, Activity, events
+from kstream_plan.plans.steps import (
+    Demote,
+    InstanceLeaving,
+    InstanceStays,
+    KeepTemporary,
+    NobodyRuns,
+    Revoke,
+    Step,
+    StopLearned,
+    Withhold,
+)
 from kstream_plan.render.plan.counts import counts
 from kstream_plan.render.plan.folding import WHOLE, Run, fold
 from kstream_plan.render.plan.picture import picture
@@ -169,3 +181,9 @@ def test_a_long_list_is_told_as_how_many_of_what_go_where() -> None:
     assert counts(many, nouns, names) == ("17 tasks", "of 8 subtopologies", "(2-3 each)", "to zone a 17")
     bare = Names(Group.of("orders", [], [replace(pod, client_tags=()) for pod in pods]))
     assert counts(places[:1], nouns, bare) == ("1 task",)
+
+
+def test_every_kind_of_step_tells_who_runs_what_or_how() -> None:
+    how = {Withhold, KeepTemporary, Revoke, Demote, InstanceLeaving, InstanceStays, StopLearned, NobodyRuns}
+    assert {*get_args(Step)} == {*TOLD} | how
+    assert how.isdisjoint(TOLD)
