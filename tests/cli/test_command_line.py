@@ -37,7 +37,8 @@ class FakeReader:
         self.asked: list[tuple[Sequence[str], dict[str, Any]]] = []
 
     def __call__(self, paths: Sequence[str], **options: Any) -> tuple[Any, ...]:
-        options.pop("then", None)  # there is no session to go on in
+        for in_session in ("meanwhile", "then"):  # there is none to go on in
+            options.pop(in_session, None)
         self.asked.append((paths, options))
         for outcome in self.outcomes:
             kept = options["keep_going"] and isinstance(outcome, SnapshotError)
