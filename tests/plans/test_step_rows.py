@@ -16,7 +16,6 @@ from kstream_plan.planner.restore_totals import RestoreTotals
 from kstream_plan.planner.summarize import summarize
 from kstream_plan.planner.within_the_limit import restores_within_limit
 from kstream_plan.plans import (
-    Balance,
     Demote,
     Drop,
     HandOver,
@@ -38,6 +37,7 @@ from kstream_plan.plans import (
     Withhold,
 )
 from kstream_plan.plans.pauses import pauses_of
+from kstream_plan.plans.rounds import NOT_COUNTED
 from kstream_plan.plans.stateless_steps import RoundSteps, has_rows, member_steps, single_steps, steps_apart
 from kstream_plan.plans.step_rows import StepMaker, StepRows, row_type
 from tests.helpers.in_rows import step_rows
@@ -152,15 +152,7 @@ def _round(number: int, steps: Sequence[Step]) -> Round:
         phases=(),
         probing_rebalance=False,
         steps=steps,
-        balance=Balance(
-            active=(),
-            standby=(),
-            load_per_thread=(),
-            instance_spread=0,
-            balance_factor=0,
-            subtopology_spread=0,
-            subtopology_task_spread=0,
-        ),
+        balance=NOT_COUNTED,
         decided=nothing,
         assigned=nothing,
     )
