@@ -205,6 +205,11 @@ class Plan(InNotebooks):
         return any(note.code == READY_AT_FOLLOW_UP for note in self.warnings)
 
     @property
+    def may_be_restoring(self) -> bool:
+        """Whether nobody knows if all runs at first: tasks started cold before, and may still restore."""
+        return any(note.code == MAYBE_RESTORING for note in self.warnings)
+
+    @property
     def tells_ends(self) -> bool:
         """Whether the ranges of figures are all that may be: else it was one play among others."""
         return all(note.code != ENDS_NOT_PLAYED for note in self.warnings)

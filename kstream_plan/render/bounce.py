@@ -259,7 +259,7 @@ def _why_not(of: PlayedWay, number: int) -> str:
     if still.most:
         reasons.append(f"{_numbers(still)} tasks of several instances stand still at once")
     reasons += [] if of.settles else ["the group does not settle"]
-    if any(note.code == MAYBE_RESTORING for note in of.plan.warnings):
+    if of.plan.may_be_restoring:
         reasons.append("others may not run yet")
     what = ", ".join(reasons) or "with another length of the restart, as near the session time-out, it would not be"
     pauses = f" with a pause of {interval(of.pause_ms)}, nor with others that were tried" if number > 1 else ""

@@ -13,7 +13,6 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.checked import checked
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Plan, PlayedSoFar, Promote
-from kstream_plan.plans.plan import MAYBE_RESTORING
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.outages import standing_still
@@ -232,7 +231,7 @@ def is_safe(made: Plan) -> bool:
 
     Where tasks may not run yet that started cold before, nobody knows how many stand still.
     """
-    if any(note.code == MAYBE_RESTORING for note in made.warnings):
+    if made.may_be_restoring:
         return False
     settles = made.verdict.kind == "settled" and all(of.low for of in made.summary.ranges if of.figure == "settles")
     return settles and not most_cold(made, made.summary.cold_handovers) and not standing_still(made, 0)
