@@ -55,10 +55,10 @@ def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> I
 
 def _by_others(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
     others = set(multiprocessing.active_children())
-    draws_left = iter(range(number))
     with _pool(play, min(workers, number)) as pool:
         try:
-            running = deque(_submitted(pool, islice(draws_left, 4 * workers)))
+            running = deque(_submitted(pool, range(min(4 * workers, number))))
+            draws_left = iter(range(len(running), number))
             while running:
                 yield running.popleft().result()
                 running.extend(pool.submit(_played, draw) for draw in islice(draws_left, 1))
@@ -82,9 +82,12 @@ def _pool(play: Callable[[int], Any], workers: int) -> Iterator[ProcessPoolExecu
 
 
 def _submitted(pool: ProcessPoolExecutor, draws: Iterable[int]) -> list[Future[Any]]:
-    """Return what will come of the first draws, with which the processes are started; of less if one has ended."""
+    """Return what will come of the first draws, with which the processes are started; of less if one has ended.
+
+    Another that is being started while that is noticed finds what it was to hear of already closed (``OSError``).
+    """
     found: list[Future[Any]] = []
-    with _uninterrupted(), suppress(BrokenProcessPool):
+    with _uninterrupted(), suppress(BrokenProcessPool, OSError):
         found.extend(pool.submit(_played, draw) for draw in draws)
     return found
 

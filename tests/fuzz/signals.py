@@ -59,7 +59,8 @@ COMMANDS: dict[str, list[str]] = {
 WITH_SPARK = COMMANDS.keys() - {"show", "check", "diff", "schema", "snapshot"}
 _CODES = {signal.SIGINT: 130, signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGKILL: -signal.SIGKILL}
 _QUIET = {signal.SIGINT: "kstream-plan: interrupted\n", signal.SIGTERM: "", signal.SIGKILL: ""}
-_WAIT_SECONDS = 60
+#: Much longer than any of them takes where much else is done.
+_WAIT_SECONDS = 300
 
 
 def _start(words: list[str], folder: Path, inputs: Path) -> subprocess.Popen[str]:

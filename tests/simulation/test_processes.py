@@ -79,11 +79,12 @@ def test_what_is_left_by_a_killed_process_is_played_here() -> None:
     assert list(in_processes(_killed_elsewhere, 5, 2)) == [0, 1, 2, 3, 4]
 
 
-#: Its second process is killed as soon as it has been started, before it can have heard what to play.
+#: Its processes are killed as soon as they have been started, before they can have heard what to play; with "at once",
+#: that is noticed before the next one is told.
 _KILLED_AT_A_START = """
-import os, signal
+import os, signal, sys, time
 from functools import partial
-from multiprocessing import util
+from multiprocessing import spawn, util
 
 from kstream_plan.simulation.processes import SideBySide, in_processes
 
@@ -93,11 +94,16 @@ def started(path, words, inherited, start=util.spawnv_passfds):
         os.kill(pid, signal.SIGKILL)
     return pid
 
+def told(name, tell=spawn.get_preparation_data):
+    if sys.argv[1] == "at once":
+        time.sleep(0.5)
+    return tell(name)
+
 def length(of, number):
     return len(of) + number
 
 if __name__ == "__main__":
-    util.spawnv_passfds = started
+    util.spawnv_passfds, spawn.get_preparation_data = started, told
     play = partial(length, b" " * 1_000_000)
     plays = [partial(play, 0), partial(play, 1)]
     with SideBySide(2) as side_by_side:
@@ -106,7 +112,8 @@ if __name__ == "__main__":
 """
 
 
-def test_what_a_process_was_to_play_that_is_killed_at_its_start_is_played_here(tmp_path: Path) -> None:
+@pytest.mark.parametrize("noticed", ["later", "at once"])
+def test_what_a_process_was_to_play_that_is_killed_at_its_start_is_played_here(noticed: str, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(_KILLED_AT_A_START, encoding="utf-8")
     environment = {
@@ -114,8 +121,7 @@ def test_what_a_process_was_to_play_that_is_killed_at_its_start_is_played_here(t
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         "TMPDIR": str(tmp_path),
     }
-    ended = subprocess.run(
-        [sys.executable, str(script)], check=False, env=environment, capture_output=True, text=True, timeout=50
-    )
+    words = [sys.executable, str(script), noticed]
+    ended = subprocess.run(words, check=False, env=environment, capture_output=True, text=True, timeout=50)
     assert (ended.stdout, ended.stderr) == ("[1000000, 1000001] [1000000, 1000001]\n", "")
     assert [*tmp_path.iterdir()] == [script]
