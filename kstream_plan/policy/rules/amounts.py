@@ -23,7 +23,11 @@ def rebalances(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 def moves(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Count the stateful tasks that somebody ran at first and that no such instance runs at the end."""
-    plan = subject.plan
+    return counted(subject.plan.summary.moves, _moves(subject.plan), limit)
+
+
+def _moves(plan: Plan) -> Iterator[Offence]:
+    """Yield the tasks that have moved, by the round in which they last start."""
     group = plan.group
     after = {task: group.instance_of[consumer] for consumer, held in enumerate(plan.final) for task in held.active}
     absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
@@ -39,42 +43,39 @@ def moves(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         for task in sorted(moved(group, plan.initial, plan.final))
         if group.tasks[task].task_id not in absent
     ]
-    return counted(sorted(offences, key=lambda one: one.round_number or 0), limit)
+    yield from sorted(offences, key=lambda one: one.round_number or 0)
 
 
 def warmups(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Count the warm-up copies that are placed."""
-    return counted(
-        (
-            Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
-            for rnd, step in steps(subject.plan.rounds, Place)
-            if isinstance(step, Place) and step.to.role is Role.WARMUP
-        ),
-        limit,
+    placed = (
+        Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
+        for rnd, step in steps(_with_any(subject.plan.rounds, lambda of: of.warmups), Place)
+        if isinstance(step, Place) and step.to.role is Role.WARMUP
     )
+    return counted(subject.plan.summary.warmups, placed, limit)
 
 
 def cold_handovers(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Count the starts of a stateful task on an instance whose copy is not caught up."""
-    return counted(
-        (
-            Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
-            for rnd, step in steps(_with_any(subject.plan.rounds, lambda of: of.cold_handovers), *_STARTS)
-            if isinstance(step, _STARTS) and not step.caught_up
-        ),
-        limit,
+    cold = (
+        Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
+        for rnd, step in steps(_with_any(subject.plan.rounds, lambda of: of.cold_handovers), *_STARTS)
+        if isinstance(step, _STARTS) and not step.caught_up
     )
+    return counted(subject.plan.summary.cold_handovers, cold, limit)
 
 
 def restored_records(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Add up what is restored; an unknown amount is too much, for it cannot be told not to be."""
-    total, offences, unknown = 0, [], False
+    """Take what is restored; an unknown amount is too much, for it cannot be told not to be."""
+    in_all, total, offences = subject.plan.summary.restored_records, 0, []
+    if in_all is not None and in_all <= number(limit):
+        return Measurement(in_all)
     for one in _restores(subject.plan):
-        unknown |= one.measured is None
         total += one.measured or 0
         if one.measured is None or (one.measured and total > number(limit)):
             offences.append(one)
-    return Measurement(None if unknown else total, tuple(offences))
+    return Measurement(in_all, tuple(offences))
 
 
 def _restores(plan: Plan) -> Iterator[Offence]:
@@ -89,8 +90,9 @@ def _with_any(rounds: Iterable[Round], counted: Callable[[RowTally], object]) ->
 
 
 def peak_extra_copies(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Count the warm-up and temporary copies there are at once; to blame are the rounds with too many."""
-    rounds = subject.plan.rounds
-    at_once = list(zip(extra_copies([rnd.assigned for rnd in rounds]), (rnd.number for rnd in rounds), strict=True))
-    offences = (Offence(copies, round_number) for copies, round_number in at_once if copies > number(limit))
-    return Measurement(max((copies for copies, _ in at_once), default=0), worst_first(offences))
+    """Take how many warm-up and temporary copies there are at once; to blame are the rounds with too many."""
+    peak, rounds = subject.plan.summary.peak_extra_copies, subject.plan.rounds
+    if peak <= number(limit):
+        return Measurement(peak)
+    at_once = zip(extra_copies([rnd.assigned for rnd in rounds]), (rnd.number for rnd in rounds), strict=True)
+    return Measurement(peak, worst_first(Offence(copies, at) for copies, at in at_once if copies > number(limit)))

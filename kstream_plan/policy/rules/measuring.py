@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import WorkId
@@ -190,7 +191,9 @@ def worst_first(offences: Iterable[Offence]) -> tuple[Offence, ...]:
     )
 
 
-def counted(events: Iterable[Offence], limit: LimitValue) -> Measurement:
-    """Count events of one kind in the order of the plan; to blame are those beyond the limit."""
-    found = list(events)
-    return Measurement(len(found), tuple(found[number(limit) :]))
+def counted(in_all: int, events: Iterable[Offence], limit: LimitValue) -> Measurement:
+    """Measure how many events of one kind there are in all; to blame are those beyond the limit, in their order.
+
+    Nobody asks for the events where there are no more than the limit.
+    """
+    return Measurement(in_all, tuple(islice(events, number(limit), None)) if in_all > number(limit) else ())
