@@ -18,7 +18,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
-from kstream_plan.simulation.draws import Outcome, draws, shown_plan, together, usual_number, worth_sharing
+from kstream_plan.simulation.draws import Outcome, at_once, draws, shown_plan, together, usual_number, worth_sharing
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.processes import in_processes
@@ -138,11 +138,12 @@ def _play(grid: Sequence[_Entry], standard: Standard | None, number: int, worker
     if not is_random(scenario, group) or number == 1:
         simulated = simulate(snapshot, scenario, options, number_of_draws=1, what_ifs=False)
         return alternative(changes, simulated.plan, simulated.draws, standard)
-    outcomes = draws(snapshot, scenario, options, number=number, workers=workers)
-    found = together(outcomes)
-    made = shown_plan(
-        partial(plan_checked, snapshot, scenario=drawn(scenario, group, found.shown)), options, found, outcomes
-    )
+    with at_once(group, snapshot.config, workers, number) as side_by_side:
+        outcomes = draws(snapshot, scenario, options, number=number, side_by_side=side_by_side)
+        found = together(outcomes)
+        shown = drawn(scenario, group, found.shown)
+        play = partial(plan_checked, snapshot, scenario=shown, side_by_side=side_by_side)
+        made = shown_plan(play, options, found, outcomes)
     return alternative(changes, made, found, standard, outcomes)
 
 

@@ -21,7 +21,7 @@ from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measured, worst
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import design_of, plan
-from kstream_plan.simulation.processes import SideBySide, in_processes
+from kstream_plan.simulation.processes import HERE, SideBySide
 
 #: draws done, draws in all
 OnDraw: TypeAlias = Callable[[int, int], None]
@@ -85,9 +85,13 @@ def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
     return 5 + copies * (1.2 + 0.0007 * standbys * stateful_tasks)
 
 
-def at_once(group: Group, config: AssignmentConfig, workers: int) -> SideBySide:
-    """Return what plays side by side for a group of this size: by so many processes where one play takes seconds."""
-    return SideBySide(workers if work_of_one_ms(group, config) > _WORTH_SHARING_MS else 1)
+def at_once(group: Group, config: AssignmentConfig, workers: int, number: int = 1) -> SideBySide:
+    """Return what plays side by side for a group of this size, drawn so often.
+
+    That is in so many processes where one play takes seconds, or all draws take longer than to start other processes.
+    """
+    is_worth = work_of_one_ms(group, config) > _WORTH_SHARING_MS or worth_sharing(group, number)
+    return SideBySide(workers if is_worth else 1)
 
 
 def draws(
@@ -96,18 +100,18 @@ def draws(
     options: PlanOptions = PlanOptions(),
     *,
     number: int,
+    side_by_side: SideBySide = HERE,
     within_ms: int | None = None,
-    workers: int = 1,
     on_draw: OnDraw = lambda _done, _all: None,
 ) -> tuple[Outcome, ...]:
     """Simulate draws 0 to ``number`` - 1, fewer if ``within_ms`` is over before (then how many depends on the machine).
 
-    ``workers`` processes share them; the result is the same for any number of workers.
+    The result is the same however many of them are played ``side_by_side``.
     """
     simulate = partial(_outcome, snapshot, scenario, options)
     deadline = None if within_ms is None else time.monotonic() + within_ms / 1000
     outcomes: list[Outcome] = []
-    for outcome in in_processes(simulate, number, workers if worth_sharing(snapshot.state.group, number) else 1):
+    for outcome in side_by_side.each(simulate, number):
         outcomes.append(outcome)
         on_draw(len(outcomes), number)
         if deadline is not None and time.monotonic() >= deadline:

@@ -8,18 +8,16 @@ import os
 import pickle
 import signal
 import threading
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
-from itertools import islice
-from multiprocessing.process import BaseProcess
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kstream_plan.snapshots.spark.signals import signals_afterwards
 
@@ -40,62 +38,139 @@ def processors() -> int:
 
 
 def in_processes(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
-    """Yield what comes of 0 to ``number`` - 1 in their order, played by so many processes at once.
+    """Yield what comes of 0 to ``number`` - 1 in their order, played by so many processes, of which this is one."""
+    with SideBySide(workers) as side_by_side:
+        yield from side_by_side.each(play, number)
 
-    If one of them is killed, as it is where there is too little memory, the rest is played here, one by one.
+
+class SideBySide(AbstractContextManager["SideBySide"]):
+    """Plays side by side, in so many processes, of which this is one: all of it can be pickled.
+
+    The others are started when there is something for them, and end with the context, and with them what was begun and
+    nobody asked for. If one of them is killed, as it is where there is too little memory, the rest is played here.
     """
-    come = 0
-    if workers > 1 and number > 1:
-        with suppress(BrokenProcessPool):
-            for played in _by_others(play, number, workers):
-                come += 1
-                yield played
-    yield from map(play, range(come, number))
 
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._begun: list[tuple[Callable[[], Any], Future[Any] | None]] = []
+        self._others: _Others | None = None
 
-def _by_others(play: Callable[[int], _Played], number: int, workers: int) -> Iterator[_Played]:
-    others = set(multiprocessing.active_children())
-    with _pool(play, min(workers, number)) as pool:
+    def begin(self, plays: Sequence[Callable[[], Any]]) -> None:
+        """Begin with plays of which one that is equal will perhaps be asked for; once, if there are processes.
+
+        Begun are the first ones, one less than there are processes, for meanwhile this one plays, too.
+        """
+        plays = plays[: self._workers - 1]
+        if plays and not self._begun:
+            told = self._told(partial(_one_of, tuple(plays)))
+            self._begun = [(play, told(place)) for place, play in enumerate(plays)]
+
+    def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
+        """Return what comes of each of these plays."""
+        begun = [next((found for of, found in self._begun if of == play), None) for play in plays]
+        rest = [play for play, found in zip(plays, begun, strict=True) if found is None]
+        come = iter([*self.each(partial(_one_of, tuple(rest)), len(rest))])
+        return [next(come) if found is None else _come(found, play) for play, found in zip(plays, begun, strict=True)]
+
+    def each(self, play: Callable[[int], _Played], number: int) -> Iterator[_Played]:
+        """Yield what comes of 0 to ``number`` - 1 in their order; who asks for no more of it ends the others."""
+        if self._workers < 2 or number < 2:
+            yield from map(play, range(number))
+            return
+        shared = _Shared(self._told(play), number)
         try:
-            running = deque(_submitted(pool, range(min(4 * workers, number))))
-            draws_left = iter(range(len(running), number))
-            while running:
-                yield running.popleft().result()
-                running.extend(pool.submit(_played, draw) for draw in islice(draws_left, 1))
+            for _ in range(self._workers - 1):
+                shared.feed()
+            for place in range(number):
+                while not shared.has_come(place) and (mine := shared.next_left()) is not None:
+                    shared.found[mine] = _played_here(play, mine)
+                yield _come(shared.found.pop(place, None), partial(play, place))
         except BaseException:
-            _end_all_but(others)
+            self._end()
             raise
 
+    def _told(self, play: Callable[[int], _Played]) -> Callable[[int], Future[_Played] | None]:
+        if self._others is None:
+            self._others = _Others(self._workers - 1)
+        return self._others.told(play)
 
-@contextmanager
-def _pool(play: Callable[[int], Any], workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Give processes that know what to play, from a file: who tells much to one that has ended waits for ever."""
-    with TemporaryDirectory(prefix="kstream-plan-", ignore_cleanup_errors=True) as folder:
-        work = Path(folder, "play.pickle")
-        work.write_bytes(pickle.dumps(play))
+    def _end(self) -> None:
+        if self._others is not None:
+            self._others.end()
+            self._others = None
+
+    def __exit__(self, *_raised: object) -> None:
+        self._end()
+
+
+#: Plays one after the other, in this process.
+HERE = SideBySide(1)
+
+
+class _Shared(Generic[_Played]):
+    """So many plays that other processes take one after the other, and this one whenever it waits for one of them."""
+
+    def __init__(self, told: Callable[[int], Future[_Played] | None], number: int) -> None:
+        self.found: dict[int, Future[_Played]] = {}
+        self._told = told
+        self._left = iter(range(number))
+        self._one_takes = threading.Lock()
+
+    def feed(self, _played: object = None) -> None:
+        """Have another process play the next one that is left, and then the next."""
+        with self._one_takes:
+            place = next(self._left, None)
+            found = None if place is None else self._told(place)
+            if place is None or found is None:  # what no other process is told is played here when it is asked for
+                return
+            self.found[place] = found
+        found.add_done_callback(self.feed)
+
+    def next_left(self) -> int | None:
+        """Take the next one that is left, to be played here."""
+        with self._one_takes:
+            return next(self._left, None)
+
+    def has_come(self, place: int) -> bool:
+        """Tell whether what comes of one is there."""
+        return place in self.found and self.found[place].done()
+
+
+class _Others:
+    """Other processes, which read what to play from files: who tells much to one that has ended waits for ever."""
+
+    def __init__(self, number: int) -> None:
+        self._before = set(multiprocessing.active_children())
+        self._asked: list[Future[Any]] = []
+        self._works = count()
+        self._open = ExitStack()
+        folder = TemporaryDirectory(prefix="kstream-plan-", ignore_cleanup_errors=True)
+        self._folder = self._open.enter_context(folder)
         with _uninterrupted():
             # "spawn": a fork would take over Java's connection and other threads' locks
             context = multiprocessing.get_context("spawn")
-            pool = ProcessPoolExecutor(workers, context, initializer=_set_up, initargs=(work,))
-        with pool:
-            yield pool
+            self._pool = self._open.enter_context(ProcessPoolExecutor(number, context, initializer=_set_up))
 
+    def told(self, play: Callable[[int], _Played]) -> Callable[[int], Future[_Played] | None]:
+        """Return what has one of them play one of these, with which it is started; ``None`` if one has ended."""
+        work = Path(self._folder, f"{next(self._works)}.pickle")
+        work.write_bytes(pickle.dumps(play))
+        return partial(self._submitted, work)
 
-def _submitted(pool: ProcessPoolExecutor, draws: Iterable[int]) -> list[Future[Any]]:
-    """Return what will come of the first draws, with which the processes are started; of less if one has ended.
+    def _submitted(self, work: Path, place: int) -> Future[Any] | None:
+        # OSError: one that is being started while that is noticed finds what it was to hear of closed already
+        with _uninterrupted(), suppress(RuntimeError, OSError):
+            found = self._pool.submit(_played, work, place)
+            self._asked.append(found)
+            return found
+        return None
 
-    Another that is being started while that is noticed finds what it was to hear of already closed (``OSError``).
-    """
-    found: list[Future[Any]] = []
-    with _uninterrupted(), suppress(BrokenProcessPool, OSError):
-        found.extend(pool.submit(_played, draw) for draw in draws)
-    return found
-
-
-def _end_all_but(others: Collection[BaseProcess]) -> None:
-    """End the processes begun since: nobody wants what they play any more, and it may take minutes."""
-    for worker in set(multiprocessing.active_children()).difference(others):
-        worker.kill()  # the command line's own answer to a termination would be taken for what comes of a play
+    def end(self) -> None:
+        """End the processes; what they still play nobody wants any more, and it may take minutes."""
+        if not all(found.done() for found in self._asked):
+            for worker in set(multiprocessing.active_children()).difference(self._before):
+                worker.kill()  # the command line's own answer to a termination would be taken for what comes of a play
+        self._open.close()
 
 
 @contextmanager
@@ -103,7 +178,7 @@ def _uninterrupted() -> Iterator[None]:
     """Let signals wait: they would leave processes behind that nobody knows of yet.
 
     Processes that are started meanwhile never get interrupts, for who has started them ends them, and terminations only
-    once they know what to play.
+    once they are set up.
     """
     with signals_afterwards():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
@@ -113,14 +188,13 @@ def _uninterrupted() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-#: What this worker process plays, read once.
-_work: list[Callable[[int], Any]] = []
+#: What this worker process plays, by the file that it was read from.
+_work: dict[Path, Callable[[int], Any]] = {}
 
 
-def _set_up(work: Path) -> None:
+def _set_up() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _work[:] = [pickle.loads(work.read_bytes())]
 
 
 def _end_with_parent() -> None:
@@ -131,54 +205,27 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _played(number: int) -> Any:
-    return _work[0](number)
+def _played(work: Path, number: int) -> Any:
+    if work not in _work:
+        _work.clear()
+        _work[work] = pickle.loads(work.read_bytes())
+    return _work[work](number)
 
 
-class SideBySide(AbstractContextManager["SideBySide"]):
-    """Plays side by side, in so many processes: all of it can be pickled.
-
-    If one of the processes is killed, as it is where there is too little memory, the rest is played here, one by one.
-    What was begun and nobody asked for ends with the context.
-    """
-
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-        self._begun: list[tuple[Callable[[], Any], Future[Any]]] = []
-        self._pool: ExitStack | None = None
-        self._others: set[BaseProcess] = set()
-
-    def begin(self, plays: Sequence[Callable[[], Any]]) -> None:
-        """Begin with plays of which one that is equal will perhaps be asked for; once, if there are processes.
-
-        Begun are the first ones, one less than there are processes, for meanwhile this one plays, too.
-        """
-        plays = plays[: self._workers - 1]
-        if not plays or self._pool is not None:
-            return
-        self._others = set(multiprocessing.active_children())
-        self._pool = ExitStack()
-        pool = self._pool.enter_context(_pool(partial(_one_of, tuple(plays)), len(plays)))
-        self._begun = list(zip(plays, _submitted(pool, range(len(plays))), strict=False))
-
-    def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
-        """Return what comes of each of these plays."""
-        begun = [next((found for of, found in self._begun if of == play), None) for play in plays]
-        rest = [play for play, found in zip(plays, begun, strict=True) if found is None]
-        come = iter([*in_processes(partial(_one_of, tuple(rest)), len(rest), self._workers)])
-        return [next(come) if found is None else _come(found, play) for play, found in zip(plays, begun, strict=True)]
-
-    def __exit__(self, *_raised: object) -> None:
-        if self._pool is None:
-            return
-        if not (self._begun and all(found.done() for _, found in self._begun)):
-            _end_all_but(self._others)
-        self._pool.close()
-
-
-def _come(found: Future[_Played], play: Callable[[], _Played]) -> _Played:
+def _played_here(play: Callable[[int], _Played], number: int) -> Future[_Played]:
+    """Play one; what it raises is raised when it is asked for, which is in order."""
+    found = Future[_Played]()
     try:
-        return found.result()
+        found.set_result(play(number))
+    except Exception as error:
+        found.set_exception(error)
+    return found
+
+
+def _come(found: Future[_Played] | None, play: Callable[[], _Played]) -> _Played:
+    """Return what came of a play; it is played here if who was to play it has ended."""
+    try:
+        return play() if found is None else found.result()
     except BrokenProcessPool:
         return play()
 

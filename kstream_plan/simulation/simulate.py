@@ -12,6 +12,7 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
+from kstream_plan.planner.side_by_side import SideBySide
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as others
@@ -61,42 +62,50 @@ def simulate(
     options = replace(options, **changed)
     random = is_random(scenario, group)
     number = usual_draws(snapshot, options, scenario.events) if number_of_draws is None else number_of_draws
-    outcomes: Sequence[Outcome] = ()
-    if random and number > 1:
-        outcomes = draws(
-            snapshot,
-            scenario,
-            options,
-            number=number,
-            within_ms=draws_within_ms,
-            workers=workers,
-            on_draw=on_draw,
+    with at_once(group, snapshot.config, workers, number if random else 1) as side_by_side:
+        outcomes: Sequence[Outcome] = ()
+        if random and number > 1:
+            outcomes = draws(
+                snapshot,
+                scenario,
+                options,
+                number=number,
+                side_by_side=side_by_side,
+                within_ms=draws_within_ms,
+                on_draw=on_draw,
+            )
+        found = together(outcomes) if outcomes else None
+        played = drawn(scenario, group, found.shown if found else 0)
+        begin = partial(plan_checked, snapshot, scenario=played, on_round=on_round, side_by_side=side_by_side)
+        made = shown_plan(begin, options, found, outcomes)
+        simulated = Simulation(
+            plan=made,
+            scenario=played,
+            draws=one_draw(made) if random and found is None else found,
+            events=event_outcomes(made, played),
+            what_ifs=(),
         )
-    found = together(outcomes) if outcomes else None
-    played = drawn(scenario, group, found.shown if found else 0)
+        return _with_what_ifs(simulated, snapshot, options, side_by_side) if what_ifs else simulated
 
-    play = partial(_under, snapshot, options, played)
+
+def _with_what_ifs(of: Simulation, snapshot: Snapshot, options: PlanOptions, side_by_side: SideBySide) -> Simulation:
+    """Add what other settings lead to, as far as groups of this kind have such."""
+    made, play = of.plan, partial(_under, snapshot, options, of.scenario)
+    if made.is_of_workers:
+        return replace(of, what_ifs=others.shorter_delays(made, play))
+    if snapshot.group_protocol != "classic":
+        return of
 
     def play_other(other: Scenario) -> Plan:
         return plan_checked(snapshot, options, scenario=other, bounds=False, floor=False, ranges=False)
 
-    with at_once(group, snapshot.config, workers) as side_by_side:
-        begin = partial(plan_checked, snapshot, scenario=played, on_round=on_round, side_by_side=side_by_side)
-        made = shown_plan(begin, options, found, outcomes)
-    shorter = others.shorter_delays(made, play) if what_ifs and made.is_of_workers else ()
-    what_ifs = what_ifs and snapshot.group_protocol == "classic"  # there are no such settings elsewhere
-    note = outage_note(made, played, play_other) if what_ifs else None
+    note = outage_note(made, of.scenario, play_other)
     if note is not None:
         made = replace(made, warnings=(note, *made.warnings))
-    drawn_ms, long = found.duration_ms if found else None, work_of_one_ms(group, snapshot.config) > _LONG_MS
-    return Simulation(
-        plan=made,
-        scenario=played,
-        draws=one_draw(made) if random and found is None else found,
-        events=event_outcomes(made, played),
-        what_ifs=others.what_ifs(made, play, drawn_ms, long=long, side_by_side=side_by_side) if what_ifs else shorter,
-        cure=others.cure(made, play) if what_ifs else None,
-    )
+    drawn_ms = None if of.draws is None else of.draws.duration_ms
+    long = work_of_one_ms(snapshot.state.group, snapshot.config) > _LONG_MS
+    what_ifs = others.what_ifs(made, play, drawn_ms, long=long, side_by_side=side_by_side)
+    return replace(of, plan=made, what_ifs=what_ifs, cure=others.cure(made, play))
 
 
 def _under(snapshot: Snapshot, options: PlanOptions, scenario: Scenario, config: AssignmentConfig) -> Plan:

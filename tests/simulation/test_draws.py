@@ -149,11 +149,11 @@ def test_a_draw_that_restores_nothing_does_not_stand_for_others(amid_a_migration
     assert "0-5,000" in line
 
 
-def test_any_number_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draws, "_ALONE", 0)
+def test_any_number_of_processes_gives_the_same() -> None:
     before = captured_scenarios.before("scale-out")
-    alone = draws.draws(before, TWO_MORE, number=6, workers=1)
-    assert draws.draws(before, TWO_MORE, number=6, workers=2) == alone
+    alone = draws.draws(before, TWO_MORE, number=6)
+    with processes.SideBySide(2) as side_by_side:
+        assert draws.draws(before, TWO_MORE, number=6, side_by_side=side_by_side) == alone
 
 
 def test_what_else_may_be_and_other_settings_are_the_same_by_any_number_of_processes(
@@ -173,31 +173,27 @@ def test_a_budget_of_time_ends_the_draws() -> None:
     assert len(draws.draws(before, TWO_MORE, number=50, within_ms=0)) == 1
 
 
-def _never_done_but_once(draw: int) -> draws.Outcome:
-    if draw:
+def _never_done_elsewhere(but: int | None, draw: int) -> draws.Outcome:
+    if draw != but and multiprocessing.parent_process() is not None:
         threading.Event().wait()
     nothing = Figures(0, 0, 0, 0, 0, 0, 0)
     return draws.Outcome(True, nothing, nothing, nothing, {}, None, Stops(0, 0))
 
 
 def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:
-    outcomes = processes.in_processes(_never_done_but_once, 8, 2)
+    outcomes = processes.in_processes(partial(_never_done_elsewhere, 0), 8, 2)
     assert next(outcomes).settled
     outcomes.close()  # type: ignore[attr-defined]
     for worker in multiprocessing.active_children():
         worker.join()  # would never return
 
 
-def test_the_last_draw_that_is_interrupted_is_not_waited_for() -> None:
-    def interrupt(_number: int, _frame: object) -> None:
-        raise InterruptedError
-
-    before = signal.signal(signal.SIGALRM, interrupt)
+def test_a_draw_that_is_interrupted_is_not_waited_for() -> None:
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
-        outcomes = processes.in_processes(_never_done_but_once, 2, 2)
-        assert next(outcomes).settled
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        with pytest.raises(InterruptedError):
+        outcomes = processes.in_processes(partial(_never_done_elsewhere, None), 2, 2)
+        signal.setitimer(signal.ITIMER_REAL, 1)
+        with pytest.raises(KeyboardInterrupt):
             next(outcomes)
     finally:
         signal.signal(signal.SIGALRM, before)
