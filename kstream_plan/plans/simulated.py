@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
+from kstream_plan.model import Group
 from kstream_plan.model.scenario import Event, Scenario, in_time
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.rounds import Phase, Round
-from kstream_plan.plans.steps import HandOver, Promote
+from kstream_plan.plans.step_rows import STARTS, StepRows, are
+from kstream_plan.plans.steps import HandOver, Promote, Step
 from kstream_plan.plans.summary import DurationIs
 
 
@@ -206,20 +208,28 @@ def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
     for place, event in enumerate(events):
         end_ms = events[place + 1].at_ms if place + 1 < len(events) else None
         rounds = [rnd for rnd in made.rounds if event.at_ms <= rnd.at_ms and (end_ms is None or rnd.at_ms < end_ms)]
-        steps = (step for rnd in rounds for step in rnd.single_steps)
-        starts = [step for step in steps if isinstance(step, HandOver | Promote)]
-        stateful = [step for step in starts if made.group.tasks[made.group.task_index[step.task_id]].stateful]
+        starts = [_starts(made.group, rnd.single_steps) for rnd in rounds]
         found.append(
             EventOutcome(
                 event=event,
                 rebalances=len(rounds),
-                hops=len(stateful),
-                cold_handovers=sum(not step.caught_up for step in stateful),
+                hops=sum(number for number, _ in starts),
+                cold_handovers=sum(cold for _, cold in starts),
                 warm_ms=_since(event, rounds, lambda rnd: not rnd.probing_rebalance),
                 balanced_ms=_end(event, rounds, in_effect_ms),
             )
         )
     return tuple(found)
+
+
+def _starts(group: Group, steps: Sequence[Step]) -> tuple[int, int]:
+    """Return how many stateful tasks start in a round, and how many of them from a copy that is not caught up."""
+    if isinstance(steps, StepRows):
+        number, cold = _starts(group, steps.members)
+        return number + int(are(steps.rows["kind"], *STARTS).sum()), cold + steps.tally.cold_handovers
+    starts = [step for step in steps if isinstance(step, HandOver | Promote)]
+    stateful = [step for step in starts if group.tasks[group.task_index[step.task_id]].stateful]
+    return len(stateful), sum(not step.caught_up for step in stateful)
 
 
 def _since(event: Event, rounds: Sequence[Round], holds: Callable[[Round], bool]) -> int | None:
