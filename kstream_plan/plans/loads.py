@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from kstream_plan.model import Holding
-from kstream_plan.model.holding_changes import stateful_loads, warmup_counts
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.rounds import Round, Trigger
+from kstream_plan.plans.role_counts import running, warming
+from kstream_plan.plans.rounds import Trigger
 from kstream_plan.plans.seats import Role
 from kstream_plan.plans.step_rows import NO_SEAT, PLACE, STANDBY, StepRows, steps_of_kinds
 from kstream_plan.plans.steps import HandOver, Place, Promote, Step
@@ -82,11 +82,16 @@ def at_the_end(plan: Plan) -> Iterator[tuple[str, int]]:
             yield instance.process_id, load.stateful if plan.group.stateful else load.stateless
 
 
-def after(plan: Plan, rounds: Sequence[Round]) -> Iterator[tuple[int, ...]]:
-    """Yield how much every instance runs after each of these rounds of the plan."""
+def after(plan: Plan) -> Iterator[tuple[int, ...]]:
+    """Yield how much every instance runs after each round of the plan."""
+    return running(plan) if plan.group.stateful else (rnd.balance.active for rnd in plan.rounds)
+
+
+def after_all(plan: Plan) -> tuple[int, ...]:
+    """Return how much every instance runs after the last round of the plan."""
     if plan.group.stateful:
-        return stateful_loads(plan.group, [rnd.assigned for rnd in rounds])
-    return (rnd.balance.active for rnd in rounds)
+        return tuple([load.stateful for load in loads(plan, initial=False)])
+    return plan.rounds[-1].balance.active
 
 
 def busiest_first(plan: Plan) -> int:
@@ -108,7 +113,7 @@ def _changes(plan: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
     """Yield what every instance runs, from when on, wherever the busiest one runs another load than before."""
     last, folds = busiest_first(plan), not plan.is_of_workers
     times_ms = [rnd.at_ms for rnd in plan.rounds] if folds else plan.in_effect_ms
-    for index, loads_then in enumerate(after(plan, plan.rounds)):
+    for index, loads_then in enumerate(after(plan)):
         load = max(loads_then, default=0)
         follows = index + 1 < len(plan.rounds) and plan.rounds[index + 1].trigger is Trigger.FOLLOW_UP
         if load != last and not (folds and follows):
@@ -158,16 +163,16 @@ def without_owner(plan: Plan) -> int:
 
 def most_warmups(plan: Plan) -> int:
     """Return how many copies warm up at once, at worst."""
-    return max(map(sum, warmup_counts(plan.group, [rnd.assigned for rnd in plan.rounds])), default=0)
+    return max(map(sum, warming(plan)), default=0)
 
 
 def most_restoring(plan: Plan) -> int:
     """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
     group, most = plan.group, 0
-    for rnd, warming in zip(plan.rounds, warmup_counts(group, [rnd.assigned for rnd in plan.rounds]), strict=True):
+    for rnd, warm in zip(plan.rounds, warming(plan), strict=True):
         cold = Counter(_cold_starts(rnd.single_steps))
-        both = (starts + warming[group.instance_index[process_id]] for process_id, starts in cold.items())
-        most = max(most, *warming, *both)
+        both = (starts + warm[group.instance_index[process_id]] for process_id, starts in cold.items())
+        most = max(most, *warm, *both)
     return most
 
 

@@ -354,7 +354,7 @@ def _dealt(plan: Plan, from_ms: int) -> list[tuple[int, Sequence[int]]]:
     """Return how many tasks every instance runs from when on, where no task has state."""
     return [
         (from_ms, at_first(plan)),
-        *zip((rnd.ends_ms for rnd in plan.rounds), after(plan, plan.rounds), strict=True),
+        *zip((rnd.ends_ms for rnd in plan.rounds), after(plan), strict=True),
     ]
 
 

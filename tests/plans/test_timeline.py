@@ -77,7 +77,7 @@ def says_what_the_rounds_say(of: Plan) -> None:
         for place, number in enumerate(at_first(of))
     ]
     last_at = {at_ms: place for place, at_ms in enumerate(of.in_effect_ms)}
-    runs = list(after(of, of.rounds))
+    runs = list(after(of))
     warming = list(warmup_counts(of.group, [rnd.assigned for rnd in of.rounds]))
     for at_ms, place in last_at.items():
         away = {outage.process_id for outage in of.outages if outage.from_ms <= at_ms < outage.to_ms}

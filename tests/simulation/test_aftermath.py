@@ -68,7 +68,7 @@ def test_it_is_what_the_plan_says(name: str) -> None:
     assert (follows.instances, follows.least, follows.most) == (len(runs), min(runs), max(runs))
     assert follows.busiest.before == max(at_first(plan))
     # what is handed over has no owner for a moment: nobody runs more then
-    assert follows.busiest.most == max(follows.busiest.before, *map(max, after(plan, plan.rounds)))
+    assert follows.busiest.most == max(follows.busiest.before, *map(max, after(plan)))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.plans import MemberLeft, Plan, Trigger
 from kstream_plan.plans.activity import Activity, membership, only_return
-from kstream_plan.plans.loads import after, at_first
+from kstream_plan.plans.loads import after, after_all, at_first
+from kstream_plan.plans.role_counts import warming
 from kstream_plan.render.plan.loads import counted
 from kstream_plan.render.text.escape import markdown_row
 from kstream_plan.render.text.names import Names
@@ -149,7 +149,7 @@ def shown_instances(plan: Plan, names: Names) -> tuple[list[int], str]:
     )
     if len(everyone) <= _ALL:
         return everyone, ""
-    first, [last] = at_first(plan), after(plan, plan.rounds[-1:])
+    first, last = at_first(plan), after_all(plan)
     by_change = sorted(everyone, key=lambda index: -abs(first[index] - last[index]))
     return [index for index in everyone if index in by_change[:_MOST_CHANGED]], count(
         len(everyone) - _MOST_CHANGED, "other instance"
@@ -162,8 +162,9 @@ def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> lis
     starts_ms = [event.rounds[0].at_ms for event in found]
     paused = list(_unrun(plan, found)) if plan.is_of_workers else _paused(plan.pauses.tasks_between(starts_ms))
     columns = []
-    loads = after(plan, [event.rounds[-1] for event in found])
-    for event, (still, meanwhile), counts in zip(found, paused, loads, strict=True):
+    are_last = {id(event.rounds[-1]) for event in found}
+    counts = (of for rnd, *of in zip(plan.rounds, after(plan), warming(plan), strict=True) if id(rnd) in are_last)
+    for event, (still, meanwhile), (runs, warms_up) in zip(found, paused, counts, strict=True):
         for rnd in event.rounds:
             for step in rnd.member_steps:
                 if isinstance(step, MemberLeft):
@@ -174,7 +175,7 @@ def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> lis
             PictureColumn(
                 head=head_of(event),
                 at=clock(event.rounds[0].at_ms),
-                cells=tuple(_cells(plan, event, counts, shown, ids, absent)),
+                cells=tuple(_cells(event, runs, warms_up, zip(shown, ids, strict=True), absent)),
                 paused=str(still) if still else "",
                 plain=event.probe is not None and not event.cold and event.ready == event.expected,
                 meanwhile=str(meanwhile) if meanwhile else "",
@@ -207,16 +208,14 @@ def head_of(event: Activity) -> str:
 
 
 def _cells(
-    plan: Plan, event: Activity, counts: Sequence[int], shown: Sequence[int], ids: Sequence[str], absent: set[str]
+    event: Activity, runs: Sequence[int], warms_up: Sequence[int], shown: Iterable[tuple[int, str]], absent: set[str]
 ) -> Iterable[str]:
-    held = apart_from_stateless(event.rounds[-1].assigned)
     restoring = {move.destination for move in event.cold}
-    for index, process_id in zip(shown, ids, strict=True):
+    for index, process_id in shown:
         if process_id in absent:
             yield "-"
             continue
-        warms_up = any(held[consumer].warmup for consumer in plan.group.consumers_of[index])
-        yield f"{counts[index]}{'w' * warms_up}{'r' * (process_id in restoring)}"
+        yield f"{runs[index]}{'w' * (warms_up[index] > 0)}{'r' * (process_id in restoring)}"
 
 
 def kept_columns(columns: Sequence[PictureColumn], room: int) -> list[PictureColumn]:

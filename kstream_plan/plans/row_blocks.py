@@ -1,0 +1,70 @@
+"""The rounds of a plan, those whose steps are rows many at a time: to look at the rows of each alone takes longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from kstream_plan.model import Group
+from kstream_plan.plans.rounds import Round
+from kstream_plan.plans.step_rows import NO_SEAT, Rows, StepRows, row_type
+from kstream_plan.plans.steps import MemberJoined
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Numbers: TypeAlias = "npt.NDArray[np.int64]"
+
+#: So many rounds are looked at together at most: what is made of their rows is not to fill the memory.
+_AT_ONCE = 1000
+
+
+class Block(NamedTuple):
+    """Rounds that follow one another, with the index of the ``first`` among all.
+
+    ``group`` is the one whose indices all their rows have, beside which members do no more than join. ``None``: the
+    steps are objects, or of those about members some change what is held.
+    """
+
+    first: int
+    rounds: list[Round]
+    group: Group | None
+
+    @property
+    def rows_of_each(self) -> list[Rows]:
+        """The rows of every round."""
+        steps = (rnd.single_steps for rnd in self.rounds)
+        return [of.rows for of in steps if isinstance(of, StepRows)]
+
+    def rows(self) -> tuple[Rows, Numbers]:
+        """Return all rows, and which of the rounds each is of."""
+        import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
+
+        of_each = self.rows_of_each
+        return np.concatenate(of_each, dtype=row_type()), np.repeat(np.arange(len(of_each)), [*map(len, of_each)])
+
+
+def blocks(rounds: Sequence[Round]) -> Iterator[Block]:
+    """Yield the rounds of a plan in blocks, in time."""
+    index = 0
+    for _, same in groupby(rounds, lambda rnd: id(_group(rnd))):
+        while part := list(islice(same, _AT_ONCE)):
+            yield Block(index, part, _group(part[0]))
+            index += len(part)
+
+
+def _group(rnd: Round) -> Group | None:
+    steps = rnd.single_steps
+    if not isinstance(steps, StepRows) or not all(isinstance(step, MemberJoined) for step in steps.members):
+        return None
+    return steps.maker.group
+
+
+def instances_in(everyone: Group, group: Group) -> Numbers:
+    """Return the instance that each consumer of ``group`` is on, by the indices of ``everyone``; last that of none."""
+    import numpy as np  # noqa: PLC0415 - as in Block
+
+    to = range(len(everyone.consumer_ids)) if group is everyone else everyone.indices_of(group)
+    return np.array([*map(everyone.instance_of.__getitem__, to), NO_SEAT])
