@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kstream_plan.model import Group, Holding, WorkId
+from kstream_plan.model import Holding, WorkId
 from kstream_plan.model.holding_changes import apart_from_stateless, unlike
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.rounds import Round, Trigger
-from kstream_plan.plans.seats import Role
-from kstream_plan.plans.step_rows import steps_of_kinds
-from kstream_plan.plans.steps import (
-    Drop,
-    HandOver,
-    InstanceLeaving,
-    InstanceStays,
-    MemberJoined,
-    MemberLeft,
-    Place,
-    Promote,
-    Revoke,
-    Step,
-    ThreadMove,
-    restores_anew,
-)
-
-#: The steps that tell who comes and goes, what starts, moves and is copied; the others say how.
-TOLD = (MemberJoined, MemberLeft, HandOver, Promote, ThreadMove, Place, Drop)
+from kstream_plan.plans.step_rows import ACTIVE, DROP, PLACE, STARTS, THREAD_MOVE, WARMUP
+from kstream_plan.plans.steps import InstanceLeaving, InstanceStays, MemberJoined, MemberLeft, Revoke, Step
+from kstream_plan.plans.told import Told, told
 
 
 class Move(NamedTuple):
@@ -81,7 +65,7 @@ class Activity:
     ``resized``: an instance starts or stops threads. ``stateless`` counts changes of instance of stateless
     tasks, ``threads`` those of the thread of an active task within its instance, ``cold_threads`` those among them that
     start from a copy that is not caught up; ``amounts`` is what is restored; ``dropped`` are the places of copies that
-    are given up and not taken up again.
+    are given up and not taken up again; ``awaited`` is what a probe waits for that :attr:`changes` nothing.
     """
 
     rounds: list[Round]
@@ -100,6 +84,11 @@ class Activity:
     dropped: set[tuple[WorkId, str]] = field(default_factory=set)
     awaited: list[AwaitedCopy] = field(default_factory=list)
     amounts: list[int | None] = field(default_factory=list)
+
+    @property
+    def changes(self) -> bool:
+        """Whether a stateful task starts, or a copy that is there after it."""
+        return bool(self.moves or self.cold_threads or self.kept_copies())
 
     @property
     def cold(self) -> list[Move]:
@@ -159,29 +148,26 @@ def records_of(amounts: Iterable[int | None]) -> int | None:
 
 def events(plan: Plan) -> list[Activity]:
     """Return the plan's events in time."""
-    owners, apart = _Owners(plan), _only_dealt(plan)
+    followed, apart = _Followed(plan), _only_dealt(plan)
     found: list[Activity] = []
     probes = 0
-    held = apart_from_stateless(plan.initial)
-    for round_ in plan.rounds:
+    for round_, steps in zip(plan.rounds, told(plan, apart=apart), strict=True):
         if round_.trigger is not Trigger.FOLLOW_UP or not found:
+            followed.end(found)
             found.append(Activity([]))
             if round_.trigger is Trigger.PROBING:
                 probes += 1
                 found[-1].probe = probes
-                found[-1].ready, found[-1].expected = _readiness(plan.group, held, apart_from_stateless(round_.decided))
-        found[-1].rounds.append(round_)
         event = found[-1]
+        event.rounds.append(round_)
         if apart and round_.stateless is not None:
             hops = round_.stateless.hops()
             event.stateless += hops
             event.threads += len(round_.stateless.started) - hops
-        for step in steps_of_kinds(round_.single_steps if apart else round_.steps, TOLD):
-            owners.add(step, event)
+        followed.add(round_, steps, event)
         if len(event.rounds) == 1:
             event.resized = _is_resized(plan, event)
-        held = apart_from_stateless(round_.assigned)
-        found[-1].awaited = owners.awaited(held)
+    followed.end(found)
     return found
 
 
@@ -221,110 +207,127 @@ def only_return(event: Activity) -> bool:
 
 def _is_resized(plan: Plan, event: Activity) -> bool:
     """Tell whether only threads come or go: in a scenario, where nobody joins or leaves without being named."""
-    of_members = event.rounds[0].trigger in (Trigger.JOIN, Trigger.LEAVE)
+    if event.rounds[0].trigger not in (Trigger.JOIN, Trigger.LEAVE):
+        return False
     leaving = any(isinstance(step, InstanceLeaving | InstanceStays) for step in event.rounds[0].steps_apart)
     named = bool(event.joined or event.left) or leaving or plan.design == "streams"
-    return of_members and not named and plan.digest != plan.snapshot_digest
+    return not named and plan.digest != plan.snapshot_digest
 
 
-def _readiness(group: Group, held: Sequence[Holding], decided: Sequence[Holding]) -> tuple[int, int]:
-    """Return how many of the warm-ups held before a probe are now decided as active or standby, and of how many.
-
-    Copies that are given up meanwhile do not count.
-    """
-    ready = expected = 0
-    for instance, task in _warmups(group, held):
-        of_instance = [decided[consumer] for consumer in group.consumers_of[instance]]
-        is_ready = any(task in roles.active or task in roles.standby for roles in of_instance)
-        ready += is_ready
-        expected += is_ready or any(task in roles.warmup for roles in of_instance)
-    return ready, expected
-
-
-def _warmups(group: Group, held: Sequence[Holding]) -> Iterator[tuple[int, int]]:
-    for consumer, roles in enumerate(held):
-        for task in roles.warmup:
-            yield group.instance_of[consumer], task
-
-
-class _Owners:
-    """Who runs each task, followed through the steps."""
+class _Followed:
+    """Who runs each task, and which warm-ups there are, followed through the steps."""
 
     def __init__(self, plan: Plan) -> None:
         group = self._group = plan.group
-        self._gone: set[WorkId] = set()
+        self._ids = [instance.process_id for instance in group.instances]
+        held = list(enumerate(apart_from_stateless(plan.initial)))
+        self._gone: set[int] = set()
         self._known = set(plan.first_members)
-        self._stateful = {task.task_id: task.stateful for task in group.tasks}
-        self._owner: dict[WorkId, str] = {
-            group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
+        #: task → process id
+        self._owner = {
+            task: self._ids[group.instance_of[consumer]]
             for consumer, roles in enumerate(plan.initial)
             for task in roles.active
         }
-        self._targets = {
-            (group.tasks[task].task_id, instance.process_id)
-            for instance, tasks in zip(group.instances, plan.target.active, strict=True)
-            for task in tasks
-        }
+        #: (task, instance) of the warm-ups, and of those that took another role in the round
+        self._warmups = {(task, group.instance_of[consumer]) for consumer, roles in held for task in roles.warmup}
+        self._ready: set[tuple[int, int]] = set()
+        self._targets = {(task, instance) for instance, tasks in enumerate(plan.target.active) for task in tasks}
         self._held: Sequence[Holding] = (Holding(),) * len(group.consumer_ids)
-        #: (task, process id) → how often one has a copy, of those whom the target wants to run it
-        self._copies = Counter[tuple[int, str]]()
+        #: (task, instance) → how often one has a copy, of those whom the target wants to run it
+        self._copies = Counter[tuple[int, int]]()
 
-    def awaited(self, held: Sequence[Holding]) -> list[AwaitedCopy]:
+    def add(self, round_: Round, steps: Iterable[Told], event: Activity) -> None:
+        """Add a round to its event."""
+        before = set(self._warmups) if event.probe is not None and len(event.rounds) == 1 else set()
+        self._ready.clear()
+        for step in round_.member_steps:
+            self._add_member(step, event)
+        for of in steps:
+            self._add(of, event)
+        if before:
+            event.ready = len(before & self._ready)
+            event.expected = len(before & (self._ready | self._warmups))
+
+    def end(self, found: Sequence[Activity]) -> None:
+        """End the last event: if it is a probe that changes nothing it waits for copies."""
+        event = found[-1] if found else None
+        if event is not None and event.probe is not None and not event.changes:
+            event.awaited = self._awaited(apart_from_stateless(event.rounds[-1].assigned))
+
+    def _awaited(self, held: Sequence[Holding]) -> list[AwaitedCopy]:
         """Return the copies that are where the target wants their tasks to run, which other instances run."""
-        tasks, before, self._held = self._group.tasks, self._held, held
+        before, self._held = self._held, held
         for consumer in unlike(before, held):
             self._count(consumer, before[consumer], -1)
             self._count(consumer, held[consumer], 1)
-        found = []
-        for task, process_id in sorted(self._copies):
-            task_id = tasks[task].task_id
-            if self._owner.get(task_id) != process_id:
-                found.append(AwaitedCopy(task_id, self._owner.get(task_id), process_id))
-        return found
+        copies = sorted((task, self._ids[instance]) for task, instance in self._copies)
+        return [
+            AwaitedCopy(self._group.tasks[task].task_id, self._owner.get(task), process_id)
+            for task, process_id in copies
+            if self._owner.get(task) != process_id
+        ]
 
     def _count(self, consumer: int, held: Holding, change: int) -> None:
-        process_id = self._group.instances[self._group.instance_of[consumer]].process_id
+        instance = self._group.instance_of[consumer]
         for task in held.standby + held.warmup:
-            if (self._group.tasks[task].task_id, process_id) in self._targets:
-                self._copies[task, process_id] += change
-                if not self._copies[task, process_id]:
-                    del self._copies[task, process_id]
+            if (task, instance) in self._targets:
+                self._copies[task, instance] += change
+                if not self._copies[task, instance]:
+                    del self._copies[task, instance]
 
-    def add(self, step: Step, event: Activity) -> None:
-        if isinstance(step, Place | HandOver | Promote) and restores_anew(step, self._group):
-            event.amounts.append(step.restore_records)
-        match step:
-            case MemberJoined():
-                event.joined.append(step.process_id)
-                event.returned += [step.process_id] if step.process_id in self._known else []
-                self._known.add(step.process_id)
-            case MemberLeft():
-                event.left.append(step.process_id)
-                self._gone |= {task_id for task_id, owner in self._owner.items() if owner == step.process_id}
-            case HandOver() | Promote():
-                self._started(step, event)
-            case ThreadMove():
-                event.threads += step.to.role is Role.ACTIVE
-            case Place():
-                event.dropped.discard((step.task_id, step.to.process_id))
-                if step.from_ is None:
-                    source = self._owner.get(step.task_id)
-                    to_run = (step.task_id, step.to.process_id) in self._targets
-                    event.copies.append(NewCopy(step.task_id, source, step.to.process_id, to_run, step.restore_records))
-            case Drop():
-                event.dropped.add((step.task_id, step.from_.process_id))
+    def _add_member(self, step: MemberJoined | MemberLeft, event: Activity) -> None:
+        process_id = step.process_id
+        if isinstance(step, MemberJoined):
+            event.joined.append(process_id)
+            event.returned += [process_id] if process_id in self._known else []
+            self._known.add(process_id)
+            return
+        event.left.append(process_id)
+        instance = self._group.instance_index[process_id]
+        self._warmups = {warmup for warmup in self._warmups if warmup[1] != instance}
+        self._gone |= {task for task, owner in self._owner.items() if owner == process_id}
 
-    def _started(self, step: HandOver | Promote, event: Activity) -> None:
-        source, destination = self._owner.get(step.task_id), step.to.process_id
-        self._owner[step.task_id] = destination
-        if source == destination and step.task_id in self._gone:  # it was gone and is back
+    def _add(self, of: Told, event: Activity) -> None:
+        self._follow_warmup(of)
+        if of.is_anew:
+            event.amounts.append(of.records)
+        if of.kind in STARTS:
+            self._started(of, event)
+        elif of.kind == THREAD_MOVE:
+            event.threads += of.role == ACTIVE
+        elif of.kind in (PLACE, DROP):
+            self._placed(of, event)
+
+    def _follow_warmup(self, of: Told) -> None:
+        place = of.task, of.instance
+        if of.role == WARMUP:
+            (self._warmups.discard if of.kind == DROP else self._warmups.add)(place)
+        elif of.kind != DROP and place in self._warmups:
+            self._warmups.discard(place)
+            self._ready.add(place)
+
+    def _placed(self, of: Told, event: Activity) -> None:
+        task_id, process_id = self._group.tasks[of.task].task_id, self._ids[of.instance]
+        if of.kind == DROP:
+            event.dropped.add((task_id, process_id))
+            return
+        event.dropped.discard((task_id, process_id))
+        if of.is_new:
+            to_run = (of.task, of.instance) in self._targets
+            event.copies.append(NewCopy(task_id, self._owner.get(of.task), process_id, to_run, of.records))
+
+    def _started(self, of: Told, event: Activity) -> None:
+        source, destination = self._owner.get(of.task), self._ids[of.instance]
+        self._owner[of.task] = destination
+        if source == destination and of.task in self._gone:  # it was gone and is back
             source = None
-        self._gone.discard(step.task_id)
-        move = Move(step.task_id, source, destination, not step.caught_up, step.restore_records)
+        self._gone.discard(of.task)
+        move = Move(self._group.tasks[of.task].task_id, source, destination, not of.caught_up, of.records)
         if source == destination:
             event.threads += 1
             event.cold_threads += [move] if move.cold else []
-        elif self._stateful[step.task_id]:
+        elif self._group.stateful_flags[of.task]:
             event.moves.append(move)
         else:
             event.stateless += 1

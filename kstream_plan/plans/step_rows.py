@@ -258,10 +258,7 @@ def tally_of(maker: StepMaker, rows: Rows) -> RowTally:
     starts, warm = handed | promoted, rows["caught_up"] != 0
     instance_of = np.array([*maker.group.instance_of, NO_SEAT])  # the last one: of no seat
     elsewhere = instance_of[rows["from_consumer"]] != instance_of[rows["to_consumer"]]
-    whole = maker.end_offset_sums[rows["task"]]
-    anew = (placed & (rows["from_consumer"] == NO_SEAT)) | (starts & ~warm)
-    anew |= handed & warm & (records == whole) & (whole > 0)
-    restored = records[anew].tolist()
+    restored = records[anew(rows, maker.end_offset_sums)].tolist()
     return RowTally(
         hops=int((promoted | (handed & elsewhere)).sum()),
         warmups=int((placed & (rows["to_role"] == WARMUP)).sum()),
@@ -269,3 +266,11 @@ def tally_of(maker: StepMaker, rows: Rows) -> RowTally:
         restored_records=None if NOT_KNOWN in restored else sum(restored),
         restores_within_limit=bool((starts & warm & (records != 0)).any()),
     )
+
+
+def anew(rows: Rows, end_offset_sums: npt.NDArray[np.int64]) -> Mask:
+    """Tell which rows :func:`~kstream_plan.plans.steps.restores_anew`, given the end-offset sum of each task."""
+    kind, warm, whole = rows["kind"], rows["caught_up"] != 0, end_offset_sums[rows["task"]]
+    found: Mask = ((kind == PLACE) & (rows["from_consumer"] == NO_SEAT)) | (are(kind, *STARTS) & ~warm)
+    found |= (kind == HAND_OVER) & warm & (rows["restore_records"] == whole) & (whole > 0)
+    return found

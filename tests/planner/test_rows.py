@@ -11,16 +11,19 @@ import pytest
 from kstream_plan.designs.classic.design import Classic
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
-from kstream_plan.model.holding_changes import extra_copies
-from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.holding_changes import extra_copies, stateful_loads, warmup_counts
+from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
 from kstream_plan.plans import Outage, Pauses, Plan
+from kstream_plan.plans.activity import events
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.plans.loads import standbys_to_restore
+from kstream_plan.plans.loads import most_restoring, standbys_to_restore
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.replay import Outcome
+from kstream_plan.plans.role_counts import running, warming
+from kstream_plan.plans.simulated import event_outcomes
 from kstream_plan.plans.stateless_steps import has_rows
 from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.render.plan.markdown import markdown
@@ -64,6 +67,12 @@ def _compare(made: Plan, rows: Plan, seed: int) -> None:
         assert (len(other.steps), other.member_steps) == (len(one.steps), one.member_steps)
         assert other.balance == one.balance
     assert standbys_to_restore(rows) == standbys_to_restore(made)
+    assert most_restoring(rows) == most_restoring(made)
+    assert list(running(rows)) == list(running(made)) == list(stateful_loads(made.group, history))
+    assert list(warming(rows)) == list(warming(made)) == list(warmup_counts(made.group, history))
+    assert events(rows) == events(made)
+    scenario = Scenario(events=tuple(Leave(at_ms=rnd.at_ms, process_ids=("m1",)) for rnd in made.rounds[::7]))
+    assert event_outcomes(rows, scenario) == event_outcomes(made, scenario)
     _compare_outages(made, rows, random.Random(seed))
     assert rows == made
     assert plan_json(rows, full=True) == plan_json(made, full=True)
@@ -139,5 +148,7 @@ def test_nobody_makes_steps_or_looks_at_more_than_the_last_round(monkeypatch: py
         snapshot = joined(seed)
         rows = plan(snapshot, InRows("high-availability", "cooperative", seed=seed))
         assert all(has_rows(rnd.steps) for rnd in rows.rounds)
+        assert any(event.changes for event in events(rows))
+        assert any(any(loads) for loads in (*running(rows), *warming(rows)))
         assert set(asked) == {len(rows.rounds) - 1}
         asked.clear()

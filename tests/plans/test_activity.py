@@ -8,19 +8,20 @@ import pytest
 
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model import Consumer, Group, Instance, TaskId
-from kstream_plan.plans import Reason, ReasonCode, Trigger
-from kstream_plan.plans.activity import TOLD, Activity, events
+from kstream_plan.plans import Plan, Reason, ReasonCode, Trigger
+from kstream_plan.plans.activity import Activity, events
 from kstream_plan.plans.steps import (
-    Demote,
     InstanceLeaving,
     InstanceStays,
-    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
     NobodyRuns,
     Revoke,
     Step,
     StopLearned,
     Withhold,
 )
+from kstream_plan.plans.told import TOLD
 from kstream_plan.render.plan.counts import counts
 from kstream_plan.render.plan.folding import WHOLE, Run, fold
 from kstream_plan.render.plan.picture import picture
@@ -32,6 +33,7 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import span
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios, plan_cases
+from tests.helpers.random_scenarios import play_varied
 
 
 @pytest.mark.parametrize("name", plan_cases.NAMES)
@@ -55,7 +57,7 @@ def test_events_hold_every_round_and_every_move_of_the_summary(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", plan_cases.NAMES)
-def test_awaited_copies_are_where_the_target_wants_what_others_run(name: str) -> None:
+def test_what_a_probe_waits_for_is_where_the_target_wants_what_others_run(name: str) -> None:
     plan = plan_cases.case(name)
     group = plan.group
     process_of = [group.instances[instance].process_id for instance in group.instance_of]
@@ -70,7 +72,34 @@ def test_awaited_copies_are_where_the_target_wants_what_others_run(name: str) ->
         held = enumerate(event.rounds[-1].assigned)
         copies = {(task, process_of[consumer]) for consumer, of in held for task in of.standby + of.warmup}
         awaited = [(group.tasks[task].task_id, of) for task, of in sorted(copies & wanted) if runs.get(task) != of]
-        assert [(copy.task_id, copy.destination) for copy in event.awaited] == awaited
+        waits = event.probe is not None and not event.changes
+        assert [(copy.task_id, copy.destination) for copy in event.awaited] == (awaited if waits else [])
+
+
+@pytest.mark.parametrize("name", plan_cases.NAMES)
+def test_warm_ups_are_ready_that_a_probe_decides_to_run_or_keep(name: str) -> None:
+    plan = plan_cases.case(name)
+    compare_readiness(plan)
+
+
+def test_warm_ups_are_ready_whoever_comes_and_goes() -> None:
+    assert sum(compare_readiness(play_varied(seed)) for seed in range(30)) > 5
+
+
+def compare_readiness(plan: Plan) -> int:
+    """Compare how many warm-ups are ready with what is held and decided; return how many are."""
+    found = events(plan)
+    for event in found:
+        first, ready, expected = event.rounds[0].number - 1, 0, 0
+        held = plan.rounds[first - 1].assigned if first else plan.initial
+        for consumer, task in ((consumer, task) for consumer, of in enumerate(held) for task in of.warmup):
+            on_instance = plan.group.consumers_of[plan.group.instance_of[consumer]]
+            decided = [event.rounds[0].decided[other] for other in on_instance]
+            is_ready = any(task in of.active + of.standby for of in decided)
+            ready += is_ready
+            expected += is_ready or any(task in of.warmup for of in decided)
+        assert (event.ready, event.expected) == ((0, 0) if event.probe is None else (ready, expected))
+    return sum(event.ready for event in found)
 
 
 def test_what_is_back_on_its_instance_has_not_changed_its_thread() -> None:
@@ -184,6 +213,6 @@ def test_a_long_list_is_told_as_how_many_of_what_go_where() -> None:
 
 
 def test_every_kind_of_step_tells_who_runs_what_or_how() -> None:
-    how = {Withhold, KeepTemporary, Revoke, Demote, InstanceLeaving, InstanceStays, StopLearned, NobodyRuns}
-    assert {*get_args(Step)} == {*TOLD} | how
+    how = {Withhold, Revoke, InstanceLeaving, InstanceStays, StopLearned, NobodyRuns}
+    assert {*get_args(Step)} == {*TOLD, MemberJoined, MemberLeft} | how
     assert how.isdisjoint(TOLD)

@@ -42,7 +42,7 @@ def line(row: Row, names: Names) -> Line:
 def _event_line(event: Activity, names: Names) -> Line:
     cut_over = tuple(_move(move, names) for move in [*event.cold, *event.warm])
     warm_up = _copies(event, names)
-    if event.probe is not None and event.awaited and not cut_over and not warm_up:
+    if event.awaited:
         cut_over = ("none: it waits for",)
         warm_up = tuple(names.move(*copy) for copy in event.awaited)
     return Line(
