@@ -16,14 +16,17 @@ Change: TypeAlias = tuple[int, Holding, Holding]
 
 
 def changed_holdings(history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, list[Change]]]:
-    """Yield for each state of the history the consumers that changed since the one before: (consumer, old, new)."""
+    """Yield for each state of the history the consumers that changed since the one before: (consumer, old, new).
+
+    Who holds the same in another object has not.
+    """
     before: Sequence[Holding] | None = None
     old: Sequence[Holding] = ()
     for index, holdings in enumerate(history):
         changed = list(range(len(holdings)) if before is None else unlike(before, holdings))
         old = old or [Holding()] * len(holdings)
         new = tuple(holdings) if changed else old
-        yield index, [(c, old[c], new[c]) for c in changed]
+        yield index, [(c, old[c], new[c]) for c in changed if old[c] != new[c]]
         before, old = holdings, new
 
 
