@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from kstream_plan import snapshots
+from kstream_plan.assignors import module_of
 from kstream_plan.cli.actions.measure import check_measuring, measurements, tell_coverage, topologies
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.output import check_target, talk
@@ -91,22 +92,20 @@ def read_snapshots(
     paths: Sequence[str],
     asked: PlansSnapshots,
     stdin: BinaryIO | None = None,
-    needed_then: Sequence[str] = (),
     protocols: Collection[str] = ("classic",),
     then: Then | None = None,
 ) -> Sequence[Snapshot | SnapshotError]:
     """Read what is under the paths, as a command is asked to.
 
-    ``stdin`` is what ``-`` stands for, if it was read already.
-    The modules ``needed_then`` are loaded while Java starts. Groups of other ``protocols`` are refused. ``then`` is
-    called with what is returned, and the Spark session that read it.
+    ``stdin`` is what ``-`` stands for, if it was read already. Groups of other ``protocols`` are refused. ``then`` is
+    called with what is returned, and the Spark session that read it. What plans is loaded while Java starts.
 
     Raises:
         KstreamPlanError: it cannot be read.
     """
     check_measuring(asked, reads_stdin="-" in paths, others=paths)
     measured = measurements(asked, asked.now_ms)
-    for module in needed_then:
+    for module in ("kstream_plan.cli.actions.plan", module_of(asked.assignor)):
         threading.Thread(target=import_module, args=(module,), daemon=True).start()
 
     def accept(found: Sequence[Snapshot | SnapshotError]) -> list[Snapshot | SnapshotError]:

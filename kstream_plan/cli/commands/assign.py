@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kstream_plan.assignors import module_of
 from kstream_plan.cli.actions.many import Many
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
@@ -57,10 +56,9 @@ def assign(asked: AssignOptions) -> None:
         settings = overrides(asked)
         with progress(quiet=asked.quiet) as tell:
             tell("reading")
-            needed_then = ("kstream_plan.cli.actions.plan", module_of(asked.assignor))
             protocols = ("classic",) if asked.show_ranks else ("classic", "streams", "connect")
             many = Many(lambda: _job(asked), settings, tell, keep_going=asked.keep_going, results=results)
-            outcomes = read_snapshots(asked.paths, asked, needed_then=needed_then, protocols=protocols, then=many)
+            outcomes = read_snapshots(asked.paths, asked, protocols=protocols, then=many)
             work = many.done(outcomes)
         for error in work.errors:
             report(error, debug=asked.debug)
