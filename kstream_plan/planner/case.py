@@ -9,7 +9,7 @@ from math import inf
 from typing import TypeAlias
 
 from kstream_plan.errors import UsageError
-from kstream_plan.model import GroupState, Holdings, Rates, Snapshot
+from kstream_plan.model import Group, GroupState, Holdings, Rates, Snapshot
 from kstream_plan.model.scenario import Event, Scenario
 from kstream_plan.model.starting_state import newcomers, state_now
 from kstream_plan.planner.loop import OnRound, Rehearsal, rehearse
@@ -82,7 +82,6 @@ class Case:
         now = state_now(snapshot, self.now_ms, ready=self.options.ready, cleaning=self.options.cleaning)
         state = design.start(now, self.scenario)
         everyone = Roster(state.group, outside.everyone if self.scenario else None)
-        most = 4 * (len(state.group.stateful) + 10) * (1 + len(outside.changes))
         rates = snapshot.rates if rates is None else rates
         outcome = rehearse(
             state,
@@ -92,12 +91,17 @@ class Case:
             everyone,
             first_trigger=self.options.trigger
             or (Trigger.JOIN if design.newcomers_hold_nothing and newcomers(state) else Trigger.MANUAL),
-            max_rounds=most if self.options.max_rounds is None else self.options.max_rounds,
+            max_rounds=self.most_rounds(state.group),
             on_round=on_round or (lambda _rounds, _tasks, _movements: None),
             enough=partial(self._is_enough, state, everyone),
             balances=balances,
         )
         return state, everyone, outcome
+
+    def most_rounds(self, group: Group) -> int:
+        """Return with how many rounds a play of ``group`` is cut off."""
+        most = 4 * (len(group.stateful) + 10) * (1 + len(self.outside.changes))
+        return most if self.options.max_rounds is None else self.options.max_rounds
 
     def played_soonest(self) -> Rehearsal:
         """Play it with everything restored at once and every rebalance as early as it can be; times alone are told."""

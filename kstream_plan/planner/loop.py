@@ -307,7 +307,8 @@ class _Run:
     def _pass(self, turn: Turn, to_ms: int, *, idle: bool = False) -> None:
         spans = self.outside.spans(self.at_ms, to_ms)
         paced = self.outside.paced(self.at_ms, to_ms)
-        self._found(self.coordinator.later(turn, Lapse(self.at_ms, to_ms, spans, paced, idle)))
+        more = self.outside.next_change_ms() is not None
+        self._found(self.coordinator.later(turn, Lapse(self.at_ms, to_ms, spans, paced, idle, more)))
         self.at_ms = to_ms
 
     def _found(self, state: GroupState) -> None:

@@ -23,6 +23,8 @@ from kstream_plan.plans.summary import FIGURES
 
 #: A plan with more steps is a long one: each play of what else may be takes seconds, ten and more with objects.
 _MANY_STEPS = 100_000
+#: So many probes at most are played in which nothing is ready yet, because somebody is still to come or go.
+_MOST_WAITING = 2_000
 #: Who leads after the leader: settings of restarted members count as early as they can, and as late.
 _EITHER_LEADS: Sequence[NextLeader] = ("restarted", "others")
 #: When left-over state is deleted, where nobody knows it; the one that takes longer to play first.
@@ -101,8 +103,9 @@ class WhatElse:
         ranged = options.ranges and play.outcome.verdict.reason != NOT_WANTED
         if ranged:
             what_else = self._plays(play)
-            if self._is_too_long(made) and any(what_else.values()):
-                ranged, warnings = False, (*warnings, _not_played(made))
+            too_long = self._too_long(play)
+            if too_long and any(what_else.values()):
+                ranged, warnings = False, (*warnings, too_long)
             else:
                 plays.update(what_else)
         come = iter(self.side_by_side([one for of in plays.values() for one in of]))
@@ -137,22 +140,27 @@ class WhatElse:
         options = replace(self.case.options.of_one_play(), **changed)
         return OtherPlay(case or self.case, by or self.case.design, options)
 
-    def _least_ready(self, case: Case) -> OtherPlay:
-        """Return the play in which nothing counts as caught up, or as running, before a probe may find it so."""
-        return self._other(case.design.at_probes(), case, ready="none")
+    def _least_ready(self, case: Case, waiting: int = 0) -> OtherPlay:
+        """Return the play in which nothing counts as caught up, or as running, before a probe may find it so.
+
+        Nor does anything while somebody is to come or go yet: ``waiting`` probes more are played until then.
+        """
+        most = case.most_rounds(case.snapshot.state.group) + waiting if waiting else case.options.max_rounds
+        return self._other(case.design.ready_last(), case, ready="none", max_rounds=most)
 
     def _plays(self, play: OnePlay) -> Mapping[str, Sequence[Callable[[], Ends]]]:
         """Return what else may be, each to be played, by the warning that says so, if one does."""
         case, outcome, always = self.case, play.outcome, list[Callable[[], Ends]]()
+        waiting = self._waiting(play)
         if any(not doubt.is_likely_ready for doubt in outcome.doubts):
             always.append(self._other(ready="all"))
-        if any(doubt.is_likely_ready for doubt in outcome.doubts):
-            always.append(self._least_ready(case))
+        if waiting or any(doubt.is_likely_ready for doubt in outcome.doubts):
+            always.append(self._least_ready(case, waiting))
         if case.design.times_vary:
             always += map(self._other, (case.design.soonest(), case.design.late()))
         if case.snapshot.least_lags:
             worst = replace(case, snapshot=case.snapshot.at_worst())
-            always.append(self._least_ready(worst))
+            always.append(self._least_ready(worst, waiting))
         if case.outside.any_leads:
             always += [self._other(next_leader=who) for who in _EITHER_LEADS]
         plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
@@ -166,15 +174,32 @@ class WhatElse:
         if self._may_be_colder(play.plan):
             unmeasured = replace(case.snapshot.rates, restore=MappingProxyType({}))
             coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
-            plays[_COLDEST] = [self._least_ready(coldest)]
+            plays[_COLDEST] = [self._other(case.design.at_probes(), coldest, ready="none")]
         return plays
 
-    def _is_too_long(self, made: Plan) -> bool:
-        """Tell whether nobody asked to wait for what else may be; either side of a time-out is always told."""
-        case = self.case
+    def _waiting(self, play: OnePlay) -> int:
+        """Return how many probes there are before the last change from outside, for copies to be taken to be ready.
+
+        None are where somebody knows how fast every copy restores.
+        """
+        changes = self.case.outside.changes
+        if not play.played.unrated or not changes or self.case.design.unrated_times != "probes":
+            return 0
+        return changes[-1].at_ms // min(config.probing_rebalance_interval_ms for config in play.played.configs)
+
+    def _too_long(self, play: OnePlay) -> Note | None:
+        """Warn where what else may be takes too long to play, or longer than anybody asked to wait for.
+
+        Of what anybody can wait for either side of a time-out is always told.
+        """
+        case, made, waiting = self.case, play.plan, self._waiting(play)
+        if waiting > _MOST_WAITING:
+            return _not_played(f"there are {waiting:,} probes before the last change", "--restore-rate tells more")
         if case.options.long_ranges or case.design.unrated_times != "probes" or case.outside.close_by_ms:
-            return False
-        return sum(len(rnd.single_steps) for rnd in made.rounds) > _MANY_STEPS
+            return None
+        if sum(len(rnd.single_steps) for rnd in made.rounds) <= _MANY_STEPS:
+            return None
+        return _not_played(f"one play has {made.summary.rebalances:,} rebalances", "--ranges plays them as well")
 
     def _may_be_colder(self, made: Plan) -> bool:
         """Tell whether more may start cold than by the restore rates, which were measured: they are no promise.
@@ -252,11 +277,10 @@ def _endless(plays: Sequence[Ends]) -> Iterator[Note]:
         yield Note(ENDLESS, "It may also be that nobody knows how long it takes", ("duration_ms",))
 
 
-def _not_played(made: Plan) -> Note:
+def _not_played(why: str, what_helps: str) -> Note:
     """Warn that a long plan is one of several, and nobody played the others."""
     message = (
-        f"How else it may come out was not played, for one play has {made.summary.rebalances:,} rebalances: times and "
-        "counts are those of the likely one. Others may take longer, start more tasks cold, or not settle (--ranges "
-        "plays them as well)"
+        f"How else it may come out was not played, for {why}: times and counts are those of the likely one. Others may "
+        f"take longer, start more tasks cold, or not settle ({what_helps})"
     )
     return Note(ENDS_NOT_PLAYED, message)

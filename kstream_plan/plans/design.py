@@ -85,7 +85,8 @@ class Lapse(NamedTuple):
     """The time from one turn to the next one, on the plan's clock.
 
     ``spans`` divide it where rates change or instances stop; ``paced``: the pace changes in it, or at one of its ends.
-    ``idle``: the turn at its beginning changed nothing, and is not told of.
+    ``idle``: the turn at its beginning changed nothing, and is not told of. ``more``: at its end or later somebody
+    comes or goes, or settings change.
     """
 
     from_ms: int
@@ -93,6 +94,7 @@ class Lapse(NamedTuple):
     spans: Sequence[Span]
     paced: bool = False
     idle: bool = False
+    more: bool = False
 
 
 #: A time of the plan's clock → how things stand from the present turn until then, as far as events from outside say.
@@ -306,6 +308,10 @@ class Design(ABC):
 
     def at_probes(self) -> Design:
         """Return the same design with copies, where nobody knows how fast they restore, caught up at probes alone."""
+        return self
+
+    def ready_last(self) -> Design:
+        """Return the same as :meth:`at_probes` with none caught up before the last change from outside, either."""
         return self
 
     def other_beginnings(self, _snapshot: Snapshot) -> Sequence[Design]:

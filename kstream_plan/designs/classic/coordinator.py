@@ -237,7 +237,8 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
     def _is_tick(self, transition: Transition, lapse: Lapse) -> bool:
         """Tell whether every copy is caught up by the end of a time if no restore rate says otherwise."""
         long = lapse.to_ms - lapse.from_ms >= self._config.probing_rebalance_interval_ms
-        return self._clock.all_ready or (long and not transition.follow_up)
+        too_soon = lapse.more and self._clock.ready_last
+        return self._clock.all_ready or (long and not transition.follow_up and not too_soon)
 
     def _doubt(self, turn: ClassicTurn, after: GroupState, lapse: Lapse, *, tick: bool) -> None:
         """Remember what may be otherwise by the next rebalance."""

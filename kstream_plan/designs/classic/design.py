@@ -10,7 +10,7 @@ from kstream_plan.assignors.racks import optimize as rack_aware
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator
 from kstream_plan.designs.classic.coordinator_on_arrays import CoordinatorOnArrays
-from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, SOONEST, TYPICAL, Clock
+from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_LAST, SOONEST, TYPICAL, Clock
 from kstream_plan.designs.classic.on_arrays import are_for
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.scenario import Scenario
@@ -84,6 +84,10 @@ class Classic(Design):
     def at_probes(self) -> Classic:
         """Return the same design with copies, where nobody knows how fast they restore, caught up at probes alone."""
         return replace(self, clock=AT_PROBES)
+
+    def ready_last(self) -> Classic:
+        """Return the same as :meth:`at_probes` with none caught up before the last change from outside, either."""
+        return replace(self, clock=READY_LAST)
 
     def stopping(self, group: Group) -> frozenset[int]:
         """Return the consumers that the protocol makes give up everything before they join."""

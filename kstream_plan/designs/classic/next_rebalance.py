@@ -22,7 +22,8 @@ class Clock(NamedTuple):
     A follow-up: ``at_once_ms`` if every consumer has a reason of its own to rejoin, else ``heartbeat`` of a heartbeat
     interval; a probing rebalance: ``tick`` of one after the probing interval. ``all_ready``: whatever was restored by
     then is reported, though its consumer may rejoin too soon for that; one that is late makes it so. ``at_probes``:
-    where nobody knows how fast copies restore, none is caught up at a follow-up, however long it is there.
+    where nobody knows how fast copies restore, none is caught up at a follow-up, however long it is there;
+    ``ready_last``: nor at a probe while somebody is to come or go yet, as if they restored ever so slowly until then.
     """
 
     at_once_ms: int
@@ -30,6 +31,7 @@ class Clock(NamedTuple):
     tick: float
     all_ready: bool = False
     at_probes: bool = False
+    ready_last: bool = False
 
 
 TYPICAL = Clock(AT_ONCE_MS, 1.0, 1.0)
@@ -39,6 +41,7 @@ SOONEST = Clock(0, 0.95, 0.0, all_ready=True)
 LATE_MS = 1_300
 LATE = Clock(LATE_MS, 1.0, 1.0, all_ready=True)
 AT_PROBES = TYPICAL._replace(at_probes=True)
+READY_LAST = AT_PROBES._replace(ready_last=True)
 
 
 def next_rebalance(
