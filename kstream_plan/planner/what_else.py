@@ -112,18 +112,21 @@ class WhatElse:
         found = {why: [next(come) for _ in of] for why, of in plays.items()}
         for least in found.pop(_FLOOR, ()):
             summary = replace(summary, floor_ms=min(least["duration_ms"] or 0, summary.duration_ms))
-        return (summary, *self._ranged(made, found, warnings)) if ranged else (summary, (), warnings)
+        return (summary, *self._ranged(play, found, warnings)) if ranged else (summary, (), warnings)
 
     def _ranged(
-        self, made: Plan, found: Mapping[str, Sequence[Ends]], warnings: tuple[Note, ...]
+        self, play: OnePlay, found: Mapping[str, Sequence[Ends]], warnings: tuple[Note, ...]
     ) -> tuple[tuple[FigureRange, ...], tuple[Note, ...]]:
         """Return the ranges of what was found, and of what has to be seen whole; and the warnings that matter."""
-        case, first = self.case, _ends(made)
+        case, made, first, waiting = self.case, play.plan, _ends(play.plan), self._waiting(play)
         ends = [first, *found[_ALWAYS]]
         if case.outside.close_by_ms:
-            both = self._sides_of_the_time_out(made)
-            ends += map(_ends, both)
-            warnings = (*warnings, _close_to_time_out(*both, tuple(case.outside.close_by_ms)))
+            sides = self._sides_of_the_time_out()
+            within, beyond = (made if side is case else self._other(case=side).plan() for side in sides)
+            ends += map(_ends, (within, beyond))
+            if waiting or play.outcome.doubts:
+                ends += [self._least_ready(side, waiting)() for side in sides if side is not case]
+            warnings = (*warnings, _close_to_time_out(within, beyond, tuple(case.outside.close_by_ms)))
         beginnings = [self._other(design).plan() for design in case.design.other_beginnings(case.snapshot)]
         ends += map(_ends, beginnings)
         warnings = (*warnings, *_not_firm(made, beginnings))
@@ -182,10 +185,15 @@ class WhatElse:
 
         None are where somebody knows how fast every copy restores.
         """
-        changes = self.case.outside.changes
-        if not play.played.unrated or not changes or self.case.design.unrated_times != "probes":
+        case, outside = self.case, self.case.outside
+        until_ms = [change.at_ms for change in outside.changes[-1:]]
+        unrated = bool(play.played.unrated)
+        if outside.close_by_ms:  # beyond the time-out they are changes, and tasks may restore that do not within it
+            until_ms += [outage.to_ms for outage in outside.outages]
+            unrated = unrated or not case.snapshot.rates.any_restore
+        if not unrated or not until_ms or case.design.unrated_times != "probes":
             return 0
-        return changes[-1].at_ms // min(config.probing_rebalance_interval_ms for config in play.played.configs)
+        return max(until_ms) // min(config.probing_rebalance_interval_ms for config in play.played.configs)
 
     def _too_long(self, play: OnePlay) -> Note | None:
         """Warn where what else may be takes too long to play, or longer than anybody asked to wait for.
@@ -211,17 +219,17 @@ class WhatElse:
         goes = any(change.left for change in changes) or not run.issuperset(made.group.stateful)
         return bool(rates.restore) and rates.restore_per_instance is None and bool(changes) and goes
 
-    def _sides_of_the_time_out(self, made: Plan) -> tuple[Plan, Plan]:
-        """Return what follows if who came back close to the time-out is back within it, and if beyond it."""
+    def _sides_of_the_time_out(self) -> tuple[Case, Case]:
+        """Return the case in which who came back close to the time-out is back within it, and that beyond it."""
         case, config, by_ms = self.case, self.case.snapshot.config, self.case.outside.close_by_ms.values()
 
-        def with_time_out(timeout_ms: int) -> Plan:
+        def with_time_out(timeout_ms: int) -> Case:
             other = replace(config, session_timeout_ms=max(0, timeout_ms))
-            return self._other(case=replace(case, snapshot=replace(case.snapshot, config=other))).plan()
+            return replace(case, snapshot=replace(case.snapshot, config=other))
 
         more_ms = config.heartbeat_interval_ms + 1
-        within = made if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
-        beyond = made if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
+        within = case if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
+        beyond = case if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
         return within, beyond
 
 

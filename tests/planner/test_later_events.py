@@ -33,6 +33,7 @@ from kstream_plan.model.scenario import (
     Leave,
     ProduceRate,
     RestoreRate,
+    Return,
     Scenario,
     Stop,
 )
@@ -222,3 +223,18 @@ def test_what_waits_for_thousands_of_probes_is_not_played_and_keeps_to_no_rule()
     assert "43,200 probes" in " ".join(note.message for note in late.warnings)
     assert kept(late, max_cold_handovers=0) == {"max_cold_handovers": False}
     assert after(two_instances(0), stopped(30 * day_ms)).ends("cold_handovers") == (0, 0)
+
+
+@pytest.mark.parametrize("at_ms", [0, 200_000])
+@pytest.mark.parametrize("row", [28, 39])
+def test_on_either_side_of_the_time_out_copies_may_not_be_ready(row: int, at_ms: int) -> None:
+    """Back just within it, or beyond it: what is told of the one takes in what comes of the other at any rate."""
+    snapshot = replace(snapshot_from_row(checked_rows(generations("big"))[row], "big"), rates=Rates())
+    for one in snapshot.state.group.instances:
+
+        def away(ms: int, of: str = one.process_id) -> tuple[Event, ...]:
+            return Stop(at_ms=at_ms, process_ids=(of,)), Return(at_ms=at_ms + ms, process_ids=(of,))
+
+        most = after(snapshot, *away(snapshot.config.session_timeout_ms - 2_000)).ends("cold_handovers")[1]
+        beyond = away(snapshot.config.session_timeout_ms + 4_000)
+        assert all(after(snapshot, *beyond, rate=rate).summary.cold_handovers <= most for rate in (1, 100, 1e6))
