@@ -90,7 +90,7 @@ def at_once(group: Group, config: AssignmentConfig, workers: int, number: int = 
 
     That is in so many processes where one play takes seconds, or all draws take longer than to start other processes.
     """
-    is_worth = work_of_one_ms(group, config) > _WORTH_SHARING_MS or worth_sharing(group, number)
+    is_worth = work_of_one_ms(group, config) > _WORTH_SHARING_MS or (number > 1 and worth_sharing(group, number))
     return SideBySide(workers if is_worth else 1)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -62,12 +62,14 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         """
         plays = plays[: self._workers - 1]
         if plays and not self._begun:
-            told = self._told(partial(_one_of, tuple(plays)))
-            self._begun = [(play, told(place)) for place, play in enumerate(plays)]
+            submit = self._submitter(partial(_one_of, tuple(plays)))
+            self._begun = [(play, submit(place)) for place, play in enumerate(plays)]
 
     def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
         """Return what comes of each of these plays."""
         begun = [next((found for of, found in self._begun if of == play), None) for play in plays]
+        if not any(begun) and not all(found is None or found.done() for _, found in self._begun):
+            self._end()  # what was begun in vain would be in the way
         rest = [play for play, found in zip(plays, begun, strict=True) if found is None]
         come = iter([*self.each(partial(_one_of, tuple(rest)), len(rest))])
         return [next(come) if found is None else _come(found, play) for play, found in zip(plays, begun, strict=True)]
@@ -77,9 +79,9 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         if self._workers < 2 or number < 2:
             yield from map(play, range(number))
             return
-        shared = _Shared(self._told(play), number)
+        shared = _Shared(self._submitter(play), number)
         try:
-            for _ in range(self._workers - 1):
+            for _ in range(min(self._workers, number) - 1):
                 shared.feed()
             for place in range(number):
                 while not shared.has_come(place) and (mine := shared.next_left()) is not None:
@@ -89,10 +91,10 @@ class SideBySide(AbstractContextManager["SideBySide"]):
             self._end()
             raise
 
-    def _told(self, play: Callable[[int], _Played]) -> Callable[[int], Future[_Played] | None]:
+    def _submitter(self, play: Callable[[int], _Played]) -> Callable[[int], Future[_Played] | None]:
         if self._others is None:
             self._others = _Others(self._workers - 1)
-        return self._others.told(play)
+        return self._others.submitter(play)
 
     def _end(self) -> None:
         if self._others is not None:
@@ -110,21 +112,28 @@ HERE = SideBySide(1)
 class _Shared(Generic[_Played]):
     """So many plays that other processes take one after the other, and this one whenever it waits for one of them."""
 
-    def __init__(self, told: Callable[[int], Future[_Played] | None], number: int) -> None:
-        self.found: dict[int, Future[_Played]] = {}
-        self._told = told
+    def __init__(self, submit: Callable[[int], Future[_Played] | None], number: int) -> None:
+        #: ``None``: no other process is there to play it
+        self.found: dict[int, Future[_Played] | None] = {}
+        self._submit = submit
         self._left = iter(range(number))
         self._one_takes = threading.Lock()
 
-    def feed(self, _played: object = None) -> None:
+    def feed(self) -> None:
         """Have another process play the next one that is left, and then the next."""
         with self._one_takes:
             place = next(self._left, None)
-            found = None if place is None else self._told(place)
-            if place is None or found is None:  # what no other process is told is played here when it is asked for
+            if place is None:
                 return
-            self.found[place] = found
-        found.add_done_callback(self.feed)
+            found = self.found[place] = self._submit(place)
+        if found is not None:
+            found.add_done_callback(self._feed_on)
+
+    def _feed_on(self, played: Future[_Played]) -> None:
+        # from Python 3.12 on, who ends a broken pool holds what it takes to ask it for more
+        if not isinstance(played.exception(), BrokenProcessPool):
+            with suppress(RuntimeError):  # the pool is shut down meanwhile, for nobody wants more
+                self.feed()
 
     def next_left(self) -> int | None:
         """Take the next one that is left, to be played here."""
@@ -133,7 +142,7 @@ class _Shared(Generic[_Played]):
 
     def has_come(self, place: int) -> bool:
         """Tell whether what comes of one is there."""
-        return place in self.found and self.found[place].done()
+        return place in self.found and ((found := self.found[place]) is None or found.done())
 
 
 class _Others:
@@ -151,17 +160,17 @@ class _Others:
             context = multiprocessing.get_context("spawn")
             self._pool = self._open.enter_context(ProcessPoolExecutor(number, context, initializer=_set_up))
 
-    def told(self, play: Callable[[int], _Played]) -> Callable[[int], Future[_Played] | None]:
-        """Return what has one of them play one of these, with which it is started; ``None`` if one has ended."""
+    def submitter(self, play: Callable[[int], _Played]) -> Callable[[int], Future[_Played] | None]:
+        """Return a function that has one of them play one of these; it returns ``None`` if the pool is broken."""
         work = Path(self._folder, f"{next(self._works)}.pickle")
         work.write_bytes(pickle.dumps(play))
-        return partial(self._submitted, work)
+        return partial(self._submit, work)
 
-    def _submitted(self, work: Path, place: int) -> Future[Any] | None:
+    def _submit(self, work: Path, place: int) -> Future[Any] | None:
         # OSError: one that is being started while that is noticed finds what it was to hear of closed already
-        with _uninterrupted(), suppress(RuntimeError, OSError):
+        with _uninterrupted(), suppress(BrokenProcessPool, OSError):
             found = self._pool.submit(_played, work, place)
-            self._asked.append(found)
+            self._asked = [*(one for one in self._asked if not one.done()), found]
             return found
         return None
 
@@ -188,10 +197,6 @@ def _uninterrupted() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-#: What this worker process plays, by the file that it was read from.
-_work: dict[Path, Callable[[int], Any]] = {}
-
-
 def _set_up() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -205,11 +210,14 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
+@lru_cache(maxsize=1)
+def _read(work: Path) -> Callable[[int], Any]:
+    play: Callable[[int], Any] = pickle.loads(work.read_bytes())
+    return play
+
+
 def _played(work: Path, number: int) -> Any:
-    if work not in _work:
-        _work.clear()
-        _work[work] = pickle.loads(work.read_bytes())
-    return _work[work](number)
+    return _read(work)(number)
 
 
 def _played_here(play: Callable[[int], _Played], number: int) -> Future[_Played]:

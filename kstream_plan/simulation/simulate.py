@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Unpack
@@ -18,7 +17,6 @@ from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as others
 from kstream_plan.simulation.draws import (
     OnDraw,
-    Outcome,
     at_once,
     draws,
     one_draw,
@@ -63,17 +61,8 @@ def simulate(
     random = is_random(scenario, group)
     number = usual_draws(snapshot, options, scenario.events) if number_of_draws is None else number_of_draws
     with at_once(group, snapshot.config, workers, number if random else 1) as side_by_side:
-        outcomes: Sequence[Outcome] = ()
-        if random and number > 1:
-            outcomes = draws(
-                snapshot,
-                scenario,
-                options,
-                number=number,
-                side_by_side=side_by_side,
-                within_ms=draws_within_ms,
-                on_draw=on_draw,
-            )
+        draw = partial(draws, side_by_side=side_by_side, within_ms=draws_within_ms, on_draw=on_draw)
+        outcomes = draw(snapshot, scenario, options, number=number) if random and number > 1 else ()
         found = together(outcomes) if outcomes else None
         played = drawn(scenario, group, found.shown if found else 0)
         begin = partial(plan_checked, snapshot, scenario=played, on_round=on_round, side_by_side=side_by_side)

@@ -69,14 +69,90 @@ def test_a_termination_while_processes_are_started_ends_all_of_them_quietly(whom
     assert (ended.returncode, ended.stderr) == (128 + signal.SIGTERM, "")
 
 
-def _killed_elsewhere(number: int) -> int:
-    if number == 2 and multiprocessing.parent_process() is not None:
+def _killed_elsewhere(folder: str, number: int) -> int:
+    if multiprocessing.parent_process() is not None:
+        Path(folder, "killed").touch()
         os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.05)
     return number
 
 
-def test_what_is_left_by_a_killed_process_is_played_here() -> None:
-    assert list(in_processes(_killed_elsewhere, 5, 2)) == [0, 1, 2, 3, 4]
+def test_what_is_left_by_a_killed_process_is_played_here(tmp_path: Path) -> None:
+    """It is noticed by the thread that would have the next one played elsewhere, while there is much to play."""
+    assert list(in_processes(partial(_killed_elsewhere, str(tmp_path)), 60, 2)) == list(range(60))
+    assert (tmp_path / "killed").exists()
+
+
+#: What this process has played.
+_here: list[int] = []
+
+
+def _killed_in_its_second(number: int) -> int:
+    if number and multiprocessing.parent_process() is not None:
+        os.kill(os.getpid(), signal.SIGKILL)
+    _here.append(number)
+    time.sleep(0.05)
+    return number
+
+
+def test_what_a_killed_process_leaves_is_played_when_it_is_asked_for_not_after_all_others() -> None:
+    outcomes = in_processes(_killed_in_its_second, 400, 2)
+    assert [next(outcomes) for _ in range(100)] == list(range(100))
+    outcomes.close()  # type: ignore[attr-defined]
+    assert len(_here) < 300
+
+
+def _waits_elsewhere(seconds: float) -> float:
+    if multiprocessing.parent_process() is not None:
+        time.sleep(seconds)
+    return seconds
+
+
+def test_what_was_begun_in_vain_is_not_waited_for() -> None:
+    with SideBySide(2) as side_by_side:
+        side_by_side.begin([partial(_waits_elsewhere, 600.0)])
+        assert side_by_side([partial(_waits_elsewhere, 0.0), partial(_waits_elsewhere, 0.1)]) == [0.0, 0.1]
+
+
+def _by_whom(_number: int) -> int:
+    return os.getpid()
+
+
+def test_this_process_plays_too_where_there_are_more_processes_than_plays() -> None:
+    assert os.getpid() in set(in_processes(_by_whom, 2, 4))
+
+
+#: Is interrupted, or ended, while it plays, and others do.
+_ENDED_WHILE_IT_PLAYS = """
+import os, signal, sys, threading, time
+from multiprocessing import active_children
+
+from kstream_plan.simulation.processes import in_processes
+
+def play(number):
+    time.sleep(0.1)
+    return number
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Timer(2, os.kill, (os.getpid(), getattr(signal, sys.argv[1]))).start()
+    try:
+        for _ in in_processes(play, 10_000, 2):
+            pass
+    except (KeyboardInterrupt, SystemExit) as error:
+        print(type(error).__name__, active_children())
+"""
+
+
+@pytest.mark.parametrize(("ended_by", "raised"), [("SIGINT", "KeyboardInterrupt"), ("SIGTERM", "SystemExit")])
+def test_who_is_ended_while_playing_ends_the_others(ended_by: str, raised: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(_ENDED_WHILE_IT_PLAYS, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    words = [sys.executable, str(script), ended_by]
+    ended = subprocess.run(words, check=False, env=environment, capture_output=True, text=True, timeout=50)
+    assert (ended.stdout, ended.stderr) == (f"{raised} []\n", "")
 
 
 #: Its processes are killed as soon as they have been started, before they can have heard what to play; with "at once",
