@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Numbers: TypeAlias = "npt.NDArray[np.int64]"
 
 #: So many rounds are looked at together at most: what is made of their rows is not to fill the memory.
-_AT_ONCE = 1000
+_AT_ONCE = 100
 
 
 class Block(NamedTuple):
@@ -32,17 +32,11 @@ class Block(NamedTuple):
     rounds: list[Round]
     group: Group | None
 
-    @property
-    def rows_of_each(self) -> list[Rows]:
-        """The rows of every round."""
-        steps = (rnd.single_steps for rnd in self.rounds)
-        return [of.rows for of in steps if isinstance(of, StepRows)]
-
     def rows(self) -> tuple[Rows, Numbers]:
         """Return all rows, and which of the rounds each is of."""
         import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
-        of_each = self.rows_of_each
+        of_each = [of.rows for rnd in self.rounds if isinstance(of := rnd.single_steps, StepRows)]
         return np.concatenate(of_each, dtype=row_type()), np.repeat(np.arange(len(of_each)), [*map(len, of_each)])
 
 

@@ -162,8 +162,8 @@ def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> lis
     starts_ms = [event.rounds[0].at_ms for event in found]
     paused = list(_unrun(plan, found)) if plan.is_of_workers else _paused(plan.pauses.tasks_between(starts_ms))
     columns = []
-    are_last = {id(event.rounds[-1]) for event in found}
-    counts = (of for rnd, *of in zip(plan.rounds, after(plan), warming(plan), strict=True) if id(rnd) in are_last)
+    last = {event.rounds[-1].number for event in found}
+    counts = (of for rnd, *of in zip(plan.rounds, after(plan), warming(plan), strict=True) if rnd.number in last)
     for event, (still, meanwhile), (runs, warms_up) in zip(found, paused, counts, strict=True):
         for rnd in event.rounds:
             for step in rnd.member_steps:
