@@ -110,9 +110,12 @@ class WhatElse:
                 plays.update(what_else)
         come = iter(self.side_by_side([one for of in plays.values() for one in of]))
         found = {why: [next(come) for _ in of] for why, of in plays.items()}
-        for least in found.pop(_FLOOR, ()):
-            summary = replace(summary, floor_ms=min(least["duration_ms"] or 0, summary.duration_ms))
-        return (summary, *self._ranged(play, found, warnings)) if ranged else (summary, (), warnings)
+        floors = found.pop(_FLOOR, ())
+        ranges, warnings = self._ranged(play, found, warnings) if ranged else ((), warnings)
+        ends_ms = [summary.duration_ms, *(of.low for of in ranges if of.figure == "duration_ms")]
+        for least in floors:
+            summary = replace(summary, floor_ms=min(least["duration_ms"] or 0, *ends_ms))
+        return summary, ranges, warnings
 
     def _ranged(
         self, play: OnePlay, found: Mapping[str, Sequence[Ends]], warnings: tuple[Note, ...]

@@ -59,14 +59,14 @@ _COLUMNS = (
 def bounce_table(found: Bounces, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return a line for each way, why others are not safe, and the scenario of the best one, as lines of text."""
     columns, rows = _columns(found), [_cells(found, of, TERMINAL) for of in found.played]
-    marks = [_MARK if of is found.fastest_safe else "" if of.safe else "!" for of in found.played]
+    marks = [_MARK if of is found.best_safe else "" if of.safe else "!" for of in found.played]
     heads = [column for column, _ in columns]
     table = overview(_heading(found, TERMINAL), heads, rows, marks, width=width, colour=colour)
     lines = wrapped([f"{column.head}: {said}" for column, said in columns if said], "; ", width, "", "  ")
     for sentence in _remarks(found, TERMINAL):
         lines += paragraph(sentence, width, "! ", "  ")
     lines += ["", *paragraph(_conclusion(found), width)]
-    if found.fastest_safe is not None:
+    if found.best_safe is not None:
         lines += [f"  {line}" for line in best_scenario(found).splitlines()]
     return table + "\n".join(lines) + "\n"
 
@@ -80,7 +80,7 @@ def bounce_markdown(found: Bounces) -> str:
     remarks = [f"- {sentence}\n" for sentence in _remarks(found, MARKDOWN)]
     parts += ["".join(remarks)] if remarks else []
     parts.append(f"{MARKDOWN.sentence(_conclusion(found))}\n")
-    if found.fastest_safe is not None:
+    if found.best_safe is not None:
         parts.append(f"{fenced(best_scenario(found).rstrip())}\n")
     return "\n".join(parts)
 
@@ -101,7 +101,7 @@ def bounce_json(found: Bounces) -> str:
         "restart_ms": found.restart_ms,
         "instances": list(found.process_ids) or None,
         "warnings": notes(_warnings(found)),
-        "ways": [{**_way(of.way), "best": of is found.fastest_safe, **_played(of)} for of in found.played],
+        "ways": [{**_way(of.way), "best": of is found.best_safe, **_played(of)} for of in found.played],
         "not_played": [{**_way(way), "least_ms": least_ms} for way, least_ms in found.left_out],
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -109,7 +109,7 @@ def bounce_json(found: Bounces) -> str:
 
 def best_scenario(found: Bounces) -> str:
     """Return the scenario file of the best way; there has to be one."""
-    best = found.fastest_safe
+    best = found.best_safe
     assert best is not None
     settings = "".join(
         f", with {kafka_name(name)}={value} (simulate --session-timeout {moment(value)})"
@@ -166,11 +166,12 @@ def _heading(found: Bounces, escape: Escape) -> str:
 
 def _answer(found: Bounces, names: Names, now: str) -> str:
     """Return whether those that are named may restart ``now``, which says of which moment that is."""
-    who, best = several(names.instances(found.process_ids)), found.fastest_safe
+    who, best = several(names.instances(found.process_ids)), found.best_safe
     if best is None:
         return f"{who} should NOT restart {now}: no way is known to be safe as the group is"
     several_of = len(found.process_ids) > 1
-    how = f"by {_NAMES[best.way.name]}" if best.way.name != "leave" else "only if they leave the group on close"
+    leave = "they leave" if several_of else "it leaves"
+    how = f"by {_NAMES[best.way.name]}" if best.way.name != "leave" else f"only if {leave} the group on close"
     how += f", one by one, with a pause of {moment(best.pause_ms)}" if several_of else ""
     disk = "each, with their disks" if several_of else "with its disk"
     after = f"back after {interval(found.restart_ms)} {disk} (--restart)"
@@ -197,7 +198,7 @@ def _name(way: Way, escape: Escape) -> str:
 
 
 def _marked(found: Bounces, of: PlayedWay, cells: tuple[str, ...]) -> tuple[str, ...]:
-    mark = f" {MARKDOWN.sentence(_MARK)}" if of is found.fastest_safe else ""
+    mark = f" {MARKDOWN.sentence(_MARK)}" if of is found.best_safe else ""
     return (cells[0] + mark, *cells[1:])
 
 
@@ -273,14 +274,13 @@ def _away_for_longer(found: Bounces) -> str:
 
 
 def _conclusion(found: Bounces) -> str:
-    best = found.fastest_safe
+    best = found.best_safe
     if best is None:
         known = "known to be " if any(of.found.outcome == "undecided" for of in found.played) else ""
         return f"none of them is {known}safe: standbys, or static members, would help"
-    told = (
-        f"{_MARK} the fastest that is safe: nothing starts cold, and one instance's tasks at most stand still at once"
-    )
-    return f"{told}. As a scenario, which --out FILE writes:"
+    which = "safe, and needs the least" if found.process_ids else "the fastest that is safe"
+    still = "but for hand-overs one instance's tasks at most stand still at once"
+    return f"{_MARK} {which}: nothing starts cold, and {still}. As a scenario, which --out FILE writes:"
 
 
 def _numbers(of: Range) -> str:

@@ -136,10 +136,10 @@ class Bounces:
     process_ids: tuple[str, ...] = ()
 
     @property
-    def fastest_safe(self) -> PlayedWay | None:
+    def best_safe(self) -> PlayedWay | None:
         """The fastest of the safe ways, one that needs nothing to be set up before others; ``None``: none is safe.
 
-        To restart some now only what needs nothing counts.
+        To restart some now only what needs nothing counts, and that they close as by default comes before all.
         """
 
         def prepared(of: PlayedWay) -> bool:
@@ -147,8 +147,9 @@ class Bounces:
 
         safe = [of for of in self.played if of.safe and not (self.process_ids and prepared(of))]
 
-        def order(of: PlayedWay) -> tuple[bool, int, int]:
-            return prepared(of), of.ends_ms, self.played.index(of)
+        def order(of: PlayedWay) -> tuple[bool, bool, int, int]:
+            changed = bool(self.process_ids) and of.way.name != "default-close"
+            return prepared(of), changed, of.ends_ms, self.played.index(of)
 
         return min(safe, key=order, default=None)
 

@@ -149,6 +149,16 @@ def test_a_draw_that_restores_nothing_does_not_stand_for_others(amid_a_migration
     assert "0-5,000" in line
 
 
+def test_the_least_time_is_never_more_than_another_draw_or_end_takes(amid_a_migration: Simulation) -> None:
+    summary, found = amid_a_migration.plan.summary, amid_a_migration.draws
+    assert summary.floor_ms is not None
+    assert found is not None
+    [low_ms] = [of.low for of in summary.ranges if of.figure == "duration_ms"]
+    assert summary.floor_ms <= low_ms
+    sooner = replace(found, duration_ms=found.duration_ms._replace(least=2_000))
+    assert "TAKES ≥ 2.0 s; ~" in " ".join(simulation_table(replace(amid_a_migration, draws=sooner), width=160).split())
+
+
 def test_any_number_of_processes_gives_the_same() -> None:
     before = captured_scenarios.before("scale-out")
     alone = draws.draws(before, TWO_MORE, number=6)

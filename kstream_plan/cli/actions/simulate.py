@@ -11,7 +11,7 @@ from kstream_plan.cli.actions.alternatives import play_alternatives
 from kstream_plan.cli.actions.each_application import each_application
 from kstream_plan.cli.actions.many import Job, Many, Workplace
 from kstream_plan.cli.actions.overrides import overrides
-from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan
+from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_round
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf
@@ -27,7 +27,7 @@ from kstream_plan.cli.simulation_pages import simulation_page
 from kstream_plan.comparison.alternatives import Change, SameOutcome
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
-from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.scenario import Join, Leave, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Simulation
@@ -162,9 +162,14 @@ def simulate_one(
         draws_within_ms=chance.draws_within,
         workers=workers,
         what_ifs=what_ifs,
-        on_round=on_long_plan(what, tell, snapshot),
+        on_round=on_round(what, tell) if _goes_on(scenario) else on_long_plan(what, tell, snapshot),
         on_draw=on_draw(what, tell),
     )
+
+
+def _goes_on(scenario: Scenario) -> bool:
+    """Tell whether more happens than at the beginning: what is to go then may never have to."""
+    return any(event.at_ms or not isinstance(event, Join | Leave) for event in scenario.events)
 
 
 def on_draw(what: str, tell: Report) -> OnDraw:

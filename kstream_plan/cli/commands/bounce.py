@@ -73,7 +73,7 @@ def bounce(asked: BounceOptions) -> None:
         for error in work.errors:
             report(error, debug=asked.debug)
         _deliver(work.results, asked)
-    codes = [ExitCode.POLICY for found in work.results if found.fastest_safe is None]
+    codes = [ExitCode.POLICY for found in work.results if found.best_safe is None]
     raise typer.Exit(first_that_applies(codes, work.errors))
 
 
@@ -98,7 +98,7 @@ def _deliver(found: Sequence[Bounces], asked: BounceOptions) -> None:
         if len(found) > 1:
             fix = "choose one with --application-id"
             raise UsageError(f"there are {len(found)} applications, and one file", where="--out", fix=fix)
-        if found[0].fastest_safe is not None:
+        if found[0].best_safe is not None:
             with written_at_once(asked.out) as file:
                 file.write(best_scenario(found[0]))
     if not found:

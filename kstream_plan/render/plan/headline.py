@@ -18,7 +18,6 @@ from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.runs import items_phrase, runs_facts, why_facts
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
-    at_least,
     beside,
     cold_starts,
     count,
@@ -167,9 +166,9 @@ def next_facts(plan: Plan) -> list[Fact]:
 
 
 def left_text(left: Left, config: AssignmentConfig) -> str:
-    """Say how long so many tasks take at least, and what would shorten that.
+    """Say about how long so many tasks take, and what would shorten that.
 
-    Copies that are ready sooner than at a probe need fewer: it is not the least time of a plan.
+    Those that move to a standby that is ready need no warm-up, and copies that are ready sooner than at a probe fewer.
     """
     shorter = shorter_than(left, config)
     with_more = f"; with --max-warmup-replicas {shorter.at_once} {_probes_left(shorter)}" if shorter else ""
@@ -179,7 +178,7 @@ def left_text(left: Left, config: AssignmentConfig) -> str:
 
 
 def _probes_left(left: Left) -> str:
-    return f"≥ {count(left.probes, 'probe')} (≥ {at_least(left.time_ms)})"
+    return f"about {count(left.probes, 'probe')} (~{duration(left.time_ms)})"
 
 
 def _how_long(plan: Plan) -> str:

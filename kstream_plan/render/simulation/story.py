@@ -179,7 +179,8 @@ def _takes(simulated: Simulation, names: Names) -> Fact:
     between = durations(took.least, took.most)
     between = or_unknown(plan, "" if between == duration(took.median) else between)
     follow_ups = plan.ready_at_follow_ups
-    long = takes_at_least(took.median, summary.duration_is, summary.floor_ms, between, follow_ups=follow_ups)
+    floor_ms = None if summary.floor_ms is None else min(summary.floor_ms, took.least)  # it is that of one draw
+    long = takes_at_least(took.median, summary.duration_is, floor_ms, between, follow_ups=follow_ups)
     if not took.median and summary.duration_is != "least":
         long = f"no time{f' ({between})' if between else ''}"
     probing = _over_all(plan, "probing_rebalances", None if draws is None else draws.probing_rebalances)

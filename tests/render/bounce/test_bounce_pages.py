@@ -78,7 +78,7 @@ def test_markdown() -> None:
 def test_none_is_safe() -> None:
     found = _case("beyond-the-time-out")
     unsafe = replace(found, played=tuple(of for of in found.played if not of.safe))
-    assert unsafe.fastest_safe is None
+    assert unsafe.best_safe is None
     assert "none of them is safe" in bounce_table(unsafe)
 
 

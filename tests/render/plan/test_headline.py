@@ -95,6 +95,6 @@ def test_a_focus_without_a_step_says_so() -> None:
 
 def test_a_plan_that_reached_its_limit_says_which_and_how_to_raise_it() -> None:
     shown = page(plan_cases.case("unfinished"))
-    assert "tasks to go, 2 warming up at a time: ≥ 8 probes (≥ " in shown
+    assert "tasks to go, 2 warming up at a time: about 8 probes (~" in shown
     assert "NEXT the limit was --max-rounds 5: the whole plan needs about " in shown
     assert "--max-rounds" not in page(plan_cases.case("scale-out"))
