@@ -129,7 +129,8 @@ def _balance(plan: Plan) -> Fact:
     load = least if least == most else f"{least} to {most}"
     if plan.is_of_workers:
         return Fact("BALANCE", (f"{span(min(at.stateful for at in now), max(at.stateful for at in now))} per worker",))
-    return Fact("BALANCE", (f"{_each(now)} per instance; {load} per thread", _each(now)))
+    copies = ", copies included" if any(at.copies for at in now) else ""
+    return Fact("BALANCE", (f"{_each(now)} per instance; {load} per thread{copies}", _each(now)))
 
 
 def _each(now: list[Load]) -> str:
