@@ -122,12 +122,15 @@ def _answer(drained: DrainNow) -> str:
         return f"{_between(drained)} of {count(len(drained.now), 'task')} START COLD"
     if not drained.now:
         return "no task has to start elsewhere"
-    pauses_ms = [task.pause_ms for task in drained.now]
+    pauses_ms, several_tasks = [task.pause_ms for task in drained.now], len(drained.now) > 1
+    their = "its" if len(drained.process_ids) == 1 else "their"
+    whose = f"all {their} {len(drained.now):,} tasks" if several_tasks else f"{their} task"
     longest = duration(max(pauses_ms))
     if longest == duration(0):
-        return "every task starts warm, at once"
+        return f"{whose} {'start' if several_tasks else 'starts'} warm, at once"
     up_to = "" if duration(min(pauses_ms)) == longest else "up to "
-    return f"every task stands still for {up_to}~{longest}, then starts warm"
+    verb, then = ("stand", "start") if several_tasks else ("stands", "starts")
+    return f"{whose} {verb} still for {up_to}~{longest}, then {then} warm"
 
 
 def _now(drained: DrainNow, names: Names) -> Fact:
