@@ -14,7 +14,7 @@ from kstream_plan.plans.role_counts import warming
 from kstream_plan.render.plan.loads import counted
 from kstream_plan.render.text.escape import markdown_row
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count, duration
+from kstream_plan.render.text.numbers import clock, count, duration, span
 from kstream_plan.render.text.wrapping import padded, paragraph
 
 _PAUSED = "tasks paused"
@@ -37,6 +37,8 @@ _HEADS = {
 }
 
 
+#: The cell of an instance that is no member.
+_ABSENT = "-"
 #: So many columns has the picture in Markdown, where nobody knows how wide the page is.
 _MOST_COLUMNS = 24
 
@@ -58,15 +60,15 @@ class PictureColumn:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Every column, before anything decides which of them fit; ``others`` says of which instances there is no row.
+    """Every column, before anything decides which of them fit, and the labels of their cells.
 
+    Of many ``instances`` the last row is what all have that have none of their own, from the least to the most.
     ``heads`` is what the heads of the columns tell: numbers of probes, where there are any. ``paused``: what is counted
     below them.
     """
 
     instances: tuple[str, ...]
     columns: tuple[PictureColumn, ...]
-    others: str
     legend: str
     heads: str = "probe"
     paused: str = _PAUSED
@@ -76,10 +78,10 @@ def picture(plan: Plan, found: Sequence[Activity], names: Names) -> Picture:
     """Return the picture of a plan that has rounds; ``found`` are its events."""
     shown, others = shown_instances(plan, names)
     columns = _columns(plan, found, shown)
+    labels = [names.instance(plan.group.instances[index].process_id) for index in shown]
     return Picture(
-        instances=tuple(names.instance(plan.group.instances[index].process_id) for index in shown),
+        instances=(*labels, *([f"{others:,} others"] if others else [])),
         columns=tuple(columns),
-        others=others,
         legend=_legend(plan, columns),
         heads="probe" if plan.probes else "why",
         paused=_NOBODY if plan.is_of_workers else _PAUSED,
@@ -92,9 +94,6 @@ def picture_lines(of: Picture, width: int) -> list[str]:
     cell = max(max(len(text) for text in (column.head, column.at, *column.cells)) for column in of.columns) + 1
     kept = kept_columns(of.columns, max(1, (width - left - 1) // cell))
     head, *rows = [_line(label, texts, left, cell) for label, *texts in _table(of, kept)]
-    if of.others:
-        paused = rows[len(of.instances) + 1 :]
-        rows = [*rows[: len(of.instances) + 1], f" {of.others}", *paused]
     if len(kept) < len(of.columns):
         rows.append(f" ({len(kept)} of {count(len(of.columns), 'column')} fit)")
     return [head, *rows, *paragraph(of.legend, width, " ", "   ")]
@@ -105,8 +104,7 @@ def picture_markdown(of: Picture) -> str:
     kept = kept_columns(of.columns, _MOST_COLUMNS)
     head, *rows = _table(of, kept)
     table = [markdown_row(cells) for cells in (head, ["---", *["--:" for _ in kept]], *rows)]
-    notes = [of.others] if of.others else []
-    notes += [f"{len(kept)} of {count(len(of.columns), 'column')}"] if len(kept) < len(of.columns) else []
+    notes = [f"{len(kept)} of {count(len(of.columns), 'column')}"] if len(kept) < len(of.columns) else []
     return "\n".join([*table, "", f"<sub>{'; '.join([*notes, of.legend])}</sub>"])
 
 
@@ -126,13 +124,14 @@ def still_rows(of: Picture, kept: Sequence[PictureColumn]) -> list[list[str]]:
 
 def _legend(plan: Plan, columns: Sequence[PictureColumn]) -> str:
     """Return what the signs of the picture mean, as far as they can be in it."""
-    signs = {cell.lstrip("0123456789") for column in columns for cell in column.cells}
+    cells = {cell for column in columns for cell in column.cells}
     meanings = {
         "w": "w = a copy warms up there and takes no load yet",
         "r": "r = a task restores there before it runs",
-        "-": "- = no member",
+        _ABSENT: f"{_ABSENT} = no member",
     }
-    possible = (meaning for sign, meaning in meanings.items() if sign in "".join(signs))
+    signs = {sign for cell in cells for sign in cell.strip("0123456789-")} | (cells & {_ABSENT})
+    possible = (meaning for sign, meaning in meanings.items() if sign in signs)
     heard = duration(plan.config.heartbeat_interval_ms)
     meanwhile = [f"{_MEANWHILE} = nobody runs it until that has taken effect, up to {heard} after the time above"]
     brief = meanwhile if any(column.meanwhile for column in columns) else []
@@ -141,23 +140,22 @@ def _legend(plan: Plan, columns: Sequence[PictureColumn]) -> str:
     return "; ".join([f"N = {counted(plan)}s it runs", *possible, *brief])
 
 
-def shown_instances(plan: Plan, names: Names) -> tuple[list[int], str]:
-    """Return the instances to show, in the order people count in, and what to say of the others."""
+def shown_instances(plan: Plan, names: Names) -> tuple[list[int], int]:
+    """Return the instances to show, in the order people count in, and the number of the others."""
     group = plan.group
     everyone = sorted(
         range(len(group.instances)), key=lambda index: names.reading_order(group.instances[index].process_id)
     )
     if len(everyone) <= _ALL:
-        return everyone, ""
+        return everyone, 0
     first, last = at_first(plan), after_all(plan)
     by_change = sorted(everyone, key=lambda index: -abs(first[index] - last[index]))
-    return [index for index in everyone if index in by_change[:_MOST_CHANGED]], count(
-        len(everyone) - _MOST_CHANGED, "other instance"
-    )
+    return [index for index in everyone if index in by_change[:_MOST_CHANGED]], len(everyone) - _MOST_CHANGED
 
 
 def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> list[PictureColumn]:
-    ids = [plan.group.instances[index].process_id for index in shown]
+    ids = [instance.process_id for instance in plan.group.instances]
+    others = sorted(set(range(len(ids))).difference(shown))
     absent = set(membership(plan)[0])
     starts_ms = [event.rounds[0].at_ms for event in found]
     paused = list(_unrun(plan, found)) if plan.is_of_workers else _paused(plan.pauses.tasks_between(starts_ms))
@@ -175,7 +173,10 @@ def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> lis
             PictureColumn(
                 head=head_of(event),
                 at=clock(event.rounds[0].at_ms),
-                cells=tuple(_cells(event, runs, warms_up, zip(shown, ids, strict=True), absent)),
+                cells=(
+                    *_cells(event, runs, warms_up, [(index, ids[index]) for index in shown], absent),
+                    *([_others_run([runs[index] for index in others if ids[index] not in absent])] if others else []),
+                ),
                 paused=str(still) if still else "",
                 plain=event.probe is not None and not event.cold and event.ready == event.expected,
                 meanwhile=str(meanwhile) if meanwhile else "",
@@ -213,9 +214,13 @@ def _cells(
     restoring = {move.destination for move in event.cold}
     for index, process_id in shown:
         if process_id in absent:
-            yield "-"
+            yield _ABSENT
             continue
         yield f"{runs[index]}{'w' * (warms_up[index] > 0)}{'r' * (process_id in restoring)}"
+
+
+def _others_run(numbers: Sequence[int]) -> str:
+    return span(min(numbers), max(numbers)) if numbers else _ABSENT
 
 
 def kept_columns(columns: Sequence[PictureColumn], room: int) -> list[PictureColumn]:

@@ -71,7 +71,7 @@ def timeline_figure(plan: Plan, found: Sequence[Activity], of: Timeline, names: 
         rows += _area_rows(of, names)
     rows += _instance_rows(of, names, shown)
     rows.append(_still_row(plan, of))
-    left_out = f"; {others} below" if others and len(everyone) > MOST_ROWS else ""
+    left_out = f"; {count(others, 'other instance')} below" if others and len(everyone) > MOST_ROWS else ""
     sentence = (
         f"{count(len(everyone), 'worker' if plan.is_of_workers else 'instance')} over {clock(of.ends_ms)}: what each "
         f"runs{'' if plan.is_of_workers else ', warms up and restores'}, and what nobody runs{left_out}"

@@ -231,9 +231,8 @@ def _picture_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table
     for label, *cells in still_rows(shown, shown.columns):
         between = "tasks that stand still between then and the next, not all at once"
         rows.append(TableRow((label if plan.is_of_workers else between, *cells)))
-    note = "; ".join([*([shown.others] if shown.others else []), shown.legend])
     right = frozenset(range(1, len(heads)))
-    return Table("The same as a table", heads, tuple(rows), right, note=note, folded=True)
+    return Table("The same as a table", heads, tuple(rows), right, note=shown.legend, folded=True)
 
 
 def _scenario(simulated: Simulation, names: Names) -> Iterator[Block]:
