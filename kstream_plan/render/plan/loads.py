@@ -1,4 +1,4 @@
-"""What every instance runs before and after: the ten that change most, if there are many."""
+"""What every instance runs before and after: of many the ten that change most, and what the others have in common."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ def load_changes(plan: Plan, names: Names) -> tuple[tuple[str, ...], str]:
     with_copies = any(load.copies for load in before + after)
     group = plan.group
     shown = sorted(_shown(before, after), key=lambda index: names.reading_order(group.instances[index].process_id))
-    items = [
-        f"{names.instance(group.instances[index].process_id)} "
-        + _change(before[index], after[index], with_stateless=with_stateless, with_copies=with_copies)
-        for index in shown
+    changes = [
+        _change(*of, with_stateless=with_stateless, with_copies=with_copies) for of in zip(before, after, strict=True)
     ]
+    items = [f"{names.instance(group.instances[index].process_id)} {changes[index]}" for index in shown]
     if len(shown) < len(before):
-        items.append(_others(before, after, set(shown)))
+        items.append(_others(before, after, set(shown), changes))
     legend = "stateful" + (" + stateless" if with_stateless else "") + (" / copies" if with_copies else "")
     legend = ("connectors and tasks" if plan.is_of_workers else legend) + _missing(plan)
     return tuple(items), legend + (f"; … = {names.escape(names.common)}" if names.common else "")
@@ -38,13 +37,15 @@ def _missing(plan: Plan) -> str:
 
 
 def _shown(before: list[Load], after: list[Load]) -> list[int]:
-    """Return the instances to show: all, or the first ten by (sum of the changes of their numbers, their order)."""
+    """Return the instances to show: all, or ten that change, by (sum of the changes of their numbers, their order)."""
 
     def change(index: int) -> tuple[int, int]:
         return -sum(abs(old - new) for old, new in zip(before[index], after[index], strict=True)), index
 
     everyone = range(len(before))
-    return list(everyone) if len(before) <= _ALL else sorted(everyone, key=change)[:_MOST_CHANGED]
+    if len(before) <= _ALL:
+        return list(everyone)
+    return [index for index in sorted(everyone, key=change)[:_MOST_CHANGED] if before[index] != after[index]]
 
 
 def _change(before: Load, after: Load, *, with_stateless: bool, with_copies: bool) -> str:
@@ -57,11 +58,13 @@ def _change(before: Load, after: Load, *, with_stateless: bool, with_copies: boo
     return numbers(after) if before == after else f"{numbers(before)}→{numbers(after)}"
 
 
-def _others(before: list[Load], after: list[Load], shown: set[int]) -> str:
+def _others(before: list[Load], after: list[Load], shown: set[int], changes: list[str]) -> str:
     others = [index for index in range(len(before)) if index not in shown]
     changed = [index for index in others if before[index] != after[index]]
     if not changed:
-        return f"{count(len(others), 'other')} unchanged"
+        alike = {changes[index] for index in others}
+        unchanged = f"unchanged{f' at {alike.pop()}' if len(alike) == 1 else ''}"
+        return f"{count(len(others), 'other')} {unchanged}" if shown else f"all {len(others):,} {unchanged}"
     change = "changes less" if len(changed) == 1 else "change less"
     if len(changed) == len(others):
         return f"{count(len(others), 'other')} {change}"

@@ -79,10 +79,14 @@ def seconds(clock: str) -> int:
     return sum(60**place * int(part) for place, part in enumerate(reversed(clock.split(":"))))
 
 
-def test_others_that_all_change_are_counted_once() -> None:
-    few = tuple([Load(3, 0, 0)] * 14)
-    assert _others(list(few), [Load(2, 0, 0)] * 14, set(range(10))) == "4 others change less"
-    assert _others(list(few), [*few[:13], Load(2, 0, 0)], set(range(10))) == "4 others, 1 of them changes less"
+def test_others_are_counted_once_and_what_they_have_in_common_is_said() -> None:
+    few, ten = [Load(3, 0, 0)] * 14, set(range(10))
+    changed, mixed, alike = ["3→2"] * 14, ["3"] * 13 + ["3→2"], ["3"] * 14
+    assert _others(few, [Load(2, 0, 0)] * 14, ten, changed) == "4 others change less"
+    assert _others(few, [*few[:13], Load(2, 0, 0)], ten, mixed) == "4 others, 1 of them changes less"
+    assert _others(few, few, ten, alike) == "4 others unchanged at 3"
+    assert _others(few, few, set(), alike) == "all 14 unchanged at 3"
+    assert _others(few, few, set(), ["3", "2"] * 7) == "all 14 unchanged"
 
 
 def test_a_focus_without_a_step_says_so() -> None:
