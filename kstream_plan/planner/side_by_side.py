@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -21,6 +21,10 @@ class SideBySide(Protocol):
         """Return what comes of each of these plays, of those that were begun, too."""
         ...
 
+    def each(self, play: Callable[[int], T], number: int, /) -> Iterator[T]:
+        """Yield what comes of 0 to ``number`` - 1 in their order, no more of it than is asked for."""
+        ...
+
 
 class _InTurn:
     def begin(self, plays: Sequence[Callable[[], Any]]) -> None:
@@ -28,6 +32,9 @@ class _InTurn:
 
     def __call__(self, plays: Sequence[Callable[[], T]]) -> Sequence[T]:
         return [play() for play in plays]
+
+    def each(self, play: Callable[[int], T], number: int) -> Iterator[T]:
+        return map(play, range(number))
 
 
 #: Plays one after the other.

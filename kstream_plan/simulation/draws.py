@@ -14,14 +14,15 @@ from kstream_plan.model import Group, Note, Snapshot
 from kstream_plan.model.scenario import Burst, Event, ProduceRate, RestoreRate, Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.side_by_side import SideBySide, in_turn
 from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures_of
 from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measured, worst
+from kstream_plan.simulation import processes
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import design_of, plan
-from kstream_plan.simulation.processes import HERE, SideBySide
 
 #: draws done, draws in all
 OnDraw: TypeAlias = Callable[[int, int], None]
@@ -85,13 +86,13 @@ def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
     return 5 + copies * (1.2 + 0.0007 * standbys * stateful_tasks)
 
 
-def at_once(group: Group, config: AssignmentConfig, workers: int, number: int = 1) -> SideBySide:
+def at_once(group: Group, config: AssignmentConfig, workers: int, number: int = 1) -> processes.SideBySide:
     """Return what plays side by side for a group of this size, drawn so often.
 
     That is in so many processes where one play takes seconds, or all draws take longer than to start other processes.
     """
     is_worth = work_of_one_ms(group, config) > _WORTH_SHARING_MS or (number > 1 and worth_sharing(group, number))
-    return SideBySide(workers if is_worth else 1)
+    return processes.SideBySide(workers if is_worth else 1)
 
 
 def draws(
@@ -100,7 +101,7 @@ def draws(
     options: PlanOptions = PlanOptions(),
     *,
     number: int,
-    side_by_side: SideBySide = HERE,
+    side_by_side: SideBySide = in_turn,
     within_ms: int | None = None,
     on_draw: OnDraw = lambda _done, _all: None,
 ) -> tuple[Outcome, ...]:

@@ -105,10 +105,6 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         self._end()
 
 
-#: Plays one after the other, in this process.
-HERE = SideBySide(1)
-
-
 class _Shared(Generic[_Played]):
     """So many plays that other processes take one after the other, and this one whenever it waits for one of them."""
 
