@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rich.cells import cell_len
 
@@ -156,6 +157,7 @@ def shown_instances(plan: Plan, names: Names) -> tuple[list[int], int]:
 def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> list[PictureColumn]:
     ids = [instance.process_id for instance in plan.group.instances]
     others = sorted(set(range(len(ids))).difference(shown))
+    cells = partial(_cells, [(index, ids[index]) for index in shown], [(index, ids[index]) for index in others])
     absent = set(membership(plan)[0])
     starts_ms = [event.rounds[0].at_ms for event in found]
     paused = list(_unrun(plan, found)) if plan.is_of_workers else _paused(plan.pauses.tasks_between(starts_ms))
@@ -173,10 +175,7 @@ def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> lis
             PictureColumn(
                 head=head_of(event),
                 at=clock(event.rounds[0].at_ms),
-                cells=(
-                    *_cells(event, runs, warms_up, [(index, ids[index]) for index in shown], absent),
-                    *([_others_run([runs[index] for index in others if ids[index] not in absent])] if others else []),
-                ),
+                cells=tuple(cells(event, runs, warms_up, absent)),
                 paused=str(still) if still else "",
                 plain=event.probe is not None and not event.cold and event.ready == event.expected,
                 meanwhile=str(meanwhile) if meanwhile else "",
@@ -209,8 +208,13 @@ def head_of(event: Activity) -> str:
 
 
 def _cells(
-    event: Activity, runs: Sequence[int], warms_up: Sequence[int], shown: Iterable[tuple[int, str]], absent: set[str]
-) -> Iterable[str]:
+    shown: Sequence[tuple[int, str]],
+    others: Sequence[tuple[int, str]],
+    event: Activity,
+    runs: Sequence[int],
+    warms_up: Sequence[int],
+    absent: set[str],
+) -> Iterator[str]:
     restoring = {move.destination for move in event.cold}
     for index, process_id in shown:
         if process_id in absent:
@@ -218,9 +222,9 @@ def _cells(
             continue
         yield f"{runs[index]}{'w' * (warms_up[index] > 0)}{'r' * (process_id in restoring)}"
 
-
-def _others_run(numbers: Sequence[int]) -> str:
-    return span(min(numbers), max(numbers)) if numbers else _ABSENT
+    if others:
+        numbers = [runs[index] for index, process_id in others if process_id not in absent]
+        yield span(min(numbers), max(numbers)) if numbers else _ABSENT
 
 
 def kept_columns(columns: Sequence[PictureColumn], room: int) -> list[PictureColumn]:
