@@ -8,9 +8,9 @@ from kstream_plan.model import Group, Holding
 from kstream_plan.model.holding_changes import apart_from_stateless, stateful_loads, warmup_counts
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.replay import BEGINS_ALONE
-from kstream_plan.plans.row_blocks import Block, Numbers, blocks, instances_in
+from kstream_plan.plans.row_blocks import Block, blocks, instances_in
 from kstream_plan.plans.seats import Role
-from kstream_plan.plans.step_rows import NO_SEAT, ROLES, WITHHOLD, Mask, are
+from kstream_plan.plans.step_rows import NO_SEAT, ROLES, WITHHOLD, Mask, Numbers, are
 
 
 def running(plan: Plan) -> Iterator[tuple[int, ...]]:

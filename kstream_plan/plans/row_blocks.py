@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kstream_plan.model import Group
 from kstream_plan.plans.rounds import Round
-from kstream_plan.plans.step_rows import NO_SEAT, Rows, StepRows, row_type
+from kstream_plan.plans.step_rows import NO_SEAT, Numbers, Rows, StepRows, joined
 from kstream_plan.plans.steps import MemberJoined
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-Numbers: TypeAlias = "npt.NDArray[np.int64]"
 
 #: So many rounds are looked at together at most: what is made of their rows is not to fill the memory.
 _AT_ONCE = 100
@@ -34,10 +28,7 @@ class Block(NamedTuple):
 
     def rows(self) -> tuple[Rows, Numbers]:
         """Return all rows, and which of the rounds each is of."""
-        import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
-
-        of_each = [of.rows for rnd in self.rounds if isinstance(of := rnd.single_steps, StepRows)]
-        return np.concatenate(of_each, dtype=row_type()), np.repeat(np.arange(len(of_each)), [*map(len, of_each)])
+        return joined([of.rows for rnd in self.rounds if isinstance(of := rnd.single_steps, StepRows)])
 
 
 def blocks(rounds: Sequence[Round]) -> Iterator[Block]:
@@ -58,7 +49,7 @@ def _group(rnd: Round) -> Group | None:
 
 def instances_in(everyone: Group, group: Group) -> Numbers:
     """Return the instance that each consumer of ``group`` is on, by the indices of ``everyone``; last that of none."""
-    import numpy as np  # noqa: PLC0415 - as in Block
+    import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
     to = range(len(everyone.consumer_ids)) if group is everyone else everyone.indices_of(group)
     return np.array([*map(everyone.instance_of.__getitem__, to), NO_SEAT])

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: An array of :func:`row_type`.
 Rows: TypeAlias = "npt.NDArray[np.void]"
+#: Numbers, of any meaning.
+Numbers: TypeAlias = "npt.NDArray[np.int64]"
 #: Which rows, one truth for each.
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
 
@@ -91,6 +93,14 @@ def _are(kinds: tuple[int, ...]) -> Mask:
     import numpy as np  # noqa: PLC0415 - as in row_type
 
     return np.array([kind in kinds for kind in range(len(KINDS))])
+
+
+def joined(rows_of_each: Sequence[Rows]) -> tuple[Rows, Numbers]:
+    """Return the rows of several rounds, and the place of the round that each is of."""
+    import numpy as np  # noqa: PLC0415 - as in row_type
+
+    rows = np.concatenate(rows_of_each, dtype=row_type())
+    return rows, np.repeat(np.arange(len(rows_of_each)), [*map(len, rows_of_each)])
 
 
 class RowTally(NamedTuple):

@@ -9,22 +9,7 @@ from typing import NamedTuple
 from kstream_plan.model import Group
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.row_blocks import Block, blocks, instances_in
-from kstream_plan.plans.step_rows import (
-    DEMOTE,
-    DROP,
-    HAND_OVER,
-    KEEP_TEMPORARY,
-    KINDS,
-    NO_SEAT,
-    NOT_KNOWN,
-    PLACE,
-    PROMOTE,
-    ROLES,
-    THREAD_MOVE,
-    WARMUP,
-    anew,
-    are,
-)
+from kstream_plan.plans.step_rows import DROP, KINDS, NO_SEAT, NOT_KNOWN, ROLES, anew, are
 from kstream_plan.plans.steps import (
     Demote,
     Drop,
@@ -39,7 +24,7 @@ from kstream_plan.plans.steps import (
 
 #: The steps that tell what starts, moves and is copied, and those that do where a warm-up begins or ends.
 TOLD = (HandOver, Promote, ThreadMove, Place, Drop, Demote, KeepTemporary)
-_ALWAYS, _OF_WARMUPS = (HAND_OVER, PROMOTE, THREAD_MOVE, PLACE, DROP), (DEMOTE, KEEP_TEMPORARY)
+_KINDS = tuple(map(KINDS.index, TOLD))
 
 
 class Told(NamedTuple):
@@ -97,8 +82,7 @@ def _in_rows(everyone: Group, block: Block) -> Iterator[list[Told]]:
 
     assert block.group is not None
     (rows, number), instance_of = block.rows(), instances_in(everyone, block.group)
-    of_warmups = np.where(rows["kind"] == DEMOTE, rows["to_role"], rows["from_role"]) == WARMUP
-    which = are(rows["kind"], *_ALWAYS) | (are(rows["kind"], *_OF_WARMUPS) & of_warmups)
+    which = are(rows["kind"], *_KINDS)
     rows, number = rows[which], number[which]
     from_, to, is_drop = rows["from_consumer"], rows["to_consumer"], rows["kind"] == DROP
     columns = (

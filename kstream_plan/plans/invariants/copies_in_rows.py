@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +27,11 @@ from kstream_plan.plans.step_rows import (
     WARMUP,
     WITHHOLD,
     Mask,
+    Numbers,
     Rows,
     are,
-    row_type,
+    joined,
 )
-
-Numbers: TypeAlias = "npt.NDArray[np.int64]"
 
 #: A seat is the index of its consumer times this, plus the number of its role.
 _ROLES = 8
@@ -85,10 +84,9 @@ def played(group: Group, before: Seats, rows_of_each: Sequence[Rows], asked: Ask
     ``before`` is who does before the first one. ``None``: a row does not fit what is held, or a round is not surely as
     is asked.
     """
-    rows = np.concatenate(rows_of_each, dtype=row_type())
+    rows, number = joined(rows_of_each)
     if not _in_range(group, rows):
         return None
-    number = np.repeat(np.arange(len(rows_of_each)), [len(of) for of in rows_of_each])
     rounds = _RoundsInRows(group, before, rows, number, len(rows_of_each))
     return (rounds.withhold, rounds.seats()) if rounds.are(asked) else None
 
