@@ -163,10 +163,10 @@ def _read_both(sources: tuple[_Source, _Source], wanted: Selection, spark: Mappi
             _check_snapshot(source)
     with ExitStack() as stack:
         if not any(source.holds_plans for source in sources):
-            from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415 - loads Spark
+            from kstream_plan.snapshots.spark.session import open_context  # noqa: PLC0415 - loads Spark
 
             little = all(_size(source) <= reading.LITTLE_BYTES for source in sources)
-            stack.enter_context(open_session(**spark, little_work=little))
+            stack.enter_context(open_context(**spark, little_work=little, sql=not little))
         return [_parts(source, wanted, spark) for source in sources]
 
 

@@ -69,7 +69,7 @@ def read_lag_courses(
             )
             from kstream_plan.snapshots.spark.lag_rows import LagFiles  # noqa: PLC0415 - loads Spark
 
-            inputs, _ = all_inputs(spark, files, keep_going=False)
+            inputs, _ = all_inputs(spark.sparkContext, files, keep_going=False)
             lag_files = LagFiles(spark, inputs)
             known = known_applications(lag_files, wanted.as_of_us)
             missing = wanted.missing(known.newest_us)

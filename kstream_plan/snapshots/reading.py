@@ -29,7 +29,7 @@ from kstream_plan.snapshots.rows.snapshot_row import lags_wanted, snapshot_error
 from kstream_plan.snapshots.rows.times import parse_time
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark import SparkContext
 
     from kstream_plan.snapshots.metrics.measurements import Measurements
     from kstream_plan.snapshots.spark.newest_lags import LagText
@@ -60,8 +60,8 @@ def read(
     java_home: str | None = None,
     debug: bool = False,
     stdin: BinaryIO | None = None,
-    meanwhile: Callable[[int, SparkSession], AbstractContextManager[Any]] = lambda _number, _spark: nullcontext(),
-    then: Callable[[tuple[Outcome, ...], SparkSession], Any] | None = None,
+    meanwhile: Callable[[int, SparkContext], AbstractContextManager[Any]] = lambda _number, _context: nullcontext(),
+    then: Callable[[tuple[Outcome, ...], SparkContext], Any] | None = None,
 ) -> tuple[Outcome, ...]:
     """Read the newest snapshot of every application that is selected (page ``snapshots``).
 
@@ -80,9 +80,9 @@ def read(
         java_home: the Java installation to use.
         debug: let what Spark and Java write through to standard error.
         stdin: what ``-`` stands for, by default the process's standard input.
-        meanwhile: called with the number of rows that count and the session; within the context that it returns they
-            become snapshots, and ``then`` is called.
-        then: called with what is returned and the session, before that ends.
+        meanwhile: called with the number of rows that count and the Spark that runs; within the context that it returns
+            they become snapshots, and ``then`` is called.
+        then: called with what is returned and the Spark that runs, before that ends.
 
     Returns:
         One outcome per application, sorted by its id. With ``keep_going`` some may be errors; an error that cannot be
@@ -98,17 +98,20 @@ def read(
     with reading_within(), temporary_folder() as folder:
         snapshots = look_into(snapshot_paths, Path(folder, "snapshots"), stdin, keep_going)
         histories = look_into(lag_paths, Path(folder, "lags"), stdin, keep_going=False)
-        from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415 - loads Spark
+        from kstream_plan.snapshots.spark.session import open_context  # noqa: PLC0415 - loads Spark
 
         little_work = snapshots.little and histories.little
-        with open_session(master, spark_conf, java_home=java_home, debug=debug, little_work=little_work) as spark:
-            found = _snapshot_rows(spark, snapshots, wanted, keep_going)
+        sql = bool(lags) or not (snapshots.little and snapshots.json)
+        with open_context(
+            master, spark_conf, java_home=java_home, debug=debug, little_work=little_work, sql=sql
+        ) as context:
+            found = _snapshot_rows(context, snapshots, wanted, keep_going)
             if lags:
-                found = _with_lags(spark, histories, found, lags_tolerance_ms, rates_over_ms)
-            with meanwhile(len(found.rows), spark):
+                found = _with_lags(context, histories, found, lags_tolerance_ms, rates_over_ms)
+            with meanwhile(len(found.rows), context):
                 outcomes = _outcomes(found, lags_as_reported, measured, keep_going)
                 if then is not None:
-                    then(outcomes, spark)
+                    then(outcomes, context)
     return outcomes
 
 
@@ -124,6 +127,11 @@ class Files(NamedTuple):
     def little(self) -> bool:
         """Whether they are read sooner by a Java that starts quickly than by one that works fast."""
         return self.size <= LITTLE_BYTES and not self.remote
+
+    @property
+    def json(self) -> bool:
+        """Whether none of them is Parquet."""
+        return all(file.form is not Form.PARQUET for file in self.inputs)
 
 
 class _SnapshotRow(NamedTuple):
@@ -188,20 +196,24 @@ def _unpacked_size(file: Input) -> int:
     return Path(file.path).stat().st_size * _UNPACKED[file.form] * (_UNZIPPED if file.path.endswith(".gz") else 1)
 
 
-def _snapshot_rows(spark: SparkSession, files: Files, wanted: Selection, keep_going: bool) -> _Found:
+def _snapshot_rows(context: SparkContext, files: Files, wanted: Selection, keep_going: bool) -> _Found:
     from kstream_plan.snapshots.spark.newest_snapshots import (  # noqa: PLC0415 - Spark
         known_applications,
         newest_little_snapshots,
         newest_snapshots,
     )
+    from kstream_plan.snapshots.spark.session import sql_session  # noqa: PLC0415 - loads Spark
 
-    inputs, errors = all_inputs(spark, files, keep_going)
+    inputs, errors = all_inputs(context, files, keep_going)
     texts: list[SnapshotText] = []
     while inputs:
         try:
             small = files.little and all(file.form is not Form.PARQUET for file in inputs)
             little = small or all(file.long_rows for file in inputs)
-            texts = (newest_little_snapshots if little else newest_snapshots)(spark, inputs, wanted)
+            if little:
+                texts = newest_little_snapshots(context, inputs, wanted)
+            else:
+                texts = newest_snapshots(sql_session(context), inputs, wanted)
             break
         except BrokenFileError as error:
             if not keep_going or all(file.name != error.name for file in inputs):
@@ -223,12 +235,12 @@ def _snapshot_rows(spark: SparkSession, files: Files, wanted: Selection, keep_go
     found = {row.key for row in rows} | {error.application_id or "" for error in errors}
     missing = wanted.missing(found)
     if missing or not (rows or errors):
-        known = known_applications(spark, inputs) if inputs else []
+        known = known_applications(sql_session(context), inputs) if inputs else []
         errors += wanted.nothing_found(missing, known, [file.name for file in inputs])
     return _Found(rows, errors)
 
 
-def all_inputs(spark: SparkSession, files: Files, keep_going: bool) -> tuple[list[Input], list[SnapshotError]]:
+def all_inputs(context: SparkContext, files: Files, keep_going: bool) -> tuple[list[Input], list[SnapshotError]]:
     """Return all files, those too that only Spark can look into, and what cannot be read.
 
     Raises:
@@ -238,8 +250,9 @@ def all_inputs(spark: SparkSession, files: Files, keep_going: bool) -> tuple[lis
     inputs, errors = list(files.inputs), list(files.errors)
     if files.remote:
         from kstream_plan.snapshots.spark.remote import remote_inputs  # noqa: PLC0415 - loads Spark
+        from kstream_plan.snapshots.spark.session import sql_session  # noqa: PLC0415 - loads Spark
 
-        remote, broken = remote_inputs(spark, files.remote)
+        remote, broken = remote_inputs(sql_session(context), files.remote)
         if broken and not keep_going:
             raise broken[0]
         inputs += remote
@@ -248,14 +261,15 @@ def all_inputs(spark: SparkSession, files: Files, keep_going: bool) -> tuple[lis
 
 
 def _with_lags(
-    spark: SparkSession, files: Files, found: _Found, tolerance_ms: int, rates_over_ms: int | None
+    context: SparkContext, files: Files, found: _Found, tolerance_ms: int, rates_over_ms: int | None
 ) -> _Found:
     """Put the lag snapshots' rows beside the snapshots they are about."""
     from kstream_plan.snapshots.spark.newest_lags import newest_lags  # noqa: PLC0415 - loads Spark
+    from kstream_plan.snapshots.spark.session import sql_session  # noqa: PLC0415 - loads Spark
 
-    inputs, _ = all_inputs(spark, files, keep_going=False)
+    inputs, _ = all_inputs(context, files, keep_going=False)
     wanted = {row.key: lags_wanted(row.row, _limit_us(row.row, tolerance_ms), rates_over_ms) for row in found.rows}
-    texts, earliest = newest_lags(spark, inputs, wanted, rates_over_ms)
+    texts, earliest = newest_lags(sql_session(context), inputs, wanted, rates_over_ms)
     by_key: dict[str, list[LagText]] = defaultdict(list)
     errors = list(found.errors)
     for text in texts:

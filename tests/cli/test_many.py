@@ -147,7 +147,7 @@ def test_python_workers_start_while_rows_are_read_if_so_many_are_surely_worth_it
 
     of = many.Many(job, overrides(Settings()), SILENCE, keep_going=False)
     for applications, starts in ((3, False), (1_199, False), (1_200, True)):
-        with of.expected(applications, spark):
+        with of.expected(applications, spark.sparkContext):
             assert bool(asked) is starts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -28,7 +28,7 @@ _SPARK = "kstream_plan.snapshots.spark"
 def without_spark() -> Iterator[None]:
     """Put stand-ins in the place of what starts Spark and of what it reads; Parquet and lag rows are refused."""
     stands_in = {
-        f"{_SPARK}.session": _module(open_session=lambda *_, **__: nullcontext()),
+        f"{_SPARK}.session": _module(open_context=_opened, open_session=_opened, sql_session=lambda _: None),
         f"{_SPARK}.newest_snapshots": _module(
             newest_snapshots=_newest, newest_little_snapshots=_newest, known_applications=lambda *_: []
         ),
@@ -68,6 +68,10 @@ class _Built:
 @cache
 def _built(command: str) -> Any:
     return _Built(_APPLICATION([command]))
+
+
+def _opened(*_: Any, **__: Any) -> AbstractContextManager[SimpleNamespace]:
+    return nullcontext(SimpleNamespace(sparkContext=None))
 
 
 def _module(**names: Any) -> ModuleType:

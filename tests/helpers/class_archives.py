@@ -14,9 +14,9 @@ from kstream_plan.errors import SparkError
 from kstream_plan.snapshots.spark.class_archive import ClassArchive, class_archive
 from kstream_plan.snapshots.spark.find_java import find_java
 from kstream_plan.snapshots.spark.java_process import sparks_jars
-from tests.helpers.captured import REAL
 
 _MOST_SECONDS = 180
+EXAMPLE = Path(__file__).parents[2] / "examples" / "lag-history"
 
 
 @cache
@@ -33,7 +33,7 @@ def archive_classes() -> None:
             return
         found.close()
         with mock.patch.object(os, "setpriority"):  # here somebody waits for it
-            kstream_plan.read([str(REAL / "scale-out" / "before.json")])
+            kstream_plan.read([str(EXAMPLE / "snapshot.json")], lags=[str(EXAMPLE / "lags.parquet")])
         deadline = time.monotonic() + _MOST_SECONDS
         while (found := _archive()).lock is None and not found.options and time.monotonic() < deadline:
             time.sleep(0.2)
@@ -46,4 +46,4 @@ def _archive() -> ClassArchive:
         java = find_java()
     except SparkError:  # the tests themselves say so
         return ClassArchive()
-    return class_archive(java, sparks_jars(), may_write=True)
+    return class_archive(java, sparks_jars(), may_write=True, sql=True)

@@ -25,7 +25,7 @@ from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.processes import processors
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark import SparkContext
 
 Item = TypeVar("Item")
 
@@ -91,7 +91,7 @@ class _Sent(NamedTuple):
 
 
 class Many(Generic[Item, Result]):
-    """A job on all applications that are read. Being called while the session is open that read them, it may use that.
+    """A job on all applications that are read. Being called while Spark is there that read them, it may use that.
 
     The results are without their JSON, which :meth:`lines` has, in the same order. ``job`` is asked for when something
     was read: what it takes may be loaded meanwhile. ``results`` are written as a data set, which executors always do.
@@ -124,15 +124,15 @@ class Many(Generic[Item, Result]):
     def _on_batch(self) -> Callable[[bytes], list[bytes]]:
         return partial(worked, partial(_there, self._job.work), keep_going=self._keep_going)
 
-    def expected(self, applications: int, spark: SparkSession) -> AbstractContextManager[None]:
+    def expected(self, applications: int, context: SparkContext) -> AbstractContextManager[None]:
         """Start Python workers, as long as the context lasts, if so many applications are surely worth it."""
         if applications * _LEAST_MS < WORTH_MS:
             return nullcontext()
         from kstream_plan.snapshots.spark.executors import workers_started  # noqa: PLC0415 - loads Spark
 
-        return workers_started(spark, self._on_batch, packed([]))
+        return workers_started(context, self._on_batch, packed([]))
 
-    def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], spark: SparkSession) -> None:
+    def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], context: SparkContext) -> None:
         """Do the work on the executors if it is much.
 
         Raises:
@@ -145,14 +145,14 @@ class Many(Generic[Item, Result]):
             return
         from kstream_plan.snapshots.spark.executors import executor_cores, on_executors  # noqa: PLC0415 - loads Spark
 
-        target, cores = None if results is None else results.checked(spark), executor_cores(spark)
+        target, cores = None if results is None else results.checked(context), executor_cores(context)
         if results is None and cores < 2:
             return
         self._settings.files.check_used([application_id_of(found) for found in outcomes])
         sent, errors = self._prepared(outcomes)
         batches = dealt([one.item for one in sent], [one.cost_ms for one in sent], cores)
         tell = partial(self._tell, f"working on {count(len(sent), 'application')}")
-        with on_executors(spark, self._on_batch, batches) as found:
+        with on_executors(context, self._on_batch, batches) as found:
             found.make(tell)
             lighter = results.lighter if results is not None else None
             done = self._collected(sent, errors, answers(found.fetched(lighter)))

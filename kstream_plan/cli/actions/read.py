@@ -21,19 +21,19 @@ from kstream_plan.planner.options import PlanOptions
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from pyspark.sql import SparkSession
+    from pyspark import SparkContext
 
     from kstream_plan.snapshots.metrics.measurements import Measurements
 
 
 class Then(Protocol):
-    """What is done with what was read while the session is still there."""
+    """What is done with what was read while Spark is still there."""
 
-    def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], spark: SparkSession) -> None:
+    def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], context: SparkContext) -> None:
         """Do it."""
         ...
 
-    def expected(self, applications: int, spark: SparkSession) -> AbstractContextManager[None]:
+    def expected(self, applications: int, context: SparkContext) -> AbstractContextManager[None]:
         """Prepare for about so many applications, as long as the context lasts; the call comes within."""
         ...
 
@@ -98,7 +98,7 @@ def read_snapshots(
     """Read what is under the paths, as a command is asked to.
 
     ``stdin`` is what ``-`` stands for, if it was read already. Groups of other ``protocols`` are refused. ``then`` is
-    called with what is returned, and the Spark session that read it. What plans is loaded while Java starts.
+    called with what is returned, and the Spark that read it. What plans is loaded while Java starts.
 
     Raises:
         KstreamPlanError: it cannot be read.
@@ -117,10 +117,10 @@ def read_snapshots(
         return accept(_read(paths, asked, stdin=stdin, measured=measured))
     accepted: list[Snapshot | SnapshotError] | None = None
 
-    def go_on(found: Sequence[Snapshot | SnapshotError], spark: SparkSession) -> None:
+    def go_on(found: Sequence[Snapshot | SnapshotError], context: SparkContext) -> None:
         nonlocal accepted
         accepted = accept(found)
-        then(accepted, spark)
+        then(accepted, context)
 
     found = _read(paths, asked, stdin=stdin, measured=measured, meanwhile=then.expected, then=go_on)
     return accept(found) if accepted is None else accepted

@@ -14,7 +14,7 @@ from kstream_plan.fleet.batches import packed, unpacked
 from kstream_plan.plans.result import Result
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark import SparkContext
 
     from kstream_plan.snapshots.spark.data_set import DataSet
 
@@ -27,7 +27,7 @@ class ResultsAsked(NamedTuple):
     overwrite: bool
     lighter: Callable[[bytes], bytes] | None
 
-    def checked(self, spark: SparkSession) -> DataSet:
+    def checked(self, context: SparkContext) -> DataSet:
         """Return the data set, which may be written.
 
         Raises:
@@ -35,7 +35,7 @@ class ResultsAsked(NamedTuple):
         """
         from kstream_plan.snapshots.spark.data_set import DataSet  # noqa: PLC0415 - loads Spark
 
-        target = DataSet(spark, self.path, overwrite=self.overwrite)
+        target = DataSet(context, self.path, overwrite=self.overwrite)
         target.check()
         return target
 

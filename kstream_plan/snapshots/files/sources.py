@@ -40,8 +40,8 @@ PARQUET_MAGIC = b"PAR1"
 _PARQUET_END_BYTES = 8
 _UTF8_MARK = b"\xef\xbb\xbf"
 
-#: Paths that mean themselves to Spark: no pattern, nothing that a URI would spell in another way.
-_PLAIN_PATH = re.compile(r"/[\w./=+,@-]*", re.ASCII)
+#: Paths that mean themselves to Spark: no pattern, no list, nothing that a URI would spell in another way.
+_PLAIN_PATH = re.compile(r"/[\w./=+@-]*", re.ASCII)
 _UNZIPPED_BY_SPARK = {".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".xz", ".zst", ".zstd"}
 
 _LOG = logging.getLogger(__name__)

@@ -35,6 +35,8 @@ _MAGIC = {order.to_bytes(4, "little") for order in (0xF00BABA2, 0xF00BABA8)}
 #: What an archive takes on the disk, with something to spare.
 _BYTES_NEEDED = 1 << 29
 _UNUSED_DAYS = 30
+#: How archives are named.
+_WITH_SQL, _WITHOUT = "sql", "classes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,12 @@ class ClassArchive:
 NO_ARCHIVE = ClassArchive()
 
 
-def class_archive(java: Java, jars: Sequence[Path], *, may_write: bool) -> ClassArchive:
-    """Return the archive for this Java and these classes; where there is none yet, let Java write it if it may."""
+def class_archive(java: Java, jars: Sequence[Path], *, may_write: bool, sql: bool) -> ClassArchive:
+    """Return the archive for this Java and these classes; where there is none yet, let Java write it if it may.
+
+    ``sql``: those of Spark SQL have to be in it. Loading them for an archive takes half a minute, so one without is
+    written for who can do without; an archive with them is as good for that.
+    """
     if os.environ.get(NO_CACHE_VARIABLE) == "1":
         return NO_ARCHIVE
     folder = user_cache_path("kstream-plan", appauthor=False) / "class-archives" / _key(java, jars)
@@ -79,16 +85,17 @@ def class_archive(java: Java, jars: Sequence[Path], *, may_write: bool) -> Class
     with suppress(OSError, subprocess.SubprocessError):  # no place, no right to write: it works without as well
         if lock is not None:
             _settle(folder)
-        archive = _archive(folder, java, lock if may_write else None)
+        archive = _archive(folder, java, lock if may_write else None, _WITH_SQL if sql else _WITHOUT)
     if lock is not None and archive.lock is None:
         os.close(lock)
     return archive
 
 
-def _archive(folder: Path, java: Java, lock: int | None) -> ClassArchive:
+def _archive(folder: Path, java: Java, lock: int | None, name: str) -> ClassArchive:
     """Return the archive that is there, else one that Java is to write if there is a lock and room for it."""
     needs_base = not (java.home / "lib" / "server" / "classes.jsa").exists()
-    base, classes = _whole(folder, "base") if needs_base else [], _whole(folder, "classes")
+    base = _whole(folder, "base") if needs_base else []
+    classes = _whole(folder, name) or _whole(folder, _WITH_SQL)
     if classes and (base or not needs_base):
         return ClassArchive(_options([*base, *classes]), None, folder)
     if lock is None or shutil.disk_usage(folder).free < _BYTES_NEEDED:
@@ -96,7 +103,7 @@ def _archive(folder: Path, java: Java, lock: int | None) -> ClassArchive:
     if needs_base and not base:
         _dump_base(folder, java)
         base = _whole(folder, "base")
-    return ClassArchive((*_options(base), f"-XX:ArchiveClassesAtExit={folder / 'classes.new'}"), lock, folder)
+    return ClassArchive((*_options(base), f"-XX:ArchiveClassesAtExit={folder / name}.new"), lock, folder)
 
 
 def _options(archives: Sequence[Path]) -> tuple[str, ...]:

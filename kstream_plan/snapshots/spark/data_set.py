@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.sql import DataFrame, SparkSession
+from pyspark import SparkContext
+from pyspark.sql import DataFrame
 
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.snapshots.rows.fields import printable
@@ -23,12 +24,12 @@ _WHOLE = "_SUCCESS"
 class DataSet:
     """The folder that a data set goes to. It is checked before the work, and written after it."""
 
-    def __init__(self, spark: SparkSession, path: str, *, overwrite: bool) -> None:
-        self._jvm: Any = spark._jvm
+    def __init__(self, context: SparkContext, path: str, *, overwrite: bool) -> None:
+        self._jvm: Any = context._jvm
         self._name, self._overwrite = path, overwrite
         with explained({}, writing_failure(path)):
             self._path = self._jvm.org.apache.hadoop.fs.Path(path)
-            self._files = self._path.getFileSystem(spark._jsc.hadoopConfiguration())
+            self._files = self._path.getFileSystem(context._jsc.hadoopConfiguration())
             self._path = self._files.makeQualified(self._path)
 
     def check(self) -> None:

@@ -11,10 +11,11 @@ from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark import RDD, SparkContext, StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.spark.failures import executor_failure
+from kstream_plan.snapshots.spark.session import sql_session
 from kstream_plan.snapshots.spark.shipped import package_archive
 from kstream_plan.snapshots.spark.texts import explained
 
@@ -28,16 +29,16 @@ OnDone: TypeAlias = Callable[[int, int], None]
 _POLL_SECONDS = 1.0
 
 
-def executor_cores(spark: SparkSession) -> int:
+def executor_cores(context: SparkContext) -> int:
     """Return how many batches are worked on at once."""
-    return int(spark.sparkContext.defaultParallelism)
+    return int(context.defaultParallelism)
 
 
 class Worked:
     """What comes of every batch, kept on the executors' disks."""
 
-    def __init__(self, spark: SparkSession, worked: RDD[bytes], batches: int) -> None:
-        self._spark = spark
+    def __init__(self, context: SparkContext, worked: RDD[bytes], batches: int) -> None:
+        self._context = context
         self._worked = worked
         self._batches = batches
 
@@ -48,7 +49,7 @@ class Worked:
             SparkError: Spark gave up.
         """
         with explained({}, executor_failure):
-            _make(self._spark.sparkContext, self._worked, on_done, self._batches)
+            _make(self._context, self._worked, on_done, self._batches)
 
     def fetched(self, lighter: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
         """Yield what came of the batches, in their order, never more at once than what came of one.
@@ -66,19 +67,19 @@ class Worked:
         self, rows: Callable[[bytes], list[tuple[Any, ...]]], columns: str, more: Sequence[tuple[Any, ...]]
     ) -> DataFrame:
         """Return the rows that are in what came of the batches, and ``more``; ``columns`` are Spark's."""
-        context = self._spark.sparkContext
+        context = self._context
         found = self._worked.flatMap(rows).coalesce(int(context.defaultParallelism))
         there = context.parallelize(more, 1) if more else context.parallelize([], 1)
-        return self._spark.createDataFrame(context.union([found, there]), columns, verifySchema=False)
+        return sql_session(context).createDataFrame(context.union([found, there]), columns, verifySchema=False)
 
 
 @contextmanager
-def workers_started(spark: SparkSession, work: OnBatch, batch: bytes) -> Iterator[None]:
+def workers_started(context: SparkContext, work: OnBatch, batch: bytes) -> Iterator[None]:
     """Meanwhile have Python workers of this machine start and load what ``work`` needs; there is nothing in ``batch``.
 
     Whatever goes wrong with that goes wrong with the work too, and is told there.
     """
-    context, cores = spark.sparkContext, executor_cores(spark)
+    cores = executor_cores(context)
     if cores < 2 or not context.master.startswith("local"):
         yield
         return
@@ -91,7 +92,7 @@ def workers_started(spark: SparkSession, work: OnBatch, batch: bytes) -> Iterato
 
 
 @contextmanager
-def on_executors(spark: SparkSession, work: OnBatch, batches: Sequence[bytes]) -> Iterator[Worked]:
+def on_executors(context: SparkContext, work: OnBatch, batches: Sequence[bytes]) -> Iterator[Worked]:
     """Give what ``work`` returns for each batch, as long as the context lasts.
 
     A batch that Spark tries again counts once. Executors on other machines are sent this package; what it needs has to
@@ -100,14 +101,13 @@ def on_executors(spark: SparkSession, work: OnBatch, batches: Sequence[bytes]) -
     Raises:
         SparkError: Spark gave up, or there is no room for the batches.
     """
-    context = spark.sparkContext
     with temporary_folder() as folder:
         if not context.master.startswith("local"):
             context.addPyFile(str(package_archive(Path(folder))))
         with explained({}, executor_failure):
             worked = context.parallelize(batches, len(batches) or 1).flatMap(work).persist(StorageLevel.DISK_ONLY)
         try:
-            yield Worked(spark, worked, len(batches))
+            yield Worked(context, worked, len(batches))
         finally:
             with suppress(Py4JError, OSError):  # Java may be gone
                 worked.unpersist()

@@ -13,7 +13,7 @@ from kstream_plan.errors import SparkError
 from kstream_plan.snapshots.files.broken_files import BrokenFileError, broken_gzip
 from kstream_plan.snapshots.rows.fields import printable
 
-_FILE = re.compile(r"(?:reading|read) file:? ?(\S+?)\.?\s|(?:Path|File) does not exist: (\S+?)\.?\s")
+_FILE = re.compile(r"(?:reading|read) file:? ?(\S+?)\.?\s|(?:[Pp]ath|File) does not exist: (\S+?)\.?\s")
 _CAUSE = re.compile(r"(?:^|^: |Caused by: )(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.*)", re.MULTILINE)
 _NO_FILE_SYSTEM = re.compile(
     r'No FileSystem for scheme "?(\w+)|ClassNotFoundException: Class org\.apache\.hadoop\.fs\.(\w+)'

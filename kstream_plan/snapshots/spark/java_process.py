@@ -71,7 +71,14 @@ class Driver(NamedTuple):
 
 
 def start_driver(
-    java: Java, settings: Mapping[str, str], folder: Path, output: IO[Any], *, may_write_archive: bool, archived: bool
+    java: Java,
+    settings: Mapping[str, str],
+    folder: Path,
+    output: IO[Any],
+    *,
+    may_write_archive: bool,
+    archived: bool,
+    sql: bool,
 ) -> Driver:
     """Start Spark's driver in a process group of its own; it ends when this process does.
 
@@ -82,9 +89,10 @@ def start_driver(
         output: what takes the process's output.
         may_write_archive: let it write a class archive at its end if there is none.
         archived: use a class archive if there is one.
+        sql: use one with the classes of Spark SQL.
     """
     jars = sparks_jars()
-    archive = class_archive(java, jars, may_write=may_write_archive) if archived else ClassArchive()
+    archive = class_archive(java, jars, may_write=may_write_archive, sql=sql) if archived else ClassArchive()
     connection = folder / "connection"
     environment = {
         **os.environ,

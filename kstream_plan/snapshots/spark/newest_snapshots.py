@@ -7,15 +7,19 @@ shuffle, of what may be the newest in its part of the input.
 
 from __future__ import annotations
 
+import gzip
+import zlib
+from codecs import BOM_UTF8
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
-from kstream_plan.snapshots.files.broken_files import unreadable
-from kstream_plan.snapshots.files.content import read_file
+from kstream_plan.snapshots.files.broken_files import broken_gzip, unreadable
+from kstream_plan.snapshots.files.content import read_file, unpacked
 from kstream_plan.snapshots.files.earlier_rows import EARLIER_BY_US, MOST_EARLIER
 from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
 from kstream_plan.snapshots.files.selection import Selection
@@ -23,7 +27,7 @@ from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.rows.document_kind import WRITTEN
 from kstream_plan.snapshots.rows.schema import SNAPSHOT, SNAPSHOT_KEYS
 from kstream_plan.snapshots.spark.failures import plain_path
-from kstream_plan.snapshots.spark.texts import either, explained, file_column, file_name, read_rows
+from kstream_plan.snapshots.spark.texts import either, explained, file_name, read_rows
 
 #: The generation, 0 without one; null if it cannot be read.
 _GENERATION = "IF(generation IS NULL, 0, try_cast(generation AS BIGINT))"
@@ -45,41 +49,42 @@ class SnapshotText(NamedTuple):
     earlier: tuple[bytes, ...] = ()
 
 
-def newest_little_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:
+def newest_little_snapshots(context: SparkContext, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:
     """Return what :func:`newest_snapshots` does, sooner for little JSON: Spark reads the files and nothing else.
 
-    Files with long rows are read here: as Spark's texts they would take many times their size in Java's memory.
+    Files with long rows are read here: on their way through Java they would take many times their size in its memory.
     """
-    names = {plain_path(file.path): file.name for file in inputs}
-    rows: list[RowText] = []
-    with explained(names):
-        for form in (Form.LINES, Form.DOCUMENT):
-            paths = [file.path for file in inputs if file.form is form and not file.long_rows]
-            texts = _texts(spark, paths, whole=form is Form.DOCUMENT) if paths else []
-            texts += [text for file in inputs if file.form is form and file.long_rows for text in _long_rows(file)]
-            rows += [row for row in texts if row.text.strip()]
+    read = _read_by_spark(context, [file for file in inputs if not file.long_rows])
+    rows = [row for file in inputs for row in _rows(file, _content(file, read)) if row.text.strip()]
     return [
-        SnapshotText(
-            file_name(keyed.row.file, names), keyed.application_id, keyed.row.text, False, keyed.older, keyed.earlier
-        )
+        SnapshotText(keyed.row.file, keyed.application_id, keyed.row.text, False, keyed.older, keyed.earlier)
         for keyed in newest_rows(rows, selection)
     ]
 
 
-def _texts(spark: SparkSession, paths: list[str], *, whole: bool) -> list[RowText]:
-    frame = spark.read.text(paths, wholetext=whole).select(file_column(), F.col("value").cast("binary").alias("text"))
-    texts = [RowText(**row) for row in frame.toArrow().to_pylist()]
-    return [row for text in texts for row in rows_of(text)] if whole else texts
+def _read_by_spark(context: SparkContext, inputs: Sequence[Input]) -> dict[str, bytes]:
+    """Return what is in each of the files, by its path; what Java fails at while it sends them is missing."""
+    if not inputs:
+        return {}
+    with explained({plain_path(file.path): file.name for file in inputs}):
+        contents = context.binaryFiles(",".join(file.path for file in inputs), minPartitions=1)
+        return {plain_path(path): bytes(content) for path, content in contents.collect()}
 
 
-def _long_rows(file: Input) -> list[RowText]:
+def _content(file: Input, read: Mapping[str, bytes]) -> bytes:
+    """Return what is in a file, unzipped; what Spark has not read is read here, or why it cannot be is found."""
     try:
-        content = read_file(file.path)
+        return unpacked(read[file.path] if file.path in read else read_file(file.path))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise broken_gzip(file.name, str(error)) from None
     except OSError as error:
         raise unreadable(file.name, error) from None
+
+
+def _rows(file: Input, content: bytes) -> Iterator[RowText]:
     if file.form is Form.DOCUMENT:
-        return list(rows_of(RowText(file.path, content)))
-    return [RowText(file.path, line) for line in content.splitlines()]
+        return rows_of(RowText(file.name, content))
+    return (RowText(file.name, line) for line in content.removeprefix(BOM_UTF8).splitlines())
 
 
 def newest_snapshots(spark: SparkSession, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:

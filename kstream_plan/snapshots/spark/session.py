@@ -1,4 +1,4 @@
-"""One Spark session, opened quietly and gone when done."""
+"""One Spark, opened quietly and gone when done."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ from kstream_plan.snapshots.spark.signals import ended_by_signal, interrupts_as_
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-#: What a session of ours is unless told otherwise: no web interface, no progress bar, times in UTC.
+#: What Spark is with us unless told otherwise: no web interface, no progress bar, times in UTC.
 _DEFAULTS = {
     "spark.app.name": "kstream-plan",
     "spark.ui.enabled": "false",
@@ -72,15 +73,18 @@ _PACKAGES = str(Path(__file__).parents[3])
 
 
 @contextmanager
-def open_session(
+def open_context(
     master: str | None = None,
     spark_conf: Mapping[str, str] | None = None,
     *,
     java_home: str | None = None,
     debug: bool = False,
     little_work: bool = False,
-) -> Iterator[SparkSession]:
-    """Open a session and end it with its Java; a session that is active already is used as it is, and left open.
+    sql: bool = False,
+) -> Iterator[SparkContext]:
+    """Start Spark and end it with its Java; one that is active already is used as it is, and left open.
+
+    What needs Spark SQL asks for it by :func:`sql_session`, which takes as long again as Spark without.
 
     Args:
         master: where Spark runs, by default on all cores of this machine.
@@ -88,11 +92,12 @@ def open_session(
         java_home: the Java installation to use.
         debug: let what Java and Spark write through to standard error; else nothing of it is seen.
         little_work: there is so little to read that a quick start is worth more than speed.
+        sql: Spark SQL will be needed; what it needs is loaded while Java starts.
 
     Raises:
         SparkError: there is no fitting Java, or Spark does not start.
     """
-    active = _active_session()
+    active = _active_context()
     if active is not None:
         yield active
         return
@@ -102,49 +107,86 @@ def open_session(
         temporary_folder() as folder,
         tempfile.TemporaryFile() as noise,
     ):
-        starting = _Start(settings, java_home, debug, folder, noise)
+        starting = _Start(settings, java_home, debug, sql, folder, noise)
         with warnings.catch_warnings():
             if not debug:  # what PySpark says about a pandas that happens to be installed and is not used
                 warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
             running = _start(starting)
             try:
-                with _watched(running.session):
-                    yield running.session
+                with _watched(running.context):
+                    yield running.context
                 _end(running, in_peace=True)
             except BaseException:
                 _end(running)
                 raise
 
 
-def _watched(session: SparkSession) -> AbstractContextManager[None]:
+@contextmanager
+def open_session(
+    master: str | None = None,
+    spark_conf: Mapping[str, str] | None = None,
+    *,
+    java_home: str | None = None,
+    debug: bool = False,
+    little_work: bool = False,
+) -> Iterator[SparkSession]:
+    """Start Spark with its SQL, as :func:`open_context` does without.
+
+    Raises:
+        SparkError: there is no fitting Java, or Spark does not start.
+    """
+    with open_context(
+        master, spark_conf, java_home=java_home, debug=debug, little_work=little_work, sql=True
+    ) as context:
+        yield sql_session(context)
+
+
+def sql_session(context: SparkContext) -> SparkSession:
+    """Return the session of a Spark that runs, the active one if there is any.
+
+    Raises:
+        SparkError: it does not start.
+    """
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - loaded with Spark
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    try:
+        return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    except (Py4JError, PySparkException, OSError) as error:
+        raise start_failure(str(error), context.master) from None
+
+
+def _watched(context: SparkContext) -> AbstractContextManager[None]:
     """Let nobody wait for a cluster for ever; executors on this machine are always there."""
-    if session.sparkContext.master.startswith("local"):
+    if context.master.startswith("local"):
         return nullcontext()
     from kstream_plan.snapshots.spark.executors_awaited import executors_awaited  # noqa: PLC0415 - only for a cluster
 
-    return executors_awaited(session.sparkContext)
+    return executors_awaited(context)
 
 
 class _Start(NamedTuple):
     settings: Mapping[str, str]
     java_home: str | None
     debug: bool
+    sql: bool
     folder: Path
     noise: IO[bytes]
 
 
 class _Running(NamedTuple):
-    session: SparkSession
+    context: SparkContext
     gateway: JavaGateway
     driver: Driver | None
 
 
-def _active_session() -> SparkSession | None:
+def _active_context() -> SparkContext | None:
     if "pyspark" not in sys.modules:
         return None
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - takes its time
+    from pyspark import SparkContext  # noqa: PLC0415 - takes its time
 
-    return SparkSession.getActiveSession()
+    return SparkContext._active_spark_context
 
 
 def _settings(master: str | None, spark_conf: Mapping[str, str], little_work: bool) -> dict[str, str]:
@@ -206,14 +248,20 @@ def _in_driver(
     try:
         with signals_afterwards():
             driver = start_driver(
-                java, settings, starting.folder, output, may_write_archive=not starting.debug, archived=archived
+                java,
+                settings,
+                starting.folder,
+                output,
+                may_write_archive=not starting.debug,
+                archived=archived,
+                sql=starting.sql,
             )
         from kstream_plan.snapshots.spark.gateway import connect  # noqa: PLC0415 - loads Spark, while Java starts
 
-        for needed_next in ("pyarrow", "pyspark.sql.functions", "pyspark.sql.pandas.types"):
+        for needed_next in ("pyarrow", "pyspark.sql.functions", "pyspark.sql.pandas.types") if starting.sql else ():
             import_module(needed_next)
         gateway = connect(driver, starting.noise)
-        return _Running(_session(gateway, settings), gateway, driver)
+        return _Running(_context(gateway, settings), gateway, driver)
     except BaseException as error:
         if driver is None:
             raise
@@ -235,7 +283,7 @@ def _by_script(starting: _Start, java: Java, output: IO[Any]) -> _Running:
     conf = SparkConf().setAll(list(starting.settings.items()))
     gateway = start_by_script(conf, java, output, starting.noise)
     try:
-        return _Running(_session(gateway, starting.settings), gateway, None)
+        return _Running(_context(gateway, starting.settings), gateway, None)
     except BaseException:
         with signals_afterwards():
             end(gateway.proc)
@@ -243,11 +291,10 @@ def _by_script(starting: _Start, java: Java, output: IO[Any]) -> _Running:
         raise
 
 
-def _session(gateway: JavaGateway, settings: Mapping[str, str]) -> SparkSession:
+def _context(gateway: JavaGateway, settings: Mapping[str, str]) -> SparkContext:
     from py4j.protocol import Py4JError  # noqa: PLC0415 - loaded with Spark, when Java is under way
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
-    from pyspark.sql import SparkSession  # noqa: PLC0415
 
     from kstream_plan.snapshots.spark.gateway import spare_pandas  # noqa: PLC0415
 
@@ -263,7 +310,7 @@ def _session(gateway: JavaGateway, settings: Mapping[str, str]) -> SparkSession:
             context = SparkContext(conf=conf, gateway=gateway, environment=environment)
         # it would print a traceback when Java is gone, which tells it how far Python workers are
         context._accumulatorServer.handle_error = lambda *_request: None
-        return SparkSession.builder.config(conf=conf).getOrCreate()
+        return context
     except (Py4JError, PySparkException, OSError) as error:
         raise start_failure(str(error), settings["spark.master"]) from None
 
@@ -272,10 +319,10 @@ def _end(running: _Running, *, in_peace: bool = False) -> None:
     """End Java; a cluster is told so, and an archive that is to be written is written afterwards."""
     from kstream_plan.snapshots.spark.gateway import fall_silent  # noqa: PLC0415 - loaded already
 
-    local = running.session.sparkContext.master.startswith("local")
+    local = running.context.master.startswith("local")
     if in_peace and not local:
         with suppress(Exception):
-            running.session.stop()
+            running.context.stop()
     with signals_afterwards():
         fall_silent(running.gateway)
         if in_peace and running.driver is not None and running.driver.archive.lock is not None:

@@ -52,28 +52,39 @@ def finish(archive: ClassArchive, content: bytes = FINISHED) -> None:
 
 
 def test_the_first_run_writes_and_the_second_reads(java: Java) -> None:
-    finish(class_archive(java, [], may_write=True))
-    again = class_archive(java, [], may_write=True)
+    finish(class_archive(java, [], may_write=True, sql=True))
+    again = class_archive(java, [], may_write=True, sql=True)
     assert again.lock is None
     assert again.options[0].startswith("-XX:SharedArchiveFile=")
     assert Path(again.options[0].partition("=")[2]).read_bytes() == FINISHED
-    assert class_archive(java, [], may_write=False) == again
+    assert class_archive(java, [], may_write=False, sql=True) == again
+
+
+def test_who_can_do_without_sql_does_not_load_it_for_an_archive(java: Java) -> None:
+    finish(class_archive(java, [], may_write=True, sql=False))
+    without = class_archive(java, [], may_write=True, sql=False)
+    assert without.lock is None
+    finish(class_archive(java, [], may_write=True, sql=True))
+    assert class_archive(java, [], may_write=True, sql=True).lock is None
+    assert class_archive(java, [], may_write=True, sql=False) == without
+    Path(without.options[0].partition("=")[2]).unlink()
+    assert class_archive(java, [], may_write=True, sql=False).lock is None, "one with SQL is as good"
 
 
 def test_one_run_writes_at_a_time(java: Java) -> None:
-    first = class_archive(java, [], may_write=True)
+    first = class_archive(java, [], may_write=True, sql=True)
     assert first.lock is not None
-    assert class_archive(java, [], may_write=True).options == ()
+    assert class_archive(java, [], may_write=True, sql=True).options == ()
     first.close()
-    second = class_archive(java, [], may_write=True)
+    second = class_archive(java, [], may_write=True, sql=True)
     assert second.lock is not None
     second.close()
 
 
 @pytest.mark.parametrize("left", [b"", b"\0\0\0\0half of it", b"garbage"])
 def test_what_was_not_finished_is_written_anew(left: bytes, java: Java) -> None:
-    finish(class_archive(java, [], may_write=True), left)
-    again = class_archive(java, [], may_write=True)
+    finish(class_archive(java, [], may_write=True, sql=True), left)
+    again = class_archive(java, [], may_write=True, sql=True)
     assert again.lock is not None
     assert not written(again).exists()
     again.close()
@@ -81,10 +92,10 @@ def test_what_was_not_finished_is_written_anew(left: bytes, java: Java) -> None:
 
 @pytest.mark.parametrize("content", [FINISHED[:-1], b"", b"garbage" + FINISHED[7:], FINISHED + b"more"])
 def test_what_is_not_as_it_was_finished_is_written_anew(content: bytes, java: Java) -> None:
-    finish(class_archive(java, [], may_write=True))
-    archive = Path(class_archive(java, [], may_write=True).options[0].partition("=")[2])
+    finish(class_archive(java, [], may_write=True, sql=True))
+    archive = Path(class_archive(java, [], may_write=True, sql=True).options[0].partition("=")[2])
     archive.write_bytes(content)
-    again = class_archive(java, [], may_write=True)
+    again = class_archive(java, [], may_write=True, sql=True)
     assert again.lock is not None
     assert not archive.exists()
     again.close()
@@ -93,59 +104,59 @@ def test_what_is_not_as_it_was_finished_is_written_anew(content: bytes, java: Ja
 def test_another_spark_or_java_has_another_archive(java: Java, tmp_path: Path) -> None:
     jar = tmp_path / "spark.jar"
     jar.touch()
-    finish(class_archive(java, [jar], may_write=True))
-    assert class_archive(java, [jar], may_write=False).options
+    finish(class_archive(java, [jar], may_write=True, sql=True))
+    assert class_archive(java, [jar], may_write=False, sql=True).options
     jar.write_text("another")
-    assert class_archive(java, [jar], may_write=False) == NO_ARCHIVE
+    assert class_archive(java, [jar], may_write=False, sql=True) == NO_ARCHIVE
 
 
 def test_a_cache_that_cannot_be_written_does_no_harm(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    assert class_archive(java, [], may_write=True) == NO_ARCHIVE
+    assert class_archive(java, [], may_write=True, sql=True) == NO_ARCHIVE
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775])
 def test_a_cache_in_which_others_may_write_is_not_used(mode: int, java: Java, tmp_path: Path) -> None:
-    finish(class_archive(java, [], may_write=True))
-    assert class_archive(java, [], may_write=True).options
+    finish(class_archive(java, [], may_write=True, sql=True))
+    assert class_archive(java, [], may_write=True, sql=True).options
     (tmp_path / "cache").chmod(mode)
-    assert class_archive(java, [], may_write=True) == NO_ARCHIVE
+    assert class_archive(java, [], may_write=True, sql=True) == NO_ARCHIVE
 
 
 def test_a_cache_of_somebody_else_is_not_used(java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    finish(class_archive(java, [], may_write=True))
-    assert class_archive(java, [], may_write=True).options
+    finish(class_archive(java, [], may_write=True, sql=True))
+    assert class_archive(java, [], may_write=True, sql=True).options
     if os.getuid() == 0:
         os.chown(tmp_path / "cache", 12345, -1)
     else:
         monkeypatch.setattr(os, "getuid", lambda: 12345)
-    assert class_archive(java, [], may_write=True) == NO_ARCHIVE
+    assert class_archive(java, [], may_write=True, sql=True) == NO_ARCHIVE
 
 
 def test_a_disk_without_room_does_no_harm(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BYTES_NEEDED", 1 << 60)
-    assert class_archive(java, [], may_write=True) == NO_ARCHIVE
+    assert class_archive(java, [], may_write=True, sql=True) == NO_ARCHIVE
 
 
 def test_it_can_be_turned_off(java: Java, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(module.NO_CACHE_VARIABLE, "1")
-    assert class_archive(java, [], may_write=True) == NO_ARCHIVE
+    assert class_archive(java, [], may_write=True, sql=True) == NO_ARCHIVE
 
 
 def test_what_nobody_uses_any_more_is_deleted(java: Java, tmp_path: Path) -> None:
-    finish(class_archive(java, [], may_write=True))
+    finish(class_archive(java, [], may_write=True, sql=True))
     old = tmp_path / "cache" / "kstream-plan" / "class-archives" / "old"
     old.mkdir()
     (old / "lock").touch()
     os.utime(old / "lock", (0, 0))
-    assert class_archive(java, [], may_write=True).options
+    assert class_archive(java, [], may_write=True, sql=True).options
     assert not old.exists()
 
 
 def test_a_discarded_archive_is_gone(java: Java) -> None:
-    finish(class_archive(java, [], may_write=True))
-    class_archive(java, [], may_write=True).discard()
-    assert class_archive(java, [], may_write=False) == NO_ARCHIVE
+    finish(class_archive(java, [], may_write=True, sql=True))
+    class_archive(java, [], may_write=True, sql=True).discard()
+    assert class_archive(java, [], may_write=False, sql=True) == NO_ARCHIVE
 
 
 def plan(cache: Path) -> subprocess.Popen[str]:

@@ -56,12 +56,12 @@ def _ended_in_spark(spark: Any) -> bool:
 
 
 def test_every_core_has_a_worker_that_has_loaded_the_work(spark: Any, tmp_path: Path) -> None:
-    with workers_started(spark, partial(_noted, str(tmp_path)), b""):
+    with workers_started(spark.sparkContext, partial(_noted, str(tmp_path)), b""):
         assert len(_waited_for(tmp_path, spark.sparkContext.defaultParallelism)) > 1
 
 
 def test_that_they_cannot_start_is_told_by_the_work_alone(spark: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    with workers_started(spark, _failing, b""):
+    with workers_started(spark.sparkContext, _failing, b""):
         while _goes_on():
             time.sleep(0.05)
     assert capfd.readouterr() == ("", "")
@@ -70,7 +70,7 @@ def test_that_they_cannot_start_is_told_by_the_work_alone(spark: Any, capfd: pyt
 @pytest.mark.parametrize("begun", [True, False])
 def test_what_ends_the_reading_ends_them(begun: bool, spark: Any, tmp_path: Path) -> None:
     def fail() -> None:
-        with workers_started(spark, partial(_endless, str(tmp_path)), b""):
+        with workers_started(spark.sparkContext, partial(_endless, str(tmp_path)), b""):
             _waited_for(tmp_path, begun)
             raise InterruptedError
 

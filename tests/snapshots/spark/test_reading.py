@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,7 @@ FORMS: dict[str, bytes] = {
     "not-zipped.gz": lines([row()]),
     "not-zipped.bz2": lines([row()]),
     "[glob]*?{a,b}.json": lines([row()]),
+    "a,b.json": lines([row()]),
     "per%20cent #1: ünï.json": lines([row()]),
     "_hidden.json": lines([row()]),
     "no-extension": lines([row()]),
@@ -355,6 +357,12 @@ def test_looking_up_many_files_takes_no_task_for_each(tmp_path: Path, spark: Any
     assert sum(tasks) < 80
 
 
+def test_little_json_needs_no_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starting Spark SQL takes as long as starting Java and Spark."""
+    monkeypatch.setattr("kstream_plan.snapshots.spark.session.sql_session", lambda _context: pytest.fail("started"))
+    assert only(save(tmp_path / "a.json", [row()])) == EXPECTED
+
+
 # --- bad input --------------------------------------------------------------------------------------------------
 
 _ANYTHING = random.Random(0)
@@ -460,6 +468,20 @@ def test_bad_input_is_raised_unless_told_to_keep_going(name: str, tmp_path: Path
 def test_bad_input_is_found_in_gzip_too(name: str, tmp_path: Path) -> None:
     content, what = BAD_FILES[name]
     assert what in refused(save(tmp_path / "input.json.gz", gzip.compress(content)))
+
+
+@pytest.mark.parametrize("while_it_reads", [False, True])
+def test_a_file_that_is_gone_when_spark_reads_it_is_one_clear_error(
+    while_it_reads: bool, tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Java fails at while it sends what it has read, it says nothing of."""
+    from kstream_plan.snapshots.spark import newest_snapshots
+
+    gone = Input(str(tmp_path / "gone.json"), "gone.json", Form.LINES)
+    if while_it_reads:
+        monkeypatch.setattr(newest_snapshots, "_read_by_spark", lambda _context, _files: {})
+    with pytest.raises(SnapshotError, match=r"^gone\.json: cannot be read: .* Fix: check the file"):
+        newest_snapshots.newest_little_snapshots(spark.sparkContext, [gone], selection((), None))
 
 
 @pytest.mark.parametrize("little_bytes", [0, 1 << 30])
@@ -626,11 +648,11 @@ def test_little_and_much_input_are_read_by_the_same_rule(
     wanted = selection(globs, as_of)
     long = [one._replace(long_rows=True) for one in inputs]
     little, read_here, much = (
-        {text for text in choose(spark, of, wanted) if text.application_id is None or wanted.wants(text.application_id)}
+        {text for text in choose(of, wanted) if text.application_id is None or wanted.wants(text.application_id)}
         for choose, of in (
-            (newest_little_snapshots, inputs),
-            (newest_little_snapshots, long),
-            (newest_snapshots, inputs),
+            (partial(newest_little_snapshots, spark.sparkContext), inputs),
+            (partial(newest_little_snapshots, spark.sparkContext), long),
+            (partial(newest_snapshots, spark), inputs),
         )
     )
     assert little == read_here
@@ -661,7 +683,9 @@ def test_rows_that_are_long_need_no_memory_of_java(
     indent: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "LITTLE_BYTES", 0)
-    monkeypatch.setattr("kstream_plan.snapshots.spark.newest_snapshots._texts", None)
+    monkeypatch.setattr(
+        "kstream_plan.snapshots.spark.newest_snapshots._read_by_spark", lambda _context, files: dict(files)
+    )
     path = save(tmp_path / "long.json", (json.dumps(row(note="x" * (2 << 20)), indent=indent) + "\n").encode())
     [snapshot] = read([str(path)])
     assert isinstance(snapshot, Snapshot)
@@ -678,11 +702,11 @@ def test_the_elements_of_an_array_are_rows_whatever_reads_them(tmp_path: Path, s
         inputs = [Input(str(path), path.name, Form.DOCUMENT)]
         long = [one._replace(long_rows=True) for one in inputs]
         little, read_here, much = (
-            sorted((text.application_id or "", text.text) for text in choose(spark, of, selection((), None)))
+            sorted((text.application_id or "", text.text) for text in choose(of, selection((), None)))
             for choose, of in (
-                (newest_little_snapshots, inputs),
-                (newest_little_snapshots, long),
-                (newest_snapshots, inputs),
+                (partial(newest_little_snapshots, spark.sparkContext), inputs),
+                (partial(newest_little_snapshots, spark.sparkContext), long),
+                (partial(newest_snapshots, spark), inputs),
             )
         )
         assert little == read_here
