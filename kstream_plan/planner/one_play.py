@@ -75,13 +75,13 @@ def in_figures(case: Case, on_round: OnRound | None = None, *, balances: bool = 
 
 
 @without_cycle_collector()
-def one_play(case: Case, on_round: OnRound | None = None) -> OnePlay:
-    """Play it, and say what comes; ``on_round`` as in :func:`kstream_plan.planner.plan.plan`."""
-    played, outcome, everyone, initial, stopping, paused, summary = in_figures(case, on_round, balances=True)
+def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True) -> OnePlay:
+    """Play it, and say what comes; ``on_round`` and ``shown`` as in :func:`kstream_plan.planner.plan.plan`."""
+    played, outcome, everyone, initial, stopping, paused, summary = in_figures(case, on_round, balances=shown)
     snapshot, design, group, before = case.snapshot, case.design, everyone.group, outcome.before
     rounds = played.rounds
     final = rounds[-1].assigned if rounds else initial
-    digest, snapshot_digest = _digests(case)
+    digest, snapshot_digest = _digests(case) if shown else ("", "")
     made = Plan(
         group=group,
         digest=digest,
@@ -115,7 +115,7 @@ def one_play(case: Case, on_round: OnRound | None = None) -> OnePlay:
         later_configs=outcome.settings,
         outages=case.outside.unnoticed,
         rates=known_rates(snapshot.rates, snapshot.state.group),
-        end=_end(case, played, outcome) if design.goes_on else None,
+        end=_end(case, played, outcome) if shown and design.goes_on else None,
     )
     return OnePlay(made, played, outcome)
 

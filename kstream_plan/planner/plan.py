@@ -35,6 +35,7 @@ def plan(
     enough: Enough | None = None,
     on_played: Callable[[Plan], object] = lambda _made: None,
     side_by_side: SideBySide = in_turn,
+    shown: bool = True,
 ) -> Plan:
     """Say what follows in a group that coordinates by ``design``, from now on or of what ``scenario`` does to it.
 
@@ -42,7 +43,8 @@ def plan(
     takes part. ``on_round`` is told how many rounds there are, how many tasks still have to move, and in how many
     movements. ``enough`` is asked after every round whether to leave it ``unfinished``, and told of the end, of either
     end of what nobody knows as well; ``on_played`` is told the plan before it is known what else may be, which others
-    may be playing meanwhile. Deterministic: the same snapshot, design and options give the same plan.
+    may be playing meanwhile. What is not ``shown`` to anybody has no digests, no end to go on from, and
+    does not say how even the load is. Deterministic: the same snapshot, design and options give the same plan.
 
     Raises:
         ScenarioError: the scenario does not fit the group.
@@ -51,7 +53,7 @@ def plan(
     case = Case.of(snapshot, design, options, scenario, enough)
     what_else = WhatElse(case, side_by_side)
     told = partial(_told, what_else, on_round)
-    played = one_play(case, told)
+    played = one_play(case, told, shown=shown)
     made = played.plan
     on_played(replace(made, warnings=made.warnings + played.outcome.warnings))
     summary, ranges, warnings = what_else.found(played)

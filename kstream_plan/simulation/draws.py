@@ -14,15 +14,16 @@ from kstream_plan.model import Group, Note, Snapshot
 from kstream_plan.model.scenario import Burst, Event, ProduceRate, RestoreRate, Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.planner.plan import plan
 from kstream_plan.planner.side_by_side import SideBySide, in_turn
-from kstream_plan.plans import FigureRange, Plan
+from kstream_plan.plans import Plan, Summary
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures_of
 from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measured, worst
 from kstream_plan.simulation import processes
 from kstream_plan.simulation.new_ids import drawn
-from kstream_plan.simulation.one_plan import design_of, plan
+from kstream_plan.simulation.one_plan import design_of
 
 #: draws done, draws in all
 OnDraw: TypeAlias = Callable[[int, int], None]
@@ -39,10 +40,9 @@ _WORTH_SHARING_MS = 4_000
 
 
 class Outcome(NamedTuple):
-    """One draw: how it ends, its figures, what every rule of a policy measures, the least to restore, what stops.
+    """One draw: how it ends, its figures, what every rule of a policy measures, what stops, and its plan's summary.
 
-    ``least`` and ``most`` are the ends of the figures that hang on what nobody knows; ``ranges`` and ``warnings`` are
-    those of its plan.
+    ``least`` and ``most`` are the ends of the figures that hang on what nobody knows; ``warnings`` are its plan's.
     """
 
     settled: bool
@@ -50,9 +50,8 @@ class Outcome(NamedTuple):
     least: Figures
     most: Figures
     measured: Mapping[str, int | None]
-    least_restored_records: int | None
     stops: Stops
-    ranges: tuple[FigureRange, ...] = ()
+    summary: Summary
     warnings: tuple[Note, ...] = ()
 
 
@@ -131,7 +130,7 @@ def shown_plan(
     if found is None:
         return play(options)
     made, of = play(replace(options, ranges=False)), outcomes[found.shown]
-    made = replace(made, summary=replace(made.summary, ranges=of.ranges), warnings=of.warnings)
+    made = replace(made, summary=replace(made.summary, ranges=of.summary.ranges), warnings=of.warnings)
     unplayed = [note for one in outcomes for note in one.warnings if note.code == ENDS_NOT_PLAYED]
     return replace(made, warnings=(*made.warnings, unplayed[0])) if unplayed and made.tells_ends else made
 
@@ -142,15 +141,15 @@ def one_draw(made: Plan) -> Draws:
 
 
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> Outcome:
-    made = plan(snapshot, options, scenario=drawn(scenario, snapshot.state.group, draw), floor=False)
+    scenario, options = drawn(scenario, snapshot.state.group, draw), replace(options, floor=False)
+    made = plan(snapshot, design_of(snapshot, options), options, scenario=scenario, shown=False)
     return _outcome_of(made, measured(made))
 
 
 def _outcome_of(made: Plan, measures: Mapping[str, int | None]) -> Outcome:
-    figures, bound = figures_of(made), made.summary.lower_bounds.restored_records
-    ends = ends_of(made, figures)
-    told = made.summary.ranges, made.warnings
-    return Outcome(made.verdict.kind == "settled", figures, *ends, measures, bound, stops_of(made), *told)
+    figures = figures_of(made)
+    ends, stops = ends_of(made, figures), stops_of(made)
+    return Outcome(made.verdict.kind == "settled", figures, *ends, measures, stops, made.summary, made.warnings)
 
 
 def worth_sharing(group: Group, number: int) -> bool:
@@ -165,7 +164,7 @@ def together(outcomes: Sequence[Outcome]) -> Draws:
     """
     columns = zip(*(outcome.figures for outcome in outcomes), strict=True)
     ranges = [_range(column) for column in columns]
-    bounds = [outcome.least_restored_records for outcome in outcomes]
+    bounds = [outcome.summary.lower_bounds.restored_records for outcome in outcomes]
     known = [bound for bound in bounds if bound is not None]
 
     def distance(draw: int) -> tuple[bool, float, int]:

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from kstream_plan.snapshots.spark.signals import signals_afterwards
 
@@ -52,49 +52,52 @@ class SideBySide(AbstractContextManager["SideBySide"]):
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        self._begun: list[tuple[Callable[[], Any], Future[Any] | None]] = []
+        self._begun: list[_Begun] = []
         self._others: _Others | None = None
 
-    def begin(self, plays: Sequence[Callable[[], Any]]) -> None:
-        """Begin with plays of which one that is equal will perhaps be asked for; once, if there are processes.
+    def begin(self, plays: Sequence[Callable[[], Any]], *, surely: bool = False) -> None:
+        """Begin with plays of which those that are equal will perhaps, or ``surely``, be asked for.
 
-        Begun are the first ones, one less than there are processes, for meanwhile this one plays, too.
+        The other processes take one after the other; what they have not taken until then is played here as well.
         """
-        plays = plays[: self._workers - 1]
-        if plays and not self._begun:
-            submit = self._submitter(partial(_one_of, tuple(plays)))
-            self._begun = [(play, submit(place)) for place, play in enumerate(plays)]
+        if self._workers > 1 and plays:
+            shared = self._share(partial(_one_of, tuple(plays)), len(plays), others=min(self._workers - 1, len(plays)))
+            self._begun.append(_Begun(plays, shared, surely))
 
     def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
         """Return what comes of each of these plays."""
-        begun = [next((found for of, found in self._begun if of == play), None) for play in plays]
-        if not any(begun) and not all(found is None or found.done() for _, found in self._begun):
-            self._end()  # what was begun in vain would be in the way
-        rest = [play for play, found in zip(plays, begun, strict=True) if found is None]
+        begun = [next((of for of in self._begun if play in of.plays), None) for play in plays]
+        if not any(begun) and any(of.is_in_vain for of in self._begun):
+            self._end()  # it would be in the way
+        rest = [play for play, of in zip(plays, begun, strict=True) if of is None]
         come = iter([*self.each(partial(_one_of, tuple(rest)), len(rest))])
-        return [next(come) if found is None else _come(found, play) for play, found in zip(plays, begun, strict=True)]
+        return [
+            next(come) if of is None else of.shared.come(of.plays.index(play))
+            for play, of in zip(plays, begun, strict=True)
+        ]
 
     def each(self, play: Callable[[int], _Played], number: int) -> Iterator[_Played]:
         """Yield what comes of 0 to ``number`` - 1 in their order; who asks for no more of it ends the others."""
         if self._workers < 2 or number < 2:
             yield from map(play, range(number))
             return
-        shared = _Shared(self._submitter(play), number)
         try:
-            for _ in range(min(self._workers, number) - 1):
-                shared.feed()
+            shared = self._share(play, number, others=min(self._workers, number) - 1)
             for place in range(number):
-                while not shared.has_come(place) and (mine := shared.next_left()) is not None:
-                    shared.found[mine] = _played_here(play, mine)
-                yield _come(shared.found.pop(place, None), partial(play, place))
+                yield shared.come(place)
+                del shared.found[place]
         except BaseException:
             self._end()
             raise
 
-    def _submitter(self, play: Callable[[int], _Played]) -> Callable[[int], Future[_Played] | None]:
+    def _share(self, play: Callable[[int], _Played], number: int, others: int) -> _Shared[_Played]:
+        """Have so many of the other processes begin with the plays, and take one after the other."""
         if self._others is None:
             self._others = _Others(self._workers - 1)
-        return self._others.submitter(play)
+        shared = _Shared(play, self._others.submitter(play), number)
+        for _ in range(others):
+            shared.feed()
+        return shared
 
     def _end(self) -> None:
         if self._others is not None:
@@ -108,9 +111,12 @@ class SideBySide(AbstractContextManager["SideBySide"]):
 class _Shared(Generic[_Played]):
     """So many plays that other processes take one after the other, and this one whenever it waits for one of them."""
 
-    def __init__(self, submit: Callable[[int], Future[_Played] | None], number: int) -> None:
+    def __init__(
+        self, play: Callable[[int], _Played], submit: Callable[[int], Future[_Played] | None], number: int
+    ) -> None:
         #: ``None``: no other process is there to play it
         self.found: dict[int, Future[_Played] | None] = {}
+        self._play = play
         self._submit = submit
         self._left = iter(range(number))
         self._one_takes = threading.Lock()
@@ -131,14 +137,36 @@ class _Shared(Generic[_Played]):
             with suppress(RuntimeError):  # the pool is shut down meanwhile, for nobody wants more
                 self.feed()
 
-    def next_left(self) -> int | None:
-        """Take the next one that is left, to be played here."""
+    def come(self, place: int) -> _Played:
+        """Return what comes of one; as long as another process plays it, those that are left are played here."""
+        while not self._has_come(place) and (mine := self._next_left()) is not None:
+            self.found[mine] = _played_here(self._play, mine)
+        return _come(self.found.get(place), partial(self._play, place))
+
+    def _next_left(self) -> int | None:
         with self._one_takes:
             return next(self._left, None)
 
-    def has_come(self, place: int) -> bool:
-        """Tell whether what comes of one is there."""
+    def _has_come(self, place: int) -> bool:
         return place in self.found and ((found := self.found[place]) is None or found.done())
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether another process plays one of them, or has it before it."""
+        return any(found is not None and not found.done() for found in [*self.found.values()])
+
+
+class _Begun(NamedTuple):
+    """Plays that were begun with; ``surely``: they will be asked for."""
+
+    plays: Sequence[Callable[[], Any]]
+    shared: _Shared[Any]
+    surely: bool
+
+    @property
+    def is_in_vain(self) -> bool:
+        """Whether others still play what nobody may want."""
+        return not self.surely and self.shared.is_under_way
 
 
 class _Others:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Unpack
@@ -12,7 +13,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.planner.side_by_side import SideBySide
-from kstream_plan.plans import Plan
+from kstream_plan.plans import Plan, Summary
 from kstream_plan.plans.simulated import Simulation, event_outcomes
 from kstream_plan.simulation import what_ifs as others
 from kstream_plan.simulation.draws import (
@@ -65,6 +66,9 @@ def simulate(
         outcomes = draw(snapshot, scenario, options, number=number) if random and number > 1 else ()
         found = together(outcomes) if outcomes else None
         played = drawn(scenario, group, found.shown if found else 0)
+        play = partial(_under, snapshot, options, played)
+        if what_ifs and found is not None:
+            side_by_side.begin(_tries(outcomes[found.shown].summary, snapshot, play), surely=True)
         begin = partial(plan_checked, snapshot, scenario=played, on_round=on_round, side_by_side=side_by_side)
         made = shown_plan(begin, options, found, outcomes)
         simulated = Simulation(
@@ -74,12 +78,26 @@ def simulate(
             events=event_outcomes(made, played),
             what_ifs=(),
         )
-        return _with_what_ifs(simulated, snapshot, options, side_by_side) if what_ifs else simulated
+        return _with_what_ifs(simulated, snapshot, options, play, side_by_side) if what_ifs else simulated
 
 
-def _with_what_ifs(of: Simulation, snapshot: Snapshot, options: PlanOptions, side_by_side: SideBySide) -> Simulation:
+def _tries(summary: Summary, snapshot: Snapshot, play: others.Play) -> Sequence[others.Try]:
+    """Return the other settings that will be tried of a plan with this summary, if groups of this kind have such."""
+    group = snapshot.state.group
+    if snapshot.group_protocol != "classic":
+        return ()
+    return others.tries(summary, snapshot.config, len(group.stateful), play, long=_is_long(snapshot))
+
+
+def _is_long(snapshot: Snapshot) -> bool:
+    return work_of_one_ms(snapshot.state.group, snapshot.config) > _LONG_MS
+
+
+def _with_what_ifs(
+    of: Simulation, snapshot: Snapshot, options: PlanOptions, play: others.Play, side_by_side: SideBySide
+) -> Simulation:
     """Add what other settings lead to, as far as groups of this kind have such."""
-    made, play = of.plan, partial(_under, snapshot, options, of.scenario)
+    made = of.plan
     if made.is_of_workers:
         return replace(of, what_ifs=others.shorter_delays(made, play))
     if snapshot.group_protocol != "classic":
@@ -92,8 +110,7 @@ def _with_what_ifs(of: Simulation, snapshot: Snapshot, options: PlanOptions, sid
     if note is not None:
         made = replace(made, warnings=(note, *made.warnings))
     drawn_ms = None if of.draws is None else of.draws.duration_ms
-    long = work_of_one_ms(snapshot.state.group, snapshot.config) > _LONG_MS
-    what_ifs = others.what_ifs(made, play, drawn_ms, long=long, side_by_side=side_by_side)
+    what_ifs = others.what_ifs(made, play, drawn_ms, long=_is_long(snapshot), side_by_side=side_by_side)
     return replace(of, plan=made, what_ifs=what_ifs, cure=others.cure(made, play))
 
 

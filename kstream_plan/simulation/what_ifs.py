@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from kstream_plan.model.settings import RANGES, AssignmentConfig
 from kstream_plan.planner.side_by_side import SideBySide, in_turn
-from kstream_plan.plans import CauseCode, Plan
+from kstream_plan.plans import CauseCode, Plan, Summary
 from kstream_plan.plans.simulated import Range, WhatIf
 
 LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
@@ -18,36 +17,55 @@ LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
 Play: TypeAlias = Callable[[AssignmentConfig], Plan]
 
 
+@dataclass(frozen=True, slots=True)
+class Try:
+    """Another value of one setting, to be played."""
+
+    config: AssignmentConfig
+    setting: str
+    value: int
+    play: Play
+
+    def __call__(self) -> WhatIf:
+        """Play it."""
+        return what_if(self.config, self.setting, self.value, self.play)
+
+
 def what_ifs(
     made: Plan, play: Play, drawn_ms: Range | None = None, *, long: bool = False, side_by_side: SideBySide = in_turn
 ) -> tuple[WhatIf, ...]:
-    """Try what usually makes it shorter: more warm-ups at once, up to all of them, and a shorter interval.
+    """Play what :func:`tries` says, and return those that are shorter by more than chance alone may make it.
 
-    Told are those that are shorter by more than chance alone may make it: ``drawn_ms`` is how long other draws take.
-    ``long``: playing it takes minutes; then what takes much less time to play is tried alone, that is many warm-ups at
-    once: with another interval there are as many rounds again.
+    ``drawn_ms`` is how long other draws take.
     """
-    if not made.summary.warmups:
-        return ()
     by_chance_ms = 0 if drawn_ms is None else drawn_ms.most - drawn_ms.least
-    candidates = _candidates(made, long=long)
-    tried = side_by_side([partial(what_if, made.config, name, value, play) for name, value in candidates])
+    tried = side_by_side(tries(made.summary, made.config, len(made.group.stateful), play, long=long))
     shorter_ms = made.summary.duration_ms - by_chance_ms
     return tuple(one for one in tried if one.verdict != "settled" or one.duration_ms < shorter_ms)
 
 
-def _candidates(made: Plan, *, long: bool) -> Sequence[tuple[str, int]]:
-    now, needed = made.config.max_warmup_replicas, max(min(made.summary.hops, len(made.group.stateful)), 1)
-    if long:
-        return [("max_warmup_replicas", value) for value in sorted({min(10 * now, needed), needed}) if value > now]
-    warmups = sorted({min(2 * now, needed), min(4 * now, needed), needed})
-    intervals = (LEAST_INTERVAL_MS, made.config.probing_rebalance_interval_ms // 2)
+def tries(summary: Summary, now: AssignmentConfig, stateful_tasks: int, play: Play, *, long: bool) -> Sequence[Try]:
+    """Return what usually makes a plan shorter: more warm-ups at once, up to all of them, and a shorter interval.
+
+    ``long``: playing it takes minutes; then what takes much less time to play is tried alone, that is many warm-ups at
+    once: with another interval there are as many rounds again.
+    """
+    if not summary.warmups:
+        return ()
+    needed, interval_ms = max(min(summary.hops, stateful_tasks), 1), now.probing_rebalance_interval_ms
+    warmups = {10 * now.max_warmup_replicas} if long else {2 * now.max_warmup_replicas, 4 * now.max_warmup_replicas}
+    intervals = () if long else (LEAST_INTERVAL_MS, interval_ms // 2)
+    fewer = [min(value, needed) for value in warmups]
     return [
-        *(("max_warmup_replicas", value) for value in warmups if value > now),
         *(
-            ("probing_rebalance_interval_ms", value)
+            Try(now, "max_warmup_replicas", value, play)
+            for value in sorted({*fewer, needed})
+            if value > now.max_warmup_replicas
+        ),
+        *(
+            Try(now, "probing_rebalance_interval_ms", value, play)
             for value in sorted(set(intervals))
-            if LEAST_INTERVAL_MS <= value < made.config.probing_rebalance_interval_ms
+            if LEAST_INTERVAL_MS <= value < interval_ms
         ),
     ]
 

@@ -25,6 +25,7 @@ from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Figures, Range, Simulation
 from kstream_plan.plans.stops import Stops
+from kstream_plan.policy.rules.over_draws import measured
 from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.simulation import draws, processes
 from kstream_plan.simulation.instance_names import process_id_of
@@ -33,7 +34,7 @@ from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from tests.benchmarks.whole_plan import scale_out as settled_and_joined
-from tests.helpers import captured_scenarios
+from tests.helpers import captured_scenarios, plan_cases
 from tests.helpers.small_groups import group
 from tests.helpers.snapshot_rows import read
 
@@ -178,6 +179,14 @@ def test_what_else_may_be_and_other_settings_are_the_same_by_any_number_of_proce
     assert simulate(before, TWO_MORE, number_of_draws=1, workers=2) == alone
 
 
+def test_what_is_drawn_tells_all_that_a_plan_that_is_shown_tells() -> None:
+    """Nobody sees it, so that what no figure goes by is left out."""
+    before = captured_scenarios.before("scale-out")
+    made = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0), floor=False)
+    assert made.end is not None
+    assert draws._outcome(before, TWO_MORE, PlanOptions(), 0) == draws._outcome_of(made, measured(made))
+
+
 def test_a_budget_of_time_ends_the_draws() -> None:
     before = captured_scenarios.before("scale-out")
     assert len(draws.draws(before, TWO_MORE, number=50, within_ms=0)) == 1
@@ -187,7 +196,7 @@ def _never_done_elsewhere(but: int | None, draw: int) -> draws.Outcome:
     if draw != but and multiprocessing.parent_process() is not None:
         threading.Event().wait()
     nothing = Figures(0, 0, 0, 0, 0, 0, 0)
-    return draws.Outcome(True, nothing, nothing, nothing, {}, None, Stops(0, 0))
+    return draws.Outcome(True, nothing, nothing, nothing, {}, Stops(0, 0), plan_cases.case("scale-out").summary)
 
 
 def test_draws_that_nobody_wants_any_more_are_not_waited_for() -> None:
@@ -314,7 +323,8 @@ def test_a_plan_says_where_others_of_its_draws_were_not_played_to_either_end() -
     before = settled_and_joined(tasks=60, instances=7, joining=0, max_warmup_replicas=2, standbys=1)
     made = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0))
     whole = draws.draws(before, TWO_MORE, number=2)
-    others = whole[0], whole[1]._replace(ranges=(), warnings=(Note(ENDS_NOT_PLAYED, "not played"),))
+    summary = replace(whole[1].summary, ranges=())
+    others = whole[0], whole[1]._replace(summary=summary, warnings=(Note(ENDS_NOT_PLAYED, "not played"),))
     for outcomes, tells in ((whole, True), (others, False)):
         found = replace(draws.together(outcomes), shown=0)
         shown = draws.shown_plan(lambda _options: made, PlanOptions(), found, outcomes)

@@ -114,6 +114,19 @@ def test_what_was_begun_in_vain_is_not_waited_for() -> None:
         assert side_by_side([partial(_waits_elsewhere, 0.0), partial(_waits_elsewhere, 0.1)]) == [0.0, 0.1]
 
 
+def test_what_is_surely_asked_for_later_is_not_in_the_way() -> None:
+    surely = [partial(_waits_elsewhere, 0.2), partial(_waits_elsewhere, 0.3)]
+    with SideBySide(2) as side_by_side:
+        side_by_side.begin(surely, surely=True)
+        [other] = side_by_side([_by_whom_alone])
+        assert (other, side_by_side([*surely, *surely])) == (os.getpid(), [0.2, 0.3, 0.2, 0.3])
+        assert side_by_side([surely[0]]) == [0.2], "what was begun may be asked for again"
+
+
+def _by_whom_alone() -> int:
+    return os.getpid()
+
+
 def _by_whom(_number: int) -> int:
     return os.getpid()
 
