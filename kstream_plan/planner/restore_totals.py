@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from kstream_plan.model import Group, Rates
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.plans import HandOver, Place, Promote, Step
 from kstream_plan.plans.restoring import cold_restoring_ms
-from kstream_plan.plans.step_rows import RESTORING, StepRows, are
+from kstream_plan.plans.step_rows import RESTORING, STARTS, StepRows, are, joined
 
 #: Whether all run, at the same rates, from one time (milliseconds) to another.
 _Steady: TypeAlias = Callable[[int, int], bool]
@@ -34,9 +34,10 @@ class RestoreTotals:
         self.max_cold_ms: int | None = 0
         self._any = False
         self._unrated: set[int] = set()
-        #: Those that nobody has looked at yet, where no restore rate is known, and how many they are.
+        #: Those that nobody has looked at yet, of one group at the same rates, and how many they are.
         self._rows: list[StepRows] = []
         self._number_of_rows = 0
+        self._rates = rates
         self._busy_until_ms: dict[str, int] = {}
         for task, instance in under_way:
             self._add(group, rates, task, instance)
@@ -49,18 +50,7 @@ class RestoreTotals:
 
     def add(self, at_ms: int, group: Group, rates: Rates, steps: Sequence[Step], steady: _Steady) -> None:
         """Go on with the steps of a round; ``rates`` are those from then on."""
-        if isinstance(steps, StepRows):
-            if not rates.any_restore:
-                self._add_unrated(steps)
-                return
-            steps = [*steps.of_rows(steps.restoring(*RESTORING))]
-        cold = []
-        for step in steps:
-            if isinstance(step, _RESTORING) and step.restore_records != 0:
-                instance = group.instance_index[step.to.process_id]
-                self._add(group, rates, group.task_index[step.task_id], instance)
-                if not isinstance(step, Place) and not step.caught_up:
-                    cold.append(step)
+        cold = self._add_rows(rates, steps) if isinstance(steps, StepRows) else self._add_steps(group, rates, steps)
         if not cold or self.max_cold_ms is None:
             return
         lasts = cold_restoring_ms(cold, lambda of: rates.restore_rate(group.instance_index[of]))
@@ -81,25 +71,40 @@ class RestoreTotals:
         self._look_at_rows()
         return tuple(str(group.tasks[task].task_id) for task in sorted(self._unrated))
 
-    def _add_unrated(self, steps: StepRows) -> None:
-        """Go on with rows of which nobody knows a restore rate."""
-        if steps.tally.cold_handovers:
-            self.max_cold_ms = None
+    def _add_steps(self, group: Group, rates: Rates, steps: Sequence[Step]) -> list[HandOver | Promote]:
+        """Go on with steps; return the cold starts among them."""
+        cold: list[HandOver | Promote] = []
+        for step in steps:
+            if isinstance(step, _RESTORING) and step.restore_records != 0:
+                instance = group.instance_index[step.to.process_id]
+                self._add(group, rates, group.task_index[step.task_id], instance)
+                if not isinstance(step, Place) and not step.caught_up:
+                    cold.append(step)
+        return cold
+
+    def _add_rows(self, rates: Rates, steps: StepRows) -> list[Any]:
+        """Go on with rows; return the cold starts among them."""
+        if self._rows and (rates is not self._rates or steps.maker.group is not self._rows[0].maker.group):
+            self._look_at_rows()
+        self._rates = rates
         self._rows.append(steps)
         self._number_of_rows += len(steps.rows)
         if self._number_of_rows >= _AT_ONCE:
             self._look_at_rows()
+        if not steps.tally.cold_handovers or self.max_cold_ms is None:
+            return []
+        return [*steps.of_rows(steps.restoring(*STARTS) & (steps.rows["caught_up"] == 0))]
 
     def _look_at_rows(self) -> None:
         if not self._rows:
             return
-        kinds, records, tasks = (
-            np.concatenate([steps.rows[name] for steps in self._rows]) for name in ("kind", "restore_records", "task")
-        )
-        restored = np.zeros(len(self._rows[0].maker.group.tasks), dtype=np.bool_)
-        restored[tasks[are(kinds, *RESTORING) & (records != 0)]] = True
-        self._unrated.update(restored.nonzero()[0].tolist())
-        self._any = self._any or bool(restored.any())
+        rows, _ = joined([steps.rows for steps in self._rows])
+        group = self._rows[0].maker.group
+        is_unrated = [self._rates.restore_rate(instance) is None for instance in group.instance_of]
+        rows = rows[are(rows["kind"], *RESTORING) & (rows["restore_records"] != 0)]
+        endless = self._rows[0].maker.end_offset_sums[rows["task"]] == MAX_LONG
+        self._unrated.update(rows["task"][endless | np.array(is_unrated)[rows["to_consumer"]]].tolist())
+        self._any = self._any or bool(len(rows))
         self._rows.clear()
         self._number_of_rows = 0
 

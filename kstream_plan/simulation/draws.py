@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import Group, Note, Snapshot
-from kstream_plan.model.scenario import Burst, Event, ProduceRate, RestoreRate, Scenario
+from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
@@ -60,15 +60,14 @@ def usual_number(group: Group, config: AssignmentConfig) -> int:
     return min(MOST_DRAWS, max(1, int(_WORTH / work_of_one_ms(group, config))))
 
 
-def usual_draws(snapshot: Snapshot, options: PlanOptions, events: Sequence[Event] = ()) -> int:
-    """Return how often these events are drawn unless told otherwise: a few times at least where each is one quick play.
+def usual_draws(snapshot: Snapshot, options: PlanOptions) -> int:
+    """Return how often a scenario is drawn unless told otherwise: a few times at least where each is one quick play.
 
-    Where it is hangs on the group, its settings and rates alone, not on whether that code is compiled here. Where what
-    else may come of a draw is played, however long that takes, each is several.
+    Where it is hangs on the group and its settings alone, not on whether that code is compiled here. Where what else
+    may come of a draw is played, however long that takes, each is several.
     """
     group, config = snapshot.state.group, snapshot.config
-    sets_rates = any(isinstance(event, RestoreRate | ProduceRate | Burst) for event in events)
-    is_quick = not (options.long_ranges or sets_rates) and design_of(snapshot, options).is_quick(snapshot)
+    is_quick = not options.long_ranges and design_of(snapshot, options).is_quick(snapshot)
     a_few = is_quick and work_of_one_ms(group, config) <= _WORTH_A_FEW_MS
     return max(usual_number(group, config), _A_FEW if a_few else 1)
 

@@ -60,7 +60,7 @@ def simulate(
     group = snapshot.state.group
     options = replace(options, **changed)
     random = is_random(scenario, group)
-    number = usual_draws(snapshot, options, scenario.events) if number_of_draws is None else number_of_draws
+    number = usual_draws(snapshot, options) if number_of_draws is None else number_of_draws
     with at_once(group, snapshot.config, workers, number if random else 1) as side_by_side:
         draw = partial(draws, side_by_side=side_by_side, within_ms=draws_within_ms, on_draw=on_draw)
         outcomes = draw(snapshot, scenario, options, number=number) if random and number > 1 else ()

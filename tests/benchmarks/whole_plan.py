@@ -1,13 +1,13 @@
 """How long a whole plan takes, and what deciding anew in every round instead would cost.
 
 usage: python tests/benchmarks/whole_plan.py [TASKS] [INSTANCES] [JOINING] [MAX_WARMUP_REPLICAS] [STATELESS]
-       [--standbys N] [--rounds N] [--learner] [--unchecked]
+       [--standbys N] [--restore-rate RATE] [--rounds N] [--learner] [--unchecked]
 
 Default 10000 50 10 20 0: about 480 probing rebalances. CPU seconds of this process, and its peak memory; the snapshot
 is made before. TASKS are stateful; with STATELESS ones beside them, thousands of these change places in a round.
 ``--rounds`` ends the plan early, ``--unchecked`` leaves out its invariants, which are checked step by step.
-``--learner``: by KIP-441's draft, each instance restoring 10,000 records/s. Played once: neither the least time nor
-ranges are looked for, which play it again.
+``--restore-rate``: what each instance restores, in records per second, by default not known; ``--learner``: by
+KIP-441's draft, 10,000 a second. Played once: neither the least time nor ranges are looked for, which play it again.
 """
 
 from __future__ import annotations
@@ -86,14 +86,16 @@ def main() -> None:
     parser.add_argument("sizes", type=int, nargs="*")
     parser.add_argument("--standbys", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=None)
+    parser.add_argument("--restore-rate", type=float, default=None)
     parser.add_argument("--learner", action="store_true")
     parser.add_argument("--unchecked", action="store_true")
     options = parser.parse_args()
     sizes = [*options.sizes, *[10_000, 50, 10, 20, 0][len(options.sizes) :]]
     snapshot = scale_out(*sizes, standbys=options.standbys)
-    design_name = "classic"
+    design_name, restored = "classic", options.restore_rate
     if options.learner:
-        design_name, snapshot = "learner", replace(snapshot, rates=Rates(restore_per_instance=10_000.0))
+        design_name, restored = "learner", 10_000.0
+    snapshot = replace(snapshot, rates=Rates(restore_per_instance=restored))
     played = PlanOptions(design=design_name, max_rounds=options.rounds)
     seconds, made = cpu_seconds(lambda: plan(snapshot, played, floor=False, ranges=False))
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

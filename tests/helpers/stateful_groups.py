@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from kstream_plan.model import (
     UNKNOWN,
@@ -23,6 +25,10 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from tests.helpers import memberships
 from tests.helpers.random_scenarios import random_case
+
+#: Records per second that an instance restores, or that are written of a task.
+_RESTORED = (0.0, 0.5, 3.0, 17.3, 50.0, 200.0, 999.0, 5_000.0, 1e6, 1e12)
+_WRITTEN = (0.0, 0.01, 0.3, 2.0, 15.0, 100.0, 5_000.0)
 
 
 def stateful_case(seed: int) -> tuple[Snapshot, Scenario | None]:
@@ -62,6 +68,28 @@ def stateful_case(seed: int) -> tuple[Snapshot, Scenario | None]:
         streams_version=rng.choice([None, "4.3.1", "3.9.0"]),
     )
     return snapshot, None if rng.random() < 0.5 else random_case(seed)[1]
+
+
+def with_rates(snapshot: Snapshot, seed: int) -> Snapshot:
+    """The same with rates: known of all instances and tasks or of some, slow and fast, measured or given by hand."""
+    rng = random.Random(f"rates {seed}")
+    instances, tasks = range(len(snapshot.state.group.instances)), range(len(snapshot.state.group.tasks))
+    known: dict[str, Any] = {}
+
+    def of_some(indices: range, rates: Sequence[float], share: float) -> dict[int, float]:
+        return {index: rng.choice(rates) for index in indices if rng.random() < share}
+
+    if rng.random() < 0.4:
+        known["restore_per_instance"] = rng.choice(_RESTORED)
+    else:
+        known["restore"] = of_some(instances, _RESTORED, 0.6)
+    if rng.random() < 0.3:
+        known["restore_of"] = of_some(instances, _RESTORED, 0.3)
+    if rng.random() < 0.2:
+        known["produce_per_task"] = rng.choice(_WRITTEN)
+    elif rng.random() < 0.3:
+        known["produce"] = of_some(tasks, _WRITTEN, 0.6)
+    return replace(snapshot, rates=Rates(**known))
 
 
 def _member(rng: random.Random, number: int) -> Instance:

@@ -16,6 +16,7 @@ from kstream_plan.assignors import ASSIGNORS, Assign, Assignor
 from kstream_plan.assignors.balanced import assign as balanced
 from kstream_plan.assignors.balanced.task_costs import prospects
 from kstream_plan.designs.classic import design as planner
+from kstream_plan.designs.classic.coordinator import ClassicCoordinator
 from kstream_plan.model import Copy, Group, GroupState, Holding, Rates, Snapshot
 from kstream_plan.model.scenario import ConfigChange, Scenario
 from kstream_plan.model.settings import AssignmentConfig
@@ -189,7 +190,8 @@ def test_what_is_settled_follows_from_the_state_before(snapshot: Snapshot, rates
         assert after.unsettled == replace(after).unsettled
         return after
 
-    with mock.patch.object(GroupState, "followed_by", checked):
+    with_objects = mock.patch.object(planner, "CoordinatorOnArrays", ClassicCoordinator)
+    with with_objects, mock.patch.object(GroupState, "followed_by", checked):
         made = plan(replace(snapshot, rates=rates), max_rounds=20, floor=False, ranges=False)
     assert len(looked_at) == max(len(made.rounds) - 1, 0)
 

@@ -18,7 +18,7 @@ from kstream_plan.comparison.alternatives import alternative_figures
 from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.errors import ScenarioError, UsageError
 from kstream_plan.model import Group, Instance, Note, Rates, is_uuid
-from kstream_plan.model.scenario import Burst, Join, NewInstance, Return, Scenario, Stop
+from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
@@ -296,7 +296,7 @@ def test_the_number_of_draws_follows_the_work_of_one() -> None:
         (3_000, 1, None, PlanOptions(long_ranges=False), 5),
         (3_000, 0, None, PlanOptions(long_ranges=False), 5),
         (3_000, 1, None, PlanOptions(), 1),
-        (3_000, 1, 1_000.0, PlanOptions(long_ranges=False), 1),
+        (3_000, 1, 1_000.0, PlanOptions(long_ranges=False), 5),
         (3_000, 1, None, PlanOptions(long_ranges=False, assignor="balanced"), 1),
         (10_000, 1, None, PlanOptions(long_ranges=False), 1),
     ],
@@ -307,8 +307,6 @@ def test_a_few_are_drawn_at_least_where_each_is_a_quick_play(
     before = settled_and_joined(tasks=tasks, instances=5, joining=0, max_warmup_replicas=2, standbys=standbys)
     before = replace(before, rates=Rates(restore_per_instance=restore_rate))
     assert draws.usual_draws(before, options) == expected
-    usual = draws.usual_number(before.state.group, before.config)
-    assert draws.usual_draws(before, options, [Burst(at_ms=0, records=1)]) == usual
 
 
 def test_the_plan_of_several_draws_is_that_of_the_shown_one() -> None:

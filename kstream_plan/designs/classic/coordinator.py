@@ -39,6 +39,7 @@ from kstream_plan.model.starting_state import Beginning
 from kstream_plan.plans import (
     HandOver,
     Phase,
+    Place,
     Promote,
     Role,
     StatelessSteps,
@@ -50,6 +51,7 @@ from kstream_plan.plans import (
 )
 from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
 from kstream_plan.plans.membership import TakingIn
+from kstream_plan.plans.step_rows import steps_of_kinds
 from kstream_plan.protocols import Protocol
 from kstream_plan.protocols.transition import Transition
 
@@ -242,12 +244,18 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def _doubt(self, turn: ClassicTurn, after: GroupState, lapse: Lapse, *, tick: bool) -> None:
         """Remember what may be otherwise by the next rebalance."""
-        limit, rates, transition = self._config.acceptable_recovery_lag, lapse.spans[0].rates, turn.transition
-        if transition.follow_up and len(transition.disturbed) == len(turn.held):
-            self._late |= uncertainty.ready_if_late(turn.state, turn.stateful, limit, rates, LATE_MS)
+        limit, rates = self._config.acceptable_recovery_lag, lapse.spans[0].rates
+        self._doubt_late(turn, lapse)
         if not tick:
             self._ready |= uncertainty.ready_at_follow_up(turn.state, after, limit, rates)
         self._deletions |= uncertainty.cleaned_up(turn.state, after, lapse.to_ms, turn.assignment, limit, self._cleaner)
+
+    def _doubt_late(self, turn: ClassicTurn, lapse: Lapse) -> None:
+        """Remember what is caught up if the next rebalance comes late that follows at once."""
+        rates, transition = lapse.spans[0].rates, turn.transition
+        if rates.any_restore and transition.follow_up and len(transition.disturbed) == len(turn.held):
+            limit, placed = self._config.acceptable_recovery_lag, steps_of_kinds(turn.stateful, (Place,))
+            self._late |= uncertainty.ready_if_late(turn.state, placed, limit, rates, LATE_MS)
 
     def _begin(self, beginning: Beginning) -> None:
         self._cleaner.started_ms = dict(beginning.started_ms)

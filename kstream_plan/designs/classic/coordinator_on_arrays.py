@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kstream_plan.assignors import Assignor
 from kstream_plan.designs.classic.coordinator import ClassicCoordinator, ClassicTurn, phases
 from kstream_plan.designs.classic.next_rebalance import TYPICAL, Clock
-from kstream_plan.designs.classic.on_arrays import MOST_PROBES, OnArrays, Probes, arrays_for, fits
+from kstream_plan.designs.classic.on_arrays import MOST_PROBES, OnArrays, Pace, Probes, arrays_for
 from kstream_plan.designs.classic.stuck_or_cyclic import repeated
 from kstream_plan.model import GroupState, Rates
 from kstream_plan.model.settings import AssignmentConfig
@@ -39,6 +39,7 @@ class CoordinatorOnArrays(ClassicCoordinator):
         self._maker: StepMaker | None = None
         #: the turn that was taken on arrays last
         self._taken: ClassicTurn | None = None
+        self._pace: Pace | None = None
         #: whether the time before the next turn was one for arrays
         self._fits = False
         #: the groups that probes found that were played with objects, since they are compared
@@ -88,11 +89,16 @@ class CoordinatorOnArrays(ClassicCoordinator):
 
     def later(self, turn: ClassicTurn, lapse: Lapse) -> GroupState:
         """Let copies catch up and fall behind, and members report what they then have."""
-        self._fits = not lapse.idle and lapse.to_ms <= MOST_MS and fits(lapse.spans, times_alone=self._times_alone)
+        rates, group = lapse.spans[0].rates, turn.state.group
+        if self._pace is None or self._pace.rates is not rates or len(self._pace.restores) != len(group.instances):
+            self._pace = Pace.of(group, rates)
+        self._fits = not lapse.idle and lapse.to_ms <= MOST_MS and self._pace.fits(lapse.spans)
         if lapse.paced:
             self._found, self._probes = [], Probes()
         if turn is self._taken:
             if self._on_arrays is not None and self._fits:
+                self._doubt_late(turn, lapse)
+                self._on_arrays.keep_pace(self._pace)
                 tick = self._is_tick(turn.transition, lapse)
                 return self._on_arrays.go_on(lapse, self._clock, tick=tick)
             turn = self._made_of_objects(turn)

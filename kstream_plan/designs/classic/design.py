@@ -62,12 +62,7 @@ class Classic(Design):
 
     def is_quick(self, snapshot: Snapshot) -> bool:
         """Tell whether such a group is played on arrays."""
-        rates = snapshot.rates
-        return (
-            self._on_arrays
-            and are_for(snapshot.state.group, snapshot.config)
-            and not (rates.any_restore or rates.any_produce)
-        )
+        return self._on_arrays and are_for(snapshot.state.group, snapshot.config)
 
     def soonest(self) -> Classic:
         """Return the same design with every rebalance as early as it can be."""

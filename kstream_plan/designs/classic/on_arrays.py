@@ -1,23 +1,33 @@
 """A classic group played on arrays by compiled code: the same turns as from objects, in a fraction of the time.
 
 It is for what large groups mostly are: stateful tasks with one standby at most, the assignor high-availability, the
-cooperative protocol, and copies of which nobody knows how fast they restore (or that all restore at once). Whatever
-else comes is left to the objects, which it is held to. What a turn decides, and who holds what, is made when it is
-looked at.
+cooperative protocol, and rates that stay the same until the next rebalance. Whatever else comes is left to the objects,
+which it is held to. What a turn decides, and who holds what, is made when it is looked at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import inf
+from itertools import chain
+from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kstream_plan.assignors.java.priority_queue import weights_of
 from kstream_plan.designs.classic.next_rebalance import Clock
 from kstream_plan.designs.classic.state_cleaner import Cleaner
-from kstream_plan.model import Assignment, Group, GroupState, Holding, Holdings, LazyHoldings, LazySequence, no_owners
+from kstream_plan.model import (
+    Assignment,
+    Group,
+    GroupState,
+    Holding,
+    Holdings,
+    LazyHoldings,
+    LazySequence,
+    Rates,
+    no_owners,
+)
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.plans import Balance
@@ -34,27 +44,42 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The largest key of an instance in Kafka's queue that numbers of 64 bits surely hold.
+#: What numbers of 64 bits surely hold: the key of an instance in Kafka's queue, and records.
 _MOST = 2**62
 #: Intervals, in milliseconds, so long that they may come again and again before the time is beyond ``MOST_MS``.
 _MOST_OFTEN_MS = 2**40
+#: Instead of a rate.
+_NOT_KNOWN = -1.0
 #: So many probes at most are looked at again to go on from there on arrays.
 MOST_PROBES = 8
 
 
-def fits(spans: Sequence[Span], *, times_alone: bool) -> bool:
-    """Tell whether nobody knows how fast copies restore in this time, nor fall behind.
+class Pace(NamedTuple):
+    """How fast a group restores and falls behind, in records per second.
 
-    Where ``times_alone`` are told all may restore at once as well.
+    ``restores`` is by instance (below 0: not known), ``writes`` by stateful task; ``most`` is the largest that is
+    finite.
     """
-    return all(
-        not span.burst and not span.rates.any_produce and (not span.rates.any_restore or (times_alone and _inf(span)))
-        for span in spans
-    )
 
+    rates: Rates
+    restores: tuple[float, ...]
+    writes: tuple[float, ...]
+    most: float
 
-def _inf(span: Span) -> bool:
-    return span.rates.restore_per_instance == inf and not span.rates.restore_of
+    @classmethod
+    def of(cls, group: Group, rates: Rates) -> Pace:
+        """Return the pace of a group at these rates."""
+        known = map(rates.restore_rate, range(len(group.instances)))
+        restores = tuple([_NOT_KNOWN if rate is None else rate for rate in known])
+        writes = tuple(map(rates.produce_rate, group.stateful))
+        return cls(rates, restores, writes, max(0.0, *filter(isfinite, chain(restores, writes))))
+
+    def fits(self, spans: Sequence[Span]) -> bool:
+        """Tell whether arrays hold what becomes of copies in this time: where any is known, rates stay, and all run."""
+        if any(span.burst for span in spans) or self.most * sum(span.elapsed_ms for span in spans) > 1000 * _MOST:
+            return False
+        is_rated = any(span.rates.any_restore or span.rates.any_produce for span in spans)
+        return not is_rated or (len(spans) == 1 and not spans[0].stopped)
 
 
 def are_for(group: Group, config: AssignmentConfig) -> bool:
@@ -107,6 +132,7 @@ class OnArrays:
         self._owned = Holdings.of(state.group, state.holdings)
         self._log = HoldingsLog(state.group, tuple(self._owned.stateful), self._current)
         self._nobody = no_owners(state.group)
+        self._pace: Pace | None = None
         #: how many decisions there were, and how often time went on
         self._decisions = self._lapses = 0
 
@@ -159,13 +185,18 @@ class OnArrays:
             subtopology_task_spread=subtopology_task_spread,
         )
 
+    def keep_pace(self, pace: Pace) -> None:
+        """Go on at this pace."""
+        if pace is not self._pace:
+            self._arrays.pace(pace.restores, pace.writes)
+            self._pace = pace
+
     def go_on(self, lapse: Lapse, clock: Clock, *, tick: bool) -> GroupState:
         """Let copies catch up and fall behind until the next rebalance; return the group as it finds it."""
         arrays, state = self._arrays, self.state
         group, generation = state.group, state.generation + 1
-        at_once = lapse.spans[0].rates.any_restore
         revoked = {task: group.instance_of[owner] for task, owner in arrays.withheld().items()}
-        arrays.advance(lapse.from_ms, lapse.to_ms, generation, tick, clock.at_probes, at_once)
+        arrays.advance(lapse.from_ms, lapse.to_ms, generation, tick, clock.at_probes)
         self._lapses += 1
         self._owned = self._all(
             LazyHoldings(len(group.consumer_ids), self._of_state(arrays.owned), arrays.extra_copies)

@@ -1,6 +1,7 @@
 """A group played on arrays comes to the same plan as one that is played with objects, to the last byte.
 
-500 random groups of stateful tasks, with standbys and tags or without; ``KSTREAM_PLAN_GROUPS=10000`` plays more.
+500 random groups of stateful tasks, with standbys and tags or without, and as many of which rates are known;
+``KSTREAM_PLAN_GROUPS=10000`` plays more.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from kstream_plan.designs.classic.on_arrays import OnArrays
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Rates, Snapshot
-from kstream_plan.model.scenario import Join, NewInstance, RestoreRate, Scenario
+from kstream_plan.model.scenario import Burst, Event, Join, NewInstance, ProduceRate, RestoreRate, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.holdings_log import HoldingsLog
@@ -25,7 +26,7 @@ from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.step_rows import StepMaker, StepRows
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
-from tests.helpers.stateful_groups import stateful_case
+from tests.helpers.stateful_groups import stateful_case, with_rates
 
 pytest.importorskip(
     "kstream_plan.designs.classic.compiled.group_arrays", reason="installed where there is a C compiler"
@@ -69,10 +70,14 @@ def as_text(made: Plan | str) -> str:
     return made if isinstance(made, str) else plan_json(made, full=True)
 
 
+@pytest.mark.parametrize("is_rated", [False, True])
 @pytest.mark.parametrize("part", range(PARTS))
-def test_arrays_come_to_the_same_plan(part: int, decisions: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_come_to_the_same_plan(
+    part: int, is_rated: bool, decisions: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for seed in range(part, GROUPS, PARTS):
         snapshot, scenario = stateful_case(seed)
+        snapshot = with_rates(snapshot, seed) if is_rated else snapshot
         options, whole = PlanOptions(max_rounds=150), seed % WITH_RANGES == part % WITH_RANGES == 0
         expected = as_text(with_objects(monkeypatch, snapshot, scenario, options, whole=whole))
         assert as_text(outcome(snapshot, scenario, options, whole=whole)) == expected, f"seed {seed}"
@@ -111,11 +116,26 @@ def of_two_joining(seed: int) -> tuple[Snapshot, Scenario]:
     return snapshot, Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2), NewInstance(threads=1))),))
 
 
-def test_known_restore_rates_are_left_to_objects(decisions: list[int]) -> None:
+@pytest.mark.parametrize("restored", [50.0, 1e30])
+def test_what_is_beyond_64_bits_is_left_to_objects(
+    restored: float, decisions: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     snapshot, scenario = of_two_joining(3)
-    outcome(replace(snapshot, rates=Rates(restore_per_instance=50.0)), scenario, PlanOptions(), whole=False)
-    assert decisions == [0]
-    outcome(snapshot, scenario, PlanOptions(), whole=False)
+    snapshot = replace(snapshot, rates=Rates(restore_per_instance=restored))
+    expected = as_text(with_objects(monkeypatch, snapshot, scenario, PlanOptions(), whole=False))
+    assert as_text(outcome(snapshot, scenario, PlanOptions(), whole=False)) == expected
+    assert (decisions[0] > 2) == (restored < 1e30)
+
+
+@pytest.mark.parametrize("event", [Burst(at_ms=400_000, records=10_000), ProduceRate(at_ms=400_000, per_second=3.0)])
+def test_what_is_written_at_once_or_otherwise_from_then_on_leaves_the_arrays(
+    event: Event, decisions: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot, scenario = of_two_joining(5)
+    snapshot = replace(snapshot, rates=Rates(restore_per_instance=50.0))
+    eventful, options = Scenario(events=(*scenario.events, event)), PlanOptions(max_rounds=100)
+    expected = as_text(with_objects(monkeypatch, snapshot, eventful, options, whole=True))
+    assert as_text(outcome(snapshot, eventful, options, whole=True)) == expected
     assert decisions[0] > 0
 
 

@@ -4,7 +4,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 from kstream_plan.designs.classic.compiled.memory cimport Flags, Ints
 from kstream_plan.designs.classic.compiled.records cimport Held, Slot
-from kstream_plan.designs.classic.compiled.steps cimport Steps
+from kstream_plan.designs.classic.compiled.restoring cimport Restoring
 
 
 #: The time until the next rebalance, and how members come to it.
@@ -16,8 +16,6 @@ cdef struct Interval:
     # as of catching_up.Interval
     bint tick
     bint at_probes
-    # everything restores at once, else nobody knows how fast
-    bint at_once
     # by instance, who reports what is left over there
     int32_t* first
     # consumers that gave up an active task, and those or from which one was withheld
@@ -25,7 +23,7 @@ cdef struct Interval:
     int8_t* disturbed
 
 
-cdef class Advance(Steps):
+cdef class Advance(Restoring):
     # tasks of which a copy gets within the limit by a follow-up
     cdef Flags ready
     # what an interval points to; nobody is disturbed by a tick
@@ -33,7 +31,7 @@ cdef class Advance(Steps):
     cdef Ints first
 
     cdef void _advance(self, Py_ssize_t place, Interval* interval) except *
-    cdef bint _is_at_rest(self, Slot* slot) noexcept
+    cdef bint _is_at_rest(self, Py_ssize_t place, Slot* slot) noexcept
     cdef void _seat(self, Py_ssize_t place, Interval* interval) except *
     cdef void _leave(self, Slot* slot, int64_t at_ms) noexcept
     cdef void _take(self, Py_ssize_t place, Held* seat, Interval* interval) noexcept
@@ -41,3 +39,4 @@ cdef class Advance(Steps):
     cdef bint _report_left_over(self, Py_ssize_t place, Slot* slot, Interval* interval) noexcept
     cdef void _report(self, Py_ssize_t place, Slot* slot, Interval* interval) noexcept
     cdef void _report_placed(self, Py_ssize_t place, Slot* slot, int64_t remaining, Interval* interval) noexcept
+    cdef int64_t _reported(self, Py_ssize_t place, Slot* slot, int64_t remaining) noexcept

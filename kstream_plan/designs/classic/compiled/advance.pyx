@@ -16,58 +16,61 @@ from kstream_plan.designs.classic.compiled.records cimport (
     Held,
     Slot,
 )
-from kstream_plan.designs.classic.compiled.steps cimport Steps
+from kstream_plan.designs.classic.compiled.restoring cimport AT_ONCE_MS, Restoring
 
 
-cdef class Advance(Steps):
+cdef class Advance(Restoring):
     """A group that goes on to its next rebalance."""
 
     def __init__(self, group, target, limit, warm_ups):
-        Steps.__init__(self, group, target, limit, warm_ups)
+        Restoring.__init__(self, group, target, limit, warm_ups)
         self.ready, self.disturbed = int8s(self.memory, self.tasks), int8s(self.memory, self.consumers)
         self.nobody, self.first = int8s(self.memory, self.consumers), int32s(self.memory, self.instances)
 
-    def advance(self, from_ms, to_ms, generation, tick, at_probes, at_once):
+    def advance(self, from_ms, to_ms, generation, tick, at_probes):
         """Let copies go where the decision put them, and be reported as the next rebalance finds them.
 
-        ``generation`` is that of the decision; ``tick`` and ``at_probes`` as of ``catching_up.Interval``; ``at_once``:
-        everything restores at once, else nobody knows how fast.
+        ``generation`` is that of the decision; ``tick`` and ``at_probes`` as of ``catching_up.Interval``.
         """
         cdef Py_ssize_t place, consumer
+        cdef bint is_any_disturbed = False
         cdef int8_t* revoking = self.nobody if tick else self.revoking
         cdef int8_t* disturbed = self.nobody if tick else self.disturbed
-        cdef Interval interval = Interval(
-            from_ms, to_ms, generation, tick, at_probes, at_once, self.first, revoking, disturbed
-        )
+        cdef Interval interval = Interval(from_ms, to_ms, generation, tick, at_probes, self.first, revoking, disturbed)
         memcpy(self.first, self.first_of, self.instances * sizeof(int32_t))
         for consumer in range(self.consumers - 1, -1, -1):
             self.disturbed[consumer] = self.revoking[consumer] | self.waiting[consumer]
+            is_any_disturbed = is_any_disturbed or disturbed[consumer]
             if revoking[consumer]:
                 self.first[self.instance_of[consumer]] = <int32_t>consumer
         for place in range(self.tasks):
-            if self.changed[place] or not self.rests[place]:
+            if self.changed[place]:
+                self._seat(place, &interval)
+                self.dirty[place], self.rests[place] = 1, 0
+        if self.any_restores:
+            self.restore(to_ms - from_ms, generation, soon=False)
+            if is_any_disturbed:
+                self.restore(min(to_ms - from_ms, AT_ONCE_MS), generation, soon=True)
+        for place in range(self.tasks):
+            if not self.rests[place]:
                 self._advance(place, &interval)
             self.revoked_by[place] = self.withheld_by[place]
 
     cdef void _advance(self, Py_ssize_t place, Interval* interval) except *:
         """Let a task's copies go on."""
         cdef Py_ssize_t at, kept = 0
-        cdef Slot* slots
+        cdef Slot* slots = &self.slots[place * self.room]
         cdef Slot now
         cdef bint rests = True
-        if self.changed[place]:
-            self._seat(place, interval)
-            self.dirty[place] = 1
-        slots = &self.slots[place * self.room]
         for at in range(self.number[place]):
             now = slots[at]
             if now.consumer >= 0:
                 self._report(place, &now, interval)
             elif not self._report_left_over(place, &now, interval):
                 continue
-            if not interval.tick and not interval.at_once and now.remaining <= self.limit < slots[at].remaining:
+            if not interval.tick and self.restores[now.instance] < 0 and now.remaining <= self.limit < slots[at].remaining:
                 self.ready[place] = 1
-            rests = rests and self._is_at_rest(&now)
+            rests = rests and self._is_at_rest(place, &now)
             if now.lag != slots[at].lag or now.reporter != slots[at].reporter or now.remaining != slots[at].remaining:
                 self.dirty[place] = 1
             slots[kept] = now
@@ -78,11 +81,11 @@ cdef class Advance(Steps):
         self.stale[place] = self.stale[place] or self.dirty[place]
         self.rests[place] = rests and kept > 0
 
-    cdef bint _is_at_rest(self, Slot* slot) noexcept:
+    cdef bint _is_at_rest(self, Py_ssize_t place, Slot* slot) noexcept:
         """Tell whether a copy stays as it is until it gets another seat."""
         if slot.consumer < 0 or slot.remaining or slot.reporter != slot.consumer:
             return False
-        return slot.lag == (LATEST if slot.role == ACTIVE else 0)
+        return slot.lag == (LATEST if slot.role == ACTIVE else self.standing[place])
 
     # -- who has copies ---------------------------------------------------------------------------------------------
 
@@ -136,6 +139,8 @@ cdef class Advance(Steps):
         slots[at] = Slot(
             lag=NONE,
             remaining=self.whole[place],
+            left=0,
+            left_soon=0,
             placed_in=interval.generation,
             lost_at_ms=NONE,
             made_at_ms=interval.from_ms,
@@ -151,6 +156,7 @@ cdef class Advance(Steps):
     cdef bint _report_left_over(self, Py_ssize_t place, Slot* slot, Interval* interval) noexcept:
         """Report left-over state; false: it is gone."""
         cdef int32_t reporter = interval.first[slot.instance]
+        cdef int64_t written = self.written(place, interval.to_ms - interval.from_ms), whole = self.whole[place]
         if slot.lag == NONE:
             return False
         if self.cleaner.has_deleted(slot, interval.to_ms):
@@ -159,19 +165,21 @@ cdef class Advance(Steps):
                     self.deletions[place] = 1
             return False
         slot.role = NO_ROLE
-        if slot.lag != UNKNOWN and slot.reporter != reporter:
-            slot.lag = slot.remaining = min(slot.lag, self.whole[place])
+        if slot.lag != UNKNOWN and (written or slot.reporter != reporter):
+            slot.lag = slot.remaining = slot.lag + written if slot.lag < whole - written else whole
         slot.reporter = reporter
         return True
 
     cdef void _report(self, Py_ssize_t place, Slot* slot, Interval* interval) noexcept:
         """Report a copy that a consumer holds."""
-        cdef int64_t remaining = slot.remaining
+        cdef int64_t remaining = slot.remaining, then
         cdef bint active = slot.role == ACTIVE, placed_before = slot.placed_in < interval.generation
         if slot.lag == LATEST:
             slot.reporter = slot.consumer
             return
-        if interval.at_once or interval.tick or ((active or placed_before) and not interval.at_probes):
+        if self.is_known(place, slot):
+            remaining = slot.left
+        elif interval.tick or ((active or placed_before) and not interval.at_probes):
             remaining = 0
         if slot.placed_in == interval.generation and not interval.tick:
             self._report_placed(place, slot, remaining, interval)
@@ -179,22 +187,27 @@ cdef class Advance(Steps):
         if active and not remaining and not interval.disturbed[slot.consumer]:
             slot.lag = LATEST
         else:
-            slot.lag = max(0, min(remaining, self.whole[place]))
+            then = slot.left_soon if interval.disturbed[slot.consumer] and self.is_known(place, slot) else remaining
+            slot.lag = self._reported(place, slot, then)
         if not (interval.revoking[slot.consumer] and slot.reporter >= 0):
             slot.reporter = slot.consumer
         slot.remaining = remaining
 
     cdef void _report_placed(self, Py_ssize_t place, Slot* slot, int64_t remaining, Interval* interval) noexcept:
         """Report a copy that the decision made or took up again."""
-        cdef bint active = slot.role == ACTIVE
-        slot.remaining = remaining
+        cdef bint active = slot.role == ACTIVE, disturbed = interval.disturbed[slot.consumer]
         if interval.revoking[slot.consumer]:
             slot.reporter = -1 if slot.lag == NONE else interval.first[slot.instance]
+            slot.remaining = remaining
             return
-        if not interval.disturbed[slot.consumer] and interval.at_once:
-            slot.lag = LATEST if active else 0
-        elif active and not interval.disturbed[slot.consumer] and not (remaining and interval.at_probes):
-            slot.lag = LATEST
+        if not disturbed and self.is_known(place, slot):
+            slot.lag = LATEST if active and not remaining else self._reported(place, slot, remaining)
+        elif active and not disturbed and not (remaining and interval.at_probes):
+            slot.lag, remaining = LATEST, 0
         elif slot.lag == NONE:
             slot.lag = self.whole[place]
-        slot.reporter = slot.consumer
+        slot.reporter, slot.remaining = slot.consumer, remaining
+
+    cdef int64_t _reported(self, Py_ssize_t place, Slot* slot, int64_t remaining) noexcept:
+        """Return the lag of a copy: at least what arrives between two polls of its changelog, unless it is active."""
+        return max(min(remaining, self.whole[place]), 0 if slot.role == ACTIVE else self.standing[place])

@@ -3,7 +3,7 @@
 
 It comes to the same as the modules that each part follows, to the last tie; these say why, and tests hold it to them.
 From what is on disk to what is told, each part goes on from the one before: ``copies``, ``movements``, ``decision``,
-``steps``, ``advance``, and here what is told of a decision and a probe as numbers.
+``steps``, ``restoring``, ``advance``, and here what is told of a decision and a probe as numbers.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t

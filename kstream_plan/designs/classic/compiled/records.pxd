@@ -29,10 +29,13 @@ cdef enum:
     MOVE_MOST_CAUGHT_UP = 3
 
 
-#: State of a task on an instance's disk (model/copies); consumer -1: it is left over; reporter -1: nobody.
+#: State of a task on an instance's disk (model/copies); consumer -1: it is left over; reporter -1: nobody. What is left
+#: by the next rebalance, and when whoever is disturbed rejoins, counts while that is looked at, where a rate is known.
 cdef struct Slot:
     int64_t lag
     int64_t remaining
+    int64_t left
+    int64_t left_soon
     int64_t placed_in
     int64_t lost_at_ms
     int64_t made_at_ms

@@ -1,0 +1,151 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""What an instance restores until the next rebalance, compiled: as ``plans/restoring`` where rates stay the same."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcpy, memset
+
+from kstream_plan.designs.classic.compiled.memory cimport int8s, int64s, zeros
+from kstream_plan.designs.classic.compiled.records cimport ACTIVE, Slot
+from kstream_plan.designs.classic.compiled.steps cimport Steps
+
+#: As ``catching_up.POLL_DELAY_MS`` and ``plans/restoring.POLL_RECORDS``.
+cdef enum:
+    POLL_DELAY_MS = 100
+    POLL_RECORDS = 1000
+
+
+cdef class Restoring(Steps):
+    """Copies that restore, and fall behind, at rates that are known or not."""
+
+    def __init__(self, group, target, limit, warm_ups):
+        Steps.__init__(self, group, target, limit, warm_ups)
+        self.restores = <double*>zeros(self.memory, self.instances, sizeof(double))
+        self.writes = <double*>zeros(self.memory, self.tasks, sizeof(double))
+        self.standing, self.goes_on = int64s(self.memory, self.tasks), int8s(self.memory, self.instances)
+        self.room_for_restored = self.tasks
+        self.restored = <Restored*>zeros(self.memory, self.room_for_restored, sizeof(Restored))
+
+    def pace(self, restores, writes):
+        """Go on at these rates, in records per second: by instance (below 0: nobody knows), and by stateful task."""
+        cdef Py_ssize_t at
+        for at in range(self.instances):
+            self.restores[at] = restores[at]
+        for at in range(self.tasks):
+            self.writes[at] = writes[at]
+            self.standing[at] = min(self.written(at, POLL_DELAY_MS), self.whole[at])
+        self.any_restores = max(restores) >= 0
+        self.any_writes = any(writes)
+        self.at_once = min(restores) == INFINITY
+        memset(self.rests, 0, self.tasks)
+
+    cdef bint is_known(self, Py_ssize_t place, Slot* slot) noexcept:
+        """Tell whether it is known how long a copy takes."""
+        return self.restores[slot.instance] >= 0 and (self.at_once or self.whole[place] < INT64_MAX)
+
+    cdef int64_t written(self, Py_ssize_t place, int64_t elapsed_ms) noexcept:
+        """Return how many records are written of a task in a time."""
+        return <int64_t>(self.writes[place] * elapsed_ms / 1000)
+
+    cdef void restore(self, int64_t elapsed_ms, int64_t generation, bint soon) except *:
+        """Find what every copy that is held has ``left`` after a time, or ``left_soon``.
+
+        ``generation`` is that of the decision: who had nothing to restore before it is ahead of its rate.
+        """
+        cdef Py_ssize_t place, begin = 0, waiting, end
+        cdef Restored* restored
+        cdef int64_t records
+        self.n_restored = 0
+        memset(self.goes_on, 0, self.instances)
+        for place in range(self.tasks):
+            if not self.rests[place]:
+                self._collect(place, elapsed_ms, generation, soon)
+        restored = self.restored
+        qsort(restored, self.n_restored, sizeof(Restored), _in_order)
+        while begin < self.n_restored:
+            waiting = begin
+            while waiting < self.n_restored and _is_next(restored, begin, waiting) and not restored[waiting].waits:
+                waiting += 1
+            end = waiting
+            while end < self.n_restored and _is_next(restored, begin, end):
+                end += 1
+            if self.restores[restored[begin].instance] != INFINITY:
+                records = self._share(begin, waiting, self._records(restored[begin].instance, elapsed_ms))
+                self._share(waiting, end, records)
+            begin = end
+
+    cdef void _collect(self, Py_ssize_t place, int64_t elapsed_ms, int64_t generation, bint soon) except *:
+        """Collect the copies of a task that are restored; the others have left what they have."""
+        cdef Slot* slots = &self.slots[place * self.room]
+        cdef Py_ssize_t at
+        # while its active copy restores, nobody writes to a task's changelogs
+        cdef int64_t written = self.written(place, elapsed_ms)
+        for at in range(self.number[place]):
+            if slots[at].role == ACTIVE and slots[at].remaining:
+                written = 0
+        for at in range(self.number[place]):
+            if slots[at].consumer < 0 or not slots[at].remaining or self.restores[slots[at].instance] < 0:
+                (&slots[at].left_soon if soon else &slots[at].left)[0] = slots[at].remaining
+                continue
+            if slots[at].placed_in < generation:
+                self.goes_on[slots[at].instance] = 1
+            self._add(&slots[at], place, written, soon)
+
+    cdef void _add(self, Slot* slot, Py_ssize_t place, int64_t written, bint soon) except *:
+        """Let a copy be restored whose instance restores everything at once, until that is known to be wrong."""
+        cdef Restored* restored
+        if self.n_restored == self.room_for_restored:
+            restored = self.restored
+            self.restored = <Restored*>zeros(self.memory, 2 * self.room_for_restored, sizeof(Restored))
+            memcpy(self.restored, restored, self.room_for_restored * sizeof(Restored))
+            self.room_for_restored *= 2
+        restored = &self.restored[self.n_restored]
+        self.n_restored += 1
+        restored.records = <uint64_t>slot.remaining + <uint64_t>written
+        restored.left = &slot.left_soon if soon else &slot.left
+        restored.left[0] = 0
+        restored.instance, restored.place, restored.waits = slot.instance, <int32_t>place, slot.role != ACTIVE
+
+    cdef int64_t _records(self, int32_t instance, int64_t elapsed_ms) noexcept:
+        """Return how many records an instance restores in a time.
+
+        One that begins to is ahead by what is left of a poll, for the first one comes at once.
+        """
+        cdef int64_t records = <int64_t>(self.restores[instance] * elapsed_ms / 1000)
+        if self.goes_on[instance] or elapsed_ms <= AT_ONCE_MS or records < POLL_RECORDS:
+            return records
+        return records + POLL_RECORDS - records % POLL_RECORDS
+
+    cdef int64_t _share(self, Py_ssize_t begin, Py_ssize_t end, int64_t records) noexcept:
+        """Share records evenly among copies, what one does not need going to the others; return what is over."""
+        cdef Restored* restored
+        cdef uint64_t share, over = <uint64_t>records
+        cdef Py_ssize_t at
+        for at in range(begin, end):
+            restored = &self.restored[at]
+            share = over // <uint64_t>(end - at)
+            if restored.records <= share:
+                over -= restored.records
+                continue
+            over -= share
+            restored.left[0] = <int64_t>min(restored.records - share, <uint64_t>self.whole[restored.place])
+        return <int64_t>over
+
+
+cdef inline bint _is_next(Restored* restored, Py_ssize_t begin, Py_ssize_t at) noexcept:
+    """Tell whether the same instance restores both."""
+    return restored[begin].instance == restored[at].instance
+
+
+cdef int _in_order(const void* one, const void* other) noexcept nogil:
+    """Compare two copies: by instance, first those that do not wait, those with least to go first."""
+    cdef const Restored* a = <const Restored*>one
+    cdef const Restored* b = <const Restored*>other
+    if a.instance != b.instance:
+        return -1 if a.instance < b.instance else 1
+    if a.waits != b.waits:
+        return -1 if a.waits < b.waits else 1
+    if a.records != b.records:
+        return -1 if a.records < b.records else 1
+    return -1 if a.place < b.place else a.place > b.place
