@@ -99,8 +99,9 @@ def joined(rows_of_each: Sequence[Rows]) -> tuple[Rows, Numbers]:
     """Return the rows of several rounds, and the place of the round that each is of."""
     import numpy as np  # noqa: PLC0415 - as in row_type
 
-    # to concatenate such arrays, whose fields are copied one by one, takes many times as long
-    rows = np.frombuffer(b"".join([rows.tobytes() for rows in rows_of_each]), row_type())
+    # as bytes, for of such arrays the fields are copied one by one
+    parts = [np.empty(0, np.uint8), *(rows.view(np.uint8) for rows in rows_of_each)]
+    rows: Rows = np.concatenate(parts).view(row_type())
     return rows, np.repeat(np.arange(len(rows_of_each)), [*map(len, rows_of_each)])
 
 

@@ -67,7 +67,7 @@ class SideBySide(AbstractContextManager["SideBySide"]):
     def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
         """Return what comes of each of these plays."""
         begun = [next((of for of in self._begun if play in of.plays), None) for play in plays]
-        if not any(begun) and any(of.is_in_vain for of in self._begun):
+        if plays and not any(begun) and self._plays_in_vain:
             self._end()  # it would be in the way
         rest = [play for play, of in zip(plays, begun, strict=True) if of is None]
         come = iter([*self.each(partial(_one_of, tuple(rest)), len(rest))])
@@ -98,6 +98,12 @@ class SideBySide(AbstractContextManager["SideBySide"]):
         for _ in range(others):
             shared.feed()
         return shared
+
+    @property
+    def _plays_in_vain(self) -> bool:
+        """Whether others still play what nobody may want, and nothing beside."""
+        under_way = [of for of in self._begun if of.shared.is_under_way]
+        return bool(under_way) and not any(of.surely for of in under_way)
 
     def _end(self) -> None:
         if self._others is not None:
@@ -162,11 +168,6 @@ class _Begun(NamedTuple):
     plays: Sequence[Callable[[], Any]]
     shared: _Shared[Any]
     surely: bool
-
-    @property
-    def is_in_vain(self) -> bool:
-        """Whether others still play what nobody may want."""
-        return not self.surely and self.shared.is_under_way
 
 
 class _Others:
@@ -234,7 +235,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)  # what is surely asked for later is played beside
 def _read(work: Path) -> Callable[[int], Any]:
     play: Callable[[int], Any] = pickle.loads(work.read_bytes())
     return play

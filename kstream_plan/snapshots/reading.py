@@ -40,6 +40,8 @@ Outcome: TypeAlias = Snapshot | SnapshotError
 
 #: Up to this size inputs count as little; what is packed counts more, by what it typically unpacks to.
 LITTLE_BYTES = 16 << 20
+#: So many files of little JSON are read sooner without Spark SQL, which takes longer to start than to read thousands.
+A_FEW = 100
 _UNPACKED = {Form.LINES: 1, Form.DOCUMENT: 1, Form.PARQUET: 20}
 _UNZIPPED = 10
 
@@ -101,7 +103,7 @@ def read(
         from kstream_plan.snapshots.spark.session import open_context  # noqa: PLC0415 - loads Spark
 
         little_work = snapshots.little and histories.little
-        sql = bool(lags) or not (snapshots.little and snapshots.json)
+        sql = bool(lags) or not snapshots.without_sql
         with open_context(
             master, spark_conf, java_home=java_home, debug=debug, little_work=little_work, sql=sql
         ) as context:
@@ -129,9 +131,10 @@ class Files(NamedTuple):
         return self.size <= LITTLE_BYTES and not self.remote
 
     @property
-    def json(self) -> bool:
-        """Whether none of them is Parquet."""
-        return all(file.form is not Form.PARQUET for file in self.inputs)
+    def without_sql(self) -> bool:
+        """Whether they are read sooner without Spark SQL."""
+        few = self.little and len(self.inputs) <= A_FEW
+        return few and all(file.form is not Form.PARQUET for file in self.inputs)
 
 
 class _SnapshotRow(NamedTuple):
@@ -208,9 +211,7 @@ def _snapshot_rows(context: SparkContext, files: Files, wanted: Selection, keep_
     texts: list[SnapshotText] = []
     while inputs:
         try:
-            small = files.little and all(file.form is not Form.PARQUET for file in inputs)
-            little = small or all(file.long_rows for file in inputs)
-            if little:
+            if files.without_sql or all(file.long_rows for file in inputs):
                 texts = newest_little_snapshots(context, inputs, wanted)
             else:
                 texts = newest_snapshots(sql_session(context), inputs, wanted)

@@ -77,7 +77,7 @@ def bare_script(folder: Path) -> str:
     old = str(Path(environment["_PYSPARK_DRIVER_CONN_INFO_PATH"]).parent)
     command = [argument.replace(old, str(folder)) for argument in command]
     environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(folder / "connection")
-    assert any("SharedArchiveFile" in argument and "classes-" in argument for argument in command), "no archive yet"
+    assert any("SharedArchiveFile" in argument and ".jsa" in argument for argument in command), "no archive yet"
     return BARE.format(command=command, environment=environment, file=str(EXAMPLE))
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -121,6 +122,23 @@ def test_what_is_surely_asked_for_later_is_not_in_the_way() -> None:
         [other] = side_by_side([_by_whom_alone])
         assert (other, side_by_side([*surely, *surely])) == (os.getpid(), [0.2, 0.3, 0.2, 0.3])
         assert side_by_side([surely[0]]) == [0.2], "what was begun may be asked for again"
+
+
+@pytest.mark.parametrize("asked", [[], [partial(_waits_elsewhere, 0.0)]])
+def test_what_is_surely_asked_for_later_goes_on_beside_what_was_begun_in_vain(
+    asked: list[Callable[[], float]],
+) -> None:
+    surely = [partial(_slowly_by_whom, number) for number in range(4)]
+    with SideBySide(3) as side_by_side:
+        side_by_side.begin(surely, surely=True)
+        side_by_side.begin([partial(_waits_elsewhere, 600.0)])
+        assert side_by_side(asked) == [0.0] * len(asked)
+        assert set(side_by_side(surely)) - {os.getpid()}
+
+
+def _slowly_by_whom(_number: int) -> int:
+    time.sleep(0.3)
+    return os.getpid()
 
 
 def _by_whom_alone() -> int:

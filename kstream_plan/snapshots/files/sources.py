@@ -40,7 +40,6 @@ PARQUET_MAGIC = b"PAR1"
 _PARQUET_END_BYTES = 8
 _UTF8_MARK = b"\xef\xbb\xbf"
 
-#: Paths that mean themselves to Spark: no pattern, no list, nothing that a URI would spell in another way.
 _PLAIN_PATH = re.compile(r"/[\w./=+@-]*", re.ASCII)
 _UNZIPPED_BY_SPARK = {".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".xz", ".zst", ".zstd"}
 
@@ -170,12 +169,17 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
         _check_end(file)
     long_rows = form is not Form.PARQUET and not head.zipped and _is_long(head.content, form)
     suffix = Path(file.path).suffix
-    is_plain = _PLAIN_PATH.fullmatch(file.path) and not Path(file.path).name.startswith((".", "_"))
+    is_plain = means_itself(file.path) and not Path(file.path).name.startswith((".", "_"))
     if is_plain and (form is Form.PARQUET or (suffix == ".gz" if head.zipped else suffix not in _UNZIPPED_BY_SPARK)):
         return Input(file.path, file.name, form, long_rows)
     link = folder / f"{number:06d}.{'parquet' if form is Form.PARQUET else 'json'}{'.gz' if head.zipped else ''}"
     link.symlink_to(file.path)
     return Input(str(link), file.name, form, long_rows)
+
+
+def means_itself(path: str) -> bool:
+    """Tell whether a path means itself to Spark: it is no pattern, no list, and spelled alike in a URI."""
+    return _PLAIN_PATH.fullmatch(path) is not None
 
 
 def _check_end(file: LocalFile) -> None:

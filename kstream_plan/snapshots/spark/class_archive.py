@@ -36,7 +36,7 @@ _MAGIC = {order.to_bytes(4, "little") for order in (0xF00BABA2, 0xF00BABA8)}
 _BYTES_NEEDED = 1 << 29
 _UNUSED_DAYS = 30
 #: How archives are named.
-_WITH_SQL, _WITHOUT = "sql", "classes"
+_WITH_SQL, _WITHOUT = "classes", "core"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ NO_ARCHIVE = ClassArchive()
 def class_archive(java: Java, jars: Sequence[Path], *, may_write: bool, sql: bool) -> ClassArchive:
     """Return the archive for this Java and these classes; where there is none yet, let Java write it if it may.
 
-    ``sql``: those of Spark SQL have to be in it. Loading them for an archive takes half a minute, so one without is
-    written for who can do without; an archive with them is as good for that.
+    ``sql``: those of Spark SQL are asked for. Loading them for an archive takes half a minute, so one without is
+    written for who can do without; an archive with them is as good for that, and one without better than none.
     """
     if os.environ.get(NO_CACHE_VARIABLE) == "1":
         return NO_ARCHIVE
@@ -95,10 +95,11 @@ def _archive(folder: Path, java: Java, lock: int | None, name: str) -> ClassArch
     """Return the archive that is there, else one that Java is to write if there is a lock and room for it."""
     needs_base = not (java.home / "lib" / "server" / "classes.jsa").exists()
     base = _whole(folder, "base") if needs_base else []
-    classes = _whole(folder, name) or _whole(folder, _WITH_SQL)
+    may_write = lock is not None and shutil.disk_usage(folder).free >= _BYTES_NEEDED
+    classes = _whole(folder, name) or _whole(folder, _WITH_SQL) or ([] if may_write else _whole(folder, _WITHOUT))
     if classes and (base or not needs_base):
         return ClassArchive(_options([*base, *classes]), None, folder)
-    if lock is None or shutil.disk_usage(folder).free < _BYTES_NEEDED:
+    if not may_write:
         return NO_ARCHIVE
     if needs_base and not base:
         _dump_base(folder, java)

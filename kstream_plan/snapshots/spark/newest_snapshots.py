@@ -19,11 +19,11 @@ from pyspark.sql import DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
 from kstream_plan.snapshots.files.broken_files import broken_gzip, unreadable
-from kstream_plan.snapshots.files.content import read_file, unpacked
+from kstream_plan.snapshots.files.content import GZIP_MAGIC, read_file
 from kstream_plan.snapshots.files.earlier_rows import EARLIER_BY_US, MOST_EARLIER
 from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
 from kstream_plan.snapshots.files.selection import Selection
-from kstream_plan.snapshots.files.sources import Form, Input
+from kstream_plan.snapshots.files.sources import Form, Input, means_itself
 from kstream_plan.snapshots.rows.document_kind import WRITTEN
 from kstream_plan.snapshots.rows.schema import SNAPSHOT, SNAPSHOT_KEYS
 from kstream_plan.snapshots.spark.failures import plain_path
@@ -50,11 +50,12 @@ class SnapshotText(NamedTuple):
 
 
 def newest_little_snapshots(context: SparkContext, inputs: Sequence[Input], selection: Selection) -> list[SnapshotText]:
-    """Return what :func:`newest_snapshots` does, sooner for little JSON: Spark reads the files and nothing else.
+    """Return what :func:`newest_snapshots` does, sooner for little JSON in few files: Spark reads them, nothing else.
 
     Files with long rows are read here: on their way through Java they would take many times their size in its memory.
+    So are those with paths that Spark would take for several, or for a pattern.
     """
-    read = _read_by_spark(context, [file for file in inputs if not file.long_rows])
+    read = _read_by_spark(context, [file for file in inputs if not file.long_rows and means_itself(file.path)])
     rows = [row for file in inputs for row in _rows(file, _content(file, read)) if row.text.strip()]
     return [
         SnapshotText(keyed.row.file, keyed.application_id, keyed.row.text, False, keyed.older, keyed.earlier)
@@ -74,7 +75,8 @@ def _read_by_spark(context: SparkContext, inputs: Sequence[Input]) -> dict[str, 
 def _content(file: Input, read: Mapping[str, bytes]) -> bytes:
     """Return what is in a file, unzipped; what Spark has not read is read here, or why it cannot be is found."""
     try:
-        return unpacked(read[file.path] if file.path in read else read_file(file.path))
+        content = read[file.path] if file.path in read else read_file(file.path)
+        return gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise broken_gzip(file.name, str(error)) from None
     except OSError as error:

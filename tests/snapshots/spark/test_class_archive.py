@@ -71,6 +71,19 @@ def test_who_can_do_without_sql_does_not_load_it_for_an_archive(java: Java) -> N
     assert class_archive(java, [], may_write=True, sql=False).lock is None, "one with SQL is as good"
 
 
+@pytest.mark.parametrize("why", ["may not", "no room", "another writes"])
+def test_where_none_with_sql_can_be_written_one_without_is_better_than_none(
+    why: str, java: Java, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish(class_archive(java, [], may_write=True, sql=False))
+    without = class_archive(java, [], may_write=True, sql=False)
+    if why == "no room":
+        monkeypatch.setattr(module, "_BYTES_NEEDED", 1 << 60)
+    if why == "another writes":
+        assert class_archive(java, [], may_write=True, sql=True).lock is not None
+    assert class_archive(java, [], may_write=why != "may not", sql=True) == without
+
+
 def test_one_run_writes_at_a_time(java: Java) -> None:
     first = class_archive(java, [], may_write=True, sql=True)
     assert first.lock is not None
@@ -210,7 +223,7 @@ def kill_half_way(cache: Path) -> None:
     (writer,) = writers(cache)
     assert os.getpriority(os.PRIO_PROCESS, writer) == 19
     deadline = time.monotonic() + 240
-    while not [path for path in cache.glob("*/class-archives/*/classes.new") if path.stat().st_size > 1 << 20]:
+    while not [path for path in cache.glob("*/class-archives/*/core.new") if path.stat().st_size > 1 << 20]:
         assert time.monotonic() < deadline
         time.sleep(0.005)
     kill_writers(cache)
@@ -224,14 +237,14 @@ def kill_writers(cache: Path) -> None:
 
 
 def archive_in(cache: Path) -> Path:
-    (path,) = cache.glob("*/class-archives/*/classes*")
+    (path,) = cache.glob("*/class-archives/*/core*")
     return path
 
 
 @starts_java
 def test_after_a_writer_killed_half_way_four_runs_at_once_leave_one_archive(filled: tuple[Path, str]) -> None:
     cache, expected = filled
-    assert archive_in(cache).name == "classes.new"
+    assert archive_in(cache).name == "core.new"
     assert answer(plan(cache)) == expected
     assert archive_in(cache).suffix == ".jsa"
     assert writers(cache) == []
@@ -244,7 +257,7 @@ def test_a_damaged_archive_does_no_harm(harm: str, filled: tuple[Path, str], tmp
     shutil.copytree(cache, tmp_path / "cache")
     archive = archive_in(tmp_path / "cache")
     if archive.suffix == ".new":
-        archive = archive.rename(archive.with_name(f"classes-{archive.stat().st_size}.jsa"))
+        archive = archive.rename(archive.with_name(f"core-{archive.stat().st_size}.jsa"))
     archive.chmod(0o600)
     size = archive.stat().st_size
     with archive.open("r+b") as file:

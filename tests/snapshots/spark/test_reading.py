@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import random
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
@@ -22,6 +23,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import SnapshotError, SparkError, UsageError
 from kstream_plan.model import LATEST, Snapshot
 from kstream_plan.snapshots import read, reading
+from kstream_plan.snapshots.files.content import Limits, reading_within
 from kstream_plan.snapshots.files.selection import selection
 from kstream_plan.snapshots.files.sources import Form, Input
 from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory, StoreHistory, StoreInterval
@@ -361,6 +363,34 @@ def test_little_json_needs_no_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Starting Spark SQL takes as long as starting Java and Spark."""
     monkeypatch.setattr("kstream_plan.snapshots.spark.session.sql_session", lambda _context: pytest.fail("started"))
     assert only(save(tmp_path / "a.json", [row()])) == EXPECTED
+
+
+def test_many_files_of_little_json_are_read_with_sql(
+    tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each file that Java sends as it is takes as long as there are files: a thousand took a minute."""
+    from kstream_plan.snapshots.spark import newest_snapshots
+
+    monkeypatch.setattr(reading, "A_FEW", 2)
+    for number in range(3):
+        save(tmp_path / f"{number}.json", [at(application_id=f"{number}")])
+    few = read([str(tmp_path / "0.json"), str(tmp_path / "1.json")])
+    monkeypatch.setattr(newest_snapshots, "newest_little_snapshots", lambda *_given: pytest.fail("one by one"))
+    assert [found for found in read([str(tmp_path)]) if found in few] == [*few]
+
+
+@pytest.mark.parametrize("folder", ["a,b", "a:b", "a{b}", "a%20b"])
+def test_temporary_files_may_be_anywhere(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Spark would take a path for another one, it goes by a link; and so does standard input."""
+    (tmp_path / folder).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / folder))
+    assert only(save(tmp_path / "a b.json", [row()])) == EXPECTED
+    assert read(["-"], stdin=io.BytesIO(lines([row()])))[0] == EXPECTED
+
+
+def test_little_zipped_json_has_no_limit_of_text(tmp_path: Path) -> None:
+    with reading_within(Limits(text_bytes=100)):
+        assert only(save(tmp_path / "a.json.gz", gzip.compress(lines([row()])))) == EXPECTED
 
 
 # --- bad input --------------------------------------------------------------------------------------------------
