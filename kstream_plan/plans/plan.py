@@ -35,6 +35,8 @@ MAYBE_RESTORING = "tasks-maybe-restoring"
 READY_AT_FOLLOW_UP = "ready-at-follow-up"
 #: The code of the warning that what else may be was not played, so that figures which may be ranges are of one play.
 ENDS_NOT_PLAYED = "ends-not-played"
+#: The code of the warning that this was played of the draw that is shown alone.
+ENDS_OF_OTHERS_NOT_PLAYED = "ends-of-others-not-played"
 #: The figures of how long, and how many, tasks stand still.
 PAUSES = ("paused_task_ms", "max_paused_task_ms", "longest_pause_ms", "paused_tasks_at_once")
 
@@ -212,7 +214,7 @@ class Plan(InNotebooks):
     @property
     def tells_ends(self) -> bool:
         """Whether the ranges of figures are all that may be: else it was one play among others."""
-        return all(note.code != ENDS_NOT_PLAYED for note in self.warnings)
+        return all(note.code not in (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED) for note in self.warnings)
 
     def may_be_endless(self, name: str) -> bool:
         """Tell whether nobody knows how large a figure gets at worst, though some may be told of it."""

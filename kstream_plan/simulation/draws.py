@@ -17,7 +17,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
 from kstream_plan.planner.side_by_side import SideBySide, in_turn
 from kstream_plan.plans import Plan, Summary
-from kstream_plan.plans.plan import ENDS_NOT_PLAYED
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.simulated import Draws, Figures, Range, ends_of, figures_of
 from kstream_plan.plans.stops import Stops, stops_of
 from kstream_plan.policy.rules.over_draws import measured, worst
@@ -35,6 +35,11 @@ _WORTH = 2_000
 _A_FEW, _WORTH_A_FEW_MS = 5, 20_000
 #: Fewer changes of owner than this are simulated sooner than other processes are started.
 _ALONE = 2_000
+_OF_OTHERS = Note(
+    ENDS_OF_OTHERS_NOT_PLAYED,
+    "How else the other draws may come out was not played: they may take longer, start more tasks cold, or not settle "
+    f"(--ranges --draws {_A_FEW} plays that as well)",
+)
 #: Where one play takes longer than that, what else may be is played by other processes at the same time.
 _WORTH_SHARING_MS = 4_000
 
@@ -66,10 +71,14 @@ def usual_draws(snapshot: Snapshot, options: PlanOptions) -> int:
     Where it is hangs on the group and its settings alone, not on whether that code is compiled here. Where what else
     may come of a draw is played, however long that takes, each is several.
     """
-    group, config = snapshot.state.group, snapshot.config
-    is_quick = not options.long_ranges and design_of(snapshot, options).is_quick(snapshot)
-    a_few = is_quick and work_of_one_ms(group, config) <= _WORTH_A_FEW_MS
-    return max(usual_number(group, config), _A_FEW if a_few else 1)
+    a_few = not options.long_ranges and is_quick(snapshot, options)
+    return max(usual_number(snapshot.state.group, snapshot.config), _A_FEW if a_few else 1)
+
+
+def is_quick(snapshot: Snapshot, options: PlanOptions) -> bool:
+    """Tell whether one play of such a group takes a second or so where there is compiled code."""
+    work_ms = work_of_one_ms(snapshot.state.group, snapshot.config)
+    return work_ms <= _WORTH_A_FEW_MS and design_of(snapshot, options).is_quick(snapshot)
 
 
 def work_of_one_ms(group: Group, config: AssignmentConfig) -> float:
@@ -123,20 +132,35 @@ def shown_plan(
 ) -> Plan:
     """Return the plan of the draw that is shown, or of the only one there is (``None``).
 
-    What else may come of a draw is known since it was drawn, and not played again. Where it was not played of one of
-    them, the plan says so.
+    What else may come of a draw is known since it was drawn, and not played again; where it was not, it is played if
+    ``options`` ask for ``long_ranges``. Where it is not known of one of them, the plan says so.
     """
     if found is None:
         return play(options)
-    made, of = play(replace(options, ranges=False)), outcomes[found.shown]
-    made = replace(made, summary=replace(made.summary, ranges=of.summary.ranges), warnings=of.warnings)
-    unplayed = [note for one in outcomes for note in one.warnings if note.code == ENDS_NOT_PLAYED]
-    return replace(made, warnings=(*made.warnings, unplayed[0])) if unplayed and made.tells_ends else made
+    of, unplayed = outcomes[found.shown], [one for one in outcomes if _is_unplayed(one)]
+    if options.long_ranges and _is_unplayed(of):
+        made = play(options)
+    else:
+        made = play(replace(options, ranges=False))
+        made = replace(made, summary=replace(made.summary, ranges=of.summary.ranges), warnings=of.warnings)
+    return replace(made, warnings=(*made.warnings, _OF_OTHERS)) if unplayed and made.tells_ends else made
+
+
+def _is_unplayed(of: Outcome) -> bool:
+    return any(note.code == ENDS_NOT_PLAYED for note in of.warnings)
 
 
 def one_draw(made: Plan) -> Draws:
     """Return the ranges of a single draw."""
     return together([_outcome_of(made, {})])
+
+
+def with_ends_of(found: Draws, outcomes: Sequence[Outcome], made: Plan) -> Draws:
+    """Return the ranges of these draws with what else may come of the one that is shown, if its plan alone has it."""
+    if not _is_unplayed(outcomes[found.shown]):
+        return found
+    shown = _outcome_of(made, measured(made))
+    return together([*outcomes[: found.shown], shown, *outcomes[found.shown + 1 :]])
 
 
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> Outcome:

@@ -20,10 +20,12 @@ from kstream_plan.simulation.draws import (
     OnDraw,
     at_once,
     draws,
+    is_quick,
     one_draw,
     shown_plan,
     together,
     usual_draws,
+    with_ends_of,
     work_of_one_ms,
 )
 from kstream_plan.simulation.new_ids import drawn, is_random
@@ -43,6 +45,7 @@ def simulate(
     draws_within_ms: int | None = None,
     workers: int = 1,
     what_ifs: bool = True,
+    ranges_of_shown: bool = False,
     on_round: OnRound | None = None,
     on_draw: OnDraw = lambda _done, _all: None,
     **changed: Unpack[PlanKeywords],
@@ -51,7 +54,9 @@ def simulate(
 
     Where ids of new instances are not given they are drawn ``number_of_draws`` times (default: by the size of the
     group, 200 at most), or until ``draws_within_ms`` is over, by so many ``workers`` (processes); the plan is the draw
-    nearest to the medians. ``what_ifs``: simulate other settings as well. The ``options`` may be given one by one, too.
+    nearest to the medians. ``what_ifs``: simulate other settings as well. ``ranges_of_shown``: even without
+    ``long_ranges`` play what else may come of the draw that is shown, if that takes a few seconds. The ``options`` may
+    be given one by one, too.
 
     Raises:
         ScenarioError: the scenario does not fit the group.
@@ -70,7 +75,9 @@ def simulate(
         if what_ifs and found is not None:
             side_by_side.begin(_tries(outcomes[found.shown].summary, snapshot, play), surely=True)
         begin = partial(plan_checked, snapshot, scenario=played, on_round=on_round, side_by_side=side_by_side)
-        made = shown_plan(begin, options, found, outcomes)
+        long_ranges = options.long_ranges or (ranges_of_shown and random and is_quick(snapshot, options))
+        made = shown_plan(begin, replace(options, long_ranges=long_ranges), found, outcomes)
+        found = found and with_ends_of(found, outcomes, made)
         simulated = Simulation(
             plan=made,
             scenario=played,

@@ -20,8 +20,9 @@ from kstream_plan.errors import ScenarioError, UsageError
 from kstream_plan.model import Group, Instance, Note, Rates, is_uuid
 from kstream_plan.model.scenario import Join, NewInstance, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner import what_else
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.plans.plan import ENDS_NOT_PLAYED
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Figures, Range, Simulation
 from kstream_plan.plans.stops import Stops
@@ -328,6 +329,24 @@ def test_a_plan_says_where_others_of_its_draws_were_not_played_to_either_end() -
         shown = draws.shown_plan(lambda _options: made, PlanOptions(), found, outcomes)
         assert shown.summary.ranges == made.summary.ranges != ()
         assert shown.tells_ends is tells
+
+
+def test_what_else_may_come_of_the_shown_draw_is_played_where_plays_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(what_else, "_MANY_STEPS", 0)
+    before = settled_and_joined(tasks=60, instances=7, joining=0, max_warmup_replicas=2, standbys=1)
+    played = partial(simulate, before, TWO_MORE, number_of_draws=4, what_ifs=False, long_ranges=False)
+    alone, made = played(), played(ranges_of_shown=True)
+    assert (alone.scenario, alone.plan.rounds) == (made.scenario, made.plan.rounds)
+    assert alone.plan.summary.ranges == () != made.plan.summary.ranges
+    assert made.plan.summary == plan(before, scenario=made.scenario).summary
+    assert [note.code for note in made.plan.warnings if note.code.startswith("ends")] == [ENDS_OF_OTHERS_NOT_PLAYED]
+    assert made.draws is not None is not alone.draws
+    for of in made.plan.summary.ranges:
+        if (range_ := getattr(made.draws, of.figure, None)) is not None:
+            assert range_.least <= of.low <= of.high <= range_.most
+    assert made.draws.rebalances.most > alone.draws.rebalances.most
+    page = " ".join(simulation_table(made, width=80).split())
+    assert "How else other draws may come out was not played" in page
 
 
 def test_new_instances_are_like_most_others_unless_told_otherwise() -> None:

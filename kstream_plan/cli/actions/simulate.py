@@ -162,6 +162,7 @@ def simulate_one(
         draws_within_ms=chance.draws_within,
         workers=workers,
         what_ifs=what_ifs,
+        ranges_of_shown=True,
         on_round=on_round(what, tell) if _goes_on(scenario) else on_long_plan(what, tell, snapshot),
         on_draw=on_draw(what, tell),
     )
