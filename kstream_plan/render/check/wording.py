@@ -93,7 +93,9 @@ def passes(checked: CheckedPlan) -> str:
 def all_figures(checked: CheckedPlan) -> str:
     """Return the figures of what was checked, with what they are of and what limits none of them."""
     shown, draws = figures(checked.plan), checked.draws
-    if draws is not None and draws.number > 1:
+    if draws is not None and draws.number == 1:
+        shown += " (one draw of many)"
+    elif draws is not None:
         worse = ", ".join(_at_worst(checked.plan, draws))
         shown += f" (one of {count(draws.number, 'draw')}{f'; the worst: {worse}' if worse else ''})"
     if checked.plan.is_of_workers and len(checked.plan.pauses) and not _limits_pauses(checked):

@@ -165,7 +165,11 @@ def _broken_alone(draws: int | None = None) -> Check:
 
 
 def test_what_is_broken_alone_and_by_one_draw_is_said_plainly() -> None:
-    for draws, ending in ((None, "0 cold · plan.json"), (1, "0 cold · plan.json"), (2, "0 cold (one of 2 draws) · ")):
+    for draws, ending in (
+        (None, "0 cold · plan.json"),
+        (1, "0 cold (one draw of many) · "),
+        (2, "0 cold (one of 2 draws) · "),
+    ):
         check = _broken_alone(draws)
         for text in (table_report(check), markdown_report(check)):
             assert "breaks the one rule (" in text or "breaks the one rule**" in text
