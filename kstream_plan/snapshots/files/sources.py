@@ -340,9 +340,12 @@ def _walk(folder: str, *, hidden: tuple[str, ...]) -> Iterator[tuple[str, list[s
     """Yield every folder below one with the names in it, sorted, but for what begins as hidden names do.
 
     Links to folders are followed, but no folder is walked through twice: a link may lead back up.
+
+    Raises:
+        SnapshotError: one cannot be read.
     """
     seen = set()
-    for parent, folders, files in os.walk(folder, followlinks=True):
+    for parent, folders, files in os.walk(folder, onerror=_refused, followlinks=True):
         folders[:] = sorted(name for name in folders if not name.startswith(hidden))
         yield parent, list(folders), sorted(name for name in files if not name.startswith(hidden))
         status = os.stat(parent)
@@ -351,6 +354,12 @@ def _walk(folder: str, *, hidden: tuple[str, ...]) -> Iterator[tuple[str, list[s
         fresh = [(name, of) for name, of in inside if (of.st_dev, of.st_ino) not in seen]
         seen.update((of.st_dev, of.st_ino) for _, of in fresh)
         folders[:] = [name for name, _ in fresh]
+
+
+def _refused(error: OSError) -> None:
+    """Raise what keeps a folder from being read: what is in it would be missing without a word."""
+    what = f"cannot be read: {error.strerror or error}"
+    raise SnapshotError(what, where=printable(error.filename), fix="check the folder") from None
 
 
 def _is_there(path: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,21 @@ def test_a_link_that_leads_nowhere_is_an_error_where_it_was_named(folder: Path) 
     (folder / "gone.json").symlink_to("nowhere")
     with pytest.raises(SnapshotError, match="is a link that leads nowhere"):
         check_paths([str(folder / "gone.json")])
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in it would be missing without a word; who runs the tests may be allowed to read everything."""
+    scandir = os.scandir
+
+    def refuses(path: str) -> object:
+        if Path(path).name == "inner":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuses)
+    for path in (folder, folder / "inner", folder / "**"):
+        with pytest.raises(SnapshotError, match="/inner: cannot be read: Permission denied"):
+            check_paths([str(path)])
 
 
 @pytest.mark.parametrize("links", [1, 3])
