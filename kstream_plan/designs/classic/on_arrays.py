@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kstream_plan.assignors.java.priority_queue import weights_of
+from kstream_plan.designs.classic.catching_up import POLL_DELAY_MS
 from kstream_plan.designs.classic.next_rebalance import Clock
 from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import (
@@ -76,7 +77,8 @@ class Pace(NamedTuple):
 
     def fits(self, spans: Sequence[Span]) -> bool:
         """Tell whether arrays hold what becomes of copies in this time: where any is known, rates stay, and all run."""
-        if any(span.burst for span in spans) or self.most * sum(span.elapsed_ms for span in spans) > 1000 * _MOST:
+        elapsed_ms = max(POLL_DELAY_MS, sum(span.elapsed_ms for span in spans))
+        if any(span.burst for span in spans) or self.most * elapsed_ms > 1000 * _MOST:
             return False
         is_rated = any(span.rates.any_restore or span.rates.any_produce for span in spans)
         return not is_rated or (len(spans) == 1 and not spans[0].stopped)

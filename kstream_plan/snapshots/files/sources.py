@@ -278,7 +278,7 @@ def _first_line_is_whole(text: bytes) -> bool:
 
 
 def _expanded(path: str) -> list[str]:
-    where = printable(path)
+    where = printable(path) or "''"
     if os.path.isdir(path):
         files = _files_below(path)
         if not files:

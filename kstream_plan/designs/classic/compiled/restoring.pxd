@@ -24,8 +24,8 @@ cdef class Restoring(Steps):
     # records per second: what each instance restores (below 0: nobody knows), what is written of each task
     cdef double* restores
     cdef double* writes
-    # whether any of them is known, and whether all restore at once
-    cdef bint any_restores, any_writes, at_once
+    # whether it is known of any instance, and whether all restore at once
+    cdef bint any_restores, at_once
     # by task: how far behind a copy is that has caught up
     cdef Longs standing
     # what is restored, instance after instance, and which of these restored something before the decision

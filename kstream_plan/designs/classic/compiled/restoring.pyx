@@ -36,7 +36,6 @@ cdef class Restoring(Steps):
             self.writes[at] = writes[at]
             self.standing[at] = min(self.written(at, POLL_DELAY_MS), self.whole[at])
         self.any_restores = max(restores) >= 0
-        self.any_writes = any(writes)
         self.at_once = min(restores) == INFINITY
         memset(self.rests, 0, self.tasks)
 
