@@ -18,7 +18,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
-from kstream_plan.simulation.draws import Outcome, at_once, draws, shown_plan, together, usual_number, worth_sharing
+from kstream_plan.simulation.draws import Outcome, at_once, draws, shown_draw, together, usual_number, worth_sharing
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.processes import in_processes
@@ -143,7 +143,7 @@ def _play(grid: Sequence[_Entry], standard: Standard | None, number: int, worker
         found = together(outcomes)
         shown = drawn(scenario, group, found.shown)
         play = partial(plan_checked, snapshot, scenario=shown, side_by_side=side_by_side)
-        made = shown_plan(play, options, found, outcomes)
+        made, found = shown_draw(play, options, found, outcomes)
     return alternative(changes, made, found, standard, outcomes)
 
 

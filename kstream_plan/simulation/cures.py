@@ -62,7 +62,7 @@ def cures(
     """
     options = replace(replace(options, **changed), bounds=False, floor=False)
     several = checked.draws is not None and checked.draws.number > 1
-    glances = (1, number_of_draws) if several else (number_of_draws,)
+    glances = (1, number_of_draws) if several else (1,)
     # what one play breaks is broken, however else it may come out; of other draws less is known without that
     ways = (options,) if several else (replace(options, long_ranges=False), options)
 

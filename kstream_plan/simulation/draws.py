@@ -35,11 +35,6 @@ _WORTH = 2_000
 _A_FEW, _WORTH_A_FEW_MS = 5, 20_000
 #: Fewer changes of owner than this are simulated sooner than other processes are started.
 _ALONE = 2_000
-_OF_OTHERS = Note(
-    ENDS_OF_OTHERS_NOT_PLAYED,
-    "How else the other draws may come out was not played: they may take longer, start more tasks cold, or not settle "
-    f"(--ranges --draws {_A_FEW} plays that as well)",
-)
 #: Where one play takes longer than that, what else may be is played by other processes at the same time.
 _WORTH_SHARING_MS = 4_000
 
@@ -76,7 +71,7 @@ def usual_draws(snapshot: Snapshot, options: PlanOptions) -> int:
 
 
 def is_quick(snapshot: Snapshot, options: PlanOptions) -> bool:
-    """Tell whether one play of such a group takes a second or so where there is compiled code."""
+    """Tell whether one play of such a group takes seconds at most where there is compiled code."""
     work_ms = work_of_one_ms(snapshot.state.group, snapshot.config)
     return work_ms <= _WORTH_A_FEW_MS and design_of(snapshot, options).is_quick(snapshot)
 
@@ -127,27 +122,37 @@ def draws(
     return tuple(outcomes)
 
 
-def shown_plan(
-    play: Callable[[PlanOptions], Plan], options: PlanOptions, found: Draws | None, outcomes: Sequence[Outcome]
-) -> Plan:
-    """Return the plan of the draw that is shown, or of the only one there is (``None``).
+def shown_draw(
+    play: Callable[[PlanOptions], Plan], options: PlanOptions, found: Draws, outcomes: Sequence[Outcome]
+) -> tuple[Plan, Draws]:
+    """Return the plan of the draw that is shown, and the ranges of all of them.
 
     What else may come of a draw is known since it was drawn, and not played again; where it was not, it is played if
     ``options`` ask for ``long_ranges``. Where it is not known of one of them, the plan says so.
     """
-    if found is None:
-        return play(options)
     of, unplayed = outcomes[found.shown], [one for one in outcomes if _is_unplayed(one)]
     if options.long_ranges and _is_unplayed(of):
         made = play(options)
+        shown = _outcome_of(made, measured(made))
+        found = together([*outcomes[: found.shown], shown, *outcomes[found.shown + 1 :]])
     else:
         made = play(replace(options, ranges=False))
         made = replace(made, summary=replace(made.summary, ranges=of.summary.ranges), warnings=of.warnings)
-    return replace(made, warnings=(*made.warnings, _OF_OTHERS)) if unplayed and made.tells_ends else made
+    if unplayed and made.tells_ends:
+        made = replace(made, warnings=(*made.warnings, _others_not_played(found)))
+    return made, found
 
 
 def _is_unplayed(of: Outcome) -> bool:
     return any(note.code == ENDS_NOT_PLAYED for note in of.warnings)
+
+
+def _others_not_played(found: Draws) -> Note:
+    message = (
+        "How else the other draws may come out was not played: they may take longer, start more tasks cold, or not "
+        f"settle (--ranges --draws {found.number} plays that as well)"
+    )
+    return Note(ENDS_OF_OTHERS_NOT_PLAYED, message)
 
 
 def one_draw(made: Plan) -> Draws:
@@ -155,12 +160,10 @@ def one_draw(made: Plan) -> Draws:
     return together([_outcome_of(made, {})])
 
 
-def with_ends_of(found: Draws, outcomes: Sequence[Outcome], made: Plan) -> Draws:
-    """Return the ranges of these draws with what else may come of the one that is shown, if its plan alone has it."""
-    if not _is_unplayed(outcomes[found.shown]):
-        return found
-    shown = _outcome_of(made, measured(made))
-    return together([*outcomes[: found.shown], shown, *outcomes[found.shown + 1 :]])
+def by_chance_ms(outcomes: Sequence[Outcome]) -> int:
+    """Return by how much the draws differ in how long they take, by chance alone."""
+    durations_ms = [outcome.figures.duration_ms for outcome in outcomes]
+    return max(durations_ms, default=0) - min(durations_ms, default=0)
 
 
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> Outcome:

@@ -19,13 +19,13 @@ from kstream_plan.simulation import what_ifs as others
 from kstream_plan.simulation.draws import (
     OnDraw,
     at_once,
+    by_chance_ms,
     draws,
     is_quick,
     one_draw,
-    shown_plan,
+    shown_draw,
     together,
     usual_draws,
-    with_ends_of,
     work_of_one_ms,
 )
 from kstream_plan.simulation.new_ids import drawn, is_random
@@ -75,9 +75,9 @@ def simulate(
         if what_ifs and found is not None:
             side_by_side.begin(_tries(outcomes[found.shown].summary, snapshot, play), surely=True)
         begin = partial(plan_checked, snapshot, scenario=played, on_round=on_round, side_by_side=side_by_side)
-        long_ranges = options.long_ranges or (ranges_of_shown and random and is_quick(snapshot, options))
-        made = shown_plan(begin, replace(options, long_ranges=long_ranges), found, outcomes)
-        found = found and with_ends_of(found, outcomes, made)
+        if ranges_of_shown and random and is_quick(snapshot, options):
+            options = replace(options, long_ranges=True)
+        made, found = shown_draw(begin, options, found, outcomes) if found else (begin(options), None)
         simulated = Simulation(
             plan=made,
             scenario=played,
@@ -85,7 +85,9 @@ def simulate(
             events=event_outcomes(made, played),
             what_ifs=(),
         )
-        return _with_what_ifs(simulated, snapshot, options, play, side_by_side) if what_ifs else simulated
+        if not what_ifs:
+            return simulated
+        return _with_what_ifs(simulated, snapshot, options, play, by_chance_ms(outcomes), side_by_side)
 
 
 def _tries(summary: Summary, snapshot: Snapshot, play: others.Play) -> Sequence[others.Try]:
@@ -101,7 +103,12 @@ def _is_long(snapshot: Snapshot) -> bool:
 
 
 def _with_what_ifs(
-    of: Simulation, snapshot: Snapshot, options: PlanOptions, play: others.Play, side_by_side: SideBySide
+    of: Simulation,
+    snapshot: Snapshot,
+    options: PlanOptions,
+    play: others.Play,
+    chance_ms: int,
+    side_by_side: SideBySide,
 ) -> Simulation:
     """Add what other settings lead to, as far as groups of this kind have such."""
     made = of.plan
@@ -116,8 +123,7 @@ def _with_what_ifs(
     note = outage_note(made, of.scenario, play_other)
     if note is not None:
         made = replace(made, warnings=(note, *made.warnings))
-    drawn_ms = None if of.draws is None else of.draws.duration_ms
-    what_ifs = others.what_ifs(made, play, drawn_ms, long=_is_long(snapshot), side_by_side=side_by_side)
+    what_ifs = others.what_ifs(made, play, chance_ms, long=_is_long(snapshot), side_by_side=side_by_side)
     return replace(of, plan=made, what_ifs=what_ifs, cure=others.cure(made, play))
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from kstream_plan.model.settings import RANGES, AssignmentConfig
 from kstream_plan.planner.side_by_side import SideBySide, in_turn
 from kstream_plan.plans import CauseCode, Plan, Summary
-from kstream_plan.plans.simulated import Range, WhatIf
+from kstream_plan.plans.simulated import WhatIf
 
 LEAST_INTERVAL_MS, _ = RANGES["probing_rebalance_interval_ms"]
 
@@ -32,13 +32,12 @@ class Try:
 
 
 def what_ifs(
-    made: Plan, play: Play, drawn_ms: Range | None = None, *, long: bool = False, side_by_side: SideBySide = in_turn
+    made: Plan, play: Play, by_chance_ms: int = 0, *, long: bool = False, side_by_side: SideBySide = in_turn
 ) -> tuple[WhatIf, ...]:
     """Play what :func:`tries` says, and return those that are shorter by more than chance alone may make it.
 
-    ``drawn_ms`` is how long other draws take.
+    ``by_chance_ms``: by how much draws differ.
     """
-    by_chance_ms = 0 if drawn_ms is None else drawn_ms.most - drawn_ms.least
     tried = side_by_side(tries(made.summary, made.config, len(made.group.stateful), play, long=long))
     shorter_ms = made.summary.duration_ms - by_chance_ms
     return tuple(one for one in tried if one.verdict != "settled" or one.duration_ms < shorter_ms)

@@ -40,7 +40,7 @@ Outcome: TypeAlias = Snapshot | SnapshotError
 
 #: Up to this size inputs count as little; what is packed counts more, by what it typically unpacks to.
 LITTLE_BYTES = 16 << 20
-#: So many files of little JSON are read sooner without Spark SQL, which takes longer to start than to read thousands.
+#: Up to so many files of little JSON are read sooner without Spark SQL: it takes long to start, and less for each file.
 A_FEW = 100
 _UNPACKED = {Form.LINES: 1, Form.DOCUMENT: 1, Form.PARQUET: 20}
 _UNZIPPED = 10

@@ -79,13 +79,15 @@ def with_rates(snapshot: Snapshot, seed: int) -> Snapshot:
     def of_some(indices: range, rates: Sequence[float], share: float) -> dict[int, float]:
         return {index: rng.choice(rates) for index in indices if rng.random() < share}
 
-    if rng.random() < 0.4:
+    if rng.random() < 0.2:
+        pass
+    elif rng.random() < 0.4:
         known["restore_per_instance"] = rng.choice(_RESTORED)
     else:
         known["restore"] = of_some(instances, _RESTORED, 0.6)
-    if rng.random() < 0.3:
+    if known and rng.random() < 0.3:
         known["restore_of"] = of_some(instances, _RESTORED, 0.3)
-    if rng.random() < 0.2:
+    if not known or rng.random() < 0.2:
         known["produce_per_task"] = rng.choice(_WRITTEN)
     elif rng.random() < 0.3:
         known["produce"] = of_some(tasks, _WRITTEN, 0.6)

@@ -14,7 +14,7 @@ from kstream_plan.model import LATEST, Copy, Holding, Note, Snapshot
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import FigureRange, Plan
-from kstream_plan.plans.plan import ENDS_NOT_PLAYED
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.result import result_of
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import CheckedPlan, Finding, Standard, Status
@@ -88,10 +88,17 @@ def test_a_plan_that_may_not_settle_does_not_count_as_one_that_does() -> None:
     assert all(one.status is Status.PASSED for one in left_out.findings)
 
 
+NOT_PLAYED = {
+    ENDS_NOT_PLAYED: "how else it may come out was not played",
+    ENDS_OF_OTHERS_NOT_PLAYED: "how else other draws may come out was not played",
+}
+
+
+@pytest.mark.parametrize("code", NOT_PLAYED)
 @pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.figure and name != "must_settle"])
-def test_no_rule_passes_where_one_play_of_several_was_played(rule: str) -> None:
+def test_no_rule_passes_where_one_play_of_several_was_played(rule: str, code: str) -> None:
     sure = plan_cases.case("scale-out")
-    made = replace(sure, warnings=(*sure.warnings, Note(ENDS_NOT_PLAYED, "not played")))
+    made = replace(sure, warnings=(*sure.warnings, Note(code, "not played")))
     found = finding(made, rule, 2**62)
     assert (found.status, found.measured) == (Status.ERROR, None)
     shown = finding(sure, rule, 0)
@@ -100,16 +107,17 @@ def test_no_rule_passes_where_one_play_of_several_was_played(rule: str) -> None:
     [saved] = read_plans(plan_json(made).encode(), "plan")
     assert finding(saved, rule, 2**62) == found
     said = " ".join(table_report(check_all([_checked(made, {rule: Limit(2**62)})], NOW), width=200).split())
-    assert "unknown (how else it may come out was not played)" in said
+    assert f"unknown ({NOT_PLAYED[code]})" in said
 
 
-def test_whether_it_settles_is_unknown_where_one_play_of_several_was_played() -> None:
+@pytest.mark.parametrize("code", NOT_PLAYED)
+def test_whether_it_settles_is_unknown_where_one_play_of_several_was_played(code: str) -> None:
     sure = plan_cases.case("scale-out")
-    made = replace(sure, warnings=(*sure.warnings, Note(ENDS_NOT_PLAYED, "not played")))
+    made = replace(sure, warnings=(*sure.warnings, Note(code, "not played")))
     [found] = [one for one in _checked(made, {}).findings if one.rule == "must_settle"]
     assert (found.status, found.measured) == (Status.ERROR, None)
     said = " ".join(table_report(check_all([_checked(made, {})], NOW), width=200).split())
-    assert "whether the plan always settles is unknown: how else it may come out was not played" in said
+    assert f"whether the plan always settles is unknown: {NOT_PLAYED[code]}" in said
     left_out = _checked(made, {"must_settle": Limit(False)})
     assert all(one.status is Status.PASSED for one in left_out.findings)
     assert (result_of(sure).settles_surely, result_of(made).settles_surely) == (True, False)

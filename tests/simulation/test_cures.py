@@ -10,14 +10,17 @@ import pytest
 
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.model import Snapshot
+from kstream_plan.model.scenario import Join, NewInstance, Scenario
 from kstream_plan.planner.side_by_side import Ends
 from kstream_plan.planner.what_else import OtherPlay
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard, Status
 from kstream_plan.simulation.cures import cures, with_cures
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.simulate import simulate
 from tests.benchmarks.whole_plan import scale_out
-from tests.helpers import check_cases, plan_cases
+from tests.helpers import captured_scenarios, check_cases, plan_cases
 
 _SHORT = b"version: 1\ndefaults: {max_duration: 200m}"
 
@@ -96,6 +99,24 @@ def test_how_else_a_long_plan_comes_out_is_played_only_of_what_may_cure(monkeypa
     assert cures(checked, snapshot, standard) == whole
     assert [finding.cure for finding in whole.findings if finding.rule == "max_duration"] != [None]
     assert 0 < ends < of_whole
+
+
+def test_what_was_checked_of_one_draw_is_tried_again_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = []
+
+    def counted(*given: Any, number_of_draws: int | None, **named: Any) -> Simulation:
+        numbers.append(number_of_draws)
+        return simulate(*given, number_of_draws=number_of_draws, **named)
+
+    monkeypatch.setattr("kstream_plan.simulation.cures.simulate", counted)
+    snapshot = captured_scenarios.before("scale-out")
+    two_more = Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2), NewInstance(threads=2))),))
+    standard = Standard(read_policy(b"version: 1\ndefaults: {max_duration: 9m}", "p"), check_cases.NOW)
+    made = simulate(snapshot, two_more, number_of_draws=1, what_ifs=False)
+    checked = check_plan(made.plan, standard, draws=made.over_draws)
+    findings = cures(checked, snapshot, standard, scenario=two_more).findings
+    assert [one.cure is not None for one in findings if one.rule == "max_duration"] == [True]
+    assert set(numbers) == {1}
 
 
 def test_a_plan_that_keeps_to_its_rules_is_not_planned_again() -> None:

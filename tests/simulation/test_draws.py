@@ -326,7 +326,7 @@ def test_a_plan_says_where_others_of_its_draws_were_not_played_to_either_end() -
     others = whole[0], whole[1]._replace(summary=summary, warnings=(Note(ENDS_NOT_PLAYED, "not played"),))
     for outcomes, tells in ((whole, True), (others, False)):
         found = replace(draws.together(outcomes), shown=0)
-        shown = draws.shown_plan(lambda _options: made, PlanOptions(), found, outcomes)
+        shown, _ = draws.shown_draw(lambda _options: made, PlanOptions(long_ranges=False), found, outcomes)
         assert shown.summary.ranges == made.summary.ranges != ()
         assert shown.tells_ends is tells
 
@@ -347,6 +347,16 @@ def test_what_else_may_come_of_the_shown_draw_is_played_where_plays_are_quick(mo
     assert made.draws.rebalances.most > alone.draws.rebalances.most
     page = " ".join(simulation_table(made, width=80).split())
     assert "How else other draws may come out was not played" in page
+
+
+def test_by_chance_draws_differ_as_they_likely_come_out_not_by_what_nobody_knows_of_each() -> None:
+    before = settled_and_joined(tasks=60, instances=7, joining=0, max_warmup_replicas=2, standbys=1)
+    outcomes = draws.draws(before, TWO_MORE, number=4)
+    durations_ms = [one.figures.duration_ms for one in outcomes]
+    assert draws.by_chance_ms(outcomes) == max(durations_ms) - min(durations_ms)
+    of_all = draws.together(outcomes).duration_ms
+    assert of_all.most - of_all.least > draws.by_chance_ms(outcomes)
+    assert draws.by_chance_ms(()) == 0
 
 
 def test_new_instances_are_like_most_others_unless_told_otherwise() -> None:

@@ -76,7 +76,7 @@ def ready_at_follow_up(before: GroupState, after: GroupState, limit: int, rates:
     One that was made just now does if it is active. ``limit`` is ``acceptable_recovery_lag``.
     """
     tasks = set()
-    for task in before.unsettled.intersection(after.changed_since(before)):
+    for task in after.changed_since(before):
         to_restore = {copy.instance: copy.remaining for copy in before.copies[task]}
         whole = before.group.end_offset_sums[task]
         for copy in after.copies[task]:

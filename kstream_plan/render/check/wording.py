@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
-from kstream_plan.plans.plan import ENDS_NOT_PLAYED
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
@@ -32,7 +32,9 @@ _WHY_UNKNOWN = {
     "revocations-unknown": "what members have still to give up is not known",
     "not-dealt-out": "some work is dealt out to nobody",
     ENDS_NOT_PLAYED: "how else it may come out was not played",
+    ENDS_OF_OTHERS_NOT_PLAYED: "how else other draws may come out was not played",
 }
+_NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED)
 #: The same where nothing of that is said, by how the plan ends.
 _GOES_ON = {
     "cyclic": "it goes round in circles",
@@ -200,15 +202,19 @@ def _why_unknown(finding: Finding, plan: Plan) -> str:
     if finding.measured is not None or finding.rule not in RULES:
         return ""
     rule = RULES[finding.rule]
-    told = (*rule.unknown_with, ENDS_NOT_PLAYED) if rule.figure else rule.unknown_with
-    said = {note.code for note in (*plan.warnings, *plan.assumptions)}.intersection(told)
-    why = next((why for code, why in _WHY_UNKNOWN.items() if code in said), _GOES_ON.get(plan.verdict.kind, ""))
+    why = _why(plan, (*rule.unknown_with, *_NOT_PLAYED) if rule.figure else rule.unknown_with)
     return f" ({why})" if why else ""
+
+
+def _why(plan: Plan, codes: Sequence[str]) -> str:
+    """Return why something is unknown by what a plan says with one of these codes, or how it ends; empty if neither."""
+    said = {note.code for note in (*plan.warnings, *plan.assumptions)}.intersection(codes)
+    return next((why for code, why in _WHY_UNKNOWN.items() if code in said), _GOES_ON.get(plan.verdict.kind, ""))
 
 
 def _does_not_settle(finding: Finding, plan: Plan) -> str:
     if finding.measured is None and not plan.tells_ends:
-        return f"whether the plan always settles is unknown: {_WHY_UNKNOWN[ENDS_NOT_PLAYED]}"
+        return f"whether the plan always settles is unknown: {_why(plan, _NOT_PLAYED)}"
     if finding.measured is None:
         return "the plan begins with a group that contradicts itself: nobody knows whether it settles"
     if finding.worst_of is not None:

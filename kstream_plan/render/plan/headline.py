@@ -10,7 +10,7 @@ from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity, membership, only_return
 from kstream_plan.plans.loads import most_warmups, standbys_to_restore
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
-from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, Left, shorter_than
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED, Left, shorter_than
 from kstream_plan.plans.simulated import Draws, Range
 from kstream_plan.render.plan.moment import as_of, of_generation
 from kstream_plan.render.plan.moves import moves_fact
@@ -131,10 +131,13 @@ def cold_phrase(plan: Plan, over_draws: Range | None = None) -> str:
 
 def other_end(plan: Plan) -> str:
     """Return that it may end otherwise, after a separator, where that hangs on what nobody knows; else nothing."""
-    if any(note.code == ENDS_OF_OTHERS_NOT_PLAYED for note in plan.warnings):
-        return ". How else other draws may come out was not played"
-    if not plan.tells_ends:
+    if any(note.code == ENDS_NOT_PLAYED for note in plan.warnings):
         return ". How else it may come out was not played"
+    of_others = "" if plan.tells_ends else ". How else other draws may come out was not played"
+    return f"{_end_of_this(plan)}{of_others}"
+
+
+def _end_of_this(plan: Plan) -> str:
     if plan.rounds:
         least, most = plan.ends("settles")
         return "" if least == most else f". It is not known: it may {'not ' if plan.figure('settles') else ''}settle"

@@ -182,7 +182,7 @@ def _tone(plan: Plan, simulated: Simulation | None) -> Tone:
         settles = plan.verdict.kind == "settled" and plan.ends("settles")[0] == 1
         bad = not settles or plan.ends("cold_handovers")[1] > 0
     still = plan.is_of_workers and plan.ends("longest_pause_ms")[1] > plan.config.heartbeat_interval_ms
-    unsure = plan.ends("settles")[0] == 0 or plan.pauses_are_least or still
+    unsure = not plan.tells_ends or plan.ends("settles")[0] == 0 or plan.pauses_are_least or still
     return "bad" if bad else "warn" if unsure else "good"
 
 

@@ -127,6 +127,19 @@ def test_what_is_beyond_64_bits_is_left_to_objects(
     assert (decisions[0] > 2) == (restored < 1e30)
 
 
+@pytest.mark.parametrize("seed", [18, 19, 40, 52, 75])
+def test_who_takes_over_from_standbys_that_never_catch_up_counts_as_ready_all_the_same(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each standby is whole but for what is written between two polls, which is beyond the limit; nobody runs some."""
+    snapshot, scenario = stateful_case(seed)
+    config = replace(snapshot.config, acceptable_recovery_lag=0)
+    snapshot = replace(snapshot, config=config, rates=Rates(produce_per_task=5_000.0))
+    expected = as_text(with_objects(monkeypatch, snapshot, scenario, PlanOptions(max_rounds=60), whole=True))
+    assert as_text(outcome(snapshot, scenario, PlanOptions(max_rounds=60), whole=True)) == expected
+    assert "ready-at-follow-up" in expected
+
+
 @pytest.mark.parametrize("event", [Burst(at_ms=400_000, records=10_000), ProduceRate(at_ms=400_000, per_second=3.0)])
 def test_what_is_written_at_once_or_otherwise_from_then_on_leaves_the_arrays(
     event: Event, decisions: list[int], monkeypatch: pytest.MonkeyPatch

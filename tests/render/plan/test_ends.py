@@ -9,7 +9,9 @@ import pytest
 from kstream_plan.cli.exit_codes import ExitCode, outcome
 from kstream_plan.comparison.alternatives import alternative_figures
 from kstream_plan.fleet.figures import is_bad
+from kstream_plan.model import Note
 from kstream_plan.plans import FigureRange, Plan
+from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.result import result_of
 from kstream_plan.render.check.wording import figures
 from kstream_plan.render.fleet import fleet_markdown, fleet_table
@@ -67,6 +69,14 @@ def test_so_does_a_simulation(draws: bool) -> None:
             assert text in first_lines
     results = [result_of(one.plan, one) for one in (of, simulated)]
     assert "3-21 of 24 tasks to move; " in " ".join(fleet_table(results, results).split())
+
+
+def test_what_is_known_of_the_shown_draw_is_said_beside_that_others_were_not_played() -> None:
+    simulated = simulation_cases.case("add-two")
+    ended = open_ended(simulated.plan)
+    ended = replace(ended, warnings=(*ended.warnings, Note(ENDS_OF_OTHERS_NOT_PLAYED, "not played")))
+    text = " ".join(simulation_table(replace(simulated, plan=ended), width=300).split())
+    assert "It is not known: it may not settle. How else other draws may come out was not played" in text
 
 
 def test_so_do_the_lines_of_several_and_alternatives() -> None:

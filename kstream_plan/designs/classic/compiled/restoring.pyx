@@ -92,7 +92,7 @@ cdef class Restoring(Steps):
             self._add(&slots[at], place, written, soon)
 
     cdef void _add(self, Slot* slot, Py_ssize_t place, int64_t written, bint soon) except *:
-        """Let a copy be restored whose instance restores everything at once, until that is known to be wrong."""
+        """Note a copy that is restored: until records are shared out it has nothing left."""
         cdef Restored* restored
         if self.n_restored == self.room_for_restored:
             restored = self.restored
