@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
+import sys
 import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from kstream_plan.errors import KstreamPlanError
+from kstream_plan.snapshots.files.content import unpacked
 
 #: How a report or a scenario begins that was written here; of a page only what follows is its own.
 _OF_A_REPORT = re.compile(
@@ -39,9 +40,7 @@ def check_replaced(path: Path, where: str, *, snapshots: bool) -> None:
 def _text(path: Path) -> str:
     """Return the text of a file, unzipped; empty if it is none."""
     with suppress(OSError, EOFError, zlib.error, UnicodeDecodeError):
-        content = path.read_bytes()
-        content = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
-        return content.decode("utf-8-sig").lstrip()
+        return unpacked(path.read_bytes(), sys.maxsize).decode("utf-8-sig").lstrip()
     return ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from kstream_plan.model import Group, Rates
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.plans import HandOver, Place, Promote, Step
 from kstream_plan.plans.restoring import cold_restoring_ms
-from kstream_plan.plans.step_rows import RESTORING, STARTS, StepRows, are, joined
+from kstream_plan.plans.step_rows import RESTORING, StepRows, are, cold_starts, joined
 
 #: Whether all run, at the same rates, from one time (milliseconds) to another.
 _Steady: TypeAlias = Callable[[int, int], bool]
@@ -50,8 +50,14 @@ class RestoreTotals:
 
     def add(self, at_ms: int, group: Group, rates: Rates, steps: Sequence[Step], steady: _Steady) -> None:
         """Go on with the steps of a round; ``rates`` are those from then on."""
-        cold = self._add_rows(rates, steps) if isinstance(steps, StepRows) else self._add_steps(group, rates, steps)
-        if not cold or self.max_cold_ms is None:
+        if isinstance(steps, StepRows):
+            self._add_rows(rates, steps)
+        else:
+            self._add_steps(group, rates, steps)
+        if self.max_cold_ms is None:
+            return
+        cold = [step for step in cold_starts(steps) if step.restore_records != 0]
+        if not cold:
             return
         lasts = cold_restoring_ms(cold, lambda of: rates.restore_rate(group.instance_index[of]))
         shared = any(self._busy_until_ms.get(step.to.process_id, 0) > at_ms for step in cold)
@@ -71,19 +77,13 @@ class RestoreTotals:
         self._look_at_rows()
         return tuple(str(group.tasks[task].task_id) for task in sorted(self._unrated))
 
-    def _add_steps(self, group: Group, rates: Rates, steps: Sequence[Step]) -> list[HandOver | Promote]:
-        """Go on with steps; return the cold starts among them."""
-        cold: list[HandOver | Promote] = []
+    def _add_steps(self, group: Group, rates: Rates, steps: Sequence[Step]) -> None:
         for step in steps:
             if isinstance(step, _RESTORING) and step.restore_records != 0:
                 instance = group.instance_index[step.to.process_id]
                 self._add(group, rates, group.task_index[step.task_id], instance)
-                if not isinstance(step, Place) and not step.caught_up:
-                    cold.append(step)
-        return cold
 
-    def _add_rows(self, rates: Rates, steps: StepRows) -> list[Any]:
-        """Go on with rows; return the cold starts among them."""
+    def _add_rows(self, rates: Rates, steps: StepRows) -> None:
         if self._rows and (rates is not self._rates or steps.maker.group is not self._rows[0].maker.group):
             self._look_at_rows()
         self._rates = rates
@@ -91,18 +91,15 @@ class RestoreTotals:
         self._number_of_rows += len(steps.rows)
         if self._number_of_rows >= _AT_ONCE:
             self._look_at_rows()
-        if not steps.tally.cold_handovers or self.max_cold_ms is None:
-            return []
-        return [*steps.of_rows(steps.restoring(*STARTS) & (steps.rows["caught_up"] == 0))]
 
     def _look_at_rows(self) -> None:
         if not self._rows:
             return
         rows, _ = joined([steps.rows for steps in self._rows])
-        group = self._rows[0].maker.group
-        is_unrated = [self._rates.restore_rate(instance) is None for instance in group.instance_of]
+        maker = self._rows[0].maker
+        is_unrated = [self._rates.restore_rate(instance) is None for instance in maker.group.instance_of]
         rows = rows[are(rows["kind"], *RESTORING) & (rows["restore_records"] != 0)]
-        endless = self._rows[0].maker.end_offset_sums[rows["task"]] == MAX_LONG
+        endless = maker.end_offset_sums[rows["task"]] == MAX_LONG
         self._unrated.update(rows["task"][endless | np.array(is_unrated)[rows["to_consumer"]]].tolist())
         self._any = self._any or bool(len(rows))
         self._rows.clear()

@@ -11,8 +11,8 @@ from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.role_counts import running, warming
 from kstream_plan.plans.rounds import Trigger
 from kstream_plan.plans.seats import Role
-from kstream_plan.plans.step_rows import NO_SEAT, PLACE, STANDBY, StepRows, steps_of_kinds
-from kstream_plan.plans.steps import HandOver, Place, Promote, Step
+from kstream_plan.plans.step_rows import NO_SEAT, PLACE, STANDBY, StepRows, cold_starts
+from kstream_plan.plans.steps import Place, Step
 
 
 class Load(NamedTuple):
@@ -170,19 +170,10 @@ def most_restoring(plan: Plan) -> int:
     """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
     group, most = plan.group, 0
     for rnd, warm in zip(plan.rounds, warming(plan), strict=True):
-        cold = Counter(_cold_starts(rnd.single_steps))
+        cold = Counter(step.to.process_id for step in cold_starts(rnd.single_steps))
         both = (starts + warm[group.instance_index[process_id]] for process_id, starts in cold.items())
         most = max(most, *warm, *both)
     return most
-
-
-def _cold_starts(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the process id of each start from a copy that is not caught up."""
-    if isinstance(steps, StepRows) and not steps.tally.cold_handovers:
-        steps = steps.members
-    for step in steps_of_kinds(steps, (HandOver, Promote)):
-        if isinstance(step, HandOver | Promote) and not step.caught_up:
-            yield step.to.process_id
 
 
 def standbys_to_restore(plan: Plan) -> int:

@@ -37,6 +37,8 @@ READY_AT_FOLLOW_UP = "ready-at-follow-up"
 ENDS_NOT_PLAYED = "ends-not-played"
 #: The code of the warning that this was played of the draw that is shown alone.
 ENDS_OF_OTHERS_NOT_PLAYED = "ends-of-others-not-played"
+#: Either of them.
+NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED)
 #: The figures of how long, and how many, tasks stand still.
 PAUSES = ("paused_task_ms", "max_paused_task_ms", "longest_pause_ms", "paused_tasks_at_once")
 
@@ -214,7 +216,7 @@ class Plan(InNotebooks):
     @property
     def tells_ends(self) -> bool:
         """Whether the ranges of figures are all that may be: else it was one play among others."""
-        return all(note.code not in (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED) for note in self.warnings)
+        return all(note.code not in NOT_PLAYED for note in self.warnings)
 
     def may_be_endless(self, name: str) -> bool:
         """Tell whether nobody knows how large a figure gets at worst, though some may be told of it."""

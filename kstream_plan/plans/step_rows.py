@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain
@@ -259,6 +259,15 @@ def steps_of_kinds(steps: Sequence[Step], kinds: tuple[type[Step], ...]) -> Iter
     members = (step for step in steps.members if isinstance(step, kinds))
     wanted = are(steps.rows["kind"], *(number for number, kind in enumerate(KINDS) if kind in kinds))
     return chain(members, steps.of_rows(wanted))
+
+
+def cold_starts(steps: Sequence[Step]) -> Iterator[HandOver | Promote]:
+    """Yield the starts from a copy that is not caught up; of rows no others are made."""
+    found: Iterable[Step] = steps
+    if isinstance(steps, StepRows):
+        kind, warm = steps.rows["kind"], steps.rows["caught_up"] != 0
+        found = steps.of_rows(are(kind, *STARTS) & ~warm) if steps.tally.cold_handovers else ()
+    return (step for step in found if isinstance(step, HandOver | Promote) and not step.caught_up)
 
 
 def tally_of(maker: StepMaker, rows: Rows) -> RowTally:

@@ -98,9 +98,8 @@ class CoordinatorOnArrays(ClassicCoordinator):
         if turn is self._taken:
             if self._on_arrays is not None and self._fits:
                 self._doubt_late(turn, lapse)
-                self._on_arrays.keep_pace(self._pace)
                 tick = self._is_tick(turn.transition, lapse)
-                return self._on_arrays.go_on(lapse, self._clock, tick=tick)
+                return self._on_arrays.go_on(lapse, self._pace, self._clock, tick=tick)
             turn = self._made_of_objects(turn)
         return super().later(turn, lapse)
 

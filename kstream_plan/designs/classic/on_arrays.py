@@ -187,15 +187,12 @@ class OnArrays:
             subtopology_task_spread=subtopology_task_spread,
         )
 
-    def keep_pace(self, pace: Pace) -> None:
-        """Go on at this pace."""
-        if pace is not self._pace:
-            self._arrays.pace(pace.restores, pace.writes)
-            self._pace = pace
-
-    def go_on(self, lapse: Lapse, clock: Clock, *, tick: bool) -> GroupState:
+    def go_on(self, lapse: Lapse, pace: Pace, clock: Clock, *, tick: bool) -> GroupState:
         """Let copies catch up and fall behind until the next rebalance; return the group as it finds it."""
         arrays, state = self._arrays, self.state
+        if pace is not self._pace:
+            arrays.pace(pace.restores, pace.writes)
+            self._pace = pace
         group, generation = state.group, state.generation + 1
         revoked = {task: group.instance_of[owner] for task, owner in arrays.withheld().items()}
         arrays.advance(lapse.from_ms, lapse.to_ms, generation, tick, clock.at_probes)

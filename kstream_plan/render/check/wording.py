@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
-from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
@@ -34,7 +34,6 @@ _WHY_UNKNOWN = {
     ENDS_NOT_PLAYED: "how else it may come out was not played",
     ENDS_OF_OTHERS_NOT_PLAYED: "how else other draws may come out was not played",
 }
-_NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED)
 #: The same where nothing of that is said, by how the plan ends.
 _GOES_ON = {
     "cyclic": "it goes round in circles",
@@ -202,7 +201,7 @@ def _why_unknown(finding: Finding, plan: Plan) -> str:
     if finding.measured is not None or finding.rule not in RULES:
         return ""
     rule = RULES[finding.rule]
-    why = _why(plan, (*rule.unknown_with, *_NOT_PLAYED) if rule.figure else rule.unknown_with)
+    why = _why(plan, (*rule.unknown_with, *NOT_PLAYED) if rule.figure else rule.unknown_with)
     return f" ({why})" if why else ""
 
 
@@ -214,7 +213,7 @@ def _why(plan: Plan, codes: Sequence[str]) -> str:
 
 def _does_not_settle(finding: Finding, plan: Plan) -> str:
     if finding.measured is None and not plan.tells_ends:
-        return f"whether the plan always settles is unknown: {_why(plan, _NOT_PLAYED)}"
+        return f"whether the plan always settles is unknown: {_why(plan, NOT_PLAYED)}"
     if finding.measured is None:
         return "the plan begins with a group that contradicts itself: nobody knows whether it settles"
     if finding.worst_of is not None:

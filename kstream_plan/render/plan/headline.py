@@ -138,6 +138,7 @@ def other_end(plan: Plan) -> str:
 
 
 def _end_of_this(plan: Plan) -> str:
+    """Return the same of the plan itself, whatever other draws come to."""
     if plan.rounds:
         least, most = plan.ends("settles")
         return "" if least == most else f". It is not known: it may {'not ' if plan.figure('settles') else ''}settle"

@@ -28,9 +28,9 @@ class Head(NamedTuple):
     zipped: bool
 
 
-def unreadable(name: str, error: OSError) -> BrokenFileError:
-    """Return the error for a file that the system does not let us read."""
-    return BrokenFileError(name, f"cannot be read: {error.strerror or error}", "check the file")
+def unreadable(name: str, error: OSError, fix: str = "check the file") -> BrokenFileError:
+    """Return the error for a file, or a folder, that the system does not let us read."""
+    return BrokenFileError(name, f"cannot be read: {error.strerror or error}", fix)
 
 
 def unzipped_head(head: bytes, name: str) -> Head:

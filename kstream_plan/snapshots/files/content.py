@@ -183,18 +183,19 @@ def within_limit(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield block
 
 
-def unpacked(data: bytes) -> bytes:
+def unpacked(data: bytes, most_bytes: int | None = None) -> bytes:
     """Return data as they are, or what they are when gzip is taken off.
 
     Raises:
-        TooLargeError: they hold more text than the limit.
+        TooLargeError: they hold more text than ``most_bytes``, by default the limit.
         OSError: they are damaged.
         EOFError: they end too early.
         zlib.error: they are damaged.
     """
     if not data.startswith(GZIP_MAGIC):
         return data
-    return _read(cast(BinaryIO, gzip.GzipFile(fileobj=io.BytesIO(data))), limits().text_bytes)
+    stream = cast(BinaryIO, gzip.GzipFile(fileobj=io.BytesIO(data)))
+    return _read(stream, limits().text_bytes if most_bytes is None else most_bytes)
 
 
 class TooLargeError(OSError):

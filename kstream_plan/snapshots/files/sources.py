@@ -142,8 +142,7 @@ def spool(stream: BinaryIO, folder: Path) -> LocalFile:
         with path.open("wb") as file:
             shutil.copyfileobj(counted(waited_for(stream)), file)
     except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise SnapshotError(what, where="standard input", fix="check what is piped into it") from None
+        raise unreadable("standard input", error, "check what is piped into it") from None
     if path.stat().st_size == 0:
         raise SnapshotError("is empty", where="standard input", fix="pipe a snapshot into it")
     return LocalFile(str(path), "standard input")
@@ -358,8 +357,7 @@ def _walk(folder: str, *, hidden: tuple[str, ...]) -> Iterator[tuple[str, list[s
 
 def _refused(error: OSError) -> None:
     """Raise what keeps a folder from being read: what is in it would be missing without a word."""
-    what = f"cannot be read: {error.strerror or error}"
-    raise SnapshotError(what, where=printable(error.filename), fix="check the folder") from None
+    raise unreadable(error.filename, error, "check the folder") from None
 
 
 def _is_there(path: str) -> bool:

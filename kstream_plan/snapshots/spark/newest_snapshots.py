@@ -8,6 +8,7 @@ shuffle, of what may be the newest in its part of the input.
 from __future__ import annotations
 
 import gzip
+import sys
 import zlib
 from codecs import BOM_UTF8
 from collections import defaultdict
@@ -19,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
 from kstream_plan.snapshots.files.broken_files import broken_gzip, unreadable
-from kstream_plan.snapshots.files.content import GZIP_MAGIC, read_file
+from kstream_plan.snapshots.files.content import read_file, unpacked
 from kstream_plan.snapshots.files.earlier_rows import EARLIER_BY_US, MOST_EARLIER
 from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
 from kstream_plan.snapshots.files.selection import Selection
@@ -75,8 +76,7 @@ def _read_by_spark(context: SparkContext, inputs: Sequence[Input]) -> dict[str, 
 def _content(file: Input, read: Mapping[str, bytes]) -> bytes:
     """Return what is in a file, unzipped; what Spark has not read is read here, or why it cannot be is found."""
     try:
-        content = read[file.path] if file.path in read else read_file(file.path)
-        return gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
+        return unpacked(read[file.path] if file.path in read else read_file(file.path), sys.maxsize)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise broken_gzip(file.name, str(error)) from None
     except OSError as error:

@@ -381,7 +381,7 @@ def test_many_files_of_little_json_are_read_with_sql(
 
 @pytest.mark.parametrize("folder", ["a,b", "a:b", "a{b}", "a%20b"])
 def test_temporary_files_may_be_anywhere(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where Spark would take a path for another one, it goes by a link; and so does standard input."""
+    """A path that Spark would take for another one goes by a link in there, and what is piped by a copy."""
     (tmp_path / folder).mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / folder))
     assert only(save(tmp_path / "a b.json", [row()])) == EXPECTED

@@ -173,21 +173,22 @@ cdef class Advance(Restoring):
     cdef void _report(self, Py_ssize_t place, Slot* slot, Interval* interval) noexcept:
         """Report a copy that a consumer holds."""
         cdef int64_t remaining = slot.remaining, then
+        cdef bint known = self.is_known(place, slot), disturbed = interval.disturbed[slot.consumer]
         cdef bint active = slot.role == ACTIVE, placed_before = slot.placed_in < interval.generation
         if slot.lag == LATEST:
             slot.reporter = slot.consumer
             return
-        if self.is_known(place, slot):
+        if known:
             remaining = slot.left
         elif interval.tick or ((active or placed_before) and not interval.at_probes):
             remaining = 0
         if slot.placed_in == interval.generation and not interval.tick:
             self._report_placed(place, slot, remaining, interval)
             return
-        if active and not remaining and not interval.disturbed[slot.consumer]:
+        if active and not remaining and not disturbed:
             slot.lag = LATEST
         else:
-            then = slot.left_soon if interval.disturbed[slot.consumer] and self.is_known(place, slot) else remaining
+            then = slot.left_soon if known and disturbed else remaining
             slot.lag = self._reported(place, slot, then)
         if not (interval.revoking[slot.consumer] and slot.reporter >= 0):
             slot.reporter = slot.consumer

@@ -49,17 +49,19 @@ cdef inline int64_t* int64s_of(list memory, list values) except NULL:
     return made
 
 
+cdef inline void* grown(list memory, void* before, Py_ssize_t number, Py_ssize_t more, Py_ssize_t size) except NULL:
+    """Return an array of more records, of so many bytes each, that begins with those of another one."""
+    cdef void* made = zeros(memory, more, size)
+    if number:
+        memcpy(made, before, number * size)
+    return made
+
+
 cdef inline int32_t* int32s_grown(list memory, int32_t* before, Py_ssize_t number, Py_ssize_t more) except NULL:
     """Return an array of more numbers that begins with those of another one."""
-    cdef int32_t* made = int32s(memory, more)
-    if number:
-        memcpy(made, before, number * sizeof(int32_t))
-    return made
+    return <int32_t*>grown(memory, before, number, more, sizeof(int32_t))
 
 
 cdef inline int64_t* int64s_grown(list memory, int64_t* before, Py_ssize_t number, Py_ssize_t more) except NULL:
     """Return an array of more numbers that begins with those of another one."""
-    cdef int64_t* made = int64s(memory, more)
-    if number:
-        memcpy(made, before, number * sizeof(int64_t))
-    return made
+    return <int64_t*>grown(memory, before, number, more, sizeof(int64_t))

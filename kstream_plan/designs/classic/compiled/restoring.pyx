@@ -4,9 +4,9 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
-from kstream_plan.designs.classic.compiled.memory cimport int8s, int64s, zeros
+from kstream_plan.designs.classic.compiled.memory cimport grown, int8s, int64s, zeros
 from kstream_plan.designs.classic.compiled.records cimport ACTIVE, Slot
 from kstream_plan.designs.classic.compiled.steps cimport Steps
 
@@ -64,10 +64,10 @@ cdef class Restoring(Steps):
         qsort(restored, self.n_restored, sizeof(Restored), _in_order)
         while begin < self.n_restored:
             waiting = begin
-            while waiting < self.n_restored and _is_next(restored, begin, waiting) and not restored[waiting].waits:
+            while waiting < self.n_restored and _is_of_same(restored, begin, waiting) and not restored[waiting].waits:
                 waiting += 1
             end = waiting
-            while end < self.n_restored and _is_next(restored, begin, end):
+            while end < self.n_restored and _is_of_same(restored, begin, end):
                 end += 1
             if self.restores[restored[begin].instance] != INFINITY:
                 records = self._share(begin, waiting, self._records(restored[begin].instance, elapsed_ms))
@@ -95,10 +95,10 @@ cdef class Restoring(Steps):
         """Note a copy that is restored: until records are shared out it has nothing left."""
         cdef Restored* restored
         if self.n_restored == self.room_for_restored:
-            restored = self.restored
-            self.restored = <Restored*>zeros(self.memory, 2 * self.room_for_restored, sizeof(Restored))
-            memcpy(self.restored, restored, self.room_for_restored * sizeof(Restored))
             self.room_for_restored *= 2
+            self.restored = <Restored*>grown(
+                self.memory, self.restored, self.n_restored, self.room_for_restored, sizeof(Restored)
+            )
         restored = &self.restored[self.n_restored]
         self.n_restored += 1
         restored.records = <uint64_t>slot.remaining + <uint64_t>written
@@ -132,7 +132,7 @@ cdef class Restoring(Steps):
         return <int64_t>over
 
 
-cdef inline bint _is_next(Restored* restored, Py_ssize_t begin, Py_ssize_t at) noexcept:
+cdef inline bint _is_of_same(Restored* restored, Py_ssize_t begin, Py_ssize_t at) noexcept:
     """Tell whether the same instance restores both."""
     return restored[begin].instance == restored[at].instance
 

@@ -3,11 +3,11 @@
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from kstream_plan.designs.classic.compiled.cleaner cimport Cleaner
 from kstream_plan.designs.classic.compiled.decision cimport Decision
-from kstream_plan.designs.classic.compiled.memory cimport int8s, zeros
+from kstream_plan.designs.classic.compiled.memory cimport grown, int8s, zeros
 from kstream_plan.designs.classic.compiled.records cimport (
     ACTIVE,
     NONE,
@@ -116,10 +116,8 @@ cdef class Steps(Decision):
         """Return a row for one more step."""
         cdef Row* row
         if self.n_rows == self.room_for_rows:
-            row = self.rows
-            self.rows = <Row*>zeros(self.memory, 2 * self.room_for_rows, sizeof(Row))
-            memcpy(self.rows, row, self.room_for_rows * sizeof(Row))
             self.room_for_rows *= 2
+            self.rows = <Row*>grown(self.memory, self.rows, self.n_rows, self.room_for_rows, sizeof(Row))
         row = &self.rows[self.n_rows]
         self.n_rows += 1
         memset(row, 0, sizeof(Row))
