@@ -12,6 +12,7 @@ from kstream_plan.model import Group, Holding, Note, Target, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
+from kstream_plan.plans.note_codes import warnings_first
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Pauses, pauses_of
 from kstream_plan.plans.rounds import Balance, Round, in_effect_ms
@@ -166,6 +167,10 @@ class Plan(InNotebooks):
     end: PlanEnd | None = None
 
     tables: ClassVar[tuple[str, ...]] = ("rounds", "steps")
+
+    def __post_init__(self) -> None:
+        """Put what warns before what is only good to know, as saved plans have it."""
+        object.__setattr__(self, "warnings", warnings_first(self.warnings))
 
     @property
     def is_of_workers(self) -> bool:

@@ -12,24 +12,9 @@ from typing import NamedTuple
 from kstream_plan.model import Note
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity, Totals, events, totals
+from kstream_plan.plans.note_codes import COLD_STARTS, NOTE_CODES, STATELESS_MOVES, THREAD_MOVES
 from kstream_plan.plans.plan import Plan
 
-#: Codes of a plan's own warnings that are only good to know.
-_NOTE_CODES = frozenset(
-    {
-        "copies-uneven",
-        "no-effect-in-streams-group",
-        "settings-differ",
-        "target-not-proven",
-        "threads-race",
-        "unknown-config-key",
-        "unused-names",
-    }
-)
-#: Codes of what is read off the rounds, and not part of the plan itself.
-COLD_STARTS, STATELESS_MOVES, THREAD_MOVES = "cold-starts", "stateless-moves", "thread-moves"
-#: All of them: a saved plan has them, and they are made anew from its rounds when it is read.
-FROM_ROUNDS = frozenset({COLD_STARTS, STATELESS_MOVES, THREAD_MOVES})
 #: Stateless tasks that change the instance so often each are worth a note.
 _MANY_HOPS = 3
 _MOST_NAMED = 5
@@ -41,25 +26,36 @@ class Remarks(NamedTuple):
     warnings: what may hurt.
     notes: what is good to know.
     assumptions: what the plan takes for granted.
+    next: commands that answer what one asks next, with ``SNAPSHOT`` for the snapshot's path.
     """
 
     warnings: tuple[Note, ...]
     notes: tuple[Note, ...]
     assumptions: tuple[Note, ...]
+    next: tuple[Note, ...]
 
 
 def remarks(plan: Plan, activities: Sequence[Activity] | None = None) -> Remarks:
     """Return what is told beside the figures of a plan; ``activities`` are its events, if they are known."""
     total = totals(events(plan) if activities is None else activities)
     return Remarks(
-        warnings=(*_cold_starts(plan, total), *(note for note in plan.warnings if note.code not in _NOTE_CODES)),
+        warnings=(*_cold_starts(plan, total), *(note for note in plan.warnings if note.code not in NOTE_CODES)),
         notes=(
-            *(note for note in plan.warnings if note.code in _NOTE_CODES),
+            *(note for note in plan.warnings if note.code in NOTE_CODES),
             *_stateless_moves(plan, total),
             *_thread_moves(plan, total),
         ),
         assumptions=plan.assumptions,
+        next=tuple(_next(plan)),
     )
+
+
+def _next(plan: Plan) -> Iterator[Note]:
+    """Yield the commands that answer what one asks next."""
+    if plan.verdict.kind != "settled" and plan.probes:
+        yield Note("ask-why", "kstream-plan why SNAPSHOT")
+    elif not plan.rounds and plan.group.tasks and not plan.outages:
+        yield Note("scale-out", "kstream-plan simulate-scaleout SNAPSHOT --add 1")
 
 
 def _cold_starts(plan: Plan, total: Totals) -> Iterator[Note]:

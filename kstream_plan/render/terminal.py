@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.panel import Panel
 from rich.table import Table as RichTable
@@ -174,17 +174,23 @@ def _drawn(table: Table, width: int) -> Iterator[RenderableType]:
 
 
 def _least(table: Table, place: int) -> int:
-    """Return the columns that a column of a table needs: its head, and its longest item."""
-    cells = (row.cells[place] for row in table.rows)
-    items = (cell_len(item) for cell in cells for item in cell.items)
-    return max(cell_len(table.columns[place].head), min(max(items, default=0), 24))
+    """Return the columns that a column of a table needs: its head, and the longest word of its cells."""
+    texts = (text for row in table.rows for text in _texts(row.cells[place]))
+    words = (cell_len(word) for text in texts for word in text.split(" "))
+    return max(cell_len(table.columns[place].head), max(words, default=0))
+
+
+def _texts(cell: Cell) -> tuple[str, ...]:
+    """Return what may stand in a cell of a narrow column."""
+    return (cell.short,) if cell.short and len(cell.items) > _MOST_LINES else cell.items
 
 
 def _rich(table: Table, layout: _Layout) -> RichTable:
     drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold")
     for column, place in zip(layout.columns, layout.places, strict=True):
         plain = column.right or all(_is_short(row.cells[place]) for row in table.rows)
-        drawn.add_column(column.head, justify="right" if column.right else "left", no_wrap=plain)
+        justify: JustifyMethod = "right" if column.right else "left"
+        drawn.add_column(column.head, justify=justify, no_wrap=plain, overflow="fold")
     for row in table.rows:
         drawn.add_row(*(_cell(row.cells[place]) for place in layout.places), style=f"tone.{row.tone}")
     return drawn
@@ -219,7 +225,7 @@ class _Items:
         lines = filled(self._cell.items, options.max_width)
         if self._cell.short and len(lines) > _MOST_LINES:
             lines = [self._cell.short]
-        yield Text("\n".join(lines), f"tone.{self._cell.tone}")
+        yield Text("\n".join(lines), f"tone.{self._cell.tone}", overflow="fold")
 
 
 def filled(items: Sequence[str], width: int) -> list[str]:

@@ -22,7 +22,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import CONFIG_NAMES
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.text.escape import encodable
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.version import __version__

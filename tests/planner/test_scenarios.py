@@ -25,7 +25,7 @@ from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, MeasuredPlan
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.alternatives import alternative
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan

@@ -17,7 +17,7 @@ from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, page, say, talk
-from kstream_plan.cli.pages import excerpts_page
+from kstream_plan.cli.pages import excerpts_text
 from kstream_plan.cli.simulation_pages import saved_page
 from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.documents.plan.files import read_saved_file
@@ -25,7 +25,7 @@ from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.errors import PlanFileError, ScenarioError, UsageError
 from kstream_plan.model import WorkId, work_id
 from kstream_plan.plans import Plan
-from kstream_plan.render.plan.detail import Focus
+from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.snapshots.files.content import standard_input
@@ -84,7 +84,7 @@ def show(asked: ShowOptions) -> None:
         if asked.output is OutputForm.JSON:
             raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
         found, focuses = _focused([of.plan for of in saved], asked)
-        say(excerpts_page(found, focuses, asked.output, page()))
+        say(excerpts_text(found, focuses, asked.output, page()))
 
 
 def _check_final(asked: ShowOptions) -> None:

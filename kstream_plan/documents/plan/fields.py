@@ -25,7 +25,7 @@ from kstream_plan.documents.codec import (
     whole,
 )
 from kstream_plan.documents.plan.end_fields import END
-from kstream_plan.documents.plan.group_fields import FORM, Held, TargetTasks
+from kstream_plan.documents.plan.group_fields import FORM, NOTE, Held, TargetTasks
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.documents.plan.step_fields import STEP
 from kstream_plan.documents.records import Field
@@ -130,6 +130,8 @@ class PlanDocument:
     target: Mapping[str, TargetTasks]
     summary: Summary
     warnings: tuple[Note, ...]
+    notes: tuple[Note, ...] = ()
+    next: tuple[Note, ...] = ()
     verdict: Verdict
     later_configs: tuple[LaterConfig, ...] = ()
     outages: tuple[Outage, ...] = ()
@@ -372,6 +374,12 @@ PLAN = FORM.record(
     final="What is held after the last round.",
     members="Who takes part at the end.",
     target="The balanced assignment that the rounds lead to, by process id.",
+    warnings="What may hurt: something may start cold, stand unassigned, lose data or not settle, or the plan may not "
+    "hold.",
+    notes=Field(
+        list_of(NOTE), "What is good to know, or merely costs; what 0.2.0 saved has it among the warnings.", missing=()
+    ),
+    next=Field(list_of(NOTE), "Commands that answer what one asks next.", missing=()),
     later_configs=Field(
         description="Settings that change during a simulation; left out if none does.", missing=(), left_out=True
     ),

@@ -8,7 +8,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import copies_of_stateful, worst_loss
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.page import Fact, Line, Page, Section, Tone, lines_of
+from kstream_plan.render.page import Fact, Line, Page, Section, Tone, as_sentence, lines_of
 from kstream_plan.render.pages.plan_facts import balance_fact, pause_fact, plan_facts
 from kstream_plan.render.pages.plan_instances import instances_table
 from kstream_plan.render.pages.plan_rounds import rounds_table
@@ -16,7 +16,7 @@ from kstream_plan.render.pages.plan_sentences import plan_sentences, settled_sen
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.rates import rates_text
 from kstream_plan.render.pages.simulation import relief_text, simulation_tables
-from kstream_plan.render.plan.detail import Focus, details
+from kstream_plan.render.pages.steps import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, several, span_to, utc
 
@@ -30,6 +30,19 @@ def simulation_page(simulation: Simulation, *, verbose: bool = False) -> Page:
     """Return the page of a simulation; ``verbose`` adds every step with its reason."""
     plan = simulation.plan
     return _page(PlanView(plan, Names(plan.group), simulation), verbose=verbose)
+
+
+def excerpt_page(plan: Plan, focus: Focus) -> Page:
+    """Return the steps in focus with their reasons, and where what is in focus stands before and after."""
+    view = PlanView(plan, Names(plan.group))
+    found = tuple(Section(detail.heading, detail.sentences) for detail in details(plan, view.names, focus))
+    standing = tuple(as_sentence(text) for text in where_it_stands(plan, view.names, focus))
+    return Page(
+        title=plan_title(view),
+        sentences=standing or (plan_sentences(view) if plan.rounds else settled_sentences(view)),
+        source=source_text(plan, view.names),
+        sections=found or (Section(NO_STEP, ()),),
+    )
 
 
 def _page(view: PlanView, *, verbose: bool) -> Page:
@@ -103,6 +116,7 @@ def plan_lines(view: PlanView) -> tuple[Line, ...]:
         *lines_of("warning", map(view.escaped, said.warnings)),
         *lines_of("note", map(view.escaped, said.notes)),
         *lines_of("assumption", map(view.escaped, said.assumptions)),
+        *(Line("next", note.code, note.message) for note in said.next),
     )
 
 

@@ -11,7 +11,7 @@ from kstream_plan.plans.loads import most_warmups
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.page import Fact, Tone
 from kstream_plan.render.pages.plan_view import PlanView
-from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range, span_to
+from kstream_plan.render.text.numbers import amount, at_least, count, count_range, duration, duration_range, span_to
 
 #: What started a rebalance, as one and as several.
 _TRIGGERS = {
@@ -193,7 +193,9 @@ def restore_fact(view: PlanView) -> Fact:
     unknown = ", or unknown" if plan.may_be_endless("restored_records") else ""
     minimum = plan.summary.lower_bounds.restored_records
     bound = "" if minimum is None else f" (minimum {minimum:,})"
-    return Fact("restore", label, f"{count_range(*figure)} records{bound}{unknown}{at_a_time}")
+    size = None if view.simulation is None else view.simulation.record_size
+    in_bytes = "" if size is None else f", {amount(restored * size)}"
+    return Fact("restore", label, f"{count_range(*figure)} records{in_bytes}{bound}{unknown}{at_a_time}")
 
 
 def balance_fact(plan: Plan) -> Fact:

@@ -117,7 +117,7 @@ def _cold(view: PlanView) -> Iterator[str]:
     if cold.most:
         how_many = count_range(*cold)
         noun = "task starts" if how_many == "1" else "tasks start"
-        yield f"{how_many} {noun} cold: nobody else has caught up, so they restore before they run."
+        yield f"{how_many} {noun} cold: no other copy has caught up, so they restore before they run."
     elif not view.figure("moves").most and not view.figure("hops").most:
         yield "No task starts cold."
     elif plan.summary.warmups >= plan.summary.hops:

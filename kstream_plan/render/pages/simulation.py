@@ -8,7 +8,7 @@ from kstream_plan.plans.loads import busiest_changes, busiest_first
 from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf
 from kstream_plan.render.page import Cell, Column, Row, Table, Tone, text_cell, text_row
 from kstream_plan.render.pages.plan_view import PlanView
-from kstream_plan.render.simulation.events import happened
+from kstream_plan.render.pages.scenario_events import happened
 from kstream_plan.render.text.numbers import duration
 
 

@@ -13,8 +13,8 @@ from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Group, Partition, Rates, Snapshot
 from kstream_plan.plans.activity import events
-from kstream_plan.render.plan.markdown import markdown
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_markdown as markdown
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import strategies
 from tests.helpers.schemas import validator
