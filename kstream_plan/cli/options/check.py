@@ -39,7 +39,7 @@ class Planning(Triggered):
 
     scenario: Annotated[
         Path | None,
-        typer.Option("--scenario", metavar="FILE", help="What happens to the group; kstream-plan schema scenario."),
+        typer.Option("--scenario", metavar="FILE", help="Scenario to check (format: kstream-plan schema scenario)."),
     ] = None
     out: shared.Out = None
     full: shared.Full = False
@@ -53,7 +53,7 @@ Today = Annotated[
         hidden=True,
         metavar="DATE",
         parser=_moment,
-        help="Take the end of this day, or this time, for now (default: the clock).",
+        help="Day, or time, for which the policy is checked (default: now).",
     ),
 ]
 
@@ -65,20 +65,22 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
         list[str],
         typer.Argument(
             metavar="PLAN|SNAPSHOT...",
-            help="Saved plans, and snapshots to plan first (paths, folders, globs); - is standard input.",
+            help="Saved plans, or snapshots to plan first; - is standard input.",
         ),
     ]
     policy: Annotated[
         Path | None,
-        typer.Option("--policy", metavar="FILE", help="The rules, as YAML; without, plans only have to settle."),
+        typer.Option("--policy", metavar="FILE", help="Rules as YAML; without them, plans only have to settle."),
     ] = None
     report: Annotated[
         list[ReportFile] | None,
-        report_option(REPORTS, f"Write what was found as {', '.join(REPORTS)}; repeatable; github=- below the table."),
+        report_option(
+            REPORTS, f"File for the findings as {', '.join(REPORTS)}; repeatable. github=- prints them below the table."
+        ),
     ] = None
     baseline: Annotated[
         list[Path] | None,
-        typer.Option("--baseline", metavar="PLAN", help="Saved plans for what was before; repeatable."),
+        typer.Option("--baseline", metavar="PLAN", help="Saved plans of the state before the change; repeatable."),
     ] = None
     require_generation: Annotated[
         int | None,
@@ -86,11 +88,12 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
             "--require-generation",
             metavar="N",
             parser=parser(whole_number),
-            help="Refuse a plan that starts from another generation.",
+            help="Refuse plans that start from another generation.",
         ),
     ] = None
     max_snapshot_age: Annotated[
-        int | None, typer.Option("--max-snapshot-age", **A_WHILE, help="Refuse a plan made from an older snapshot.")
+        int | None,
+        typer.Option("--max-snapshot-age", **A_WHILE, help="Refuse plans made from a snapshot older than this."),
     ] = None
     expect_digest: Annotated[
         list[str] | None,
@@ -99,10 +102,10 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
             hidden=True,
             metavar="HEX",
             parser=_digest,
-            help="Refuse a plan made from another input; repeatable, one must fit.",
+            help="Refuse plans made from other input; repeatable, one has to match.",
         ),
     ] = None
-    fail_on_warning: Annotated[bool, typer.Option("--fail-on-warning", help="Exit code 3 for warnings as well.")] = (
-        False
-    )
+    fail_on_warning: Annotated[
+        bool, typer.Option("--fail-on-warning", help="Fail with exit code 3 on warnings as well.")
+    ] = False
     today: Today = None

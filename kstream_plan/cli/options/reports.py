@@ -40,7 +40,7 @@ class Drawing(Options, panel=OUTPUT):
 
     report: Annotated[
         list[ReportFile] | None,
-        report_option(("html", "svg"), "Write a page to look at (html), or its timeline alone (svg); repeatable."),
+        report_option(("html", "svg"), "File for the answer as a page (html) or timeline (svg); repeatable."),
     ] = None
 
 
@@ -48,5 +48,5 @@ class Paging(Options, panel=OUTPUT):
     """Reports of commands whose answer is no plan."""
 
     report: Annotated[
-        list[ReportFile] | None, report_option(("html",), "Write a page of HTML to look at; repeatable.")
+        list[ReportFile] | None, report_option(("html",), "File for the answer as a page of HTML; repeatable.")
     ] = None
