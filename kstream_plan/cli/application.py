@@ -11,9 +11,11 @@ from typing import Annotated
 
 import typer
 
+from kstream_plan.cli.color import AUTO, set_color_mode
 from kstream_plan.cli.command_help import COMMANDS, first_steps
 from kstream_plan.cli.exit_codes import ExitCode
-from kstream_plan.cli.panels import PanelledCommand
+from kstream_plan.cli.panels import USAGE_ERRORS, PanelledCommand, color_option
+from kstream_plan.errors import KstreamPlanError
 from kstream_plan.version import __version__
 
 #: What a write to stdout may end in.
@@ -66,29 +68,26 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    color: Annotated[str | None, color_option()] = None,
 ) -> None:
     pass
 
 
+def _fail(error: KstreamPlanError) -> int:
+    from kstream_plan.cli.failures import report  # noqa: PLC0415 - not for every command line
+
+    report(error)
+    return error.exit_code
+
+
 def _show_first_steps() -> int:
-    from kstream_plan.cli.failures import expected_failures  # noqa: PLC0415 - not for every command line
-    from kstream_plan.cli.output import say  # noqa: PLC0415
+    from kstream_plan.cli.output import say  # noqa: PLC0415 - not for every command line
 
     try:
-        with expected_failures():
-            say(first_steps())
-    except typer.Exit as end:
-        return end.exit_code
+        say(first_steps())
+    except KstreamPlanError as error:
+        return _fail(error)
     return ExitCode.DONE
-
-
-def _say_nearest(given: Sequence[str], app: typer.Typer) -> None:
-    from kstream_plan.cli.nearest_usage import nearest_usage  # noqa: PLC0415 - not for every command line
-    from kstream_plan.cli.output import talk  # noqa: PLC0415
-
-    nearest = nearest_usage(given, app)
-    if nearest is not None:
-        talk(f"did you mean: {nearest}")
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
@@ -101,9 +100,10 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     completing = "_KSTREAM_PLAN_COMPLETE" in os.environ
     if not given and not completing:
         return _show_first_steps()
+    set_color_mode(AUTO)
     app = application(COMMANDS if completing else given)
     try:
-        app(args=given, prog_name="kstream-plan")
+        code = app(args=given, prog_name="kstream-plan", standalone_mode=False)
     except OSError as error:
         if error.errno not in _UNWRITTEN or error.filename is not None:
             raise
@@ -111,10 +111,12 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         from kstream_plan.cli.output import not_written  # noqa: PLC0415 - not for every command line
 
         return not_written(error)
+    except USAGE_ERRORS as error:
+        from kstream_plan.cli.usage_errors import usage_error  # noqa: PLC0415 - not for every command line
+
+        return _fail(usage_error(error, given, app))
     except SystemExit as end:
-        if end.code == ExitCode.INTERRUPTED:
-            raise KeyboardInterrupt from None
-        if end.code == ExitCode.USAGE and not completing:
-            _say_nearest(given, app)
-        return end.code if isinstance(end.code, int) else ExitCode.DONE
-    return ExitCode.DONE
+        code = end.code
+    if code == ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
+    return code if isinstance(code, int) else ExitCode.DONE

@@ -129,17 +129,22 @@ def test_every_setting_has_an_option_within_its_range() -> None:
         (["assign", "x.json", "--restor-rate=5/s"], "kstream-plan assign x.json --restore-rate=5/s"),
         (["helpp"], "kstream-plan help"),
         (["warm-now"], "kstream-plan help warm-now"),
-        (["assign"], None),
-        (["upgrade", "x.json", "--to", "streams-group", "--broker", "4.3"], None),
-        (["zzzz"], None),
+        (["assign"], "see kstream-plan assign --help"),
+        (
+            ["upgrade", "x.json", "--to", "streams-group", "--broker", "4.3"],
+            "see kstream-plan upgrade --help",
+        ),
+        (["zzzz"], "see kstream-plan --help"),
+        (["assign", "x.json", "--max-rounds", "0"], "give 1 or more"),
     ],
 )
 def test_wrong_usage_names_the_nearest_right_one(
-    given: list[str], meant: str | None, capsys: pytest.CaptureFixture[str]
+    given: list[str], meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(given) == 2
     said = capsys.readouterr().err
-    assert said.endswith(f"kstream-plan: did you mean: {meant}\n") if meant else "did you mean: " not in said
+    assert re.fullmatch(r"kstream-plan: error: .*\. Fix: .*\n", said)
+    assert said.endswith(f". Fix: {meant}\n")
 
 
 def test_without_a_command_it_shows_usage_and_the_usual_commands(capsys: pytest.CaptureFixture[str]) -> None:

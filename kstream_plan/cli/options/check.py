@@ -12,7 +12,7 @@ import typer
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Triggered
 from kstream_plan.cli.options.reports import ReportFile, report_option
-from kstream_plan.cli.options.shared import A_WHILE, parser, whole_number
+from kstream_plan.cli.options.shared import A_WHILE, WrongValueError, parser, whole_number
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.documents.policy_file import parse_date
 from kstream_plan.render.check import REPORTS
@@ -25,12 +25,13 @@ def _moment(text: str) -> datetime:
             return datetime.combine(parse_date(text), time(23, 59, 59), UTC)
         return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=parse_time(text))
     except ValueError as error:
-        raise typer.BadParameter(f"{error}, nor a time like 2027-01-31T12:00:00Z") from None
+        raise WrongValueError(f"{error}, nor a time like 2027-01-31T12:00:00Z") from None
 
 
 def _digest(text: str) -> str:
     if not re.fullmatch(r"[0-9a-fA-F]{12,64}", text):
-        raise typer.BadParameter(f"{text!r} is not a digest in hexadecimal, nor at least 12 digits of its beginning")
+        what = f"{text!r} is not a digest in hexadecimal"
+        raise WrongValueError(what, fix="give all of its digits, or at least the first 12")
     return text.lower()
 
 

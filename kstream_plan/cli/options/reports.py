@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from kstream_plan.cli.options.parameters import Options
+from kstream_plan.cli.options.shared import WrongValueError
 from kstream_plan.cli.panels import OUTPUT
 
 
@@ -25,11 +26,10 @@ def report_option(forms: Iterable[str], said: str, **given: Any) -> Any:
     def parsed(text: str) -> ReportFile:
         form, equals, file = text.partition("=")
         if not equals or not file:
-            raise typer.BadParameter(f"{text!r} is not FORMAT=FILE: write {names[0]}={text or 'FILE'}")
+            raise WrongValueError(f"{text!r} is not FORMAT=FILE", fix=f"write {names[0]}={text or 'FILE'}")
         if form not in names:
-            raise typer.BadParameter(
-                f"{form!r} is not one of {', '.join(names)}: write {' or '.join(f'{of}={file}' for of in names)}"
-            )
+            fix = f"write {' or '.join(f'{name}={file}' for name in names)}"
+            raise WrongValueError(f"{form!r} is not one of {', '.join(names)}", fix=fix)
         return ReportFile(form, file)
 
     return typer.Option("--report", metavar="FORMAT=FILE", parser=parsed, help=said, **given)

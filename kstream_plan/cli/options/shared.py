@@ -24,6 +24,14 @@ class KeyValue(NamedTuple):
     value: str
 
 
+class WrongValueError(typer.BadParameter):
+    """A value that an option does not take, and how to write it."""
+
+    def __init__(self, what: str, *, fix: str = "") -> None:
+        super().__init__(what)
+        self.fix = fix
+
+
 def parser(
     parse: Callable[[str], float],
     low: float = 0,
@@ -36,10 +44,11 @@ def parser(
         try:
             value = parse(text)
         except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
+            raise WrongValueError(str(error)) from None
         if not low <= value <= high:
-            ends = f"below {show(low)}: give {show(low)} or more" if value < low else f"above {show(high)}: give less"
-            raise typer.BadParameter(f"{text} is {ends}")
+            below = value < low
+            what = f"{text} is {'below' if below else 'above'} {show(low if below else high)}"
+            raise WrongValueError(what, fix=f"give {show(low)} or more" if below else f"give at most {show(high)}")
         return value
 
     return parsed
@@ -56,14 +65,14 @@ def key_value(text: str) -> KeyValue:
     """Return the two sides of ``K=V``; else a usage error."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise typer.BadParameter(f"{text!r} is not K=V")
+        raise WrongValueError(f"{text!r} is not K=V", fix="write a name, = and a value")
     return KeyValue(name, value)
 
 
 def name(text: str) -> str:
     """Return ``text``; a usage error if it is empty."""
     if not text.strip():
-        raise typer.BadParameter("it is empty")
+        raise WrongValueError("the value is empty", fix="give a name")
     return text
 
 
@@ -73,7 +82,7 @@ def one_of(choices: Iterable[str], metavar: str | None = None) -> dict[str, Any]
 
     def parsed(text: str) -> str:
         if text not in names:
-            raise typer.BadParameter(f"{text!r} is not one of {', '.join(names)}")
+            raise WrongValueError(f"{text!r} is not one of {', '.join(names)}")
         return text
 
     return {"parser": parsed, "metavar": metavar or f"[{'|'.join(names)}]", "autocompletion": lambda: names}
