@@ -41,22 +41,21 @@ class ShowOptions(Drawing, Spark, Limited):
         list[str], typer.Argument(metavar="PLAN...", help="Saved plans: files, folders, globs; - is standard input.")
     ]
     round_number: Annotated[
-        int | None, typer.Option("--round", metavar="N", help="Only this round's steps, each with its reason.")
+        int | None,
+        typer.Option("--round", metavar="N", help="Show only the steps of this rebalance, with their reasons."),
     ] = None
-    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only the steps of this task.")] = None
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Show only the steps of this task.")] = None
     instance: Annotated[
         str | None,
-        typer.Option(
-            "--instance", metavar="ID", help="Only this instance: its process id, the beginning of it, or host."
-        ),
+        typer.Option("--instance", metavar="ID", help="Show only this instance: process id, a prefix of it, or host."),
     ] = None
-    final: Annotated[bool, typer.Option("--final", help="The plan's end; with --as-snapshot.")] = False
+    final: Annotated[bool, typer.Option("--final", help="Take the end of the plan; goes with --as-snapshot.")] = False
     as_snapshot: Annotated[
         Path | None,
         typer.Option(
             "--as-snapshot",
             metavar="FILE",
-            help="Save the plan's end (--final) as a snapshot, to plan on from there; - is standard output.",
+            help="File for the end of the plan (--final) as a snapshot, to plan on from it; - is standard output.",
         ),
     ] = None
     application_id: shared.ApplicationId = None
