@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from kstream_plan.model import Group, Holding, Note, Target, WorkId
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
 from kstream_plan.plans.note_codes import warnings_first
@@ -135,7 +136,8 @@ class Plan(InNotebooks):
     empty, who joins later does not count yet. ``stopping`` are the consumers that give up all they run before they join
     a rebalance, ``pauses`` every standstill of a task that ends within the plan. ``rates`` are those known at first.
     ``probes``: the design asks by probing rebalances which copies are ready.
-    ``end`` is what it takes to plan on from where the plan ends; ``None``: nobody can.
+    ``end`` is what it takes to plan on from where the plan ends; ``None``: nobody can. ``unproven_starts`` count as
+    warm in the steps, and nothing proves that they are: their former owners are gone.
     """
 
     group: Group
@@ -165,6 +167,7 @@ class Plan(InNotebooks):
     outages: tuple[Outage, ...] = ()
     rates: KnownRates = NOTHING_KNOWN
     end: PlanEnd | None = None
+    unproven_starts: tuple[UnprovenStart, ...] = ()
 
     tables: ClassVar[tuple[str, ...]] = ("rounds", "steps")
 

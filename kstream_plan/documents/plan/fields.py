@@ -46,6 +46,7 @@ from kstream_plan.plans import (
     Trigger,
     Verdict,
 )
+from kstream_plan.plans.caught_up_evidence import Evidence, UnprovenStart
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRate, KnownRates
 from kstream_plan.plans.summary import FIGURES
@@ -137,6 +138,7 @@ class PlanDocument:
     outages: tuple[Outage, ...] = ()
     rates: KnownRates = NOTHING_KNOWN
     end: PlanEnd | None = None
+    unproven_starts: tuple[UnprovenStart, ...] = ()
     simulation: SimulationDocument | None = None
 
 
@@ -347,6 +349,23 @@ FORM.record(
     restore=Field(description="Per instance, all its copies together.", missing=None, left_out=True),
     produce=Field(description="Per task with state.", missing=None, left_out=True),
 )
+FORM.record(
+    Evidence,
+    "What is known of a copy at a moment.",
+    fact="What decides that.",
+    words="The same for people.",
+    age_ms=or_null(WHOLE).said("How old that fact is at the moment; null: it has no age, or that is not known."),
+    at_least="It is at least so many records behind.",
+    at_most="It is at most so many records behind; null: not known.",
+    settled_by="Options that would settle it.",
+)
+FORM.record(
+    UnprovenStart,
+    task_id="The task.",
+    process_id="The instance that starts it.",
+    at_ms="When, on the plan's clock.",
+    evidence="What is known of the copy that it starts from.",
+)
 PLAN = FORM.record(
     PlanDocument,
     "What follows when a rebalance starts now: one JSON document per application. Lossless: `initial` plus the steps "
@@ -399,6 +418,12 @@ PLAN = FORM.record(
         "What it takes to plan on from where the plan ends; left out where nobody can, and in what earlier versions "
         "saved.",
         missing=None,
+        left_out=True,
+    ),
+    unproven_starts=Field(
+        description="Starts that count as warm, and nothing proves that they are: the former owner is gone, and the "
+        "copy may have fallen behind; left out if there are none.",
+        missing=(),
         left_out=True,
     ),
     simulation=Field(

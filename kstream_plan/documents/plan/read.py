@@ -184,6 +184,7 @@ def _plan(document: PlanDocument) -> Plan:
         outages=document.outages,
         rates=document.rates,
         end=document.end,
+        unproven_starts=document.unproven_starts,
     )
 
 

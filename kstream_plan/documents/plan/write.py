@@ -81,6 +81,7 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
         outages=plan.outages,
         rates=plan.rates,
         end=plan.end,
+        unproven_starts=plan.unproven_starts,
         simulation=simulation,
     )
 

@@ -12,7 +12,7 @@ from kstream_plan.assignors.balanced.assign import assign
 from kstream_plan.assignors.balanced.standby_flow import place_standbys
 from kstream_plan.assignors.balanced.task_costs import Prospect, prospects
 from kstream_plan.designs.classic.catching_up import Interval, advance
-from kstream_plan.designs.classic.state_cleaner import Cleaner
+from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.model import (
     LATEST,
     Assignment,

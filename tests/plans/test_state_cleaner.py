@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.designs.classic.state_cleaner import Cleaner
+from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.model import Copy
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.planner import case
