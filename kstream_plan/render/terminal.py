@@ -27,6 +27,8 @@ _MOST_RICH_ROWS = 200
 #: A list of more lines stands as its short form, if it has one.
 _MOST_LINES = 2
 _BAR_WIDTH = 12
+#: The cells of a column that is no wider are never broken.
+_NARROW = 12
 
 #: What tones look like; the only place that knows colours.
 THEME = Theme(
@@ -175,9 +177,16 @@ def _drawn(table: Table, width: int) -> Iterator[RenderableType]:
 
 def _least(table: Table, place: int) -> int:
     """Return the columns that a column of a table needs: its head, and the longest word of its cells."""
-    texts = (text for row in table.rows for text in _texts(row.cells[place]))
-    words = (cell_len(word) for text in texts for word in text.split(" "))
-    return max(cell_len(table.columns[place].head), max(words, default=0))
+    texts = [table.columns[place].head, *(text for row in table.rows for text in _texts(row.cells[place]))]
+    if _is_narrow(table, place):
+        return max(map(cell_len, texts))
+    return max(cell_len(word) for text in texts for word in text.split(" "))
+
+
+def _is_narrow(table: Table, place: int) -> bool:
+    """Return whether a column is one of numbers, whose cells stay on one line."""
+    texts = [table.columns[place].head, *(text for row in table.rows for text in row.cells[place].items)]
+    return table.columns[place].right and max(map(cell_len, texts)) <= _NARROW
 
 
 def _texts(cell: Cell) -> tuple[str, ...]:
@@ -188,16 +197,11 @@ def _texts(cell: Cell) -> tuple[str, ...]:
 def _rich(table: Table, layout: _Layout) -> RichTable:
     drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold")
     for column, place in zip(layout.columns, layout.places, strict=True):
-        plain = column.right or all(_is_short(row.cells[place]) for row in table.rows)
         justify: JustifyMethod = "right" if column.right else "left"
-        drawn.add_column(column.head, justify=justify, no_wrap=plain, overflow="fold")
+        drawn.add_column(column.head, justify=justify, no_wrap=_is_narrow(table, place), overflow="fold")
     for row in table.rows:
         drawn.add_row(*(_cell(row.cells[place]) for place in layout.places), style=f"tone.{row.tone}")
     return drawn
-
-
-def _is_short(cell: Cell) -> bool:
-    return len(cell.items) <= 1 and sum(map(cell_len, cell.items)) <= 24
 
 
 def _cell(cell: Cell) -> RenderableType:
