@@ -119,7 +119,7 @@ def test_what_a_real_group_did_is_told_as_it_is_shown() -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len(_text(README).splitlines()) <= 250
+    assert len(_text(README).splitlines()) <= 150
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda one: one.stem)
