@@ -249,8 +249,9 @@ def _as_text(table: Table, layout: _Layout) -> Text:
     rows = [[_plain(row.cells[place]) for place in layout.places] for row in table.rows]
     heads = [column.head for column in layout.columns]
     widths = [max(map(cell_len, cells)) for cells in zip_longest(heads, *rows, fillvalue="")]
-    lines = [heads, ["─" * width for width in widths], *rows]
-    return Text("\n".join(_aligned(cells, widths, layout.columns) for cells in lines), no_wrap=True, overflow="ignore")
+    head, *lines = [_aligned(cells, widths, layout.columns) for cells in (heads, *rows)]
+    rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
+    return Text("\n".join([head, rule, *lines]), no_wrap=True, overflow="ignore")
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
