@@ -29,6 +29,8 @@ _MOST_LINES = 2
 _BAR_WIDTH = 12
 #: The cells of a column that is no wider are never broken.
 _NARROW = 12
+#: A longer word may be broken where there is no room for it.
+_LONG_WORD = 14
 
 #: What tones look like; the only place that knows colours.
 THEME = Theme(
@@ -176,11 +178,11 @@ def _drawn(table: Table, width: int) -> Iterator[RenderableType]:
 
 
 def _least(table: Table, place: int) -> int:
-    """Return the columns that a column of a table needs: its head, and the longest word of its cells."""
+    """Return the columns that a column of a table needs: its head, and the longest word of its cells, up to a limit."""
     texts = [table.columns[place].head, *(text for row in table.rows for text in _texts(row.cells[place]))]
     if _is_narrow(table, place):
         return max(map(cell_len, texts))
-    return max(cell_len(word) for text in texts for word in text.split(" "))
+    return max(min(cell_len(word), _LONG_WORD) for text in texts for word in text.split(" "))
 
 
 def _is_narrow(table: Table, place: int) -> bool:
