@@ -212,6 +212,11 @@ class Plan(InNotebooks):
         return min(values, default=0), max(values, default=0)
 
     @property
+    def balance_after(self) -> Balance:
+        """How evenly the load is spread at the end."""
+        return self.rounds[-1].balance if self.rounds else self.initial_balance
+
+    @property
     def ready_at_follow_ups(self) -> bool:
         """Whether copies of which nobody knows how fast they restore count as caught up at follow-ups, too."""
         return any(note.code == READY_AT_FOLLOW_UP for note in self.warnings)
