@@ -64,6 +64,7 @@ SNAPSHOT: Mapping[str, Type] = {
             "java": "integer",
             "last_completed": "integer",
             "config_offset": "integer",
+            "answered": "boolean",
             "held": _CONNECT_ITEMS,
             "memory": {
                 "previous": _CONNECT_ITEMS,
