@@ -44,6 +44,8 @@ _DEFAULTS = {
     "spark.driver.maxResultSize": "0",
     # more than 32 files are looked up by a job of Spark's, which has a task for each unless told otherwise
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
+    # times as pandas writes them; else Spark reads no file that has one
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
     # where in Python a column was written down, for messages that nobody sees: two questions to Java for every column
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
