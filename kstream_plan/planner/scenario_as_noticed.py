@@ -375,13 +375,20 @@ class _Draft:
             elif event.keeps_disk and (event.static or known.is_static):
                 self.unnoticed.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
                 self.emptied |= {process_id: None} if arrival.flushed_per_second < inf else {}
-                self.members[process_id] = known
-                del self.down[process_id]
+                self._resume(process_id, known, event)
             else:
                 down.back = arrival
                 self._rebalance()
         if arrivals:
             self._change(event.at_ms, Trigger.JOIN, event, joined=arrivals)
+
+    def _resume(self, process_id: str, instance: Instance, event: Return) -> None:
+        """Let an instance go on that was never gone, but for threads of it that have expired: these join again."""
+        expired = self.members[process_id] != instance
+        self.members[process_id] = instance
+        del self.down[process_id]
+        if expired:
+            self._change(event.at_ms, Trigger.JOIN, event)
 
     def _rebalance(self) -> None:
         """Begin a rebalance: it ends when the group has noticed everybody who is away."""

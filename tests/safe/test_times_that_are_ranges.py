@@ -259,3 +259,13 @@ class TestInputBehind:
         snapshot = self._read(tmp_path, 200)
         assert snapshot.input_lags
         assert input_behind(snapshot) == ()
+
+
+@given(back_ms=st.integers(0, 60_000), threads=st.integers(1, 4), is_reversed=st.booleans())
+def test_a_static_member_that_is_back_has_all_its_threads(back_ms: int, threads: int, is_reversed: bool) -> None:
+    """Threads of it may have expired by then; they join again."""
+    members = [_instance("a", threads), _instance("b", 1)]
+    events = (Stop(at_ms=0, process_ids=("a",), crash=True), Return(at_ms=back_ms, process_ids=("a",), static=True))
+    found = timeline(members, AssignmentConfig(), events, noticed="reversed" if is_reversed else "one-by-one")
+    last = found.changes[-1].members if found.changes else tuple(members)
+    assert {instance.process_id: instance.capacity for instance in last} == {"a": threads, "b": 1}
