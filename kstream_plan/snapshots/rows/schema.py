@@ -49,6 +49,7 @@ SNAPSHOT: Mapping[str, Type] = {
             "task_id": "text",
             "stateful": "boolean",
             "end_offset_sum": "integer",
+            "input_lag": "integer",
             "source_partitions": [_SOURCE_PARTITION],
             "changelog_partitions": [{**_SOURCE_PARTITION, "end_offset": "integer"}],
         }
