@@ -22,6 +22,7 @@ from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, RACK_STRATEGIES, RANGES, AssignmentConfig
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind, naming_other_kinds, other_kind
 
 #: Prefixes that Kafka Streams gives its consumers' settings; a later one beats an earlier one.
 _CONSUMER_PREFIXES = ("", "consumer_", "main_consumer_")
@@ -64,6 +65,15 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
     """
     where, path = str(path), Path(path)
     text = _read(path)
+    data = text.encode("utf-8", "replace")
+    kind = file_kind(data)
+    if kind in (SNAPSHOT, SAVED_PLAN):  # whose settings would count as the file's own
+        raise other_kind(kind, "a file of settings", where, ConfigError)
+    with naming_other_kinds(data, "a file of settings", where):
+        return _settings(path, text, where)
+
+
+def _settings(path: Path, text: str, where: str) -> StreamsConfigFile:
     parse = parse_yaml if _is_yaml(path, text) else parse_properties
     found = parse(text, where)
     typos = tuple(typo for setting in found for typo in _typo(setting, where))

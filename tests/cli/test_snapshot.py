@@ -222,7 +222,7 @@ def test_assign_says_what_to_do_with_a_log(layout: Any, tmp_path: Path, capsys: 
     log.write_bytes(log_layouts.laid_out(log_layouts.records("scale-out"), layout))
     assert run(["assign", str(log)]) == 1
     assert capsys.readouterr().err == (
-        f"kstream-plan: error: {log}: is a log, not a snapshot. Fix: make a snapshot of it: "
+        f"kstream-plan: error: {log}: this is a log, not a snapshot. Fix: make a snapshot of it: "
         f"kstream-plan snapshot --leader-log {log} | kstream-plan assign -\n"
     )
 

@@ -407,10 +407,13 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "escape": (b"\x1b[31mhello", r"it begins with '\x1b[31mhello'"),
     "policy": (
         b"# limits\nversion: 1\ndefaults:\n",
-        "is a policy, not a snapshot. Fix: give a snapshot, to check with --policy",
+        "this is a policy, not a snapshot. Fix: pass it with --policy",
     ),
-    "scenario": (b"version: 1\nevents: []\n", "is a scenario, not a snapshot. Fix: give it to simulate"),
-    "topology": (b"Topologies:\n   Sub-topology: 0\n", "is a topology, not a snapshot"),
+    "scenario": (b"version: 1\nevents: []\n", "this is a scenario, not a snapshot. Fix: pass it with --scenario"),
+    "topology": (
+        b"Topologies:\n   Sub-topology: 0\n",
+        "this is a topology, not a snapshot. Fix: pass it with --topology",
+    ),
     "number": (b"17", "is neither JSON nor Parquet"),
     "binary junk": (bytes(range(256)), r"it begins with '\x00\x01"),
     "utf-16": (json.dumps(row()).encode("utf-16"), "is neither JSON nor Parquet"),
