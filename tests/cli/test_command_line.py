@@ -179,7 +179,7 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign", "x", "--show-ranks", "--output", "json"], "--show-ranks is for people"),
         (["assign", "x", "--lags-tolerance", "5m"], "--lags-tolerance goes with --lags"),
         (["assign", "x", "--rates-over", "1h"], "--rates-over goes with --lags"),
-        (["assign", "x", "--lags", "y", "--rates-over", "0"], "no rate can be measured in no time"),
+        (["assign", "x", "--lags", "y", "--rates-over", "0"], "rates need a time above 0"),
         (["schema", "house"], "'house' is not one of plan, "),
         (["fly"], "error: no such command 'fly'. Fix: see kstream-plan --help"),
     ],

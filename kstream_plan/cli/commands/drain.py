@@ -156,7 +156,7 @@ def _drain(
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     try:
-        what = f"playing {snapshot.state.group.application_id}"
+        what = f"simulating {snapshot.state.group.application_id}"
         if snapshot.group_protocol == "connect":
             return _drain_workers(snapshot, asked, on_round(what, tell))
         soon, waiting = on_round(what, tell), on_long_plan(what, tell, snapshot)
@@ -189,9 +189,7 @@ def _drain_workers(snapshot: Snapshot, asked: DrainOptions, told: OnRound) -> Wo
     """
     if asked.require_warm:
         what = "--require-warm is about state, and connectors and tasks have none"
-        fix = (
-            "leave it out; check --scenario with a policy of max_pause_per_task says whether they stand still too long"
-        )
+        fix = "leave it out; check --scenario with a policy of max_pause_per_task says whether they are paused too long"
         raise UsageError(what, where=f"application {snapshot.state.group.application_id!r}", fix=fix)
     return drain_workers(snapshot, asked.instances, asked.plan_options, on_round=told)
 

@@ -524,7 +524,7 @@ def test_a_topology_tells_which_task_a_store_is_of() -> None:
     document = {"one": {store: {"0": {"offsetLag": 3}} for store in "AB"}}
     said = read_store_lags(["-"], io.BytesIO(json.dumps(document).encode()), 0)
     with pytest.raises(
-        SnapshotError, match=r"nobody tells which task of the group 'my.app' that is of.*give --topology"
+        SnapshotError, match=r"its task in the group 'my.app' is unknown.*give --topology"
     ):
         with_measured_lags(bare, Measurements(store_lags=said))
     sub = "Topologies:\n   Sub-topology: 0\n    Source: s (topics: [in])\n      --> p\n"

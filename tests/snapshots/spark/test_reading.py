@@ -282,7 +282,7 @@ def test_nothing_early_enough_is_an_error(tmp_path: Path) -> None:
     said = refused(save(tmp_path / "a.json", [at()]), as_of="2026-11-21T11:00:00Z")
     assert said == f"{tmp_path}/a.json: holds no snapshot at or before 2026-11-21T11:00:00.000Z. Fix: check --as-of"
     assert f"{tmp_path}/none.json: holds no snapshot" in refused(save(tmp_path / "none.json", b"[ ]"))
-    with pytest.raises(UsageError, match="--as-of: '13:00' is a time of day: of which day is not said"):
+    with pytest.raises(UsageError, match="--as-of: '13:00' is a time of day without its date"):
         read([str(tmp_path)], as_of="13:00")
     with pytest.raises(UsageError, match="'noon' is not a time"):
         read([str(tmp_path)], as_of="noon")
@@ -537,7 +537,7 @@ def test_paths_are_checked_before_spark_is_asked(tmp_path: Path) -> None:
         read(str(good))
     with pytest.raises(UsageError, match="no snapshot is given"):
         read([])
-    with pytest.raises(UsageError, match="standard input is to be read twice"):
+    with pytest.raises(UsageError, match="standard input is given twice"):
         read(["-"], lags=["-"])
 
 
