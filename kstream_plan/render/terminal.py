@@ -216,7 +216,7 @@ def _whole(table: Table, place: int) -> int:
     """Return the columns that a column of texts needs so that each stays on one line."""
     cells = (row.cells[place] for row in table.rows)
     needed = (_BAR_WIDTH if cell.bar is not None else max(map(cell_len, cell.items), default=0) for cell in cells)
-    return max(cell_len(table.columns[place].head), *needed)
+    return max([cell_len(table.columns[place].head), *needed])
 
 
 def _rich(table: Table, layout: _Layout, widths: Sequence[int | None]) -> RichTable:

@@ -11,11 +11,14 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model.scenario import Event, Join, Leave, Return, Scenario, Stop
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.kept import Departure, departures
+from kstream_plan.plans.note_codes import KEPT_WORK, LEADER_LEFT, THREAD_MOVES
+from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
+from kstream_plan.render.pages.plan import plan_page, simulation_page
 from kstream_plan.render.report.picture import picture
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.drain_workers import drain_workers
@@ -52,16 +55,19 @@ def test_no_page_of_a_connect_group_is_about_state(name: str) -> None:
     assert drain_workers(snapshot(even(3)), ["w1"]).plan.is_of_workers
 
 
-def test_the_first_lines_of_a_plan_of_workers() -> None:
-    made = plan_checked(snapshot(even(3)), scenario=Scenario(events=EVENTS["leaves"]))
-    assert table(made, width=120).splitlines()[:6] == [
-        "live: 3 → 2 workers (w1 gone), 15 connectors and tasks. Generation 12, 2026-11-22 12:00:00Z",
-        "SETTLES  in ~5m03s: 2 rebalances = 1 leave + 1 end of a delay",
-        "NOBODY   runs up to 5 connectors and tasks at once, ≤ 5m03s each; 25m15s in all",
-        "WHY      what w1 ran is kept for 5m00s (scheduled.rebalance.max.delay.ms), back or not",
-        "MOVES    5 of 15; least 5",
-        "PAUSES   ~5m03s each, ≤ 5 tasks at once. Worst: c1 (connector) 5m03s in 1 pause",
+def test_the_summary_of_a_plan_of_workers() -> None:
+    page = plan_page(plan_checked(snapshot(even(3)), scenario=Scenario(events=EVENTS["leaves"])))
+    assert page.title == "live: 3 → 2 workers, 15 connectors and tasks"
+    assert [(fact.label, fact.value) for fact in page.facts] == [
+        ("Duration", "about 5m03s"),
+        ("Rebalances", "2: 1 leave, 1 end of a delay"),
+        ("Moves", "5 of 15 (minimum 5)"),
+        ("Longest pause", "c1 (connector): 5m03s in 1 pause"),
+        ("Unassigned", "5 connectors and tasks at once, 25m15s in total"),
+        ("Balance", "5 → 7 to 8 connectors and tasks per worker"),
     ]
+    [kept] = [line.text for line in page.lines if line.code == KEPT_WORK]
+    assert kept.startswith("The work of w1 stays unassigned for up to 5m (scheduled.rebalance.max.delay.ms)")
 
 
 def rolling(*workers: int) -> Simulation:
@@ -82,10 +88,11 @@ def test_why_one_worker_costs_minutes_and_another_one_seconds_is_said() -> None:
         Departure("w1", 60_000, led=True, kept_ms=None),
         Departure("w2", 120_000, led=False, kept_ms=300_000),
     ]
-    said = " ".join(simulation_table(simulated, width=200).split())
-    assert "WHY what w2 ran is kept for 5m00s (scheduled.rebalance.max.delay.ms), back or not. w0, w1 led, and" in said
-    assert said.index(" WHY ") < said.index(" IF scheduled") < said.index(" RELIEF "), "the remedy is near the top"
-    assert said.count(" IF scheduled") == 1
+    notes = {note.code: note for note in remarks(simulated.plan).notes}
+    assert notes[KEPT_WORK].subjects == ("w2",)
+    assert notes[LEADER_LEFT].subjects == ("w0", "w1")
+    what_ifs = next(table for table in simulation_page(simulated).tables if table.title == "With other settings")
+    assert any("scheduled.rebalance.max.delay" in row.cells[0].items[0] for row in what_ifs.rows)
     [again] = read_saved(plan_json(simulated.plan).encode(), "")
     assert list(departures(again.plan)) == left, "a saved plan tells it as well"
 
@@ -104,7 +111,7 @@ def test_what_no_leader_forgets_has_no_reason_of_its_own() -> None:
             snapshot(even(3, config=config)), scenario=Scenario(events=(Leave(at_ms=0, process_ids=("w0",)),))
         )
         assert [of.led for of in departures(made)] == [False]
-        assert "WHY" not in table(made)
+        assert KEPT_WORK not in {note.code for note in remarks(made).notes}
 
 
 def test_the_rows_of_a_moment_add_up_to_all_there_is() -> None:
@@ -120,8 +127,8 @@ def test_the_rows_of_a_moment_add_up_to_all_there_is() -> None:
 def test_what_a_worker_stops_and_starts_again_is_not_a_change_of_thread() -> None:
     row = even(3)
     row["instances"][0]["held"] += [{"connector": "c1", "items": [0]}]
-    said = " ".join(table(plan_checked(snapshot(row))).split())
-    assert "Run by several workers at once: c1-0" in said
-    assert "1 of the pauses: stopped, and started again by the worker that ran it" in said
-    assert "MOVES 0 of 15 in 1 change; least 0" in said
+    made = plan_checked(snapshot(row))
+    assert {note.code for note in remarks(made).notes} >= {THREAD_MOVES}
+    said = table(made)
+    assert "a stop and a start on the same worker" in " ".join(said.split())
     assert "thread" not in said

@@ -1,4 +1,4 @@
-"""The line that says how fast state is restored and written, and what that rests on."""
+"""What is said of how fast state is restored and written, and what that rests on."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.model import Rates
 from kstream_plan.plans import Plan
-from kstream_plan.render.answers import to_markdown as markdown
-from kstream_plan.render.answers import to_table as table
+from kstream_plan.render.pages.plan import plan_page
+from kstream_plan.render.pages.rates import rates_text
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import read_leader_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -31,59 +31,52 @@ def made(**known: object) -> Plan:
     return plan(replace(plan_cases.snapshot("scale-out"), rates=Rates(**known)))  # type: ignore[arg-type]
 
 
-def line(of: Plan, width: int = 200) -> str:
-    return next((text for text in table(of, width=width).splitlines() if text.startswith("RATES")), "")
-
-
 def test_figures_come_with_their_evidence() -> None:
-    of = made(
+    known = made(
         restore={0: 381.4, 1: 397.0, 2: 412.0},
         restore_intervals={0: 1, 1: 3, 2: 2},
         restore_source={0: "log", 1: "metrics", 2: "log"},
         **WRITTEN,
     )
-    assert line(of) == (
-        "RATES    restored 397/s per instance (381-412: 3 of 5 instances, 1-3 intervals), "
-        "written 5/s per task (5-10.2: 24 of 24 tasks, 10 intervals); from the leader's log and metrics"
+    assert rates_text(known) == (
+        "397 records/s restored per instance (381 to 412; 3 of 5 instances, 1 to 3 intervals), "
+        "5 records/s written per task (5 to 10.2; 24 of 24 tasks, 10 intervals); from the leader's log and metrics"
     )
-    assert (
-        "RATES    restored 397/s per instance (3 of 5 instances, 1-3 intervals), written\n"
-        "         5/s per task (24 of 24 tasks, 10 intervals); from the leader's log and\n"
-        "         metrics\n"
-    ) in table(of)
-    assert "- **RATES** restored 397/s per instance (381-412: 3 of 5 instances" in markdown(of)
 
 
 def test_a_bound_is_called_one() -> None:
-    of = made(restore_at_least={0: 325.0}, restore_intervals={0: 1}, restore_source={0: "offsets-topic"})
-    assert line(of) == "RATES    restored ≥ 325/s per instance (1 of 5 instances, 1 interval); from the offsets topic"
+    known = made(restore_at_least={0: 325.0}, restore_intervals={0: 1}, restore_source={0: "offsets-topic"})
+    assert rates_text(known) == (
+        "at least 325 records/s restored per instance (1 of 5 instances, 1 interval); from the offsets topic"
+    )
 
 
 def test_what_is_measured_beats_bounds_and_what_is_given_beats_both() -> None:
     bounds: Mapping[int, float] = {0: 900.0}
-    assert line(made(restore_at_least=bounds, restore={1: 20.0})) == (
-        "RATES    restored 20/s per instance (1 of 5 instances)"
+    assert rates_text(made(restore_at_least=bounds, restore={1: 20.0})) == (
+        "20 records/s restored per instance (1 of 5 instances)"
     )
-    given = made(restore_at_least=bounds, restore={1: 20.0}, restore_per_instance=5000.0, **WRITTEN)
-    assert line(given).startswith("RATES    restored 5,000/s per instance, written 5/s per task (5-10.2: 24")
-    assert line(given).endswith("; from the leader's log and options")
+    given = rates_text(made(restore_at_least=bounds, restore={1: 20.0}, restore_per_instance=5000.0, **WRITTEN))
+    assert given.startswith("5,000 records/s restored per instance, 5 records/s written per task (5 to 10.2; 24")
+    assert given.endswith("; from the leader's log and options")
 
 
-def test_nothing_known_is_no_line() -> None:
-    assert "RATES" not in table(made())
+def test_nothing_known_is_no_text() -> None:
+    assert rates_text(made()) == ""
 
 
 @pytest.mark.parametrize("name", ["settled", "scale-out"])
-def test_a_settled_plan_tells_them_too(name: str) -> None:
+def test_experts_see_them(name: str) -> None:
     snapshot = replace(plan_cases.snapshot(name), rates=Rates(produce_per_task=7.0))
-    assert line(plan(snapshot)) == "RATES    written 7/s per task; from options"
+    section = plan_page(plan(snapshot), verbose=True).sections[0]
+    assert "Rates: 7 records/s written per task; from options" in section.sentences
 
 
 def test_a_saved_plan_keeps_them() -> None:
-    of = made(restore={0: 381.4}, restore_intervals={0: 1}, restore_source={0: "lags"}, **WRITTEN)
-    [again] = read_plans(plan_json(of).encode(), "plan")
-    assert again == of
-    assert line(again) == line(of) != ""
+    known = made(restore={0: 381.4}, restore_intervals={0: 1}, restore_source={0: "lags"}, **WRITTEN)
+    [again] = read_plans(plan_json(known).encode(), "plan")
+    assert again == known
+    assert rates_text(again) == rates_text(known) != ""
     assert '"rates"' not in plan_json(made())
 
 

@@ -1,0 +1,226 @@
+"""The page of the question whether instances may stop: the answer, the tasks that start cold, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kstream_plan.model import WorkId
+from kstream_plan.model.answer import Answer
+from kstream_plan.model.times import format_time, parse_time
+from kstream_plan.plans.caught_up_evidence import UnprovenStart
+from kstream_plan.render.page import (
+    Cell,
+    Column,
+    Fact,
+    Line,
+    Page,
+    Row,
+    Table,
+    Tone,
+    answered,
+    as_sentence,
+    text_cell,
+)
+from kstream_plan.render.pages.plan import source_text
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import at_most, count, duration, several, span_to, utc
+from kstream_plan.simulation.drain import Drain, DrainedTask
+
+#: Up to so many tasks have a row each, the cold and the unknown ones first.
+_MOST_ROWS = 200
+_WORDS: Mapping[Answer, tuple[str, Tone]] = {
+    Answer.YES: ("caught up", "plain"),
+    Answer.NO: ("cold", "bad"),
+    Answer.UNKNOWN: ("unknown", "unknown"),
+}
+
+
+def drain_page(drained: Drain, *, verbose: bool = False) -> Page:
+    """Return the page of the answer for one group; ``verbose`` lists the tasks that start warm as well."""
+    names, plan = Names(drained.plan.group), drained.plan
+    who = several(names.instances(drained.process_ids))
+    return Page(
+        title=f"{names.escape(plan.group.application_id)}: stop {who}",
+        tone=answered(drained.answer),
+        answer=drained.answer,
+        sentences=tuple(_sentences(drained, who)),
+        facts=tuple(_facts(drained, names)),
+        source=source_text(plan, names),
+        tables=tuple(_tables(drained, names, verbose=verbose)),
+        lines=tuple(drain_lines(drained)),
+    )
+
+
+def _sentences(drained: Drain, who: str) -> Iterator[str]:
+    least, most = drained.how_many_cold
+    tasks = len(drained.now)
+    of_tasks = f"of the {count(tasks, 'task')} of {who}"
+    if not tasks:
+        yield f"{who} {'runs' if len(drained.process_ids) == 1 else 'run'} no task, so none has to start elsewhere."
+    elif drained.answer is Answer.YES:
+        yield f"No task starts cold: for each {of_tasks} there is a copy that has provably caught up."
+    elif least:
+        yield f"{span_to(least, most)} {of_tasks} {'starts' if most == 1 else 'start'} cold, and restore before they run."
+    elif drained.follows.others_cold:
+        yield f"{count(drained.follows.others_cold, 'task')} of other instances would start cold in what follows."
+    else:
+        yield f"It is unknown whether {most:,} {of_tasks} {'starts' if most == 1 else 'start'} warm. {_why(drained)}"
+    yield _noticed(drained)
+
+
+def _why(drained: Drain) -> str:
+    """Return why the answer is unknown, and which options would tell."""
+    reasons = " ".join(as_sentence(doubt.message) for doubt in drained.doubts)
+    options = list(dict.fromkeys(option for start in drained.unknown for option in start.evidence.settled_by))
+    tell = f" Options that would tell: {', '.join(options)}." if options else ""
+    return f"{reasons}{tell}"
+
+
+def _noticed(drained: Drain) -> str:
+    """Return when the group notices that they are gone."""
+    noticed_ms = drained.follows.noticed_ms
+    if noticed_ms is None or not drained.now:
+        return ""
+    if noticed_ms < drained.plan.config.session_timeout_ms / 2:
+        return "They leave the group when they stop, so that their tasks start elsewhere at once."
+    return (
+        f"Their tasks pause for about {duration(noticed_ms)} until the group notices (session.timeout.ms), because the "
+        "default close() does not leave the group; --leave shows the other way."
+    )
+
+
+def _facts(drained: Drain, names: Names) -> Iterator[Fact]:
+    least, most = drained.how_many_cold
+    tone: Tone = "bad" if least else "unknown" if most else "plain"
+    records = drained.cold_records_now
+    amount = (
+        "" if not most else ", an unknown number of records" if records is None else f", {records:,} records to restore"
+    )
+    tasks = f"of {count(len(drained.now), 'task')}"
+    yield Fact("cold", "Cold starts", f"{span_to(least, most)} {tasks}{amount}" if most else "none", tone)
+    if drained.now:
+        longest = max(drained.now, key=lambda task: (task.pause_ms, task.task_id.sort_key))
+        bound = "at least " if longest.pause_is == "floor" else "about "
+        yield Fact(
+            "pause",
+            "Longest pause",
+            f"task {names.task_and_topic(longest.task_id)}: {bound}{duration(longest.pause_ms)}",
+        )
+    yield from _others(drained)
+    busiest = drained.follows.busiest
+    yield Fact(
+        "load",
+        "Load",
+        f"at most {count(busiest.most, 'task')} on one instance (now {busiest.before:,}, later {busiest.after:,})",
+    )
+    yield _afterwards(drained)
+    yield from _waiting(drained)
+    yield from _heard(drained)
+
+
+def _others(drained: Drain) -> Iterator[Fact]:
+    follows = drained.follows
+    if not follows.others_paused:
+        return
+    bound = "at least" if follows.others_longest_is == "floor" else "at most"
+    cold = f"; {follows.others_cold:,} of them start cold" if follows.others_cold else ""
+    tone: Tone = "bad" if follows.others_cold else "plain"
+    value = f"{count(follows.others_paused, 'task')} pause too, {bound} {duration(follows.others_longest_ms)} in total each{cold}"
+    yield Fact("others", "Other instances", value, tone)
+
+
+def _afterwards(drained: Drain) -> Fact:
+    plan, follows = drained.plan, drained.follows
+    if plan.verdict.kind != "settled":
+        return Fact("then", "Afterwards", "the group does not settle within what was simulated", "unknown")
+    each = f"{count(follows.instances, 'instance')} with {span_to(follows.least, follows.most)} stateful tasks each"
+    bound = "at least" if plan.summary.duration_is == "least" else "about"
+    when = f"settled after {bound} {duration(plan.summary.duration_ms)} ({count(plan.summary.rebalances, 'rebalance')})"
+    return Fact("then", "Afterwards", f"{each}, {when}")
+
+
+def _waiting(drained: Drain) -> Iterator[Fact]:
+    """Yield what waiting changes."""
+    if drained.wait_ms is None:
+        return
+    cold = len(drained.cold_later)
+    named = f" ({several([str(task.task_id) for task in drained.cold_later], 3)})" if cold else ""
+    starts = f"{count(cold, 'cold start')}{named}" if cold else "no cold start if copies have caught up"
+    what = "they are let go" if drained.announced else "the group has settled"
+    yield Fact("wait", "If you wait", f"about {at_most(drained.wait_ms)}, until {what}: {starts}")
+
+
+def _heard(drained: Drain) -> Iterator[Fact]:
+    """Yield when lags were reported, and when they were measured."""
+    parts = [
+        f"{word} {_span(times)}"
+        for word, times in (("measured", drained.measured), ("reported", drained.reported))
+        if times is not None
+    ]
+    if parts:
+        yield Fact("heard", "Lags", "; ".join(parts))
+
+
+def _span(times: tuple[str, str]) -> str:
+    first, last = utc(times[0]), utc(times[1])
+    return first if first == last else f"{first} to {last}"
+
+
+def _tables(drained: Drain, names: Names, *, verbose: bool) -> Iterator[Table]:
+    answers = drained.answers
+    shown = [task for task in drained.now if verbose or answers[task.task_id] is not Answer.YES]
+    if shown:
+        yield _table("Tasks that start cold, or may" if not verbose else "Tasks", shown, answers, names)
+    if drained.cold_later:
+        later = dict.fromkeys((task.task_id for task in drained.cold_later), Answer.NO)
+        yield _table("Tasks that start cold after waiting", drained.cold_later, later, names)
+
+
+def _table(title: str, tasks: Sequence[DrainedTask], answers: Mapping[WorkId, Answer], names: Names) -> Table:
+    columns = (
+        Column("Task"),
+        Column("Starts on"),
+        Column("Copy there"),
+        Column("To restore", right=True),
+        Column("Pause", right=True),
+    )
+    rows = [_row(task, answers[task.task_id], names) for task in tasks[:_MOST_ROWS]]
+    note = f"{len(tasks) - _MOST_ROWS:,} more" if len(tasks) > _MOST_ROWS else ""
+    return Table(title, columns, tuple(rows), note)
+
+
+def _row(task: DrainedTask, answer: Answer, names: Names) -> Row:
+    word, tone = _WORDS[answer] if task.stateful else ("no state", "plain")
+    records = "unknown" if task.restore_records is None else f"{task.restore_records:,}" if task.restore_records else ""
+    bound = "at least " if task.pause_is == "floor" else ""
+    return Row(
+        (
+            text_cell(names.task_and_topic(task.task_id)),
+            text_cell(names.instance(task.destination)),
+            Cell((word,), tone=tone),
+            text_cell(records),
+            text_cell(f"{bound}{duration(task.pause_ms)}"),
+        )
+    )
+
+
+def drain_lines(drained: Drain) -> Iterator[Line]:
+    """Yield the warnings, the assumptions, and the command that answers what one asks next."""
+    names = Names(drained.plan.group)
+    for note in (*drained.warnings, *(drained.doubts if drained.answer is not Answer.UNKNOWN else ())):
+        yield Line("warning", note.code, as_sentence(names.escape_message(note.message)))
+    for note in (*drained.rests_on, *drained.plan.assumptions):
+        yield Line("assumption", note.code, as_sentence(names.escape_message(note.message)))
+    yield from _next(drained, names)
+
+
+def _next(drained: Drain, names: Names) -> Iterator[Line]:
+    if drained.plan.design == "classic" and len(drained.process_ids) == 1:
+        who = names.instance(drained.process_ids[0])
+        yield Line("next", "if-only-restarted", f"kstream-plan bounce SNAPSHOT --instance {who}")
+
+
+def heard_since(start: UnprovenStart, heard_at: Mapping[WorkId, str]) -> str:
+    """Return since when nothing was heard of a copy; ``unknown`` if that is not known."""
+    at = heard_at.get(start.task_id)
+    return "unknown" if at is None else utc(format_time(parse_time(at)))
