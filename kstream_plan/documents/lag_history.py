@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kstream_plan.documents.remarks import remarks_json
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows.lag_course import InstanceCourse, LagCourse, Progress
+from kstream_plan.snapshots.rows.lag_remarks import lag_remarks
 
 FORMAT_VERSION = "1.0"
 
@@ -49,6 +51,7 @@ def lag_history_json(course: LagCourse) -> str:
             }
             for task in course.tasks
         ],
+        **remarks_json(lag_remarks(course)),
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":")) + "\n"
 

@@ -11,3 +11,18 @@ class Note(NamedTuple):
     code: str
     message: str
     subjects: tuple[str, ...] = ()
+
+
+class Remarks(NamedTuple):
+    """The lines below the figures of an answer.
+
+    warnings: what may hurt.
+    notes: what is good to know.
+    assumptions: what the answer takes for granted.
+    next: commands that answer what one asks next, with ``SNAPSHOT`` for the snapshot's path.
+    """
+
+    warnings: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
+    assumptions: tuple[Note, ...] = ()
+    next: tuple[Note, ...] = ()

@@ -7,9 +7,9 @@ A note says what is good to know, or what merely costs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from kstream_plan.model import Note
+from kstream_plan.model.note import Remarks
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity, Totals, events, totals
 from kstream_plan.plans.kept import departures
@@ -19,21 +19,6 @@ from kstream_plan.plans.plan import Plan
 #: Stateless tasks that change the instance so often each are worth a note.
 _MANY_HOPS = 3
 _MOST_NAMED = 5
-
-
-class Remarks(NamedTuple):
-    """The lines below the figures of a plan.
-
-    warnings: what may hurt.
-    notes: what is good to know.
-    assumptions: what the plan takes for granted.
-    next: commands that answer what one asks next, with ``SNAPSHOT`` for the snapshot's path.
-    """
-
-    warnings: tuple[Note, ...]
-    notes: tuple[Note, ...]
-    assumptions: tuple[Note, ...]
-    next: tuple[Note, ...]
 
 
 def remarks(plan: Plan, activities: Sequence[Activity] | None = None) -> Remarks:

@@ -123,7 +123,7 @@ def test_the_list_of_the_group_s_generations(capsys: pytest.CaptureFixture[str])
     assert said == ""
     assert_golden("history/offsets-topic.txt", shown)
     part, _ = snapshot(capsys, *GROUP, "--offsets-topic", "--list", "--from", "2026-11-21T13:05:00Z")
-    assert part.splitlines()[0] == shown.splitlines()[0]
+    assert part.splitlines()[2] == shown.splitlines()[2]
     assert 1 < len(part.splitlines()) < len(shown.splitlines())
 
 

@@ -12,10 +12,13 @@ from hypothesis import given
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Snapshot
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.protocols import gives_up
 from kstream_plan.protocols.interleavings import Action
 from kstream_plan.protocols.upgrade import Upgrade, upgrade
+from kstream_plan.render.page import as_sentence
+from kstream_plan.render.pages.upgrade import upgrade_page
 from kstream_plan.render.upgrade import upgrade_json, upgrade_markdown, upgrade_table
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import snapshot_rows
@@ -64,7 +67,9 @@ def test_an_upgrade_goes_on_where_it_was_left() -> None:
     assert _groups_after(upgrade(half)) == [(2, "i2", "mixed", 4), (2, "i3", "cooperative", 6)]
     assert upgrade(half).one_bounce is None  # nobody of old code is left
     assert not upgrade(half).takes_two
-    assert "in one more rolling bounce" in upgrade_table(upgrade(half), half.group, width=80, one_bounce=True)
+    page = upgrade_page(upgrade(half), half.group, one_bounce=True)
+    assert (page.answer, page.tone) == (Answer.YES, "good")
+    assert "one more rolling bounce is enough" in page.sentences[0]
     done = upgrade(running(group()))
     assert done == Upgrade((), (), None)
     assert "cooperative already" in upgrade_table(done, group(), width=80)
@@ -99,9 +104,12 @@ def test_members_that_cannot_mix_are_named() -> None:
     found = upgrade(replace(EAGER, group=members))
     assert [consumer_id for _, consumer_id, _ in found.cannot_mix] == ["rdkafka-7", "x"]
     assert [of.group_protocol for of in found.restarts] == ["eager"] * 3 + ["mixed", "mixed", "cooperative"]
-    shown = upgrade_table(found, members, width=80)
-    assert "rdkafka-7: its id is that of a client that is not Java's" in shown
-    SCHEMA.validate(json.loads(upgrade_json(found, members)))
+    page, document = upgrade_page(found, members), json.loads(upgrade_json(found, members))
+    assert [line.code for line in page.lines] == ["cannot-take-part"] * 2
+    assert "rdkafka-7 cannot take part: its id is that of a client that is not Java's" in page.lines[0].text
+    assert [line.text for line in page.lines] == [as_sentence(note["message"]) for note in document["warnings"]]
+    assert page.tone == "bad"
+    SCHEMA.validate(document)
 
 
 def test_what_is_not_told_is_not_taken_for_cooperative() -> None:
@@ -110,13 +118,17 @@ def test_what_is_not_told_is_not_taken_for_cooperative() -> None:
     found = upgrade(told, untold)
     assert _groups_after(found) == _groups_after(upgrade(EAGER))
     assert found.takes_two
-    shown = " ".join(upgrade_table(found, told.group, width=80).split())
-    assert shown.startswith(f"{told.group.application_id}: NOT KNOWN whether it is cooperative already")
-    assert "already" not in upgrade_table(found, told.group, width=80, one_bounce=True)
+    page = upgrade_page(found, told.group)
+    assert page.tone == "unknown"
+    assert page.sentences[0].startswith("It is unknown whether the group is cooperative already")
+    assert [line.code for line in page.lines] == ["unknown-protocols"]
+    refused = upgrade_page(found, told.group, one_bounce=True)
+    assert refused.answer is Answer.NO
+    assert "already" not in refused.sentences[0]
     SCHEMA.validate(json.loads(upgrade_json(found, told.group)))
     some = upgrade(told, frozenset(told.group.consumer_ids[:2]))
     assert _groups_after(some)[0] == (1, "i2", "mixed", 2)
-    assert "count as eager" in upgrade_table(some, told.group, width=80)
+    assert upgrade_page(some, told.group).lines[-1].text.endswith("counted as eager.")
 
 
 def test_a_snapshot_says_of_which_consumers_it_tells_nothing() -> None:
@@ -133,8 +145,8 @@ def test_who_lists_cooperative_only_beside_eager_ones_goes_back_first() -> None:
         (1, "i3", "eager", 0),
         (2, "i1", "mixed", 2),
     ]
-    shown = upgrade_table(found, half.group, width=80)
-    assert "TASKS MAY HAVE TWO OWNERS NOW" in shown
+    page = upgrade_page(found, half.group)
+    assert (page.tone, [line.code for line in page.lines]) == ("bad", ["two-owners"])
     assert [consumer_id for _, consumer_id in found.split] == list(half.group.consumer_ids[2:4])
     SCHEMA.validate(json.loads(upgrade_json(found, half.group)))
     assert not upgrade(running(listing(group(), ("cooperative",), ("cooperative", "eager")))).split
@@ -155,7 +167,7 @@ def test_the_command_refuses_one_bounce(monkeypatch: pytest.MonkeyPatch, capsys:
     assert run(["upgrade", "x.json", "--to", "cooperative"]) == 0
     assert capsys.readouterr().out == upgrade_table(upgrade(EAGER), EAGER.group, width=80)
     assert run(["upgrade", "x.json", "--to", "cooperative", "--one-bounce", "--output", "markdown"]) == 3
-    assert "REFUSED" in capsys.readouterr().out
+    assert "**NO**: The upgrade takes two rolling bounces" in capsys.readouterr().out
     assert run(["upgrade", "x.json", "--to", "cooperative", "--output", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "upgrade"
     assert run(["upgrade", "x.json", "--to", "eager"]) == 2

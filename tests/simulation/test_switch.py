@@ -11,6 +11,8 @@ import pytest
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.plans.simulated import Range
+from kstream_plan.render.page import as_sentence
+from kstream_plan.render.pages.switch import switch_page, switch_steps
 from kstream_plan.render.switch import switch_json, switch_markdown, switch_table
 from kstream_plan.simulation.switch import Switch, switch
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -81,9 +83,11 @@ def test_without_a_restore_rate_only_the_least_is_known() -> None:
     found = switch(orders(), "4.4", number_of_draws=1)
     figures = figure(found, "join", 0, "streams")
     assert figures.runs_ms is None
-    text = switch_table(found)
-    assert "≥ " in text
-    assert "No restore rate is known" in text
+    page = switch_page(found)
+    assert "unknown-rate" in [line.code for line in page.lines]
+    runs = [row.cells[6].items[0] for row in page.tables[1].rows if row.cells[2].items == ("streams",)]
+    assert any(text.startswith("at least ") for text in runs)
+    assert page.tone != "good"
 
 
 @pytest.mark.parametrize("release", ["4.3", "4.4"])
@@ -92,6 +96,15 @@ def test_the_pages(both: dict[str, Switch], release: str) -> None:
     assert_golden(f"switch/scale-out-{release}.txt", switch_table(found, width=80))
     assert_golden(f"switch/scale-out-{release}.md", switch_markdown(found))
     assert max(map(len, switch_table(found, width=80).splitlines())) <= 80
+    document = json.loads(switch_json(found))
+    for shown, figures in zip(switch_page(found).tables[1].rows, document["rows"], strict=True):
+        cell, cold = shown.cells[4], figures["cold_handovers"]
+        assert cell.items[0].startswith(f"{cold['median']:,}")
+        assert f"{cold['most']:,}" in cell.items[0]
+        assert (cell.tone == "plain") == (cold["most"] == 0)
+    kinds = {"warning": "warnings", "note": "notes", "assumption": "assumptions"}
+    for line in switch_page(found).lines:
+        assert line.text in [as_sentence(note["message"]) for note in document[kinds[line.kind]]]
 
 
 def test_the_document(both: dict[str, Switch]) -> None:
@@ -109,17 +122,17 @@ def test_brokers_before_4_4_refuse_static_members_and_4_2_0_is_not_to_be_used() 
     seats = row()
     seats["instances"][0]["consumers"][0]["group_instance_id"] = "a-1"
     of = snapshot_from_row(seats, "here")
-    text = " ".join(switch_table(switch(of, "4.2", number_of_draws=1)).split())
+    text = " ".join(switch_steps(switch(of, "4.2", number_of_draws=1)))
     assert "take out group.instance.id: brokers before 4.4 refuse static members" in text
     assert "4.2.1 or later, not 4.2.0" in text
-    assert "take out group.instance.id" not in switch_table(switch(of, "4.4", number_of_draws=1))
+    assert "take out group.instance.id" not in " ".join(switch_steps(switch(of, "4.4", number_of_draws=1)))
 
 
 def test_more_standbys_than_brokers_take_are_told_and_so_few_instances_take_fewer() -> None:
     of = orders()
     found = switch(replace(of, config=replace(of.config, num_standby_replicas=3)), "4.3", number_of_draws=1)
-    assert "brokers take 2 for a group at most" in " ".join(switch_table(found).split())
-    assert "streams.num.standby.replicas=2" in switch_table(found, width=200)
+    assert "brokers allow at most 2 for a group" in " ".join(switch_table(found).split())
+    assert "streams.num.standby.replicas=2" in " ".join(switch_steps(found))
 
 
 def test_what_is_no_classic_group_cannot_switch() -> None:
@@ -140,4 +153,4 @@ def test_of_a_single_instance_only_a_join_is_played() -> None:
     seats["instances"], seats["lags"] = seats["instances"][:1], []
     found = switch(snapshot_from_row(seats, "here"), "4.3", number_of_draws=1)
     assert {(one.what, one.standbys) for one in found.rows} == {("switch", 0), ("join", 0)}
-    assert "There is one instance" in switch_table(found)
+    assert "one-instance" in [line.code for line in switch_page(found).lines]

@@ -15,7 +15,7 @@ from kstream_plan.documents.client_properties import load_rest_login
 from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.errors import ClusterError, SnapshotError, UsageError
 from kstream_plan.model.times import format_time
-from kstream_plan.render.generations import ConnectLine
+from kstream_plan.render.pages.generations import ConnectGeneration
 from kstream_plan.render.text.numbers import count
 from kstream_plan.snapshots.connect_log.history import ConnectEntry, checked_row, read_connect_logs
 from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url, who_answers
@@ -181,9 +181,9 @@ def connect_rows(entries: Sequence[ConnectEntry], *, all_of_them: bool) -> list[
     return rows
 
 
-def connect_line(entry: ConnectEntry) -> ConnectLine:
-    """Return a generation as a line of the list."""
-    return ConnectLine(
+def connect_generation(entry: ConnectEntry) -> ConnectGeneration:
+    """Return a generation as it is listed."""
+    return ConnectGeneration(
         entry.group_id,
         None if entry.at_ms is None else format_time(entry.at_ms),
         entry.generation,

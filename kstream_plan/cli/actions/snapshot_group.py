@@ -16,7 +16,7 @@ from kstream_plan.errors import ClusterError, KstreamPlanError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
-from kstream_plan.render.generations import HistoryLine
+from kstream_plan.render.pages.generations import Generation
 from kstream_plan.snapshots.broker.source import Cluster, Taken, group_decisions, group_history, running_group
 from kstream_plan.snapshots.broker.streams_rows import GivenOfGroup
 from kstream_plan.snapshots.leader_log.naming import client_of
@@ -237,14 +237,14 @@ def _given(asked: SnapshotOptions, settings: StreamsConfigFile | None) -> GivenO
     return GivenOfGroup(asked.broker_version, settings.group, tuple(settings.overrides))
 
 
-def list_group(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[HistoryLine]:
-    """Return the generations that the broker's own records hold, one line each.
+def list_group(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[Generation]:
+    """Return the generations that the broker's own records hold.
 
     Raises:
         KstreamPlanError: the cluster or the group is not as it must be.
     """
     return [
-        HistoryLine(
+        Generation(
             group_id,
             format_time(decision.at_ms),
             decision.generation,

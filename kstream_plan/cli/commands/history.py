@@ -15,7 +15,9 @@ from kstream_plan.cli.output import OutputForm, page, say, talk
 from kstream_plan.cli.progress import progress
 from kstream_plan.documents.lag_history import lag_history_json
 from kstream_plan.errors import UsageError
-from kstream_plan.render.lag_history import history_markdown, history_table
+from kstream_plan.render.markdown import to_markdown
+from kstream_plan.render.pages.history import history_page
+from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.numbers import count
 from kstream_plan.snapshots.lag_histories import read_lag_courses
 
@@ -69,8 +71,10 @@ def history(asked: HistoryOptions) -> None:
             talk(f"warning: {rows} without a readable application_id, process_id, task_id or captured_at left out")
         if asked.output is OutputForm.JSON:
             say("".join(map(lag_history_json, found.courses)))
-        elif asked.output is OutputForm.MARKDOWN:
-            say(history_markdown(found.courses, top))
+            return
+        pages = [history_page(course, top) for course in found.courses]
+        if asked.output is OutputForm.MARKDOWN:
+            say("\n".join(map(to_markdown, pages)))
         else:
-            of = page()
-            say(history_table(found.courses, top, width=of.width, colour=of.colour))
+            size = page()
+            say("\n".join(to_terminal(course_page, width=size.width, colour=size.colour) for course_page in pages))

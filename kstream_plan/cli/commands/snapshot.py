@@ -12,7 +12,7 @@ from kstream_plan.cli.actions.measure import check_measuring, measured_rows, mea
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.actions.snapshot_connect import (
     connect_entries,
-    connect_line,
+    connect_generation,
     connect_rows,
     is_about_connect,
     only_application,
@@ -33,7 +33,7 @@ from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.snapshot import SnapshotOptions
-from kstream_plan.cli.output import bytes_written_at_once, check_target, say, talk
+from kstream_plan.cli.output import bytes_written_at_once, check_target, page, say, talk
 from kstream_plan.cli.progress import progress
 from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import load_streams_config
@@ -41,7 +41,9 @@ from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
-from kstream_plan.render.generations import HistoryLine, connect_history, history
+from kstream_plan.render.page import Page
+from kstream_plan.render.pages.generations import Generation, connect_generations_page, generations_page
+from kstream_plan.render.terminal import to_terminal
 from kstream_plan.snapshots.broker.describe_text import rows_from_text
 from kstream_plan.snapshots.broker.streams_rows import without_effect
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
@@ -77,7 +79,7 @@ def snapshot(asked: SnapshotOptions) -> None:
         notes = notes_about_logs(found) if asked.listed else notes_about(found, wanted)
         _warn(notes if asked.streams_config is None else _notes_beside_config(notes, found, wanted, configs))
         if asked.listed:
-            say(history([_line(entry) for entry in wanted]))
+            _show(generations_page([_generation(entry) for entry in wanted]))
             return
         rows = [_until(row, asked.as_of) for row in checked_rows(wanted)]
         _deliver(measured_rows((row, measured) for row in rows), asked.out)
@@ -122,7 +124,7 @@ def _of_connect(asked: SnapshotOptions) -> None:
         tell("reading the logs")
         entries = connect_entries(asked, _in_range(asked))
     if asked.listed:
-        say(connect_history([connect_line(entry) for entry in entries]))
+        _show(connect_generations_page([connect_generation(entry) for entry in entries]))
     else:
         _deliver(connect_rows(entries, all_of_them=not asked.wants_history), asked.out)
 
@@ -179,7 +181,7 @@ def _of_groups(groups: RunningGroups, asked: SnapshotOptions, in_range: Callable
             tell("reading the groups' records")
             listed, errors = each_group(groups, asked, lambda cluster, of: list_group(cluster, of, in_range))
         _report(errors, asked)
-        say(history([line for lines in listed for line in lines]))
+        _show(generations_page([generation for generations in listed for generation in generations]))
     else:
         settings = per_application(asked.streams_config, "--streams-config", load_streams_config)
         files = GroupFiles(_configs(asked), settings, topologies(asked), measurements(asked, _now_ms(asked)))
@@ -307,9 +309,14 @@ def _nothing_selected(entries: Sequence[Entry], wanted: Selection) -> SnapshotEr
     return SnapshotError(what, fix="choose another time, or look at --list")
 
 
-def _line(entry: Entry) -> HistoryLine:
+def _show(listed: Page) -> None:
+    size = page()
+    say(to_terminal(listed, width=size.width, colour=size.colour))
+
+
+def _generation(entry: Entry) -> Generation:
     instances = entry.row["instances"]
-    return HistoryLine(
+    return Generation(
         entry.application_id,
         entry.row.get("captured_at"),
         entry.decision.get("generation"),

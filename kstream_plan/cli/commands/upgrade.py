@@ -145,7 +145,8 @@ def _bounces(read: Sequence[Snapshot], asked: UpgradeOptions) -> tuple[list[str]
         elif asked.output is OutputForm.MARKDOWN:
             texts.append(upgrade_markdown(way, group, one_bounce=asked.one_bounce))
         else:
-            texts.append(upgrade_table(way, group, width=page().width, one_bounce=asked.one_bounce))
+            size = page()
+            texts.append(upgrade_table(way, group, width=size.width, colour=size.colour, one_bounce=asked.one_bounce))
     return texts, asked.one_bounce and any(way.takes_two for way, _ in ways)
 
 

@@ -1,0 +1,199 @@
+"""The page of a group's generations: what ``snapshot --list`` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+from kstream_plan.render.page import Column, Line, Page, Row, Table, as_sentence, text_cell
+from kstream_plan.render.text.escape import printable
+from kstream_plan.render.text.numbers import count, duration, utc
+
+T = TypeVar("T")
+
+#: What the records can know: an instance that leaves, stops or is killed is gone.
+_TRIGGERS = {"leave": "gone"}
+
+
+class Generation(NamedTuple):
+    """A generation of an application; ``None``: not known.
+
+    application_id: whose.
+    captured_at: when it was decided.
+    generation: its number.
+    trigger: what started the rebalance.
+    instances: how many took part.
+    consumers: threads of these.
+    moved_tasks: tasks with another owner.
+    withheld_tasks: tasks that wait until their owner gives them up.
+    probing: whether a probing rebalance follows.
+    """
+
+    application_id: str
+    captured_at: str | None
+    generation: int | None
+    trigger: str | None
+    instances: int
+    consumers: int
+    moved_tasks: int
+    withheld_tasks: int
+    probing: bool | None
+
+
+class ConnectGeneration(NamedTuple):
+    """A generation of a group of Connect workers.
+
+    group_id: whose.
+    captured_at: when it was decided; None: not known.
+    generation: its number.
+    leader: the worker that decided.
+    workers: how many took part.
+    stopped: connectors and tasks that a worker has no more.
+    started: connectors and tasks that a worker newly has.
+    unassigned: connectors and tasks that no worker has after it.
+    delay_ms: how long the leader waits for a worker to come back; 0: not at all.
+    problem: why it cannot be planned from; None: it can.
+    """
+
+    group_id: str
+    captured_at: str | None
+    generation: int
+    leader: str
+    workers: int
+    stopped: int
+    started: int
+    unassigned: int
+    delay_ms: int
+    problem: str | None
+
+
+_COLUMNS = (
+    Column("Time (UTC)"),
+    Column("Generation", right=True),
+    Column("Trigger"),
+    Column("Instances", right=True),
+    Column("Moved", right=True),
+    Column("Withheld", right=True),
+    Column("Probing"),
+    Column("Threads", right=True, from_width=90),
+)
+_CONNECT_COLUMNS = (
+    Column("Time (UTC)"),
+    Column("Generation", right=True),
+    Column("Leader"),
+    Column("Workers", right=True),
+    Column("Stopped", right=True),
+    Column("Started", right=True),
+    Column("Unassigned", right=True),
+    Column("Delay", right=True, from_width=90),
+)
+_NOTE = (
+    "Moved: tasks with another owner. Withheld: tasks that wait until their owner gives them up. Probing: whether a "
+    "probing rebalance follows."
+)
+_GONE = " Gone: an instance left, was stopped or was killed; the records do not tell which."
+_CONNECT_NOTE = (
+    "Stopped, started: connectors and tasks that a worker no longer has, or newly has. Unassigned: those that no "
+    "worker has after it."
+)
+
+
+def generations_page(generations: Sequence[Generation]) -> Page:
+    """Return the page of generations: a table for each application."""
+    by_application = _grouped(generations, [generation.application_id for generation in generations])
+    gone = any(generation.trigger == "leave" for generation in generations)
+    tables = _tables({name: list(map(_row, rows)) for name, rows in by_application.items()}, _COLUMNS)
+    return Page(
+        title=_title(list(by_application), len(generations), "application"),
+        source=_period([generation.captured_at for generation in generations]),
+        tables=_with_note(tables, _NOTE + _GONE * gone),
+    )
+
+
+def connect_generations_page(generations: Sequence[ConnectGeneration]) -> Page:
+    """Return the page of generations of Connect workers: a table for each group, and which cannot be planned from."""
+    by_group = _grouped(generations, [generation.group_id for generation in generations])
+    tables = _tables({name: list(map(_connect_row, rows)) for name, rows in by_group.items()}, _CONNECT_COLUMNS)
+    problems = [generation for generation in generations if generation.problem]
+    return Page(
+        title=_title(list(by_group), len(generations), "group"),
+        source=_period([generation.captured_at for generation in generations]),
+        tables=_with_note(tables, _CONNECT_NOTE),
+        lines=tuple(_problem_line(generation, several=len(by_group) > 1) for generation in problems),
+    )
+
+
+def _grouped(generations: Sequence[T], names: Sequence[str]) -> dict[str, list[T]]:
+    groups: dict[str, list[T]] = {}
+    for name, generation in zip(names, generations, strict=True):
+        groups.setdefault(name, []).append(generation)
+    return groups
+
+
+def _title(names: Sequence[str], number: int, noun: str) -> str:
+    whose = printable(names[0]) if len(names) == 1 else count(len(names), noun)
+    return f"{whose}: {count(number, 'generation')}"
+
+
+def _period(times: Sequence[str | None]) -> str:
+    """Return the time from the first to the last generation; empty if none is known."""
+    known = sorted(time for time in times if time is not None)
+    if not known:
+        return ""
+    first, last = utc(known[0]), utc(known[-1])
+    if first == last:
+        return last
+    end = last[len("2026-11-21 ") :] if first[:10] == last[:10] else last
+    return f"{first[: -len(' UTC')]} to {end}"
+
+
+def _tables(rows: dict[str, list[Row]], columns: tuple[Column, ...]) -> list[Table]:
+    """Return a table for each application, under its name if there are several."""
+    return [Table(printable(name) if len(rows) > 1 else "", columns, tuple(of_name)) for name, of_name in rows.items()]
+
+
+def _with_note(tables: Sequence[Table], note: str) -> tuple[Table, ...]:
+    """Return the tables with what their columns say below the last one."""
+    return (*tables[:-1], *(replace(table, note=note) for table in tables[-1:]))
+
+
+def _time(captured_at: str | None) -> str:
+    return "unknown" if captured_at is None else f"{captured_at[:10]} {captured_at[11:19]}"
+
+
+def _row(generation: Generation) -> Row:
+    trigger = generation.trigger or "unknown"
+    probing = "unknown" if generation.probing is None else "yes" if generation.probing else "no"
+    texts = (
+        _time(generation.captured_at),
+        "unknown" if generation.generation is None else f"{generation.generation:,}",
+        _TRIGGERS.get(trigger, trigger),
+        f"{generation.instances:,}",
+        f"{generation.moved_tasks:,}",
+        f"{generation.withheld_tasks:,}",
+        probing,
+        f"{generation.consumers:,}",
+    )
+    return Row(tuple(map(text_cell, texts)))
+
+
+def _connect_row(generation: ConnectGeneration) -> Row:
+    unassigned = text_cell(f"{generation.unassigned:,}", "unknown" if generation.unassigned else "plain")
+    texts = (
+        _time(generation.captured_at),
+        f"{generation.generation:,}",
+        printable(generation.leader),
+        f"{generation.workers:,}",
+        f"{generation.stopped:,}",
+        f"{generation.started:,}",
+    )
+    delay = duration(generation.delay_ms) if generation.delay_ms else ""
+    return Row((*map(text_cell, texts), unassigned, text_cell(delay)))
+
+
+def _problem_line(generation: ConnectGeneration, *, several: bool) -> Line:
+    whose = f" of {printable(generation.group_id)}" if several else ""
+    problem = printable(generation.problem or "")
+    text = f"generation {generation.generation:,}{whose} cannot be planned from: {problem}"
+    return Line("note", "cannot-be-planned", as_sentence(text))

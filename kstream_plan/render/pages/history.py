@@ -1,0 +1,145 @@
+"""The page of a lag history: whether an application falls behind, its instances, and its hottest tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from kstream_plan.model.times import format_time
+from kstream_plan.render.page import Cell, Column, Fact, Page, Row, Table, Tone, lines_of, text_cell
+from kstream_plan.render.text.escape import printable
+from kstream_plan.render.text.numbers import count, duration, utc
+from kstream_plan.snapshots.rows.lag_course import NOTABLE, InstanceCourse, LagCourse, Progress, Series, TaskCourse
+from kstream_plan.snapshots.rows.lag_remarks import instance_names, lag_remarks
+
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+#: Whether it falls behind, in words; None: it may.
+_STATUS: dict[bool | None, tuple[str, Tone]] = {
+    True: ("falls behind", "bad"),
+    None: ("uncertain", "unknown"),
+    False: ("keeps up", "good"),
+}
+_TONES: dict[bool | None, Tone] = {True: "bad", None: "unknown", False: "good"}
+_INSTANCES = (
+    Column("Instance"),
+    Column("Status"),
+    Column("Copies", right=True),
+    Column("Lag", right=True),
+    Column("Written/s", right=True),
+    Column("Restored/s", right=True),
+    Column("Lag over time", from_width=105),
+)
+_TASKS = (
+    Column("Task"),
+    Column("Copies", right=True),
+    Column("Largest lag", right=True),
+    Column("Written/s", right=True),
+)
+
+
+def history_page(course: LagCourse, top: int) -> Page:
+    """Return the page of an application with at most ``top`` instances and tasks."""
+    said = lag_remarks(course)
+    over = f"{duration(course.until_ms - course.since_ms)} until {utc(format_time(course.until_ms))}"
+    copies = f"{count(course.copies, 'copy', 'copies')} on {count(len(course.instances), 'instance')}"
+    return Page(
+        title=f"{printable(course.application_id)}: {copies}, {over}",
+        tone=_TONES[course.falls_behind],
+        sentences=(" ".join(_sentences(course)),),
+        facts=tuple(_facts(course)),
+        tables=(_instances_table(course, top), _tasks_table(course, top)),
+        lines=(
+            *lines_of("warning", [note._replace(message=printable(note.message)) for note in said.warnings]),
+            *lines_of("note", said.notes),
+        ),
+    )
+
+
+def _sentences(course: LagCourse) -> Iterator[str]:
+    """Yield how many instances fall behind, and of how many that is unknown."""
+    number = len(course.instances)
+    verdicts = [instance.falls_behind for instance in course.instances]
+    behind, unknown = verdicts.count(True), verdicts.count(None)
+    if behind:
+        verb = "falls" if behind == 1 else "fall"
+        yield f"{behind:,} of {count(number, 'instance')} {verb} behind: more is written than restored."
+    if unknown:
+        verb = "is uncertain" if unknown == 1 else "are uncertain"
+        yield f"{unknown:,} of {count(number, 'instance')} {verb}: the lag of a copy is unknown, or reports stopped."
+    if not behind and not unknown:
+        yield f"No instance falls behind: no lag grew by more than {NOTABLE:,} records."
+
+
+def _facts(course: LagCourse) -> Iterator[Fact]:
+    lag, written, restored = _texts(course.progress)
+    yield Fact("lag", "Lag", lag if lag == "unknown" else f"{lag} records")
+    yield Fact("written", "Written", written if written == "unknown" else f"{written} records/s")
+    yield Fact("restored", "Restored", restored if restored == "unknown" else f"{restored} records/s")
+    if any(lag is not None for lag in course.lags):
+        yield Fact("lags", "Lag over time", f"{_spark(course.lags)} (steps of {duration(course.step_ms)})")
+
+
+def _instances_table(course: LagCourse, top: int) -> Table:
+    names = instance_names(course.instances)
+    rows = tuple(_instance_row(instance, names[instance.process_id]) for instance in course.instances[:top])
+    note = (
+        "Lag: when first reported in this time → at the end. Over time: · is 0, ? unknown. Written and restored: each "
+        "copy counts."
+    )
+    return Table("Instances", _INSTANCES, rows, f"{note}{_more(len(course.instances) - top, 'instance')}")
+
+
+def _instance_row(instance: InstanceCourse, name: str) -> Row:
+    texts = (f"{instance.copies:,}", *_texts(instance.progress))
+    status = text_cell(*_STATUS[instance.falls_behind])
+    return Row((text_cell(printable(name)), status, *map(_figure_cell, texts), Cell((_spark(instance.lags),))))
+
+
+def _figure_cell(text: str) -> Cell:
+    return text_cell(text, "unknown" if text == "unknown" else "plain")
+
+
+def _tasks_table(course: LagCourse, top: int) -> Table:
+    rows = tuple(map(_task_row, course.tasks[:top]))
+    return Table("Tasks that are written to most", _TASKS, rows, _more(len(course.tasks) - top, "task").strip())
+
+
+def _task_row(task: TaskCourse) -> Row:
+    texts = (f"{task.copies:,}", _number(task.lag, bound="lag" in task.at_least), _number(task.written_per_second))
+    return Row((text_cell(printable(task.task_id)), *map(_figure_cell, texts)))
+
+
+def _more(number: int, noun: str) -> str:
+    return f" {count(number, f'more {noun}')}: --top shows more." if number > 0 else ""
+
+
+def _texts(progress: Progress) -> tuple[str, str, str]:
+    """Return the lag at first and at the end, what is written and what is restored."""
+    bounds = progress.at_least
+    before, lag = (_number(getattr(progress, name), bound=name in bounds) for name in ("lag_before", "lag"))
+    written, restored = (
+        _number(getattr(progress, name), bound=name in bounds) for name in ("written_per_second", "restored_per_second")
+    )
+    return lag if before == lag == "unknown" else f"{before} → {lag}", written, restored
+
+
+def _number(value: float | None, *, bound: bool = False) -> str:
+    """Return a number of records, to a tenth below 10; ``bound``: only the least is known."""
+    if value is None:
+        return "unknown"
+    digits = 0 if value >= 10 or value == round(value) else 1
+    if bound:
+        return f"at least {math.floor(value * 10**digits) / 10**digits:,.{digits}f}"
+    return f"{value:,.{digits}f}"
+
+
+def _spark(lags: Series) -> str:
+    """Return a sparkline: a dot is 0, a question mark unknown."""
+    highest = max((lag for lag in lags if lag is not None), default=0)
+    return "".join(_sign(lag, highest) for lag in lags)
+
+
+def _sign(lag: int | None, highest: int) -> str:
+    if not lag:
+        return "?" if lag is None else "·"
+    return _HEIGHTS[min((lag * len(_HEIGHTS) - 1) // highest, len(_HEIGHTS) - 1)]

@@ -1,0 +1,197 @@
+"""The page of the switch to a streams group: the steps, and what happens on either side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kstream_plan.model import Note
+from kstream_plan.model.note import Remarks
+from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS
+from kstream_plan.plans.simulated import Range
+from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, lines_of, text_cell, text_row
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration
+from kstream_plan.simulation.switch import Switch, SwitchFigures, SwitchRow
+
+_MOST_STANDBYS = GROUP_SETTINGS["streams_num_standby_replicas"][3]
+_STEPS = (Column("#", right=True), Column("Step"))
+_COLUMNS = (
+    Column("Event"),
+    Column("Standbys", right=True),
+    Column("Protocol"),
+    Column("Rebalances", right=True),
+    Column("Cold starts", right=True),
+    Column("Longest pause", right=True),
+    Column("All run after", right=True),
+    Column("State to restore", right=True, from_width=105),
+    Column("Range of pauses", right=True, from_width=125),
+    Column("Range until all run", right=True, from_width=150),
+)
+
+
+def switch_page(switch: Switch) -> Page:
+    """Return the page of the switch of an application to a streams group."""
+    group, names = switch.snapshot.state.group, Names(switch.snapshot.state.group)
+    work = f"{count(len(group.instances), 'instance')}, {count(len(group.tasks), 'task')}"
+    said = switch_remarks(switch)
+    steps = tuple(
+        text_row(f"{number}", names.escape_message(step)) for number, step in enumerate(switch_steps(switch), start=1)
+    )
+    return Page(
+        title=f"{names.escape(group.application_id)}: {work}, to a streams group at brokers of {switch.broker_version}",
+        tone=_tone(switch.rows),
+        sentences=(_sentence(switch),),
+        tables=(Table("Steps", _STEPS, steps), _rows_table(switch, names)),
+        lines=(
+            *lines_of("warning", [note._replace(message=names.escape_message(note.message)) for note in said.warnings]),
+            *lines_of("note", [note._replace(message=names.escape_message(note.message)) for note in said.notes]),
+            *lines_of("assumption", said.assumptions),
+        ),
+    )
+
+
+def _sentence(switch: Switch) -> str:
+    """Return that every instance stops, and how what follows compares."""
+    draws = count(switch.draws, "simulation")
+    return (
+        f"The switch is offline: every instance stops, for no release up to 4.4 switches a group that runs. What "
+        f"happens then is simulated for either protocol, {draws} of random member ids each, from a settled group whose "
+        "copies have all caught up."
+    )
+
+
+def switch_steps(switch: Switch) -> list[str]:
+    """Return what to do, as Kafka's documents have it (developer guide, "Migration from Classic Protocol")."""
+    group, release = switch.snapshot.state.group, switch.broker_version
+    fixed = ", not 4.2.0, whose coordinator may fail to load a group that was switched (KAFKA-20254)"
+    brokers = f"Brokers of 4.2.1 or later{fixed}" if release == "4.2" else f"Brokers of {release}"
+    wanted = min(switch.standbys, _MOST_STANDBYS)
+    static = (
+        ", and take out group.instance.id: brokers before 4.4 refuse static members"
+        if switch.static_members and not BROKER_VERSIONS[release]
+        else ""
+    )
+    by_disks = "by the offsets that clients of 4.4 report of their disks"
+    assigned = by_disks if BROKER_VERSIONS[release] else "whatever is on their disks"
+    return [
+        f"{brokers}, clients of 4.2 or later; in a cluster that is older, kafka-features.sh upgrade --feature "
+        "streams.version=1",
+        f"The group's own settings: kafka-configs.sh --alter --entity-type groups --entity-name {group.application_id} "
+        f"--add-config streams.num.standby.replicas={wanted}",
+        f"Close {'all' if len(group.instances) > 1 else 'the'} {count(len(group.instances), 'instance')}: nothing "
+        "runs from now on. A default close() does not leave the group: wait session.timeout.ms "
+        f"({duration(switch.snapshot.config.session_timeout_ms)}), until kafka-consumer-groups.sh --describe --state "
+        "says Empty",
+        f"Set group.protocol=streams in the application{static}",
+        "Start them. streams.initial.rebalance.delay.ms (3s) after the first one, the broker assigns all tasks, "
+        f"{assigned}",
+        "Committed offsets are kept, and topics are as they were. The way back is the same, with "
+        "group.protocol=classic",
+    ]
+
+
+def _rows_table(switch: Switch, names: Names) -> Table:
+    note = (
+        "Rebalances: of a streams group, the targets that its broker computes. Longest pause: without what a task "
+        "restores before it runs. All run after: restores included."
+    )
+    return Table("What happens on either side", _COLUMNS, tuple(_row(switch, row, names) for row in switch.rows), note)
+
+
+def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
+    figures = row.figures
+    events = {
+        "switch": "the switch",
+        "join": f"{switch.add:,} join",
+        "bounce": f"bounce of {names.instance(switch.instance)}",
+        "crash": f"crash of {names.instance(switch.instance)}",
+    }
+    cold = figures.cold_handovers
+    tone: Tone = "bad" if cold.median else "unknown" if cold.most else "plain"
+    restored = figures.restored_records
+    texts = (events[row.what], f"{row.standbys:,}", row.side, _count(figures.rebalances))
+    return Row(
+        (
+            *map(text_cell, texts),
+            text_cell(_count(cold), tone),
+            text_cell(duration(figures.paused_ms.median)),
+            _runs(figures),
+            text_cell("unknown", "unknown") if restored is None else text_cell(_count(restored)),
+            text_cell(_range(figures.paused_ms)),
+            text_cell("" if figures.runs_ms is None else _range(figures.runs_ms)),
+        )
+    )
+
+
+def _count(figure: Range) -> str:
+    return count_range(*figure)
+
+
+def _runs(figures: SwitchFigures) -> Cell:
+    """Return when every task runs, restores included."""
+    if figures.settled < figures.draws:
+        return text_cell("not settled", "bad")
+    if figures.runs_ms is None:
+        return text_cell(f"at least {at_least(figures.at_least_ms.least)}")
+    return text_cell(duration(figures.runs_ms.median))
+
+
+def _range(figure: Range) -> str:
+    """Return both ends of a time over all simulations; empty if they are the same."""
+    return f"{duration(figure.least)} to {duration(figure.most)}" if figure.least < figure.most else ""
+
+
+def _tone(rows: Sequence[SwitchRow]) -> Tone:
+    """Return red if something does not settle or starts cold, yellow if it may."""
+    if any(row.figures.settled < row.figures.draws or row.figures.cold_handovers.median for row in rows):
+        return "bad"
+    return "unknown" if any(row.figures.cold_handovers.most or row.figures.runs_ms is None for row in rows) else "good"
+
+
+def switch_remarks(switch: Switch) -> Remarks:
+    """Return what is told beside the figures of a switch."""
+    return Remarks(tuple(_warnings(switch)), tuple(_notes(switch)), (_assumption(switch),))
+
+
+def _warnings(switch: Switch) -> Iterator[Note]:
+    if len(switch.snapshot.state.group.instances) == 1:
+        yield Note(
+            "one-instance", "there is one instance: while it restarts, or after a crash, all tasks are unassigned"
+        )
+    if _more_cold(switch.rows):
+        message = "a streams group has no warm-ups: a task that moves to an instance without a copy pauses and restores"
+        yield Note("no-warm-ups", message)
+
+
+def _notes(switch: Switch) -> Iterator[Note]:
+    is_set = [f"{setting.name}={setting.value}" for setting in switch.without_effect if setting.is_set]
+    others = [setting.name for setting in switch.without_effect if not setting.is_set]
+    settings = ", ".join([*is_set, *others])
+    yield Note("without-effect", f"settings of the application without effect in a streams group: {settings}")
+    if switch.standbys > _MOST_STANDBYS:
+        message = f"num.standby.replicas is {switch.standbys:,}: brokers allow at most {_MOST_STANDBYS} for a group"
+        yield Note("standbys-limited", message)
+    if not switch.rates_known:
+        yield Note("unknown-rate", "the restore rate is unknown, and so is when all tasks run (--restore-rate)")
+    if not BROKER_VERSIONS[switch.broker_version]:
+        message = "brokers before 4.4 do not know what is on an instance's disk: a restarted one gets other tasks"
+        yield Note("disks-unknown", message)
+
+
+def _assumption(switch: Switch) -> Note:
+    message = (
+        f"Nothing runs for {duration(switch.away_ms)} while the group is switched (--restart, or session.timeout.ms), "
+        f"and a bounce takes {duration(switch.restart_ms)}. Member ids are random: figures are those of a typical "
+        "simulation, ranges are over all. Times are typical, give or take a heartbeat interval for each rebalance. The "
+        "group has the brokers' default settings"
+    )
+    return Note("switch-assumed", message)
+
+
+def _more_cold(rows: Sequence[SwitchRow]) -> bool:
+    cold = {(row.what, row.standbys, row.side): row.figures.cold_handovers.most for row in rows}
+    return any(
+        number > cold.get((what, standbys, "classic"), number)
+        for (what, standbys, side), number in cold.items()
+        if side == "streams"
+    )

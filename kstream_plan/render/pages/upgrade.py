@@ -1,0 +1,130 @@
+"""The page of the way to the cooperative protocol: the restarts of each bounce, and why one bounce is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kstream_plan.model import Group, Note
+from kstream_plan.model.answer import Answer
+from kstream_plan.model.note import Remarks
+from kstream_plan.plans import Role, Seat
+from kstream_plan.protocols.interleavings import Action, Interleaved
+from kstream_plan.protocols.upgrade import TwoOwners, Upgrade
+from kstream_plan.render.page import Column, Page, Table, Tone, answered, lines_of, text_row
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, several
+
+_RESTARTS = (
+    Column("Bounce", right=True),
+    Column("Instance"),
+    Column("Consumers list"),
+    Column("Group protocol"),
+    Column("Cooperative consumers", right=True),
+)
+_STEPS = (Column("#", right=True), Column("Step"))
+_WHY_TWO = (
+    "One bounce is not enough: a leader of old code does not read what a restarted member still owns, and gives it to "
+    "another member."
+)
+_UNTOLD = (
+    "It is unknown whether the group is cooperative already: the snapshot does not say what its consumers list "
+    "(protocols). Without upgrade.from it is, since Kafka Streams 2.4. If not:"
+)
+
+
+def upgrade_page(way: Upgrade, group: Group, *, one_bounce: bool = False) -> Page:
+    """Return the page of the restarts, or, for ``one_bounce``, of why there have to be two."""
+    names = Names(group)
+    answer = (Answer.NO if way.takes_two else Answer.YES) if one_bounce else None
+    instances, consumers = count(len(group.instances), "instance"), count(len(group.consumer_ids), "consumer")
+    return Page(
+        title=f"{names.escape(group.application_id)}: {instances}, {consumers}, to the cooperative protocol",
+        tone=_tone(way, answer),
+        answer=answer,
+        sentences=(" ".join(_sentences(way, group, answer)),),
+        tables=tuple(_tables(way, names, refused=answer is Answer.NO)),
+        lines=lines_of(
+            "warning",
+            [note._replace(message=names.escape_message(note.message)) for note in upgrade_remarks(way).warnings],
+        ),
+    )
+
+
+def upgrade_remarks(way: Upgrade) -> Remarks:
+    """Return the warnings: tasks with two owners, consumers that are unknown or cannot take part."""
+    return Remarks(warnings=tuple(_warnings(way)))
+
+
+def _warnings(way: Upgrade) -> Iterator[Note]:
+    if way.split:
+        ids = tuple(consumer_id for _, consumer_id in way.split)
+        verb = "lists" if len(ids) == 1 else "list"
+        message = (
+            f"tasks may have two owners now: {several(ids)} {verb} only cooperative, which others do not list. The "
+            "restarts begin with them"
+        )
+        yield Note("two-owners", message, ids)
+    if way.untold:
+        ids = tuple(consumer_id for _, consumer_id in way.untold)
+        message = f"unknown protocols of {several(ids)} (protocols in the snapshot): counted as eager"
+        yield Note("unknown-protocols", message, ids)
+    for _, consumer_id, reason in way.cannot_mix:
+        message = f"{consumer_id} cannot take part: {reason}. Take it out of the group before the first bounce"
+        yield Note("cannot-take-part", message, (consumer_id,))
+
+
+def _tone(way: Upgrade, answer: Answer | None) -> Tone:
+    if way.split or way.cannot_mix:
+        return "bad"
+    if answer is not None:
+        return answered(answer)
+    return "unknown" if way.untold else "plain" if way.restarts else "good"
+
+
+def _sentences(way: Upgrade, group: Group, answer: Answer | None) -> Iterator[str]:
+    if way.untold and len(way.untold) == len(group.consumer_ids) and answer is None:
+        yield _UNTOLD
+    if not way.restarts:
+        yield "The group is cooperative already."
+    elif way.takes_two:
+        yield "The upgrade takes two rolling bounces."
+        yield _WHY_TWO
+    else:
+        yield "The first rolling bounce is done; one more rolling bounce is enough."
+
+
+def _tables(way: Upgrade, names: Names, *, refused: bool) -> Iterator[Table]:
+    if way.restarts and not refused:
+        rows = tuple(
+            text_row(
+                f"{restart.bounce}",
+                names.instance(restart.process_id),
+                ", ".join(restart.protocols),
+                restart.group_protocol,
+                f"{restart.cooperative_consumers:,}",
+            )
+            for restart in way.restarts
+        )
+        yield Table("Restarts, in this order", _RESTARTS, rows)
+    if way.takes_two and way.one_bounce is not None:
+        steps = _steps(way.one_bounce, names)
+        rows = tuple(text_row(f"{number}", step) for number, step in enumerate(steps, start=1))
+        yield Table("How one bounce gives a task two owners", _STEPS, rows)
+
+
+def _steps(wrong: TwoOwners, names: Names) -> list[str]:
+    """Return the order of steps in which one bounce gives a task two owners."""
+    seats = [names.seat(Seat(*place, Role.ACTIVE)) for place in wrong.consumers]
+    task = names.task(wrong.task_id)
+    steps = [f"{seats[0]} has been restarted and lists cooperative only; {seats[1]} has not, and leads"]
+    steps += [_event(event, seats, task) for event in wrong.events]
+    joined = max(place for place, event in enumerate(wrong.events, start=1) if event.action is Action.JOINS)
+    steps.insert(joined + 1, f"{seats[1]} assigns {task} to {seats[1]} at once")
+    return [*steps, f"{task} has two owners: {seats[0]} runs it until it gets its own assignment"]
+
+
+def _event(event: Interleaved, seats: Sequence[str], task: str) -> str:  # type: ignore[type-arg]
+    seat = seats[event.member]
+    if event.action is Action.JOINS:
+        return f"{seat} joins and keeps {task}" if event.owned else f"{seat} joins and owns nothing"
+    return f"{seat} gets its assignment" + (f" and starts {task}" if event.owned else "")

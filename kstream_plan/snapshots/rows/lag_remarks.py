@@ -1,0 +1,71 @@
+"""What a reader is told beside the figures of a lag history: who falls behind, who is silent, how to see more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from kstream_plan.model import Note
+from kstream_plan.model.note import Remarks
+from kstream_plan.model.times import duration
+from kstream_plan.snapshots.rows.lag_course import STEPS, InstanceCourse, LagCourse
+
+#: Such a part of a process id is enough to tell instances apart, nearly always.
+_SHORT = 8
+#: A history that fills no more steps is hardly seen.
+_FEW_STEPS = 2
+_MOST_NAMED = 3
+
+
+def lag_remarks(course: LagCourse) -> Remarks:
+    """Return what is told beside the figures of a lag history."""
+    names = instance_names(course.instances)
+    return Remarks(warnings=tuple(_warnings(course, names)), notes=tuple(_short_history(course)))
+
+
+def instance_names(instances: Sequence[InstanceCourse]) -> dict[str, str]:
+    """Return short forms of process ids that tell them apart."""
+    ids = [instance.process_id for instance in instances]
+    short = {name: f"{name[:_SHORT]}…" if len(name) > _SHORT + 1 else name for name in ids}
+    return short if len(set(short.values())) == len(ids) else {name: name for name in ids}
+
+
+def _warnings(course: LagCourse, names: Mapping[str, str]) -> Iterator[Note]:
+    behind = [instance for instance in course.instances if instance.most_behind is not None]
+    if behind:
+        who = _named([f"{names[instance.process_id]} ({_copies_behind(instance)})" for instance in behind])
+        subjects = tuple(instance.process_id for instance in behind)
+        yield Note("copies-fall-behind", f"copies fall behind on {who}", subjects)
+    silent = [instance for instance in course.instances if instance.is_silent]
+    if silent:
+        who = _named(
+            [f"{names[instance.process_id]} for {duration(course.until_ms - instance.heard_ms)}" for instance in silent]
+        )
+        gone = "it may be gone, and its last lag counts"
+        if len(silent) > 1:
+            gone = "they may be gone, and their last lags count"
+        subjects = tuple(instance.process_id for instance in silent)
+        yield Note("silent-instances", f"no reports from {who}: {gone}", subjects)
+
+
+def _copies_behind(instance: InstanceCourse) -> str:
+    """Return how many copies fall behind, and which one most."""
+    task_id, growth = instance.most_behind or ("", 0)
+    noun = "copy" if instance.copies == 1 else "copies"
+    return f"{instance.copies_behind:,} of {instance.copies:,} {noun}, most {task_id} by {growth:,} records"
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
+    if len(names) <= _MOST_NAMED + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED:,} more"
+
+
+def _short_history(course: LagCourse) -> Iterator[Note]:
+    """Yield how to see more of a history that is so short that it fills hardly a step."""
+    known = [step for instance in course.instances for step, lag in enumerate(instance.lags) if lag is not None]
+    steps = STEPS - min(known, default=0)
+    if known and steps <= _FEW_STEPS:
+        minutes = math.ceil(steps * course.step_ms / 60_000)
+        yield Note("short-history", f"the history is short: --over {minutes}m shows more of it")

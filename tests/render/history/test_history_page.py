@@ -1,0 +1,107 @@
+"""A lag history as a page: its verdict, its figures and its lines are those of the JSON, however long the history."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from kstream_plan.documents.lag_history import lag_history_json
+from kstream_plan.render.markdown import to_markdown
+from kstream_plan.render.page import as_sentence
+from kstream_plan.render.pages.history import history_page
+from kstream_plan.render.terminal import to_terminal
+from kstream_plan.snapshots.rows.lag_course import (
+    FIGURES,
+    STEPS,
+    InstanceCourse,
+    LagCourse,
+    Progress,
+    TaskCourse,
+    sum_of,
+    together,
+)
+from tests.helpers.schemas import validator
+
+DAY_MS = 86_400_000
+COUNTS = st.none() | st.integers(0, 10**7)
+RATES = st.none() | st.floats(0, 10**6, allow_nan=False)
+PROGRESS = st.builds(
+    Progress,
+    lag=COUNTS,
+    lag_before=COUNTS,
+    written_per_second=RATES,
+    restored_per_second=RATES,
+    at_least=st.sets(st.sampled_from(FIGURES)).map(lambda names: tuple(sorted(names))),
+)
+
+
+@st.composite
+def courses(draw: st.DrawFn) -> LagCourse:
+    instances = tuple(
+        InstanceCourse(
+            f"{number}d296588-571c-4eee",
+            copies=2,
+            heard_ms=draw(st.integers(0, DAY_MS)),
+            progress=draw(PROGRESS),
+            lags=draw(st.tuples(*[st.none() | st.integers(0, 10**6)] * STEPS)),
+            copies_behind=(behind := draw(st.integers(0, 2))),
+            most_behind=("0_1", 20_000) if behind else None,
+            is_silent=draw(st.booleans()),
+        )
+        for number in range(draw(st.integers(1, 6)))
+    )
+    progress, lags = together([instance.progress for instance in instances]), sum_of([one.lags for one in instances])
+    tasks = (TaskCourse("0_1", 2, draw(COUNTS), draw(RATES)),)
+    return LagCourse("orders", 0, DAY_MS, 10, 2 * len(instances), progress, lags, instances, tasks)
+
+
+@given(courses(), st.integers(1, 8))
+def test_the_page_says_what_the_json_says(course: LagCourse, top: int) -> None:
+    page, document = history_page(course, top), json.loads(lag_history_json(course))
+    validator("history").validate(document)
+    said = [(f"{line.kind}s", line.code, line.text) for line in page.lines]
+    written = [
+        (kind, note["code"], as_sentence(note["message"])) for kind in ("warnings", "notes") for note in document[kind]
+    ]
+    assert said == written
+    assert page.tone == {True: "bad", None: "unknown", False: "good"}[document["falls_behind"]]
+    rows = page.tables[0].rows
+    assert len(rows) == min(top, len(course.instances))
+    for row, instance in zip(rows, document["instances"], strict=False):
+        assert (row.cells[1].tone == "good") == (instance["falls_behind"] is False)
+        lag = "unknown" if instance["lag"] is None else f"{instance['lag']:,}"
+        assert row.cells[3].items[0].endswith(lag)
+        assert ("at least" in row.cells[4].items[0]) == (
+            "written_per_second" in instance["at_least"] and instance["written_per_second"] is not None
+        )
+
+
+@given(courses())
+def test_a_page_is_as_wide_as_the_terminal(course: LagCourse) -> None:
+    for width in (40, 80, 120):
+        assert max(map(cell_len, to_terminal(history_page(course, 5), width=width).splitlines())) <= width
+    assert to_markdown(history_page(course, 5)).startswith("### orders: ")
+
+
+def test_a_lower_bound_is_never_more_than_what_is_known() -> None:
+    progress = Progress(1, 1, 9.99, 12.7, at_least=("written_per_second", "restored_per_second"))
+    instance = InstanceCourse("i1", 1, DAY_MS, progress, (1,) * STEPS)
+    course = LagCourse("orders", 0, DAY_MS, 1, 1, progress, (1,) * STEPS, (instance,), ())
+    facts = {fact.key: fact.value for fact in history_page(course, 1).facts}
+    assert (facts["written"], facts["restored"]) == ("at least 9.9 records/s", "at least 12 records/s")
+
+
+@pytest.mark.parametrize("number", [4, 5, 40])
+def test_many_instances_that_fall_behind_are_one_warning(number: int) -> None:
+    progress = Progress(30_000, 0, 5.0, 1.0)
+    instances = tuple(
+        InstanceCourse(f"i{place}", 2, DAY_MS, progress, (1,) * STEPS, 1, ("0_1", 30_000)) for place in range(number)
+    )
+    course = LagCourse("orders", 0, DAY_MS, 1, 2, progress, (1,) * STEPS, instances, ())
+    (line,) = history_page(course, 10).lines
+    assert (line.kind, line.code) == ("warning", "copies-fall-behind")
+    assert ("more" in line.text) == (number > 4)
