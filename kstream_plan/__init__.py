@@ -53,11 +53,13 @@ if TYPE_CHECKING:
     from kstream_plan.render.answers import to_markdown as said_and_happened_to_markdown
     from kstream_plan.render.answers import to_markdown as simulation_to_markdown
     from kstream_plan.render.answers import to_markdown as to_markdown
+    from kstream_plan.render.answers import to_markdown as why_to_markdown
     from kstream_plan.render.answers import to_table as compare_to_table
     from kstream_plan.render.answers import to_table as diff_to_table
     from kstream_plan.render.answers import to_table as said_and_happened_to_table
     from kstream_plan.render.answers import to_table as simulation_to_table
     from kstream_plan.render.answers import to_table as to_table
+    from kstream_plan.render.answers import to_table as why_to_table
     from kstream_plan.render.bounce import bounce_json as bounce_to_json
     from kstream_plan.render.bounce import bounce_markdown as bounce_to_markdown
     from kstream_plan.render.bounce import bounce_table as bounce_to_table
@@ -86,8 +88,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
     from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
     from kstream_plan.render.why.json_form import why_json as why_to_json
-    from kstream_plan.render.why.pages import why_markdown as why_to_markdown
-    from kstream_plan.render.why.pages import why_table as why_to_table
     from kstream_plan.simulation.alternatives import alternatives as alternatives
     from kstream_plan.simulation.alternatives import saved_alternatives as saved_alternatives
     from kstream_plan.simulation.bounces import bounce as bounce
@@ -202,8 +202,8 @@ _PUBLIC = {
     "vary": ("kstream_plan.cli.actions.variants", "axes_of"),
     "why": ("kstream_plan.simulation.why", "why"),
     "why_to_json": ("kstream_plan.render.why.json_form", "why_json"),
-    "why_to_markdown": ("kstream_plan.render.why.pages", "why_markdown"),
-    "why_to_table": ("kstream_plan.render.why.pages", "why_table"),
+    "why_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
+    "why_to_table": ("kstream_plan.render.answers", "to_table"),
     "with_measured_lags": ("kstream_plan.snapshots.metrics.overlay", "with_measured_lags"),
     "with_overrides": ("kstream_plan.documents.streams_config", "with_overrides"),
 }

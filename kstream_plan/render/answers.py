@@ -17,6 +17,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "Outcomes": ("compare", "compare_page"),
     "SaidAndHappened": ("happened", "happened_page"),
     "Simulation": ("plan", "simulation_page"),
+    "Why": ("why", "why_page"),
 }
 
 
