@@ -49,11 +49,17 @@ if TYPE_CHECKING:
     from kstream_plan.policy.limits import Policy as Policy
     from kstream_plan.protocols.upgrade import upgrade as upgrade
     from kstream_plan.render.answers import to_markdown as compare_to_markdown
+    from kstream_plan.render.answers import to_markdown as diff_to_markdown
+    from kstream_plan.render.answers import to_markdown as said_and_happened_to_markdown
     from kstream_plan.render.answers import to_markdown as simulation_to_markdown
     from kstream_plan.render.answers import to_markdown as to_markdown
+    from kstream_plan.render.answers import to_markdown as why_to_markdown
     from kstream_plan.render.answers import to_table as compare_to_table
+    from kstream_plan.render.answers import to_table as diff_to_table
+    from kstream_plan.render.answers import to_table as said_and_happened_to_table
     from kstream_plan.render.answers import to_table as simulation_to_table
     from kstream_plan.render.answers import to_table as to_table
+    from kstream_plan.render.answers import to_table as why_to_table
     from kstream_plan.render.bounce import bounce_json as bounce_to_json
     from kstream_plan.render.bounce import bounce_markdown as bounce_to_markdown
     from kstream_plan.render.bounce import bounce_table as bounce_to_table
@@ -62,11 +68,7 @@ if TYPE_CHECKING:
     from kstream_plan.render.check.table import table_report as check_to_table
     from kstream_plan.render.compare.json_form import compare_json as compare_to_json
     from kstream_plan.render.diff.happened_json import happened_json as said_and_happened_to_json
-    from kstream_plan.render.diff.happened_pages import happened_markdown as said_and_happened_to_markdown
-    from kstream_plan.render.diff.happened_pages import happened_table as said_and_happened_to_table
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
-    from kstream_plan.render.diff.markdown import diff_markdown as diff_to_markdown
-    from kstream_plan.render.diff.table import diff_table as diff_to_table
     from kstream_plan.render.pages.fleet import fleet_markdown as fleet_to_markdown
     from kstream_plan.render.pages.fleet import fleet_table as fleet_to_table
     from kstream_plan.render.sessioned import sessioned_json as sessioned_to_json
@@ -86,8 +88,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
     from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
     from kstream_plan.render.why.json_form import why_json as why_to_json
-    from kstream_plan.render.why.pages import why_markdown as why_to_markdown
-    from kstream_plan.render.why.pages import why_table as why_to_table
     from kstream_plan.simulation.alternatives import alternatives as alternatives
     from kstream_plan.simulation.alternatives import saved_alternatives as saved_alternatives
     from kstream_plan.simulation.bounces import bounce as bounce
@@ -144,12 +144,12 @@ _PUBLIC = {
     "read_said_and_happened": ("kstream_plan.documents.said_and_happened", "read_said_and_happened"),
     "said_and_happened": ("kstream_plan.comparison.beside_history", "said_and_happened"),
     "said_and_happened_to_json": ("kstream_plan.render.diff.happened_json", "happened_json"),
-    "said_and_happened_to_markdown": ("kstream_plan.render.diff.happened_pages", "happened_markdown"),
-    "said_and_happened_to_table": ("kstream_plan.render.diff.happened_pages", "happened_table"),
+    "said_and_happened_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
+    "said_and_happened_to_table": ("kstream_plan.render.answers", "to_table"),
     "diff": ("kstream_plan.comparison.diff", "compare"),
     "diff_to_json": ("kstream_plan.render.diff.json_form", "diff_json"),
-    "diff_to_markdown": ("kstream_plan.render.diff.markdown", "diff_markdown"),
-    "diff_to_table": ("kstream_plan.render.diff.table", "diff_table"),
+    "diff_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
+    "diff_to_table": ("kstream_plan.render.answers", "to_table"),
     "drain": ("kstream_plan.simulation.drain", "drain"),
     "drain_to_json": ("kstream_plan.render.simulation.drain_json", "drain_json"),
     "drain_to_markdown": ("kstream_plan.render.simulation.drain", "drain_markdown"),
@@ -202,8 +202,8 @@ _PUBLIC = {
     "vary": ("kstream_plan.cli.actions.variants", "axes_of"),
     "why": ("kstream_plan.simulation.why", "why"),
     "why_to_json": ("kstream_plan.render.why.json_form", "why_json"),
-    "why_to_markdown": ("kstream_plan.render.why.pages", "why_markdown"),
-    "why_to_table": ("kstream_plan.render.why.pages", "why_table"),
+    "why_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
+    "why_to_table": ("kstream_plan.render.answers", "to_table"),
     "with_measured_lags": ("kstream_plan.snapshots.metrics.overlay", "with_measured_lags"),
     "with_overrides": ("kstream_plan.documents.streams_config", "with_overrides"),
 }

@@ -13,8 +13,11 @@ from kstream_plan.render.terminal import to_terminal
 #: The name of a result's type → the module and the function that make its page.
 PAGES: dict[str, tuple[str, str]] = {
     "Plan": ("plan", "plan_page"),
+    "Comparison": ("diff", "diff_page"),
     "Outcomes": ("compare", "compare_page"),
+    "SaidAndHappened": ("happened", "happened_page"),
     "Simulation": ("plan", "simulation_page"),
+    "Why": ("why", "why_page"),
 }
 
 

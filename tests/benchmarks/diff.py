@@ -16,8 +16,8 @@ from kstream_plan.comparison.sides import Pair
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.two_sides import Given, read_pairs
+from kstream_plan.render.answers import to_table
 from kstream_plan.render.diff.json_form import diff_json
-from kstream_plan.render.diff.table import diff_table
 from kstream_plan.simulation.one_plan import plan
 from tests.benchmarks.whole_plan import cpu_seconds, scale_out
 
@@ -26,7 +26,7 @@ def compared(pairs: list[Pair]) -> int:
     """Compare, and show the result both ways; return how many tasks moved."""
     found = [compare(pair.old, pair.new, pair.course) for pair in pairs]
     for comparison in found:
-        diff_table(comparison)
+        to_table(comparison)
         diff_json(comparison)
     return sum(comparison.totals.moved for comparison in found)
 

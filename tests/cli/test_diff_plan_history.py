@@ -9,9 +9,11 @@ import pytest
 
 from kstream_plan import read_said_and_happened, to_json
 from kstream_plan.cli import run
+from kstream_plan.render.pages.happened import happened_page
 from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.write import row_lines
 from tests.helpers import recorded_events
+from tests.helpers.goldens import assert_golden
 from tests.helpers.recorded_events import BY_NAME
 from tests.helpers.schemas import validator
 
@@ -37,21 +39,9 @@ def test_a_plan_and_what_followed(files: Path, capsys: Capture, monkeypatch: pyt
     monkeypatch.delenv("COLUMNS", raising=False)
     asked = ["diff", str(files / "drain.json"), str(files / "history.jsonl"), "--from", DRAIN]
     assert run([*asked, "--fail-on-changes"]) == 0
-    assert capsys.readouterr() == (
-        "bounce: what the plan said and what happened from 2026-11-22T12:26:38.227Z on\n"
-        "AS SAID  4 of 4 generations came as said, thread by thread\n"
-        "LASTS    1m48s said, 1m49s seen\n"
-        "END      every task runs where the plan says\n"
-        "\n"
-        "no  said  came  off by  started by  decided\n"
-        "1   0:45  0:47  +2.4 s  leave       as said\n"
-        "2   0:45  0:48  +2.5 s  follow-up   as said\n"
-        "3   1:48  1:49  +0.4 s  probing     as said\n"
-        "4   1:48  1:49  +0.4 s  follow-up   as said\n",
-        "",
-    )
+    assert_golden("diff/as-planned.txt", capsys.readouterr().out)
     assert run([*asked, "--output", "markdown"]) == 0
-    assert "| 1 | 0:45 | 0:47 | +2.4 s | leave | as said |" in capsys.readouterr().out
+    assert "| 1 | 45s | 47.4s | 2.4s late | leave | as planned |" in capsys.readouterr().out
 
 
 def test_json_is_as_its_schema_says(files: Path, capsys: Capture) -> None:
@@ -62,13 +52,31 @@ def test_json_is_as_its_schema_says(files: Path, capsys: Capture) -> None:
         assert run([*asked, "--output", "json", "--out", str(saved)]) == 0
         text = capsys.readouterr().out
         assert text == saved.read_text(encoding="utf-8")
-        schema.validate(json.loads(text))
+        document = json.loads(text)
+        schema.validate(document)
+        comparison = read_said_and_happened(str(files / f"{plan}.json"), str(files / "history.jsonl"), *_points(points))
+        assert comparison is not None
+        page = happened_page(comparison[0])
+        assert page.sentences[0].startswith(document["verdict"])
+        lines = {(line.kind, line.code, line.text) for line in page.lines}
+        assert lines == {
+            (kind, note["code"], f"{note['message']}.")
+            for kind in ("warning", "note", "assumption")
+            for note in document[f"{kind}s"]
+        }
+        if document["first_difference"] is not None:
+            assert document["first_difference"]["message"] in page.sentences[0]
+
+
+def _points(options: list[str]) -> tuple[str | None, str | None]:
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    return given.get("--from"), given.get("--to")
 
 
 def test_what_did_not_come_as_said_is_a_change(files: Path, capsys: Capture) -> None:
     asked = ["diff", str(files / "drain.json"), str(files / "history.jsonl"), "--from", "2", "--fail-on-changes"]
     assert run(asked) == 5
-    assert "DIFFERS" in capsys.readouterr().out
+    assert_golden("diff/not-as-planned.txt", capsys.readouterr().out)
 
 
 def test_a_single_snapshot_and_a_history_before_the_plan_are_sides_as_ever(files: Path) -> None:
@@ -97,10 +105,11 @@ def test_two_plans_of_one_snapshot_stand_side_by_side(
 ) -> None:
     from dataclasses import replace
 
-    from kstream_plan import plan, to_table
+    from kstream_plan import plan
     from kstream_plan.model.settings import AssignmentConfig
+    from kstream_plan.render.pages.plan import plan_page
 
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("COLUMNS", "300")
     snapshot = recorded_events.before(BY_NAME["big4"])
     found = [plan(replace(snapshot, config=AssignmentConfig(max_warmup_replicas=most))) for most in (1, 4)]
     for name, of in zip(("one", "four"), found, strict=True):
@@ -108,12 +117,10 @@ def test_two_plans_of_one_snapshot_stand_side_by_side(
     asked = ["diff", str(tmp_path / "one.json"), str(tmp_path / "four.json")]
     assert run(asked) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith(
-        "Both plans begin with the same snapshot: neither follows the other, so compare them:\n\nOLD"
-    )
-    assert to_table(found[0], width=78).splitlines()[0] in shown
-    assert to_table(found[1], width=78).splitlines()[0] in shown
+    for of in found:
+        page = plan_page(of)
+        assert all(fact.value in shown for fact in page.facts), shown
     assert run([*asked, "--output", "markdown"]) == 0
-    assert "**NEW**" in capsys.readouterr().out
+    assert "| Figure | Old plan | New plan |" in capsys.readouterr().out
     assert run([*asked, "--output", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "diff"

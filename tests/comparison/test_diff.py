@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -18,7 +19,8 @@ from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Role, Seat
-from kstream_plan.render.diff.table import diff_table
+from kstream_plan.render.answers import to_table
+from kstream_plan.render.pages.diff import diff_page
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time
@@ -231,10 +233,12 @@ def test_a_history_tells_each_move_with_the_lags_it_was_decided_by(scenario: str
     assert found.cold_starts == (found.totals.classes[TaskClass.COLD],) * 2
     assert without.untold == history[-1].generation - history[1].generation - 1
     assert without.cold_starts == (0, len([change for change in without.tasks if change.start is not None]))
-    shown = diff_table(without, width=200)
-    assert f"0-{without.cold_starts[1]} cold: {without.untold} generations lie between" in shown
-    assert f"RESTORE  not known: {without.untold} generations lie between" in shown
-    assert f"PAUSES   not known: {without.untold} generations lie between" in shown
+    page = diff_page(without)
+    assert page.tone != "good"
+    assert f"cold (0 to {without.cold_starts[1]}): {without.untold} generations lie between" in page.sentences[0]
+    facts = {fact.key: fact.value for fact in page.facts}
+    assert facts["restored"] == facts["pause"] == f"unknown: {without.untold} generations lie between"
+    assert facts["cold"] == f"unknown: 0 to {without.cold_starts[1]}"
 
 
 def test_pauses_and_restores_of_a_history_are_those_that_were_seen() -> None:
@@ -264,14 +268,17 @@ def test_pauses_and_restores_of_a_history_are_those_that_were_seen() -> None:
     found = compare(history[0], history[-1], course)
     assert found.totals.pause_is == "seen"
     assert found.totals.restore_records == 58_000, "as many as the plan from there restores"
-    assert "\nPAUSES   3m" in diff_table(found, width=200)
+    pause = next(fact.value for fact in diff_page(found).facts if fact.key == "pause")
+    assert re.search(r"; 3m\d\ds over all tasks; ", pause)
 
 
 def test_since_when_the_tasks_of_a_gone_instance_stood_still_is_not_told() -> None:
     history = [snapshot_side(snapshot) for snapshot in captured.inputs("scale-out-standbys")]
     found = compare(history[1], history[-1], history_course(history[1:]))
     assert found.totals.pause_is == "floor"
-    assert " or more over all tasks" in diff_table(found, width=200)
+    pause = next(fact for fact in diff_page(found).facts if fact.key == "pause")
+    assert pause.value.count("at least") == 2
+    assert pause.tone == "unknown"
     assert "left-before" in {note.code for note in found.notes}
 
 
@@ -280,19 +287,19 @@ def test_since_when_the_tasks_of_a_gone_instance_stood_still_is_not_told() -> No
     [
         ((5, 7), "generation 5 → 7", "1 generation lies between"),
         ((5, 8), "generation 5 → 8", "2 generations lie between"),
-        ((0, 8), "generation not known → 8", "nobody knows how many generations lie between"),
-        ((5, 0), "generation 5 → not known", ""),
-        ((0, 0), "generation not known,", ""),
+        ((0, 8), "generation unknown → 8", "an unknown number of generations lies between"),
+        ((5, 0), "generation 5 → unknown", ""),
+        ((0, 0), "unknown generation,", ""),
     ],
 )
 def test_what_lies_between_two_snapshots_is_told(generations: tuple[int, int], title: str, said: str) -> None:
     history = [snapshot_side(snapshot) for snapshot in captured.inputs("scale-out")[:15]]
     old, new = (replace(side, generation=of) for side, of in zip((history[1], history[-1]), generations, strict=True))
     found = compare(old, new)
-    shown = diff_table(found, width=200)
-    assert title in shown
-    assert shown.count(said) >= (4 if said else 1)
-    assert all(said in note.message for note in found.notes)
+    shown = to_table(found, width=200)
+    assert title in diff_page(found).title
+    assert " ".join(shown.split()).count(said) >= (4 if said else 1)
+    assert all(said in line.text for line in diff_page(found).lines)
     assert "generation 0" not in shown
 
 
@@ -423,5 +430,5 @@ def test_of_each_side_it_is_told_of_how_many_copies_the_lag_was_measured() -> No
     told = "2 of 2 copies measured 4 s ago, 0 from the last join"
     assert [of.message for of in compare(by_join, by_metrics).notes] == [f"After: {told}"]
     assert [of.message for of in compare(by_metrics, by_metrics).notes] == [f"Before: {told}", f"After: {told}"]
-    assert f" ! Before: {told}" in diff_table(compare(by_metrics, by_metrics))
+    assert f"Before: {told}." in [line.text for line in diff_page(compare(by_metrics, by_metrics)).lines]
     assert not compare(by_join, by_join).notes

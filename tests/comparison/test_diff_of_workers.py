@@ -12,9 +12,9 @@ from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import plan_course, plan_side, snapshot_side
 from kstream_plan.model.scenario import Event, Join, Leave, Scenario
 from kstream_plan.plans import Plan
+from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.diff.json_form import diff_json
-from kstream_plan.render.diff.markdown import diff_markdown
-from kstream_plan.render.diff.table import diff_table
+from kstream_plan.render.pages.diff import diff_page
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.connect_rows import even, row, snapshot, worker
 from tests.helpers.schemas import validator
@@ -30,14 +30,22 @@ LEFT = _plan(Leave(at_ms=60_000, process_ids=("w1",)))
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (0, 1, ["5 run by nobody", "PAUSES   ~15.0 s over all of them"]),
-        (1, 2, ["5 started that nobody ran", "PAUSES   ~25m00s over all of them, worst c1 (connector) 5m00s"]),
-        (0, 2, ["5 of 15 connectors and tasks moved", "PAUSES   ~25m15s over all of them, worst c1 (connector) 5m03s"]),
+        (0, 1, ["5 connectors and tasks that ran before are unassigned", "about 15s over all of them"]),
+        (
+            1,
+            2,
+            [
+                "5 connectors and tasks that were unassigned started",
+                "c1 (connector): about 5m; about 25m over all of them",
+            ],
+        ),
+        (0, 2, ["5 of 15 connectors and tasks run on another worker", "about 5m03s; about 25m15s over all of them"]),
     ],
 )
 def test_what_nobody_runs_between_two_rounds_is_told(old: int, new: int, told: list[str]) -> None:
     found = compare(plan_side(LEFT, old), plan_side(LEFT, new), plan_course(LEFT, old, new))
-    text = diff_table(found)
+    page = diff_page(found)
+    text = " ".join([*page.sentences, *(fact.value for fact in page.facts)])
     assert all(one in text for one in told), text
     validator("diff").validate(json.loads(diff_json(found)))
 
@@ -70,10 +78,10 @@ BOTH = {"w0": {"c0": (-1,)}, "w1": {"c0": (0, 1)}}
         (
             BOTH,
             {"w0": {"c0": (-1,)}},
-            ["no connector or task moved, 2 run by nobody", "NOBODY   runs 2", "NOBODY RUNS"],
+            ["No connector or task runs on another worker.", "2 connectors and tasks that ran before are unassigned."],
         ),
-        (BOTH, {"w0": {"c0": (-1, 0, 1)}}, ["2 of 3 connectors and tasks moved;", "moved"]),
-        ({"w0": {"c0": (-1,)}}, {"w0": {"c0": (-1, 0, 1)}}, ["2 started that nobody ran;", "started"]),
+        (BOTH, {"w0": {"c0": (-1, 0, 1)}}, ["2 of 3 connectors and tasks run on another worker."]),
+        ({"w0": {"c0": (-1,)}}, {"w0": {"c0": (-1, 0, 1)}}, ["2 connectors and tasks that were unassigned started."]),
     ],
 )
 def test_snapshots_of_workers_tell_no_state_and_not_how_long_work_stood_still(
@@ -84,7 +92,11 @@ def test_snapshots_of_workers_tell_no_state_and_not_how_long_work_stood_still(
         document = json.loads(diff_json(found))
         validator("diff").validate(document)
         assert (document["totals"]["pause_is"], document["totals"]["cold_starts"]) == ("floor", [0, 0])
-        for text in (diff_table(found), diff_table(found, verbose=True), diff_markdown(found)):
-            assert all(one in text.replace("**NOBODY**", "NOBODY  ") for one in told), text
-            assert "not known: snapshots do not tell when work stopped and started" in " ".join(text.split())
+        for text in (
+            to_table(found, width=120),
+            to_table(found, width=120, verbose=True),
+            to_markdown(found),
+        ):
+            assert all(one in text for one in told), text
+            assert "unknown: snapshots do not say when work stopped and started" in text
             assert not re.search(r"warm|cold|stateful|restore|instance|subtopology|orphan|lag", text, re.I), text

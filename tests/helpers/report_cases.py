@@ -20,7 +20,7 @@ from kstream_plan.plans.result import Result, result_of
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.report.check_section import check_html
 from kstream_plan.render.report.compare_section import compare_html
-from kstream_plan.render.report.diff_section import diff_html, happened_html, rivals_html
+from kstream_plan.render.report.diff_section import diff_html, happened_html, two_plans_html
 from kstream_plan.render.report.drain_section import drain_section, drains_html
 from kstream_plan.render.report.reports import fleet_html, plans_html
 from kstream_plan.simulation.alternatives import alternatives
@@ -142,7 +142,7 @@ _CASES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "check-fleet": lambda: check_html(check_cases.case("fleet")),
         "diff": lambda: diff_html([diff_cases.case("scale-out")]),
         "happened": lambda: happened_html([happened()]),
-        "rivals": lambda: rivals_html(plan_cases.case("scale-out-standbys"), plan_cases.case("settled-standbys")),
+        "rivals": lambda: two_plans_html(plan_cases.case("scale-out-standbys"), plan_cases.case("settled-standbys")),
         "compare": lambda: compare_html([alike()]),
         "fleet": _evil_fleet,
         "drain": lambda: drains_html([drain_section(drain(plan_cases.snapshot("scale-out"), ["i1"]))]),

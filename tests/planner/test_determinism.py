@@ -22,10 +22,10 @@ from tests.helpers import captured
 from kstream_plan.comparison.diff import compare
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.render.diff.json_form import diff_json
-from kstream_plan.render.diff.table import diff_table
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.render.diff.protocol_view import protocol_view_table
 from kstream_plan.render.answers import to_table as table
+from kstream_plan.render.pages.diff import diff_page
+from kstream_plan.render.terminal import to_terminal
 from kstream_plan.comparison.sides import plan_side, snapshot_side
 for scenario in captured.SCENARIOS:
     made = plan(captured.join(scenario))
@@ -33,7 +33,7 @@ for scenario in captured.SCENARIOS:
     history = [snapshot_side(snapshot) for snapshot in captured.inputs(scenario)]
     for old, new in [(history[1], history[14]), (plan_side(made, 0), plan_side(made)), (history[5], history[6])]:
         found = compare(old, new)
-        print(diff_json(found, view=True), diff_table(found), protocol_view_table(found, width=80))
+        print(diff_json(found, view=True), to_terminal(diff_page(found, protocol_view=True)))
 """
 
 

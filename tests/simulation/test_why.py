@@ -21,10 +21,10 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Promote, Withhold
 from kstream_plan.plans.why_answers import Why, WhyBalance, WhyInstance, WhyTask
 from kstream_plan.protocols import PROTOCOLS
+from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration, interval
 from kstream_plan.render.why.json_form import why_json
-from kstream_plan.render.why.pages import why_markdown, why_table
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.why import why
 from kstream_plan.snapshots.leader_log.history import Entry, checked_rows
@@ -196,7 +196,7 @@ def test_a_setting_is_told_with_what_its_own_plan_says() -> None:
         other = why(replace(snapshot, config=replace(snapshot.config, max_warmup_replicas=of.value))).plan.summary
         assert (of.duration_ms, of.rebalances) == (other.duration_ms, other.rebalances)
         assert of.duration_ms < found.plan.summary.duration_ms
-    assert f"~{duration(found.probing.sooner[0].duration_ms)}" in why_table(found)
+    assert f"about {duration(found.probing.sooner[0].duration_ms)}" in to_table(found)
 
 
 def test_a_task_that_moves_is_told_where_it_stands() -> None:
@@ -258,7 +258,7 @@ def test_every_figure_is_that_of_the_plan(snapshot: Snapshot, data: st.DataObjec
     assert (found.balance.why in (WhyBalance.WAITS_FOR_COPIES, WhyBalance.MOVES)) == (found.balance.to_move > 0)
     SCHEMA.validate(json.loads(why_json(found)))
     _check_figures(found)
-    assert why_markdown(found).endswith("\n")
+    assert to_markdown(found).endswith("\n")
 
 
 def _check_figures(found: Why) -> None:
@@ -266,9 +266,10 @@ def _check_figures(found: Why) -> None:
     document = json.loads(why_json(found))
     known = {f"{number:,}" for number in _numbers(document)} | {f"{found.plan.config.acceptable_recovery_lag:,}"}
     known |= {text.removesuffix(" s").removesuffix(" ms") for number in _numbers(document) for text in _times(number)}
-    known.update(number for note in found.plan.warnings for number in re.findall(r"\d[\d,]*", note.message))
+    notes = [note for kind in ("warnings", "notes", "assumptions") for note in document[kind]]
+    known.update(number for note in notes for number in re.findall(r"\d[\d,]*", note["message"]))
     names = Names(found.plan.group)
-    text = why_table(found, width=10_000)
+    text = to_table(found, width=10_000)
     for name in {names.instance(of.process_id) for of in found.plan.group.instances} | {
         str(of.task_id) for of in found.plan.group.tasks
     }:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -15,7 +15,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
-from kstream_plan.cli.output import OutputForm, Page, check_target, page, say, talk, written_at_once
+from kstream_plan.cli.output import OutputForm, check_target, page, say, talk, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.comparison.changes import Comparison
 from kstream_plan.comparison.diff import compare
@@ -27,15 +27,13 @@ from kstream_plan.documents.two_sides import Given, read_pairs
 from kstream_plan.errors import UsageError
 from kstream_plan.plans import Plan
 from kstream_plan.render.diff.happened_json import happened_json
-from kstream_plan.render.diff.happened_pages import happened_markdown, happened_table
-from kstream_plan.render.diff.happened_story import happened_summary
 from kstream_plan.render.diff.json_form import diff_json
-from kstream_plan.render.diff.markdown import diff_markdown
-from kstream_plan.render.diff.protocol_view import protocol_view_markdown, protocol_view_table
-from kstream_plan.render.diff.rivals import rivals_markdown, rivals_table
-from kstream_plan.render.diff.story import diff_summary
-from kstream_plan.render.diff.table import diff_table
-from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
+from kstream_plan.render.markdown import to_markdown
+from kstream_plan.render.page import Page
+from kstream_plan.render.pages.diff import diff_page, diffs_page
+from kstream_plan.render.pages.happened import happened_overview, happened_page
+from kstream_plan.render.pages.two_plans import two_plans_page
+from kstream_plan.render.terminal import to_terminal
 
 
 class DiffOptions(Spark, Paging, Limited):
@@ -92,30 +90,39 @@ class DiffOptions(Spark, Paging, Limited):
 
 @takes(DiffOptions)
 def diff(asked: DiffOptions) -> None:
-    """Say what changed between two generations of a group, what it cost, and why."""
+    """Compare two generations, plans, or both."""
     with expected_failures(debug=asked.debug):
         _check(asked)
         given = [asked.old] if asked.new is None else [asked.old, asked.new]
         with progress() as tell, plans_fetched(given, asked, debug=asked.debug):
             tell("reading")
             happened = _happened(asked)
-            found, rivals = _comparisons(asked) if happened is None else ([], [])
-        _report(happened, found, rivals, asked.report)
+            compared = _comparisons(asked) if happened is None else _Compared((), ())
+        _report(happened, compared, asked.report)
         if happened is not None:
-            _show_happened(happened, asked, page())
-            changed = asked.fail_on_changes and not all(of.alike for of in happened)
-            raise typer.Exit(ExitCode.CHANGES if changed else ExitCode.DONE)
-        text = "".join(f"{diff_json(comparison, view=asked.view)}\n" for comparison in found)
-        if asked.out is not None:
-            with written_at_once(asked.out) as file:
-                file.write(text)
-        if rivals and len(found) == 1 and asked.output is not OutputForm.JSON:
-            markdown = asked.output is OutputForm.MARKDOWN
-            say(rivals_markdown(*rivals[0]) if markdown else rivals_table(*rivals[0], width=page().width))
+            _deliver("".join(f"{happened_json(of)}\n" for of in happened), _happened_pages(happened, asked), asked)
+            changed = not all(comparison.alike for comparison in happened)
         else:
-            say(text if asked.output is OutputForm.JSON else _page(found, asked, page()))
-    changed = asked.fail_on_changes and not all(comparison.empty for comparison in found)
-    raise typer.Exit(ExitCode.CHANGES if changed else ExitCode.DONE)
+            text = "".join(f"{diff_json(of, view=asked.view)}\n" for of in compared.comparisons)
+            _deliver(text, _pages(compared, asked), asked)
+            changed = not all(comparison.empty for comparison in compared.comparisons)
+    raise typer.Exit(ExitCode.CHANGES if changed and asked.fail_on_changes else ExitCode.DONE)
+
+
+class _Compared(NamedTuple):
+    """What was compared.
+
+    comparisons: what changed, by application.
+    rivals: the plans of those that are two plans of one snapshot.
+    """
+
+    comparisons: Sequence[Comparison]
+    rivals: Sequence[tuple[Plan, Plan]]
+
+    @property
+    def two_plans(self) -> tuple[Plan, Plan] | None:
+        """Two plans of one snapshot, if nothing else was compared."""
+        return self.rivals[0] if self.rivals and len(self.comparisons) == 1 else None
 
 
 def _check(asked: DiffOptions) -> None:
@@ -142,58 +149,59 @@ def _happened(asked: DiffOptions) -> list[SaidAndHappened] | None:
     if asked.new is None or (asked.old_round, asked.new_round) != (None, None):
         return None
     ids = tuple(asked.application_id or ())
-    found = read_said_and_happened(asked.old, asked.new, asked.from_point, asked.to_point, ids)
-    if found is None and (asked.from_point, asked.to_point) != (None, None):
+    comparisons = read_said_and_happened(asked.old, asked.new, asked.from_point, asked.to_point, ids)
+    if comparisons is None and (asked.from_point, asked.to_point) != (None, None):
         raise UsageError("--from and --to pick from one history", fix="give one file, or a saved plan and its history")
-    if found is not None and asked.view:
+    if comparisons is not None and asked.view:
         raise UsageError("--protocol-view is of one generation", fix="leave it out, or choose one with --old-round")
-    return found
+    return comparisons
 
 
 def _report(
-    happened: Sequence[SaidAndHappened] | None,
-    found: Sequence[Comparison],
-    rivals: Sequence[tuple[Plan, Plan]],
-    reports: Sequence[ReportFile] | None,
+    happened: Sequence[SaidAndHappened] | None, compared: _Compared, reports: Sequence[ReportFile] | None
 ) -> None:
     if not reports:
         return
-    from kstream_plan.render.report.diff_section import diff_html, happened_html, rivals_html  # noqa: PLC0415
+    from kstream_plan.render.report.diff_section import diff_html, happened_html, two_plans_html  # noqa: PLC0415
 
     def html() -> str:
         if happened is not None:
             return happened_html(happened)
-        return rivals_html(*rivals[0]) if rivals and len(found) == 1 else diff_html(found)
+        two_plans = compared.two_plans
+        return diff_html(compared.comparisons) if two_plans is None else two_plans_html(*two_plans)
 
     write_reports(reports, {"html": html})
 
 
-def _show_happened(found: Sequence[SaidAndHappened], asked: DiffOptions, shown: Page) -> None:
-    text = "".join(f"{happened_json(of)}\n" for of in found)
+def _deliver(text: str, pages: Iterable[Page], asked: DiffOptions) -> None:
+    """Save the JSON if asked to, then show it or the pages."""
     if asked.out is not None:
         with written_at_once(asked.out) as file:
             file.write(text)
-    say(text if asked.output is OutputForm.JSON else _happened_page(found, asked, shown))
+    console = page()
+    if asked.output is OutputForm.JSON:
+        say(text)
+    elif asked.output is OutputForm.MARKDOWN:
+        say("\n".join(map(to_markdown, pages)))
+    else:
+        say("\n".join(to_terminal(each, width=console.width, colour=console.colour) for each in pages))
 
 
-def _happened_page(found: Sequence[SaidAndHappened], asked: DiffOptions, shown: Page) -> str:
-    markdown, verbose = asked.output is OutputForm.MARKDOWN, asked.verbose
-    pages = [happened_summary(found, MARKDOWN if markdown else TERMINAL)] if len(found) > 1 else []
-    for of in found if verbose or len(found) == 1 else ():
-        if markdown:
-            pages.append(happened_markdown(of, verbose=verbose))
-        else:
-            pages.append(happened_table(of, width=shown.width, colour=shown.colour, verbose=verbose))
-    return "\n".join(pages)
+def _happened_pages(comparisons: Sequence[SaidAndHappened], asked: DiffOptions) -> Iterator[Page]:
+    """Yield the page of one application; of several an overview, and with ``verbose`` each of them as well."""
+    if len(comparisons) > 1:
+        yield happened_overview(comparisons)
+    if len(comparisons) == 1 or asked.verbose:
+        yield from (happened_page(comparison, verbose=asked.verbose) for comparison in comparisons)
 
 
-def _comparisons(asked: DiffOptions) -> tuple[list[Comparison], list[tuple[Plan, Plan]]]:
+def _comparisons(asked: DiffOptions) -> _Compared:
     """Return what changed, and what of it are two plans of one snapshot."""
     pairs = _pairs(asked, tuple(asked.application_id or ()))
     for note in dict.fromkeys(note for pair in pairs for note in pair.warnings):
         talk(f"warning: {note.message}")
-    found = [compare(pair.old, pair.new, pair.course) for pair in pairs]
-    return found, [pair.rivals for pair in pairs if pair.rivals is not None]
+    comparisons = [compare(pair.old, pair.new, pair.course) for pair in pairs]
+    return _Compared(comparisons, [pair.rivals for pair in pairs if pair.rivals is not None])
 
 
 def _pairs(asked: DiffOptions, application_ids: tuple[str, ...]) -> list[Pair]:
@@ -211,17 +219,13 @@ def _pairs(asked: DiffOptions, application_ids: tuple[str, ...]) -> list[Pair]:
     )
 
 
-def _page(found: Sequence[Comparison], asked: DiffOptions, shown: Page) -> str:
-    """Return what changed in one application; of several a line each, and with ``verbose`` each of them as well."""
-    form, verbose, view = asked.output, asked.verbose, asked.view
-    pages = []
-    if len(found) > 1:
-        pages.append(diff_summary(found, MARKDOWN if form is OutputForm.MARKDOWN else TERMINAL))
-    for comparison in found if verbose or len(found) == 1 else ():
-        if form is OutputForm.MARKDOWN:
-            text = diff_markdown(comparison, verbose=verbose)
-            pages.append(text + protocol_view_markdown(comparison) if view else text)
-        else:
-            text = diff_table(comparison, width=shown.width, colour=shown.colour, verbose=verbose)
-            pages.append(text + protocol_view_table(comparison, width=shown.width) if view else text)
-    return "\n".join(pages)
+def _pages(compared: _Compared, asked: DiffOptions) -> Iterator[Page]:
+    """Yield the page of one application; of several an overview, and with ``verbose`` each of them as well."""
+    if compared.two_plans is not None:
+        yield two_plans_page(*compared.two_plans)
+        return
+    if len(compared.comparisons) > 1:
+        yield diffs_page(compared.comparisons)
+    if len(compared.comparisons) == 1 or asked.verbose:
+        for comparison in compared.comparisons:
+            yield diff_page(comparison, verbose=asked.verbose, protocol_view=asked.view)

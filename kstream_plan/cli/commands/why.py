@@ -25,8 +25,8 @@ from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.model.tasks import work_id
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.why_answers import Why
+from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.why.json_form import why_json
-from kstream_plan.render.why.pages import why_markdown, why_table
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.why import why as explain
 
@@ -164,6 +164,6 @@ def _deliver(found: Sequence[Why], asked: WhyOptions) -> None:
     if form is OutputForm.JSON:
         say(lines)
     elif form is OutputForm.MARKDOWN:
-        say("\n".join(map(why_markdown, found)))
+        say("\n".join(map(to_markdown, found)))
     else:
-        say("\n".join(why_table(answers, width=shown.width, colour=shown.colour) for answers in found))
+        say("\n".join(to_table(answers, width=shown.width, colour=shown.colour) for answers in found))

@@ -16,40 +16,45 @@ from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.model.times import format_time
 from kstream_plan.plans import Round
-from kstream_plan.render.diff.happened_story import first_difference, happened_verdict
+from kstream_plan.render.diff.json_form import notes_document
+from kstream_plan.render.pages.happened import first_difference, happened_remarks, happened_sentence
 from kstream_plan.render.text.names import Names
 from kstream_plan.version import __version__
 
 
-def happened_json(found: SaidAndHappened) -> str:
+def happened_json(comparison: SaidAndHappened) -> str:
     """Return it as one line of ASCII, without the line end."""
-    return json.dumps(happened_document(found), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return json.dumps(happened_document(comparison), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def happened_document(found: SaidAndHappened) -> dict[str, Json]:
+def happened_document(comparison: SaidAndHappened) -> dict[str, Json]:
     """Return it as plain dictionaries, lists, texts and numbers."""
-    plan = found.plan
+    plan, remarks = comparison.plan, happened_remarks(comparison)
     return {
         "format_version": FORMAT_VERSION,
         "kind": "said-and-happened",
-        "application_id": found.group.application_id,
+        "application_id": comparison.group.application_id,
         "tool": {"name": "kstream-plan", "version": __version__, "models": plan.models},
         "plan": {"digest": plan.digest, "generation": plan.generation, "captured_at": plan.captured_at},
-        "starts_at": format_time(found.starts_ms),
-        "start_is": "assumed" if found.assumed else "given",
-        "generations": [_generation(pair) for pair in found.pairs],
-        "first_difference": None if found.first is None else _first(found, found.first),
-        "elsewhere": None if found.elsewhere is None else [_task(of) for of in found.elsewhere],
+        "starts_at": format_time(comparison.starts_ms),
+        "start_is": "assumed" if comparison.assumed else "given",
+        "generations": [_generation(pair) for pair in comparison.pairs],
+        "first_difference": None if comparison.first is None else _first(comparison, comparison.first),
+        "elsewhere": None if comparison.elsewhere is None else [_task(task) for task in comparison.elsewhere],
         "summary": {
-            "said": found.said,
-            "seen": len(found.seen),
-            "came": found.came,
-            "came_by_thread": found.came_by_thread,
-            "later": found.later,
+            "said": comparison.said,
+            "seen": len(comparison.seen),
+            "came": comparison.came,
+            "came_by_thread": comparison.came_by_thread,
+            "later": comparison.later,
             "said_ms": plan.rounds[-1].at_ms if plan.rounds else 0,
-            "seen_ms": found.seen[-1].seen_ms,
+            "seen_ms": comparison.seen[-1].seen_ms,
         },
-        "verdict": happened_verdict(found),
+        "warnings": notes_document(remarks.warnings),
+        "notes": notes_document(remarks.notes),
+        "assumptions": notes_document(remarks.assumptions),
+        "next": notes_document(remarks.next),
+        "verdict": happened_sentence(comparison),
     }
 
 
@@ -60,7 +65,7 @@ def _generation(pair: GenerationPair) -> Json:
         "seen": _seen(pair),
         "late_ms": pair.late_ms,
         "likeness": pair.likeness.value,
-        "tasks": [_task(of) for of in pair.tasks],
+        "tasks": [_task(task) for task in pair.tasks],
         "members_said": list(pair.members_said),
         "members_seen": list(pair.members_seen),
     }
@@ -87,19 +92,19 @@ def _seen(pair: GenerationPair) -> Json:
     }
 
 
-def _task(of: TaskDifference) -> Json:
-    return {"task_id": str(of.task_id), "said": _held(of.said), "seen": _held(of.seen)}
+def _task(task: TaskDifference) -> Json:
+    return {"task_id": str(task.task_id), "said": _held(task.said), "seen": _held(task.seen)}
 
 
 def _held(held: HeldBy) -> Json:
     return {"active": held.active, "copies": list(held.copies)}
 
 
-def _first(found: SaidAndHappened, first: FirstDifference) -> Json:
+def _first(comparison: SaidAndHappened, first: FirstDifference) -> Json:
     return {
         "number": first.pair.number,
         "cause": first.cause.value,
-        "message": first_difference(found, first, Names(found.group)),
+        "message": first_difference(comparison, first, Names(comparison.group)),
         "since_said_ms": first.since_said_ms,
         "since_seen_ms": first.since_seen_ms,
         "copy": _copy(first.copy),

@@ -3,45 +3,49 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from kstream_plan.comparison.changes import Comparison, CopyChange, InstanceChange, Side, Skew, Start, TaskChange
+from kstream_plan.comparison.protocol_view import protocol_view
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
+from kstream_plan.model import Note
 from kstream_plan.plans import Seat
-from kstream_plan.render.diff.protocol_view import protocol_view_document
-from kstream_plan.render.diff.story import verdict
+from kstream_plan.render.pages.diff import diff_remarks, diff_sentence
+from kstream_plan.render.pages.protocol_view import protocol_sets
 from kstream_plan.version import __version__
 
 
-def diff_json(found: Comparison, *, view: bool = False) -> str:
+def diff_json(comparison: Comparison, *, view: bool = False) -> str:
     """Return the comparison as one line of ASCII, without the line end; ``view`` adds the leader's and the members'."""
-    document = diff_document(found)
+    document = diff_document(comparison)
     if view:
-        document["protocol_view"] = protocol_view_document(found)
+        document["protocol_view"] = _protocol_view(comparison)
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def diff_document(found: Comparison) -> dict[str, Json]:
+def diff_document(comparison: Comparison) -> dict[str, Json]:
     """Return the comparison as plain dictionaries, lists, texts and numbers; see :func:`diff_json`."""
-    totals, models = found.totals, found.new.models or found.old.models or MODELS
+    totals, models = comparison.totals, comparison.new.models or comparison.old.models or MODELS
+    remarks = diff_remarks(comparison)
     return {
         "format_version": FORMAT_VERSION,
         "kind": "diff",
-        "application_id": found.new.group.application_id,
+        "application_id": comparison.new.group.application_id,
         "tool": {
             "name": "kstream-plan",
             "version": __version__,
             "models": models,
         },
-        "old": _side(found.old),
-        "new": _side(found.new),
-        "tasks": [_task(change) for change in found.tasks],
-        "instances": [_instance(change) for change in found.instances],
+        "old": _side(comparison.old),
+        "new": _side(comparison.new),
+        "tasks": [_task(change) for change in comparison.tasks],
+        "instances": [_instance(change) for change in comparison.instances],
         "totals": {
             "tasks": totals.tasks,
-            "cold_starts": list(found.cold_starts),
-            "untold_generations": found.untold,
+            "cold_starts": list(comparison.cold_starts),
+            "untold_generations": comparison.untold,
             "classes": {kind.value: number for kind, number in totals.classes.items()},
             "copies": {kind.value: number for kind, number in totals.copies.items()},
             "moved": totals.moved,
@@ -53,8 +57,35 @@ def diff_document(found: Comparison) -> dict[str, Json]:
             "skew_before": _skew(totals.skew_before),
             "skew_after": _skew(totals.skew_after),
         },
-        "notes": [{"code": of.code, "message": of.message, "subjects": list(of.subjects)} for of in found.notes],
-        "verdict": verdict(found),
+        "warnings": notes_document(remarks.warnings),
+        "notes": notes_document(remarks.notes),
+        "assumptions": notes_document(remarks.assumptions),
+        "next": notes_document(remarks.next),
+        "verdict": diff_sentence(comparison),
+    }
+
+
+def notes_document(notes: Sequence[Note]) -> list[Json]:
+    """Return the lines of an answer, each with its code."""
+    return [{"code": note.code, "message": note.message, "subjects": list(note.subjects)} for note in notes]
+
+
+def _protocol_view(comparison: Comparison) -> dict[str, Json]:
+    """Return what the leader and the members saw; members in order, each with its callbacks in order."""
+    view = protocol_view(comparison.old, comparison.new)
+    return {
+        **{name.replace("-", "_"): [str(task_id) for task_id in tasks] for name, tasks in protocol_sets(view)},
+        "rejoin": view.rejoin,
+        "members": [
+            {
+                "process_id": member.process_id,
+                "consumer_id": member.consumer_id,
+                "added": [str(task_id) for task_id in member.added],
+                "revoked": [str(task_id) for task_id in member.revoked],
+                "gave_up": member.gave_up,
+            }
+            for member in view.members
+        ],
     }
 
 

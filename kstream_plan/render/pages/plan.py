@@ -130,7 +130,7 @@ def _settled_facts(view: PlanView) -> Iterator[Fact]:
     yield balance_fact(plan)
     if not plan.is_of_workers:
         yield _copies_fact(view)
-    yield _settings_fact(view)
+    yield settings_fact(view)
 
 
 def _copies_fact(view: PlanView) -> Fact:
@@ -150,7 +150,8 @@ def _copies_fact(view: PlanView) -> Fact:
     return Fact("copies", "Standbys", f"{who}: {loss}", "unknown")
 
 
-def _settings_fact(view: PlanView) -> Fact:
+def settings_fact(view: PlanView) -> Fact:
+    """Return which assignor decides, and by which settings."""
     plan, config = view.plan, view.plan.config
     assignor = view.names.escape(plan.assignor)
     if not plan.probes:
@@ -167,7 +168,7 @@ def _settings_fact(view: PlanView) -> Fact:
 def _sections(view: PlanView) -> Iterator[Section]:
     """Yield what experts ask: the rates, the settings, every step with its reason."""
     plan, relief = view.plan, relief_text(view)
-    figures = [f"Settings: {_settings_fact(view).value}"]
+    figures = [f"Settings: {settings_fact(view).value}"]
     figures += [f"Rates: {rates}"] if (rates := rates_text(plan)) else []
     figures += [f"Tasks of the busiest {'worker' if plan.is_of_workers else 'instance'}: {relief}"] * bool(relief)
     yield Section("Settings, rates and load", tuple(figures))

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kstream_plan.plans.loads import Load, loads, without_owner
 from kstream_plan.render.page import Cell, Column, Row, Table, Tone, text_cell
 from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, span_to
 
 #: Up to so many instances have a row each, and so many rows are there of more.
 _MOST_ROWS = 12
 
 
-class _Change(NamedTuple):
-    """What an instance runs before and after."""
+class MemberLoad(NamedTuple):
+    """What an instance, or a worker, runs before and after.
 
+    process_id: which one.
+    before: what it runs first; nothing if it was no member.
+    after: what it runs in the end; nothing if it is no member any more.
+    change: ``new``, ``gone``, or empty.
+    """
+
+    process_id: str
     before: Load
     after: Load
+    change: str = ""
+
+    @property
+    def tone(self) -> Tone:
+        """What the change means."""
+        return "new" if self.change == "new" else "dim" if self.change == "gone" else "plain"
 
 
 class _Layout(NamedTuple):
@@ -32,30 +47,52 @@ class _Layout(NamedTuple):
 
 def instances_table(view: PlanView) -> Table:
     """Return the table of a plan's instances: tasks before → after, and a bar of the load after."""
-    plan, group = view.plan, view.plan.group
-    changes = [_Change(*pair) for pair in zip(loads(plan, initial=True), loads(plan, initial=False), strict=True)]
-    every = [load for change in changes for load in change]
+    plan = view.plan
+    both = zip(plan.group.instances, loads(plan, initial=True), loads(plan, initial=False), strict=True)
+    members = [
+        MemberLoad(instance.process_id, before, after, _change(view, instance.process_id))
+        for instance, before, after in both
+    ]
+    missing = without_owner(plan)
+    note = f"{count(missing, 'task')} without an owner when the plan ends" if missing else ""
+    return members_table(members, view.names, of_workers=plan.is_of_workers, note=note)
+
+
+def _change(view: PlanView, process_id: str) -> str:
+    return "new" if process_id in view.joined else "gone" if process_id in view.left else ""
+
+
+def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bool, note: str = "") -> Table:
+    """Return the table of any members: tasks before → after, and a bar of the load after.
+
+    Args:
+        members: who runs what.
+        names: what they are called.
+        of_workers: it is of a Connect group.
+        note: what stands below the table.
+    """
+    every = [load for member in members for load in (member.before, member.after)]
+    stateless = not of_workers and any(load.stateless for load in every)
     layout = _Layout(
-        stateful=bool(group.stateful) or plan.is_of_workers,
-        stateless=not plan.is_of_workers and any(load.stateless for load in every),
+        stateful=any(load.stateful for load in every) or not stateless,
+        stateless=stateless,
         copies=any(load.copies for load in every),
         most=max((_tasks(load) for load in every), default=0),
     )
-    columns = [Column("Worker" if plan.is_of_workers else "Instance")]
-    columns += [Column("Connectors and tasks" if plan.is_of_workers else "Stateful", right=True)] * layout.stateful
+    columns = [Column("Worker" if of_workers else "Instance")]
+    columns += [Column("Connectors and tasks" if of_workers else "Stateful", right=True)] * layout.stateful
     columns += [Column("Stateless", right=True)] * layout.stateless
     columns += [Column("Standbys", right=True)] * layout.copies
     columns += [Column("Load after")]
-    order = sorted(range(len(changes)), key=lambda index: view.names.reading_order(group.instances[index].process_id))
-    if len(order) <= _MOST_ROWS:
-        rows = [_row(_name(view, index), changes[index], layout, _tone(view, index)) for index in order]
-    else:
-        rows = _folded(view, order, changes, layout)
+    order = sorted(members, key=lambda member: names.reading_order(member.process_id))
+    few = len(order) <= _MOST_ROWS
+    rows = [_row(_name(member, names), member, layout) for member in order] if few else _folded(order, names, layout)
+    notes = [f"… stands for {names.escape(names.common)}"] if names.common else []
     return Table(
-        "Tasks per instance, before → after" if not plan.is_of_workers else "Work per worker, before → after",
+        "Work per worker, before → after" if of_workers else "Tasks per instance, before → after",
         tuple(columns),
         tuple(rows),
-        _note(view),
+        "; ".join([*notes, *([note] if note else [])]),
     )
 
 
@@ -63,64 +100,48 @@ def _tasks(load: Load) -> int:
     return load.stateful + load.stateless
 
 
-def _name(view: PlanView, index: int) -> str:
-    process_id = view.plan.group.instances[index].process_id
-    name = view.names.instance(process_id)
-    if process_id in view.joined:
-        return f"{name} (new)"
-    return f"{name} (gone)" if process_id in view.left else name
+def _name(member: MemberLoad, names: Names) -> str:
+    name = names.instance(member.process_id)
+    return f"{name} ({member.change})" if member.change else name
 
 
-def _tone(view: PlanView, index: int) -> Tone:
-    process_id = view.plan.group.instances[index].process_id
-    return "new" if process_id in view.joined else "dim" if process_id in view.left else "plain"
-
-
-def _row(name: str, change: _Change, layout: _Layout, tone: Tone = "plain") -> Row:
-    before, after = change
+def _row(name: str, member: MemberLoad, layout: _Layout) -> Row:
+    before, after = member.before, member.after
     pairs = [(before.stateful, after.stateful)] * layout.stateful
     pairs += [(before.stateless, after.stateless)] * layout.stateless
     pairs += [(before.copies, after.copies)] * layout.copies
     numbers = [text_cell(f"{first:,}" if first == last else f"{first:,} → {last:,}") for first, last in pairs]
     bar = Cell(bar=_tasks(after) / layout.most if layout.most else 0.0)
-    return Row((text_cell(name), *numbers, bar), tone)
+    return Row((text_cell(name), *numbers, bar), member.tone)
 
 
-def _folded(view: PlanView, order: list[int], changes: list[_Change], layout: _Layout) -> list[Row]:
-    """Return a row for each change that instances have in common, the most common one first."""
-    alike: dict[tuple[_Change, str], list[int]] = defaultdict(list)
-    for index in order:
-        alike[changes[index], _tone(view, index)].append(index)
-    groups = sorted(alike.values(), key=lambda indices: (-len(indices), order.index(indices[0])))
-    rows = [_group_row(view, indices, changes[indices[0]], layout) for indices in groups[: _MOST_ROWS - 1]]
-    rest = [index for indices in groups[_MOST_ROWS - 1 :] for index in indices]
-    return [*rows, *([_rest_row(rest, changes, layout)] if rest else [])]
+def _folded(order: Sequence[MemberLoad], names: Names, layout: _Layout) -> list[Row]:
+    """Return a row for each change that members have in common, the most common one first."""
+    alike: dict[tuple[Load, Load, str], list[MemberLoad]] = defaultdict(list)
+    for member in order:
+        alike[member[1:]].append(member)
+    groups = sorted(alike.values(), key=lambda members: (-len(members), order.index(members[0])))
+    rows = [_group_row(members, names, layout) for members in groups[: _MOST_ROWS - 1]]
+    rest = [member for members in groups[_MOST_ROWS - 1 :] for member in members]
+    return [*rows, *([_rest_row(rest, layout)] if rest else [])]
 
 
-def _group_row(view: PlanView, indices: list[int], change: _Change, layout: _Layout) -> Row:
-    if len(indices) == 1:
-        return _row(_name(view, indices[0]), change, layout, _tone(view, indices[0]))
-    process_ids = [view.plan.group.instances[index].process_id for index in indices]
-    named = ", ".join(view.names.instances(process_ids)[:2])
-    more = ", …" if len(indices) > 2 else ""
-    kind = {"new": "new ", "dim": "gone "}.get(_tone(view, indices[0]), "")
-    return _row(f"{len(indices):,} {kind}instances ({named}{more})", change, layout, _tone(view, indices[0]))
+def _group_row(members: Sequence[MemberLoad], names: Names, layout: _Layout) -> Row:
+    first = members[0]
+    if len(members) == 1:
+        return _row(_name(first, names), first, layout)
+    named = ", ".join(names.instances([member.process_id for member in members])[:2])
+    more = ", …" if len(members) > 2 else ""
+    kind = f"{first.change} " if first.change else ""
+    return _row(f"{len(members):,} {kind}instances ({named}{more})", first, layout)
 
 
-def _rest_row(rest: list[int], changes: list[_Change], layout: _Layout) -> Row:
+def _rest_row(rest: Sequence[MemberLoad], layout: _Layout) -> Row:
     def cell(field: str) -> Cell:
-        before = [getattr(changes[index].before, field) for index in rest]
-        after = [getattr(changes[index].after, field) for index in rest]
+        before = [getattr(member.before, field) for member in rest]
+        after = [getattr(member.after, field) for member in rest]
         return text_cell(f"{span_to(min(before), max(before))} → {span_to(min(after), max(after))}")
 
     shown = [("stateful", layout.stateful), ("stateless", layout.stateless), ("copies", layout.copies)]
     cells = [cell(field) for field, is_there in shown if is_there]
     return Row((text_cell(f"{len(rest):,} others"), *cells, Cell(("",))))
-
-
-def _note(view: PlanView) -> str:
-    """Return what the names leave out, and what no instance runs when the plan ends."""
-    notes = [f"… stands for {view.names.common}"] if view.names.common else []
-    missing = without_owner(view.plan)
-    notes += [f"{count(missing, 'task')} without an owner when the plan ends"] if missing else []
-    return "; ".join(notes)

@@ -49,10 +49,10 @@ def _settles(view: PlanView) -> str:
     tasks = several([view.names.task(task_id) for task_id in plan.verdict.tasks])
     about = f" ({tasks})" if tasks else ""
     if kind == "unfinished":
-        return f"The plan ends before the group settles: {reason}{about}.{_what_is_left(view)}{_cause(view)}"
+        return f"The plan ends before the group settles: {reason}{about}.{_what_is_left(view)}{cause_text(view)}"
     if plan.verdict.is_over:
-        return f"The group is stuck for {duration(plan.summary.duration_ms)}: {reason}{about}.{_cause(view)}"
-    return f"The group does not settle: {reason}{about}.{_cause(view)}"
+        return f"The group is stuck for {duration(plan.summary.duration_ms)}: {reason}{about}.{cause_text(view)}"
+    return f"The group does not settle: {reason}{about}.{cause_text(view)}"
 
 
 def _settles_after(view: PlanView) -> str:
@@ -66,7 +66,7 @@ def _settles_after(view: PlanView) -> str:
     return f"The group settles in about {duration(summary.duration_ms)}."
 
 
-def _cause(view: PlanView) -> str:
+def cause_text(view: PlanView) -> str:
     """Return what a group that does not settle waits for, after a blank; empty if nothing."""
     cause = view.plan.verdict.cause
     if cause is None:

@@ -11,6 +11,7 @@ from typing import Any
 from kstream_plan.documents.codec import Json
 from kstream_plan.model import ItemName, TaskId
 from kstream_plan.plans.why_answers import Why
+from kstream_plan.render.pages.why import why_remarks
 from kstream_plan.version import __version__
 
 _FORMAT_VERSION = "1.0"
@@ -28,6 +29,7 @@ def why_json(answers: Why) -> str:
         "verdict": plan.verdict.kind,
         "duration_ms": plan.summary.duration_ms,
         "duration_is": plan.summary.duration_is,
+        **{kind: _json(notes) for kind, notes in why_remarks(answers)._asdict().items()},
         **{field.name: _json(getattr(answers, field.name)) for field in fields(answers) if field.name != "plan"},
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -34,9 +34,8 @@ from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
 from kstream_plan.render.diff.json_form import diff_json
-from kstream_plan.render.diff.markdown import diff_markdown
-from kstream_plan.render.diff.protocol_view import protocol_view_markdown, protocol_view_table
-from kstream_plan.render.diff.table import diff_table
+from kstream_plan.render.markdown import to_markdown as page_to_markdown
+from kstream_plan.render.pages.diff import diff_page
 from kstream_plan.render.pages.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
@@ -221,10 +220,9 @@ def _compare(plan: Plan) -> None:
     last = len(plan.rounds)
     for first in {0, max(0, last - 1)}:
         found = compare(plan_side(plan, first), plan_side(plan, last), plan_course(plan, first, last))
-        _harmless(diff_table(found, verbose=True))
-        _harmless(protocol_view_table(found, width=80))
-        _harmless(diff_markdown(found, verbose=True), is_markdown=True)
-        _harmless(protocol_view_markdown(found), is_markdown=True)
+        page = diff_page(found, verbose=True, protocol_view=True)
+        _harmless(to_terminal(page))
+        _harmless(page_to_markdown(page), is_markdown=True)
         json.loads(diff_json(found, view=True))
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from rich.cells import cell_len
 
+from kstream_plan.comparison.changes import Comparison, TaskClass
 from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import snapshot_side
 from kstream_plan.model import Snapshot
+from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.diff.json_form import diff_document, diff_json
-from kstream_plan.render.diff.markdown import diff_markdown
-from kstream_plan.render.diff.protocol_view import protocol_view_markdown, protocol_view_table
-from kstream_plan.render.diff.story import verdict
-from kstream_plan.render.diff.table import diff_table
+from kstream_plan.render.markdown import to_markdown as page_to_markdown
+from kstream_plan.render.page import Page, Table
+from kstream_plan.render.pages.diff import diff_page, diffs_page
+from kstream_plan.render.terminal import to_terminal
 from tests.helpers import diff_cases
 from tests.helpers.goldens import assert_golden
 from tests.helpers.schemas import validator
@@ -24,51 +27,136 @@ from tests.helpers.strategies import two_snapshots
 SCHEMA = validator("diff")
 
 
+def fact(page: Page, key: str) -> str:
+    """The value of a fact; empty if there is none."""
+    return next((each.value for each in page.facts if each.key == key), "")
+
+
+def table(page: Page, title: str) -> Table:
+    return next(each for each in page.tables if each.title.startswith(title))
+
+
 @pytest.mark.parametrize("name", diff_cases.NAMES)
 def test_table(name: str) -> None:
-    assert_golden(f"diff/{name}.txt", diff_table(diff_cases.case(name)))
+    assert_golden(f"diff/{name}.txt", to_table(diff_cases.case(name)))
 
 
 @pytest.mark.parametrize("name", ["scale-out", "generations", "evil-names"])
 def test_markdown(name: str) -> None:
-    assert_golden(f"diff/{name}.md", diff_markdown(diff_cases.case(name)))
+    assert_golden(f"diff/{name}.md", to_markdown(diff_cases.case(name)))
 
 
 def test_every_task_apart() -> None:
-    assert_golden("diff/scale-out-verbose.txt", diff_table(diff_cases.case("scale-out"), width=100, verbose=True))
+    assert_golden("diff/scale-out-verbose.txt", to_table(diff_cases.case("scale-out"), width=100, verbose=True))
+
+
+def test_several_applications() -> None:
+    page = diffs_page([diff_cases.case(name) for name in ("settled", "scale-out", "crash", "two-plans")])
+    assert_golden("diff/several.txt", to_terminal(page))
 
 
 def test_the_leaders_view() -> None:
-    found = diff_cases.case("scale-out-begins")
-    assert_golden("diff/protocol-view.txt", protocol_view_table(found, width=80))
-    assert_golden("diff/protocol-view.md", protocol_view_markdown(found))
+    page = diff_page(diff_cases.case("scale-out-begins"), protocol_view=True)
+    assert_golden("diff/protocol-view.txt", to_terminal(page))
+    assert_golden("diff/protocol-view.md", page_to_markdown(page))
 
 
 @pytest.mark.parametrize("name", diff_cases.NAMES)
-@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("width", [40, 80, 120])
 @pytest.mark.parametrize("verbose", [False, True])
 def test_no_line_is_wider_than_the_page(name: str, width: int, verbose: bool) -> None:
-    for line in diff_table(diff_cases.case(name), width=width, verbose=verbose).splitlines():
+    for line in to_table(diff_cases.case(name), width=width, verbose=verbose).splitlines():
         assert cell_len(line) <= width
         assert line == line.rstrip()
 
 
 @pytest.mark.parametrize("name", diff_cases.NAMES)
-def test_the_json_form_keeps_its_schema(name: str) -> None:
-    document = json.loads(diff_json(diff_cases.case(name), view=True))
+def test_the_json_form_keeps_its_schema_and_has_every_line_of_the_page(name: str) -> None:
+    comparison = diff_cases.case(name)
+    document = json.loads(diff_json(comparison, view=True))
     SCHEMA.validate(document)
-    assert document["verdict"] == verdict(diff_cases.case(name))
+    page = diff_page(comparison)
+    assert page.sentences == (document["verdict"],)
+    lines = {(line.kind, line.code, line.text) for line in page.lines}
+    assert lines == {
+        (kind, note["code"], f"{note['message']}.")
+        for kind in ("warning", "note", "assumption")
+        for note in document[f"{kind}s"]
+    }
 
 
 @given(pair=two_snapshots())
 def test_any_comparison_can_be_shown(pair: tuple[Snapshot, Snapshot]) -> None:
-    found = compare(*map(snapshot_side, pair))
-    SCHEMA.validate(diff_document(found))
-    assert diff_table(found).endswith("\n")
-    assert diff_markdown(found, verbose=True).startswith("### orders: ")
+    comparison = compare(*map(snapshot_side, pair))
+    SCHEMA.validate(diff_document(comparison))
+    assert to_table(comparison).endswith("\n")
+    assert to_markdown(comparison, verbose=True).startswith("### orders: ")
+    _adds_up(comparison)
 
 
-def test_the_verdict_says_how_warm() -> None:
-    assert verdict(diff_cases.case("scale-out")) == "24 of 30 tasks moved, all warm; balance 10 → 0"
-    assert "COLD" in verdict(diff_cases.case("crash"))
-    assert verdict(diff_cases.case("settled")) == "nothing changed; balance 0"
+@pytest.mark.parametrize("name", diff_cases.NAMES)
+def test_the_figures_of_a_page_are_those_of_its_json(name: str) -> None:
+    _adds_up(diff_cases.case(name))
+
+
+def _adds_up(comparison: Comparison) -> None:
+    """Recompute from the JSON: tasks add up, tables list every change once, balance is by what members run."""
+    page, document = diff_page(comparison), json.loads(diff_json(comparison))
+    totals = document["totals"]
+    parts = [part for part in re.sub(r" \(.*?\)", "", fact(page, "tasks")).split(", ") if part]
+    assert sum(int(part.split(" ")[0].replace(",", "")) for part in parts) == totals["tasks"]
+    changes = [task for task in document["tasks"] if task["class"] != "stayed"]
+    for prefix, number in (
+        ("Tasks that ", len(changes)),
+        ("Standbys and warm-ups that ", sum(len(task["copies"]) for task in document["tasks"])),
+    ):
+        rows = [row for each in page.tables if each.title.startswith(prefix) for row in each.rows]
+        assert sum(int(row.cells[-2].items[0].replace(",", "")) for row in rows) == number
+        assert sum(len(row.cells[-1].items) for row in rows) == number
+    cold = [task for task in document["tasks"] if task["class"] == "handed-over-cold"]
+    if not comparison.untold:
+        named = " ".join(item for each in page.tables for row in each.rows for item in row.cells[-1].items)
+        assert all(re.search(rf"\b{task['task_id']} (cold|\(no copy\))", named) for task in cold)
+    after = comparison.new.active_tasks.values()
+    if totals["tasks"] and after:
+        assert re.search(rf"\b{max(after):,} tasks per instance", fact(page, "balance"))
+
+
+def test_a_page_says_how_warm() -> None:
+    begin = "24 of 30 tasks run on another instance. No task started cold."
+    assert diff_page(diff_cases.case("scale-out")).sentences == (begin,)
+    assert diff_page(diff_cases.case("scale-out")).tone == "good"
+    crash = diff_page(diff_cases.case("crash"))
+    assert (crash.tone, fact(crash, "cold")) == ("bad", "5")
+    settled = diff_page(diff_cases.case("settled"))
+    assert (settled.tone, settled.sentences) == ("good", ("Nothing changed.",))
+
+
+def test_what_is_not_known_is_not_called_warm() -> None:
+    """Two ends without lags: what was held counts as caught up, and that is an assumption."""
+    comparison = diff_cases.case("two-plans")
+    page = diff_page(comparison)
+    assert page.tone == "unknown"
+    assert fact(page, "cold") == "unknown: at least 12 on an instance without a copy"
+    assert "No task started cold" not in page.sentences[0]
+    assert [line.code for line in page.lines if line.kind == "assumption"] == ["no-lags"]
+
+
+def test_an_unassigned_task_with_no_next_owner_is_bad_and_one_with_it_is_not() -> None:
+    for name, tone in (("member-lost", "bad"), ("scale-out-begins", "unknown")):
+        comparison = diff_cases.case(name)
+        page = diff_page(comparison)
+        assert comparison.totals.classes[TaskClass.ORPHANED]
+        assert page.tone == tone
+        assert all(row.tone == tone for row in table(page, "Tasks").rows if row.cells[1].items == ("unassigned",))
+
+
+def test_many_moves_share_rows_and_cold_starts_are_always_named() -> None:
+    page = diff_page(diff_cases.case("many-instances"))
+    assert len(table(page, "Tasks that moved").rows) == 2
+    assert all(row.cells[-1].short for row in table(page, "Tasks that moved").rows)
+    whole = table(diff_page(diff_cases.case("many-instances"), verbose=True), "Tasks that moved")
+    assert len(whole.rows) > 100
+    assert not any(row.cells[-1].short for row in whole.rows)
+    crash = table(diff_page(diff_cases.case("crash")), "Tasks")
+    assert not any(row.cells[-1].short for row in crash.rows if row.tone == "bad")

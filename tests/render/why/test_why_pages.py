@@ -12,8 +12,9 @@ from rich.cells import cell_len
 
 from kstream_plan.model import Group, Rates, Snapshot, TaskId
 from kstream_plan.plans.why_answers import Why
+from kstream_plan.render.answers import page_of, to_markdown, to_table
+from kstream_plan.render.page import as_sentence
 from kstream_plan.render.why.json_form import why_json
-from kstream_plan.render.why.pages import why_markdown, why_table
 from kstream_plan.simulation.why import why
 from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -62,19 +63,46 @@ CASES: dict[str, Callable[[], Why]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_people_see(name: str) -> None:
     found = CASES[name]()
-    assert_golden(f"why/{name}.txt", why_table(found))
-    for width in (60, 97, 200):
-        assert max(map(cell_len, why_table(found, width=width).splitlines())) <= width
+    assert_golden(f"why/{name}.txt", to_table(found))
+    for width in (40, 80, 120, 200):
+        assert max(map(cell_len, to_table(found, width=width).splitlines())) <= width
     validator("why").validate(json.loads(why_json(found)))
 
 
 @pytest.mark.parametrize("name", ["still-probing", "evil-names"])
 def test_markdown(name: str) -> None:
-    text = why_markdown(CASES[name]())
+    text = to_markdown(CASES[name]())
     assert_golden(f"why/{name}.md", text)
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(text)
-    kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or ()}
-    assert not {"html_inline", "html_block", "link_open", "image"} & kinds
+    parts = [part for token in tokens for part in (token, *(token.children or ()))]
+    assert not {"html_block", "link_open", "image"} & {part.type for part in parts}
+    assert {part.content for part in parts if part.type == "html_inline"} <= {"<sub>", "</sub>"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_line_of_the_page_is_in_the_json(name: str) -> None:
+    answers = CASES[name]()
+    document = json.loads(why_json(answers))
+    lines = {(line.kind, line.code, line.text) for line in page_of(answers).lines}
+    notes = [
+        (kind, note["code"], note["message"])
+        for kind, key in (("warning", "warnings"), ("note", "notes"), ("assumption", "assumptions"), ("next", "next"))
+        for note in document[key]
+    ]
+    expected = {(kind, code, text if kind == "next" else as_sentence(text)) for kind, code, text in notes}
+    assert lines == expected
+
+
+@pytest.mark.parametrize("name", ["still-probing", "no-rates", "never-settles"])
+def test_the_copies_on_the_page_are_those_of_the_json(name: str) -> None:
+    answers = CASES[name]()
+    waiting = json.loads(why_json(answers))["probing"]["waiting"]
+    shown = next(table for table in page_of(answers).tables if table.title.startswith("Copies"))
+    assert [(row.cells[0].items[0], row.cells[3].items[0]) for row in shown.rows] == [
+        (copy["task_id"], "unknown" if copy["lag"] is None else f"{copy['lag']:,}") for copy in waiting
+    ]
+    unknown = [row.cells[6].items[0] == "unknown" for row in shown.rows]
+    assert unknown == [copy["ready_is"] in ("rate-unknown", "size-unknown") for copy in waiting]
 
 
 def test_of_a_copy_that_was_seen_to_come_no_closer_its_line_says_so() -> None:
@@ -84,5 +112,5 @@ def test_of_a_copy_that_was_seen_to_come_no_closer_its_line_says_so() -> None:
     seat = group.task_index[first.task_id], group.instance_index[first.destination]
     found = why(replace(snapshot, no_closer_ms={seat: 150_000}), other_settings=False)
     assert [of.no_closer_ms for of in found.probing.waiting if of.task_id == first.task_id] == [150_000]
-    assert "no less than 2m30s before" in " ".join(why_table(found, width=200).split())
+    assert "no closer for 2m30s" in " ".join(to_table(found, width=200).split())
     validator("why").validate(json.loads(why_json(found)))

@@ -1,0 +1,199 @@
+"""The tables of a comparison: tasks by where they moved, copies, instances, and every task for ``--verbose``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kstream_plan.comparison.changes import (
+    Comparison,
+    CopyChange,
+    CopyChangeKind,
+    InstanceChangeKind,
+    Side,
+    Start,
+    TaskChange,
+    TaskClass,
+)
+from kstream_plan.model import LATEST, UNKNOWN, WorkId
+from kstream_plan.plans import Role, Seat
+from kstream_plan.plans.loads import Load
+from kstream_plan.render.page import Column, Row, Table, text_cell
+from kstream_plan.render.pages.plan_instances import MemberLoad, members_table
+from kstream_plan.render.pages.ways import MOST_ROWS, End, Way, way_rows
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import duration
+
+_NO_LOAD = Load(0, 0, 0)
+_CHANGES = {
+    TaskClass.NEW: "new",
+    TaskClass.GONE: "gone",
+    TaskClass.ORPHANED: "unassigned",
+    TaskClass.PROMOTED: "moved to a copy",
+    TaskClass.WARM: "moved to left-over state",
+    TaskClass.COLD: "cold start",
+    TaskClass.STATELESS_MOVED: "stateless move",
+    TaskClass.THREAD_MOVED: "other thread",
+    TaskClass.STAYED: "stayed",
+}
+_CHANGES_OF_WORKERS = _CHANGES | {TaskClass.WARM: "moved", TaskClass.GONE: "deleted"}
+_ROLES = {Role.STANDBY: "standby", Role.WARMUP: "warm-up", Role.TEMPORARY: "temporary copy"}
+
+
+class _Ends:
+    """Where tasks and copies of a comparison were, and are."""
+
+    def __init__(self, comparison: Comparison, names: Names) -> None:
+        self._names = names
+        old, new = comparison.old.active_tasks.keys(), comparison.new.active_tasks.keys()
+        joined = {of.process_id for of in comparison.instances if of.kind is InstanceChangeKind.JOINED}
+        self._changes = dict.fromkeys((new - old) | joined, "new") | dict.fromkeys(old - new, "gone")
+
+    def end(self, seat: Seat | None, nowhere: str, *, thread: bool = False) -> End:
+        """Return an end; ``nowhere`` is what stands for none."""
+        if seat is None:
+            return End((1,), nowhere)
+        name = self._names.seat(seat) if thread else self._names.instance(seat.process_id)
+        return End((0, self._names.reading_order(seat.process_id), name), name, self._changes.get(seat.process_id, ""))
+
+
+def moves_table(
+    comparison: Comparison, names: Names, next_owners: Mapping[WorkId, Seat], *, whole: bool
+) -> Iterator[Table]:
+    """Yield the table of tasks that another member runs, or another thread, or none; ``whole``: nothing is folded."""
+    changes = [change for change in comparison.tasks if change.kind is not TaskClass.STAYED]
+    if not changes:
+        return
+    ends = _Ends(comparison, names)
+    ways = [_way(change, comparison, names, ends, next_owners) for change in changes]
+    noun = "Connectors and tasks" if comparison.of_workers else "Tasks"
+    moved = all(change.kind.is_move for change in changes)
+    columns = (Column("From"), Column("To"), Column(noun, right=True), Column("Which"))
+    rows = tuple(Row(cells, tone) for cells, tone in way_rows(ways, whole=whole, member=_member(comparison)))
+    yield Table(f"{noun} that {'moved' if moved else 'changed'}", columns, rows)
+
+
+def copies_table(comparison: Comparison, names: Names, *, whole: bool) -> Iterator[Table]:
+    """Yield the table of standbys and warm-ups that changed; ``whole``: nothing is folded."""
+    ends = _Ends(comparison, names)
+    ways = [_copy_way(change.task_id, copy, names, ends) for change in comparison.tasks for copy in change.copies]
+    if not ways:
+        return
+    columns = (Column("Change"), Column("From"), Column("To"), Column("Copies", right=True), Column("Which"))
+    kinds = dict.fromkeys(way.kind for way in ways)
+    most = max(1, MOST_ROWS // len(kinds))
+    rows = tuple(
+        Row((text_cell(kind), *cells), tone)
+        for kind in kinds
+        for cells, tone in way_rows(
+            [way for way in ways if way.kind == kind], whole=whole, member="instance", most=most
+        )
+    )
+    yield Table("Standbys and warm-ups that changed", columns, rows)
+
+
+def _member(comparison: Comparison) -> str:
+    return "worker" if comparison.of_workers else "instance"
+
+
+def _way(
+    change: TaskChange, comparison: Comparison, names: Names, ends: _Ends, next_owners: Mapping[WorkId, Seat]
+) -> Way:
+    item, kind = names.task(change.task_id), change.kind
+    by_thread = kind is TaskClass.THREAD_MOVED
+    source = ends.end(change.from_, "new" if kind is TaskClass.NEW else "unassigned", thread=by_thread)
+    destination = ends.end(change.to, "gone" if kind is TaskClass.GONE else "unassigned", thread=by_thread)
+    if kind is TaskClass.ORPHANED:
+        next_owner = next_owners.get(change.task_id)
+        if next_owner is None:
+            return Way(source, destination, "unassigned", item, "bad")
+        then = f"{item} (then {names.instance(next_owner.process_id)})"
+        return Way(source, destination, "unassigned until the follow-up", then, "unknown")
+    if kind is TaskClass.COLD and not comparison.untold:
+        no_lags = change.start is not None and change.start.lag is None
+        return Way(source, destination, "cold", f"{item} {'(no copy)' if no_lags else 'cold'}", "bad", whole=True)
+    stateless = kind is TaskClass.STATELESS_MOVED and bool(comparison.new.group.stateful)
+    group = kind.value if kind in (TaskClass.NEW, TaskClass.GONE, TaskClass.THREAD_MOVED) else "moved"
+    return Way(source, destination, group, f"{item} (stateless)" if stateless else item)
+
+
+def _copy_way(task_id: WorkId, copy: CopyChange, names: Names, ends: _Ends) -> Way:
+    first, last = copy.from_, copy.to
+    roles = list(dict.fromkeys(_ROLES[seat.role] for seat in (first, last) if seat is not None))
+    restored = ""
+    if copy.restore_records != 0:
+        restored = f" ({'unknown' if copy.restore_records is None else f'{copy.restore_records:,}'} records)"
+    change = "swapped with the task" if copy.kind is CopyChangeKind.SWAPPED else copy.kind.value
+    kind = f"{' → '.join(roles)} {change}" if len(roles) == 1 else " → ".join(roles)
+    return Way(ends.end(first, ""), ends.end(last, ""), kind, f"{names.task(task_id)}{restored}")
+
+
+def every_task_table(comparison: Comparison, names: Names) -> Iterator[Table]:
+    """Yield every task that changed, with what it started from and how long it paused."""
+    if not comparison.tasks:
+        return
+    words = _CHANGES_OF_WORKERS if comparison.of_workers else _CHANGES
+    heads = ["Task", "Change", "From", "To"]
+    heads += [] if comparison.of_workers else ["Lag", "To restore"]
+    columns = [*(Column(head, right=head in ("Lag", "To restore")) for head in heads), Column("Paused", right=True)]
+    limits = {change.start.limit for change in comparison.tasks if change.start is not None}
+    note = f"acceptable.recovery.lag: {' and '.join(f'{limit:,}' for limit in sorted(limits))}" if limits else ""
+    rows = [_task_row(change, words, names, comparison) for change in comparison.tasks]
+    yield Table("Every task that changed", tuple(columns), tuple(rows), note)
+
+
+def _task_row(change: TaskChange, words: Mapping[TaskClass, str], names: Names, comparison: Comparison) -> Row:
+    cells = [text_cell(names.task(change.task_id)), text_cell(words[change.kind])]
+    cells += [text_cell("" if seat is None else names.seat(seat)) for seat in (change.from_, change.to)]
+    if not comparison.of_workers:
+        cells += [text_cell(text) for text in _start_texts(change.start)]
+    cells.append(text_cell(_paused(change)))
+    return Row(tuple(cells), "bad" if change.kind in (TaskClass.COLD, TaskClass.ORPHANED) else "plain")
+
+
+def _paused(change: TaskChange) -> str:
+    """Return how long a task paused; a cold start restores first, for an unknown time."""
+    if change.kind is TaskClass.COLD:
+        return f"at least {duration(change.pause_ms)}" if change.pause_ms else "unknown"
+    return duration(change.pause_ms) if change.pause_ms else ""
+
+
+def _start_texts(start: Start | None) -> tuple[str, str]:
+    """Return how far behind the new instance was, and what it restored."""
+    if start is None:
+        return "", ""
+    records = "unknown" if start.restore_records is None else f"{start.restore_records:,}"
+    if start.lag is None or start.lag == UNKNOWN:
+        return "unknown", records
+    return "ran there" if start.lag == LATEST else f"{start.lag:,}", records
+
+
+def instances_table(comparison: Comparison, names: Names) -> Iterator[Table]:
+    """Yield what every member runs before and after."""
+    before, after = _loads(comparison.old), _loads(comparison.new)
+    kinds = {change.process_id: change.kind for change in comparison.instances}
+    joined = {process_id for process_id, kind in kinds.items() if kind is InstanceChangeKind.JOINED}
+    members = [
+        MemberLoad(
+            process_id,
+            before.get(process_id, _NO_LOAD),
+            after.get(process_id, _NO_LOAD),
+            "new" if process_id in joined or process_id not in before else "" if process_id in after else "gone",
+        )
+        for process_id in before.keys() | after.keys()
+    ]
+    if members:
+        yield members_table(members, names, of_workers=comparison.of_workers)
+
+
+def _loads(side: Side) -> dict[str, Load]:
+    """Return what every member of a side runs, by process id; work of Connect groups counts as stateful."""
+    group = side.group
+    of_workers = side.config.scheduled_rebalance_max_delay_ms is not None
+    loads = {}
+    for instance, consumers in zip(group.instances, group.consumers_of, strict=True):
+        held = [side.holdings[consumer] for consumer in consumers]
+        active = [task for roles in held for task in roles.active]
+        stateful = len(active) if of_workers else sum(group.tasks[task].stateful for task in active)
+        copies = sum(len(roles.standby) + len(roles.warmup) for roles in held)
+        loads[instance.process_id] = Load(stateful, len(active) - stateful, copies)
+    return loads

@@ -1,0 +1,308 @@
+"""The page of a plan beside what the group then did: rebalance by rebalance, and what differs first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kstream_plan.comparison.said_and_happened import (
+    CopyEvidence,
+    DifferenceCause,
+    FirstDifference,
+    GenerationPair,
+    HeldBy,
+    Likeness,
+    SaidAndHappened,
+    TaskDifference,
+)
+from kstream_plan.model import Note
+from kstream_plan.model.times import format_time
+from kstream_plan.plans import Trigger
+from kstream_plan.plans.remarks import Remarks
+from kstream_plan.render.page import Column, Fact, Page, Row, Table, Tone, lines_of, text_cell
+from kstream_plan.render.pages.ways import End, Way, way_rows
+from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, duration, several, utc
+
+_DECISIONS: dict[Likeness, tuple[str, Tone]] = {
+    Likeness.AS_SAID: ("as planned", "plain"),
+    Likeness.OTHER_THREADS: ("as planned, other threads", "plain"),
+    Likeness.OTHER: ("different", "unknown"),
+    Likeness.NOT_SAID: ("not planned", "unknown"),
+    Likeness.NOT_SEEN: ("did not come", "unknown"),
+}
+_TRIGGERS = {
+    Trigger.MANUAL.value: "start",
+    Trigger.MEMBER_RESTART.value: "restart",
+    Trigger.PROBING.value: "probe",
+    Trigger.LEARNER_READY.value: "ready learner",
+    Trigger.CONFIG_CHANGE.value: "change of settings",
+}
+
+
+def happened_page(comparison: SaidAndHappened, *, verbose: bool = False) -> Page:
+    """Return the page of a plan beside what happened; ``verbose`` names every task that differs."""
+    names = Names(comparison.group)
+    remarks = happened_remarks(comparison)
+    return Page(
+        title=f"{names.escape(comparison.group.application_id)}: what was planned, and what happened",
+        tone=_tone(comparison),
+        sentences=(" ".join([happened_sentence(comparison), *_first(comparison, names)]),),
+        facts=tuple(_facts(comparison, names)),
+        source=f"from {utc(format_time(comparison.starts_ms))} on",
+        tables=(_table(comparison), *_differences(comparison, names, verbose=verbose)),
+        lines=(*lines_of("note", remarks.notes), *lines_of("assumption", remarks.assumptions)),
+    )
+
+
+def happened_overview(comparisons: Sequence[SaidAndHappened]) -> Page:
+    """Return several applications at a glance, those that came least as planned first."""
+
+    def badness(comparison: SaidAndHappened) -> tuple[int, str]:
+        return comparison.came - len(comparison.pairs), comparison.group.application_id
+
+    alike = sum(comparison.alike for comparison in comparisons)
+    heads = ("Application", "Planned", "Happened", "As planned", "At the end")
+    rows = tuple(
+        Row(
+            (
+                text_cell(TERMINAL.name(comparison.group.application_id)),
+                text_cell(f"{comparison.said:,}"),
+                text_cell(f"{len(comparison.seen):,}"),
+                text_cell(f"{comparison.came:,}", "plain" if comparison.alike else "unknown"),
+                text_cell(_end(comparison)),
+            )
+        )
+        for comparison in sorted(comparisons, key=badness)
+    )
+    columns = tuple(Column(head, right=0 < place < len(heads) - 1) for place, head in enumerate(heads))
+    note = "--application-id ID shows one of them in full, --verbose all of them"
+    return Page(
+        title=f"{count(len(comparisons), 'application')}: {alike:,} as planned",
+        tables=(Table("Rebalances", columns, rows, note),),
+    )
+
+
+def happened_sentence(comparison: SaidAndHappened) -> str:
+    """Return how many rebalances came as planned, as the JSON has it."""
+    seen, came, by_thread = len(comparison.seen), comparison.came, comparison.came_by_thread
+    if came == seen:
+        text = "The only rebalance came as planned" if seen == 1 else f"All {count(seen, 'rebalance')} came as planned"
+    else:
+        text = f"{came:,} of {count(seen, 'rebalance')} came as planned"
+    if came:
+        text += ", thread by thread" if by_thread == came else f", {by_thread:,} of them thread by thread"
+    return f"{text}." if seen == comparison.said else f"{text}; the plan has {comparison.said:,}."
+
+
+def first_difference(comparison: SaidAndHappened, first: FirstDifference, names: Names) -> str:
+    """Return what the first difference comes from, as the JSON has it."""
+    text = _because(comparison, first, names)
+    races = any(len(instance.consumers) > 1 for instance in comparison.group.instances)
+    if races and first.cause in (DifferenceCause.LATE_FOLLOW_UP, DifferenceCause.RATE, DifferenceCause.UNKNOWN):
+        text += "; or threads of one instance joined in another order"
+    return text
+
+
+def happened_remarks(comparison: SaidAndHappened) -> Remarks:
+    """Return the notes and assumptions, as the page and the JSON have them."""
+    notes, assumptions = [], []
+    if comparison.later:
+        later = f"{count(comparison.later, 'later rebalance')} of the history, started by something else, "
+        are = "is" if comparison.later == 1 else "are"
+        notes.append(Note("later-generations", f"{later}{are} left out; --to POINT includes those up to it"))
+    if comparison.assumed:
+        message = "The first rebalance is assumed to come at its planned time; --from TIME says when the event happened"
+        assumptions.append(Note("start-assumed", message))
+    return Remarks((), tuple(notes), tuple(assumptions), ())
+
+
+def _tone(comparison: SaidAndHappened) -> Tone:
+    """Return green if all came as planned, yellow if the history only ends early, else red."""
+    if comparison.alike:
+        return "good"
+    ends_early = comparison.elsewhere is None and all(
+        pair.likeness.came or pair.likeness is Likeness.NOT_SEEN for pair in comparison.pairs
+    )
+    return "unknown" if ends_early else "bad"
+
+
+def _first(comparison: SaidAndHappened, names: Names) -> Iterator[str]:
+    if comparison.first is not None:
+        text = first_difference(comparison, comparison.first, names)
+        yield f"The first difference is in rebalance {comparison.first.pair.number:,}: {text}."
+
+
+def _facts(comparison: SaidAndHappened, names: Names) -> Iterator[Fact]:
+    planned_ms = comparison.plan.rounds[-1].at_ms if comparison.plan.rounds else 0
+    happened_ms = comparison.seen[-1].seen_ms or 0
+    yield Fact("rebalances", "Rebalances", f"{comparison.said:,} planned, {len(comparison.seen):,} happened")
+    yield Fact("duration", "Last rebalance", f"{duration(planned_ms)} planned, {_time(happened_ms)} happened")
+    tone: Tone = "unknown" if comparison.elsewhere is None else "bad" if comparison.elsewhere else "plain"
+    value = _end(comparison)
+    if comparison.elsewhere:
+        value += f": {several([_difference(task, names) for task in comparison.elsewhere])}"
+    yield Fact("end", "At the end", value, tone)
+
+
+def _end(comparison: SaidAndHappened) -> str:
+    if comparison.elsewhere is None:
+        return "unknown: the history ends before the plan does"
+    if not comparison.elsewhere:
+        return "every task runs where planned"
+    return f"{count(len(comparison.elsewhere), 'task runs', 'tasks run')} elsewhere than planned"
+
+
+def _because(comparison: SaidAndHappened, first: FirstDifference, names: Names) -> str:
+    match first.cause:
+        case DifferenceCause.ANOTHER_MEMBER:
+            return _members(first.pair, names)
+        case DifferenceCause.LATE_FOLLOW_UP:
+            late = f"{_trigger(first)} after {_gap(first.since_seen_ms)}, planned after {_gap(first.since_said_ms)}"
+            return f"{late}, so it met other lags{_copy(first.copy, names)}"
+        case DifferenceCause.RATE:
+            known = comparison.plan.summary.duration_is == "estimate"
+            rate = "" if known else " (the plan knows no restore rate)"
+            return f"a copy restored at another rate than planned{rate}{_copy(first.copy, names)}"
+        case DifferenceCause.THREAD_RACE:
+            since = first.threads_differ_from
+            return f"threads raced: from rebalance {since} on, threads of one instance have other tasks than planned"
+        case DifferenceCause.LENGTH:
+            return _length(comparison, first.pair)
+        case DifferenceCause.UNKNOWN:
+            return _unknown(first.copy, names)
+
+
+def _unknown(copy: CopyEvidence | None, names: Names) -> str:
+    if copy is None:
+        return "the cause is unknown, because the records do not say"
+    where = f"{names.task(copy.task_id)} on {names.instance(copy.process_id)}"
+    return f"the cause is unknown, because the lag of {where} was not reported"
+
+
+def _trigger(first: FirstDifference) -> str:
+    said, seen = first.pair.said, first.pair.seen
+    if said is None or seen is None or seen.trigger in (None, said.trigger.value):
+        return "it came"
+    return f"a {_words(seen.trigger)} instead of a {_words(said.trigger.value)} came"
+
+
+def _words(trigger: str | None) -> str:
+    """Return what started a rebalance in words."""
+    return "unknown event" if trigger is None else _TRIGGERS.get(trigger, trigger)
+
+
+def _gap(milliseconds: int | None) -> str:
+    return "an unknown time" if milliseconds is None else duration(max(milliseconds, 0))
+
+
+def _members(pair: GenerationPair, names: Names) -> str:
+    parts = []
+    if pair.members_seen:
+        parts.append(f"{several(names.instances(pair.members_seen))} took part, which the plan does not have")
+    if pair.members_said:
+        parts.append(f"{several(names.instances(pair.members_said))} took part only in the plan")
+    if not parts and pair.said is not None and pair.seen is not None:
+        parts.append(f"a {_words(pair.seen.trigger)} started it, planned was a {_words(pair.said.trigger.value)}")
+    return "; ".join(parts)
+
+
+def _copy(copy: CopyEvidence | None, names: Names) -> str:
+    if copy is None or copy.lag is None:
+        return ""
+    how = "later" if copy.said_caught_up else "earlier"
+    where = f"{names.task(copy.task_id)} on {names.instance(copy.process_id)}"
+    return f": {where} was {count(copy.lag, 'record')} behind (limit {copy.limit:,}), caught up {how} than planned"
+
+
+def _length(comparison: SaidAndHappened, pair: GenerationPair) -> str:
+    if pair.said is None:
+        why = "" if pair.seen is None or pair.seen.trigger is None else f" ({_words(pair.seen.trigger)})"
+        return f"the plan ends after {count(comparison.said, 'rebalance')}, the group went on{why}"
+    last = comparison.seen[-1].seen
+    if last is not None and last.settled:
+        return "the group had settled, the plan goes on"
+    return "the history ends before it, the plan goes on"
+
+
+def _table(comparison: SaidAndHappened) -> Table:
+    heads = ("#", "Planned", "Happened", "Off by", "Rebalance", "Decision")
+    columns = tuple(Column(head, right=place < 4) for place, head in enumerate(heads))
+    return Table("Rebalances", columns, tuple(map(_row, comparison.pairs)))
+
+
+def _row(pair: GenerationPair) -> Row:
+    decision, tone = _DECISIONS[pair.likeness]
+    if pair.likeness is Likeness.OTHER and pair.tasks:
+        decision = count(len(pair.tasks), "task differs", "tasks differ")
+    elif pair.likeness is Likeness.OTHER and pair.said is not None:
+        decision += ": no probe scheduled" if pair.said.probing_rebalance else ": a probe scheduled"
+    return Row(
+        (
+            text_cell(f"{pair.number:,}", "dim"),
+            text_cell("" if pair.said is None else duration(pair.said.at_ms)),
+            text_cell("" if pair.seen_ms is None else _time(pair.seen_ms)),
+            text_cell(_off_by(pair.late_ms)),
+            text_cell(_started_by(pair)),
+            text_cell(decision, tone),
+        )
+    )
+
+
+def _off_by(late_ms: int | None) -> str:
+    if not late_ms:
+        return "" if late_ms is None else "on time"
+    return f"{duration(abs(late_ms))} {'late' if late_ms > 0 else 'early'}"
+
+
+def _differences(comparison: SaidAndHappened, names: Names, *, verbose: bool) -> Iterator[Table]:
+    """Yield the tasks that the first different decision differs in, for others may follow from it; verbose: all."""
+    pairs = [pair for pair in comparison.pairs if pair.tasks]
+    columns = (Column("Planned"), Column("Happened"), Column("Tasks", right=True), Column("Which"))
+    for pair in pairs if verbose else pairs[:1]:
+        ways = [_way(task, names) for task in pair.tasks]
+        rows = tuple(Row(cells) for cells, _ in way_rows(ways, whole=verbose, member="instance"))
+        yield Table(f"What rebalance {pair.number:,} decided differently", columns, rows)
+
+
+def _way(task: TaskDifference, names: Names) -> Way:
+    """Return who was planned to have a task, and who has it; its standbys, if only these differ."""
+    name = names.task(task.task_id)
+    if task.said.active != task.seen.active:
+        return Way(_end_of(task.said.active, names), _end_of(task.seen.active, names), "active", name)
+    return Way(_standbys(task.said, names), _standbys(task.seen, names), "standby", name)
+
+
+def _standbys(held: HeldBy, names: Names) -> End:
+    text = f"standby {', '.join(names.instances(held.copies)) or 'none'}"
+    return End((1, text), text)
+
+
+def _end_of(process_id: str | None, names: Names) -> End:
+    if process_id is None:
+        return End((2,), "unassigned")
+    return End((0, names.reading_order(process_id)), names.instance(process_id))
+
+
+def _time(milliseconds: int) -> str:
+    return duration(milliseconds) if milliseconds >= 0 else f"-{duration(-milliseconds)}"
+
+
+def _started_by(pair: GenerationPair) -> str:
+    said = None if pair.said is None else _words(pair.said.trigger.value)
+    seen = None if pair.seen is None or pair.seen.trigger is None else _words(pair.seen.trigger)
+    if said is not None and seen is not None and said != seen:
+        return f"{seen} (planned {said})"
+    return seen or said or ""
+
+
+def _difference(task: TaskDifference, names: Names) -> str:
+    """Return ``0_1 on i3 (planned i4)``."""
+    if task.said.active != task.seen.active:
+        return f"{names.task(task.task_id)} {_owner(task.seen, names)} (planned {_owner(task.said, names)})"
+    seen, said = (" ".join(names.instances(held.copies)) or "none" for held in (task.seen, task.said))
+    return f"{names.task(task.task_id)} standbys {seen} (planned {said})"
+
+
+def _owner(held: HeldBy, names: Names) -> str:
+    return "unassigned" if held.active is None else f"on {names.instance(held.active)}"

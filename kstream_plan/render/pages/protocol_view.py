@@ -1,0 +1,59 @@
+"""What the leader and the members saw of a rebalance (KIP-429), as tables of a page and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kstream_plan.comparison.changes import Comparison
+from kstream_plan.comparison.protocol_view import MemberView, ProtocolView, protocol_view
+from kstream_plan.model import WorkId
+from kstream_plan.plans import Role, Seat
+from kstream_plan.render.page import Cell, Column, Row, Table, text_cell
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count
+
+
+def protocol_view_tables(comparison: Comparison, names: Names) -> Iterator[Table]:
+    """Yield the three sets and what is withheld, then the callbacks of every member that has some."""
+    view = protocol_view(comparison.old, comparison.new)
+    columns = (Column("Set"), Column("Tasks", right=True), Column("Which"))
+    rows = tuple(
+        Row((text_cell(name), text_cell(f"{len(tasks):,}"), _tasks(tasks, names)))
+        for name, tasks in protocol_sets(view)
+    )
+    yield Table("What the leader saw (KIP-429)", columns, rows, _rejoin(view))
+    members = tuple(
+        Row((text_cell(_member(member, names)), _tasks(member.revoked, names), _tasks(member.added, names)))
+        for member in view.members
+        if member.added or member.revoked
+    )
+    if members:
+        heads = (Column("Consumer"), Column("onPartitionsRevoked"), Column("onPartitionsAssigned"))
+        yield Table("Callbacks", heads, members)
+
+
+def protocol_sets(view: ProtocolView) -> list[tuple[str, Sequence[WorkId]]]:
+    """Return the sets of KIP-429 by name, and of the first one what is withheld."""
+    return [
+        ("maybe-revoking", view.maybe_revoking),
+        ("withheld", view.withheld),
+        ("ready-to-migrate", view.ready_to_migrate),
+        ("unknown-but-owned", view.unknown_but_owned),
+    ]
+
+
+def _tasks(tasks: Sequence[WorkId], names: Names) -> Cell:
+    return Cell(tuple(map(names.task, tasks))) if tasks else text_cell("")
+
+
+def _rejoin(view: ProtocolView) -> str:
+    if not view.rejoin:
+        return "No consumer rejoins."
+    revoked = "until it is revoked" if len(view.withheld) == 1 else "until they are revoked"
+    withheld = count(len(view.withheld), "task is", "tasks are")
+    return f"All {count(len(view.members), 'consumer')} rejoin at once: {withheld} left out {revoked}."
+
+
+def _member(member: MemberView, names: Names) -> str:
+    seat = names.seat(Seat(member.process_id, member.consumer_id, Role.ACTIVE))
+    return f"{seat} (had revoked everything)" if member.gave_up else seat

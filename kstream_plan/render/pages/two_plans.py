@@ -1,0 +1,33 @@
+"""The page of two plans of one snapshot: their figures side by side, for neither follows the other."""
+
+from __future__ import annotations
+
+from kstream_plan.plans import Plan
+from kstream_plan.render.page import Cell, Column, Fact, Page, Row, Table, text_cell
+from kstream_plan.render.pages.plan import plan_page, settings_fact
+from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.text.names import Names
+
+
+def two_plans_page(old: Plan, new: Plan) -> Page:
+    """Return both plans' figures side by side."""
+    pages = [plan_page(plan) for plan in (old, new)]
+    names = Names(old.group)
+    facts = [
+        {fact.key: fact for fact in (*page.facts, settings_fact(PlanView(plan, names)))}
+        for plan, page in zip((old, new), pages, strict=True)
+    ]
+    labels = {key: fact.label for of_plan in facts for key, fact in of_plan.items()}
+    rows = tuple(
+        Row((Cell((label,)), *(_cell(of_plan.get(key)) for of_plan in facts))) for key, label in labels.items()
+    )
+    return Page(
+        title=f"{names.escape(old.group.application_id)}: two plans of one snapshot",
+        sentences=("Both plans begin with the same snapshot, so neither follows the other.",),
+        source=pages[0].source,
+        tables=(Table("Figures of each plan", (Column("Figure"), Column("Old plan"), Column("New plan")), rows),),
+    )
+
+
+def _cell(fact: Fact | None) -> Cell:
+    return text_cell("") if fact is None else text_cell(fact.value, fact.tone)

@@ -1,0 +1,366 @@
+"""The page of why a group still probes, why a task moves, why an instance runs no more than it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kstream_plan.model import Note
+from kstream_plan.plans import Trigger
+from kstream_plan.plans.remarks import Remarks, remarks
+from kstream_plan.plans.simulated import WhatIf
+from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Why, WhyBalance, WhyInstance, WhyTask
+from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, lines_of, text_cell, text_row
+from kstream_plan.render.pages.plan import source_text
+from kstream_plan.render.pages.plan_facts import balance_fact, duration_fact, moves_fact, rebalances_fact
+from kstream_plan.render.pages.plan_sentences import cause_text
+from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.pages.rates import rates_text
+from kstream_plan.render.pages.simulation import setting_text
+from kstream_plan.render.pages.step_sentences import sentence
+from kstream_plan.render.pages.waiting_copies import waiting_table
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, duration, several, span_to
+from kstream_plan.simulation.what_ifs import starts_empty
+
+#: So many tasks of a list are named, and so many steps of a task have a row.
+_NAMED, _MOST_STEPS = 8, 40
+_TRIGGERS = {
+    Trigger.MANUAL: "started now",
+    Trigger.JOIN: "join",
+    Trigger.LEAVE: "leave",
+    Trigger.MEMBER_RESTART: "restart",
+    Trigger.PROBING: "probe",
+    Trigger.FOLLOW_UP: "follow-up",
+    Trigger.CONFIG_CHANGE: "new settings",
+    Trigger.LEARNER_READY: "learners ready",
+    Trigger.DEADLINE: "deadline",
+}
+
+
+def why_page(answers: Why, *, verbose: bool = False) -> Page:  # noqa: ARG001 - every page can be asked for more
+    """Return the page: about the task or the instance that was asked about, else about the group."""
+    view = PlanView(answers.plan, Names(answers.plan.group))
+    if answers.task is not None or answers.instance is not None:
+        return _page_of_one(answers, view)
+    sentences = (_state(answers, view.names), " ".join([*_next(answers, view), _balance(answers)]))
+    return Page(
+        title=f"{view.names.escape(answers.plan.group.application_id)}: {_in_short(answers)}",
+        tone=_tone(answers),
+        sentences=sentences,
+        facts=tuple(_facts(answers, view)),
+        source=_source(answers, view.names),
+        tables=(*waiting_table(answers.probing.waiting, answers, view.names), *_settings_table(answers)),
+        lines=_lines(answers, view),
+    )
+
+
+def _page_of_one(answers: Why, view: PlanView) -> Page:
+    names, task, instance = view.names, answers.task, answers.instance
+    sentences, facts, tables = list[str](), list[Fact](), list[Table]()
+    waiting = []
+    if task is not None:
+        sentences.append(_task_sentence(task, answers, names))
+        waiting += [task.waiting] if task.waiting is not None else []
+        if task.task_id in answers.probing.queued:
+            sentences.append(_queue(answers, names))
+    if instance is not None:
+        sentences.append(_instance_sentence(instance, names))
+        facts += _instance_facts(instance, answers, names)
+        waiting += [copy for copy in instance.waiting if copy not in waiting]
+    tables += waiting_table(waiting, answers, names)
+    tables += [_steps_table(task, answers, names)] if task is not None else []
+    rates = rates_text(answers.plan) if waiting else ""
+    facts += [Fact("rates", "Rates", rates)] if rates else []
+    about = names.task_and_topic(task.task_id) if task is not None else ""
+    if instance is not None:
+        about = " and ".join([*([f"task {about}"] if about else []), f"instance {names.instance(instance.process_id)}"])
+    else:
+        about = f"task {about}"
+    return Page(
+        title=f"{names.escape(answers.plan.group.application_id)}: {about}",
+        tone="unknown" if task is not None and task.why is WhyTask.NEVER_ARRIVES else "plain",
+        sentences=tuple(sentences),
+        facts=tuple(facts),
+        source=_source(answers, names),
+        tables=tuple(tables),
+        lines=_lines(answers, view),
+    )
+
+
+def why_remarks(answers: Why) -> Remarks:
+    """Return the warnings, notes, assumptions and commands, as the page and the JSON have them."""
+    said = remarks(answers.plan)
+    if answers.task is not None or answers.instance is not None:
+        said = said._replace(assumptions=())
+    made_again = {
+        None: (),
+        True: (Note("as-decided", "The decision, made again, is the same for every instance"),),
+        False: (Note("not-as-decided", "The decision, made again, differs from what was decided; so may the rest"),),
+    }[answers.as_decided]
+    warnings, notes = said.warnings, said.notes
+    if answers.as_decided is False:
+        warnings = (*made_again, *warnings)
+    else:
+        notes = (*made_again, *notes)
+    return said._replace(warnings=warnings, notes=notes, next=())
+
+
+def _lines(answers: Why, view: PlanView) -> tuple[Line, ...]:
+    said = why_remarks(answers)
+    return (
+        *lines_of("warning", map(view.escaped, said.warnings)),
+        *lines_of("note", map(view.escaped, said.notes)),
+        *lines_of("assumption", map(view.escaped, said.assumptions)),
+    )
+
+
+def _source(answers: Why, names: Names) -> str:
+    source = source_text(answers.plan, names)
+    if answers.as_decided is not None:
+        return f"{source}; the decision made from it"
+    return f"{source}; a rebalance starts now" if answers.stands_after else source
+
+
+def _tone(answers: Why) -> Tone:
+    plan = answers.plan
+    if plan.verdict.kind != "settled":
+        return "bad"
+    return "good" if answers.probing.next_ms is None and not answers.probing.handed_over else "unknown"
+
+
+def _in_short(answers: Why) -> str:
+    if answers.as_decided is not None:
+        return "what was decided, and why"
+    if answers.plan.verdict.kind != "settled":
+        return "why it does not settle"
+    return "settled" if answers.probing.next_ms is None and not answers.probing.handed_over else "why it still probes"
+
+
+def _state(answers: Why, names: Names) -> str:
+    """Return what the group waits for."""
+    probing = answers.probing
+    parts = []
+    if probing.waiting:
+        copies = count(len(probing.waiting), "copy has", "copies have")
+        parts.append(f"{copies} not caught up yet, as far as is known")
+    if probing.queued:
+        tasks = count(len(probing.queued), "task has", "tasks have")
+        at_once = f"max.warmup.replicas={probing.at_once:,} lets {probing.at_once:,} warm up at a time"
+        queued = several([names.task(task_id) for task_id in probing.queued], _NAMED)
+        parts.append(f"{tasks} no copy yet where {_they_run(len(probing.queued))}, because {at_once} ({queued})")
+    if probing.handed_over:
+        tasks = several([names.task(task_id) for task_id in probing.handed_over], _NAMED)
+        cut = count(len(probing.handed_over), "task is", "tasks are")
+        parts.append(f"{cut} being cut over in a follow-up rebalance ({tasks})")
+    if not parts:
+        return "The group waits for nothing."
+    return f"{'. '.join(parts)}."
+
+
+def _they_run(number: int) -> str:
+    return "it is to run" if number == 1 else "they are to run"
+
+
+def _queue(answers: Why, names: Names) -> str:
+    probing = answers.probing
+    queued = [names.task(task_id) for task_id in probing.queued]
+    return (
+        f"It has no copy there yet: max.warmup.replicas={probing.at_once:,} lets {probing.at_once:,} warm up at a "
+        f"time, and {count(len(queued), 'task waits', 'tasks wait')} for that ({several(queued, _NAMED)})."
+    )
+
+
+def _next(answers: Why, view: PlanView) -> Iterator[str]:
+    """Yield when the next probe comes, and when the group settles or why not."""
+    plan, probing = answers.plan, answers.probing
+    if probing.next_ms is None:
+        yield "No probe is scheduled."
+    else:
+        when = f"in {duration(probing.next_ms)}" if probing.next_ms > 0 else "now"
+        yield f"The next probe comes {when}, then one every {duration(probing.interval_ms)}."
+    if plan.verdict.kind != "settled":
+        reason = view.names.escape_message(plan.verdict.reason)
+        yield f"The group does not settle: {reason}.{cause_text(view)}"
+
+
+def _facts(answers: Why, view: PlanView) -> Iterator[Fact]:
+    plan = answers.plan
+    if plan.rounds:
+        yield duration_fact(view)
+        yield rebalances_fact(view)
+        if follow_ups := _follow_ups(answers):
+            yield Fact("follow_ups", "Follow-ups", follow_ups)
+        if plan.group.stateful:
+            yield moves_fact(view)
+    yield balance_fact(plan)
+    if answers.probing.waiting and (rates := rates_text(plan)):
+        yield Fact("rates", "Rates", rates)
+
+
+def _follow_ups(answers: Why) -> str:
+    """Return what the follow-ups are for: they start what its owner had to revoke first."""
+    of_kind = answers.rebalances
+    parts = (
+        (of_kind.for_state, "for stateful tasks"),
+        (of_kind.only_stateless, "only for stateless tasks, which every decision reassigns"),
+        (of_kind.only_threads, "only to even out threads"),
+        (of_kind.only_both, "only for stateless tasks and threads"),
+    )
+    return ", ".join(f"{number:,} {words}" for number, words in parts if number)
+
+
+def _balance(answers: Why) -> str:
+    """Return why the group is not balanced."""
+    reasons = answers.balance
+    moves = count(reasons.to_move, "stateful task has to move", "stateful tasks have to move")
+    match reasons.why:
+        case WhyBalance.BALANCED:
+            return "The load is as even as whole tasks can be."
+        case WhyBalance.WAITS_FOR_COPIES:
+            waits = "waits" if reasons.warming == 1 else "wait"
+            last = f"; the last one moves in about {duration(reasons.balanced_ms)}" if reasons.balanced_ms else ""
+            return f"{moves}, {reasons.warming:,} of them {waits} for copies{last}."
+        case WhyBalance.MOVES:
+            return f"{moves}, and none of them waits."
+        case WhyBalance.EVEN_BY_THREAD:
+            return "Instances have different numbers of threads, and tasks are spread evenly over threads."
+        case WhyBalance.AS_EVEN_AS_DECIDED:
+            return f"The {answers.plan.assignor} assignor moves nothing more: it counts that as balanced."
+
+
+def _settings_table(answers: Why) -> Iterator[Table]:
+    """Yield what other settings would change, as simulated; the current ones come first."""
+    plan, probing = answers.plan, answers.probing
+    others = [what_if for what_if in probing.sooner if what_if.verdict == "settled"]
+    cure = probing.cure if plan.verdict.kind != "settled" else None
+    others += [cure] if cure is not None else []
+    if not probing.tried or not (probing.waiting or probing.queued or plan.verdict.kind != "settled"):
+        return
+    heads = ("Setting", "Duration", "Rebalances", "Extra copies", "Cold starts")
+    summary = plan.summary
+    settled = plan.verdict.kind == "settled"
+    rows = [
+        text_row(
+            "as now",
+            f"about {duration(summary.duration_ms)}" if settled else "does not settle",
+            f"{summary.rebalances:,}",
+            f"{summary.peak_extra_copies:,}",
+            f"{summary.cold_handovers:,}",
+            tone="dim",
+        )
+    ]
+    rows += [_setting_row(what_if, answers) for what_if in others]
+    what = "settles sooner" if settled else "settles"
+    note = "" if others else f"With none of the other settings that were simulated the group {what}."
+    if cure is not None and starts_empty(plan, cure.setting, cure.value):
+        note = "With so high a limit, tasks also start on instances without any state, and restore before they run."
+    columns = tuple(Column(head, right=place > 0) for place, head in enumerate(heads))
+    yield Table("With other settings (simulated)", columns, tuple(rows), note)
+
+
+def _setting_row(what_if: WhatIf, answers: Why) -> Row:
+    risky = what_if.cold_handovers > answers.plan.summary.cold_handovers
+    empty = starts_empty(answers.plan, what_if.setting, what_if.value)
+    cold = f"{what_if.cold_handovers:,}{' or more' if empty else ''}"
+    return Row(
+        (
+            text_cell(setting_text(what_if.setting, what_if.value)),
+            text_cell(f"about {duration(what_if.duration_ms)}"),
+            text_cell(f"{what_if.rebalances:,}"),
+            text_cell(f"{what_if.peak_extra_copies:,}"),
+            Cell((cold,), tone="bad" if risky or empty else "plain"),
+        )
+    )
+
+
+def _steps_table(task: TaskAnswer, answers: Why, names: Names) -> Table:
+    """Return what happens to a task, step by step."""
+    columns = (Column("#", right=True), Column("Time", right=True), Column("Rebalance"), Column("Step"))
+    rows, before = [], 0
+    for step in task.steps[:_MOST_STEPS]:
+        first = step.round_number != before
+        started = "decided" if answers.as_decided is not None and step.round_number == 1 else _TRIGGERS[step.trigger]
+        heads = (f"{step.round_number:,}", duration(step.at_ms), started) if first else ("", "", "")
+        rows.append(Row((*(Cell((head,)) for head in heads), text_cell(sentence(step.step, names)))))
+        before = step.round_number
+    more = len(task.steps) - len(rows)
+    note = f"{count(more, 'more step')}: --output json lists them" if more else ""
+    return Table("What happens to it", columns, tuple(rows), note if rows else "Nothing happens to it.")
+
+
+def _task_sentence(task: TaskAnswer, answers: Why, names: Names) -> str:
+    name = f"Task {names.task_and_topic(task.task_id)}"
+    owner, target, ends = (
+        "no instance" if process_id is None else names.instance(process_id)
+        for process_id in (task.owner, task.target, task.ends)
+    )
+    shares = " ".join(_share(share, names) for share in task.shares)
+    match task.why:
+        case WhyTask.STAYS:
+            text = f"{name} stays on {owner}: it is to run there."
+        case WhyTask.WAITS_FOR_COPY:
+            copy = "its copy there has to catch up first" if task.waiting else "it needs a copy there first"
+            text = f"{name} is to move from {owner} to {target}, and {copy}."
+        case WhyTask.MOVES:
+            text = f"{name} moves from {owner} to {target} without waiting."
+        case WhyTask.HAS_NO_OWNER:
+            cut_over = task.task_id in answers.probing.handed_over
+            going = "it is being cut over" if cut_over else "it starts where it can"
+            text = f"{name} is unassigned now: {going}, and ends on {ends}."
+        case WhyTask.NEVER_ARRIVES:
+            text = f"{name} is to move from {owner} to {target}, but is on {ends} when this plan ends."
+        case WhyTask.STATELESS:
+            return f"{name} runs on {owner} and ends on {ends}: it has no state, so every decision may reassign it."
+    return f"{text} {shares}".rstrip()
+
+
+def _share(share: Share, names: Names) -> str:
+    """Return what an instance runs and is to run; how many of the same subtopology, where only that differs."""
+    runs = f"{names.instance(share.process_id)} runs {count(share.now, 'stateful task')}"
+    if share.now != share.target:
+        return f"{runs} and is to run {share.target:,}."
+    if share.of_kind_now == share.of_kind_target:
+        return f"{runs}, as it is to."
+    return f"{runs}, as it is to, but {share.of_kind_now:,} of this subtopology instead of {share.of_kind_target:,}."
+
+
+def _instance_sentence(answer: InstanceAnswer, names: Names) -> str:
+    name = names.instance(answer.process_id)
+    runs = f"{name} runs {count(answer.now, 'task')}, {answer.stateful:,} of them stateful"
+    return f"{runs}, and is to run {count(answer.target, 'stateful task')}: {_why_instance(answer, name)}."
+
+
+def _why_instance(answer: InstanceAnswer, name: str) -> str:
+    match answer.why:
+        case WhyInstance.HAS_ITS_SHARE:
+            return "it has its share" if answer.stateful >= answer.target else "the rest is on its way"
+        case WhyInstance.NOT_DECIDED_FOR:
+            return f"{name} joined after the newest decision, which gives it nothing"
+        case WhyInstance.WAITS_FOR_COPIES:
+            return f"{count(answer.catching_up, 'copy has', 'copies have')} to catch up there first"
+        case WhyInstance.WAITS_FOR_A_PLACE:
+            return "the tasks have no copy there yet, because others warm up first"
+        case WhyInstance.ABOUT_TO_START:
+            return "the owners of the tasks are revoking them"
+        case WhyInstance.NOTHING_LEFT_FOR_IT:
+            return "there are too few stateful tasks for it to get one"
+
+
+def _instance_facts(answer: InstanceAnswer, answers: Why, names: Names) -> Iterator[Fact]:
+    yield Fact("target", "Stateful tasks", f"{answer.stateful:,} now, {answer.target:,} planned")
+    yield Fact("others", "Planned for each instance", _target_text(answer))
+    if answer.copies:
+        yield Fact("copies", "Copies there", f"{answer.copies:,}")
+    if answer.queued:
+        tasks = several([names.task(task_id) for task_id in answer.queued], _NAMED)
+        of_all = f"{len(answer.queued):,} of {len(answers.probing.queued):,} that wait for max.warmup.replicas"
+        yield Fact("queued", "No copy there yet", f"{tasks} ({of_all}={answers.probing.at_once:,})")
+    when = "none" if answer.first_ms is None else f"in about {duration(answer.first_ms)}" if answer.first_ms else "now"
+    yield Fact("first", "Next task starts there", when)
+    yield Fact("then", "At the end", f"{count(answer.then, 'task')}")
+
+
+def _target_text(answer: InstanceAnswer) -> str:
+    """Return how many stateful tasks every instance is to run: ``3 to 4 stateful tasks``."""
+    tasks = "stateful task" if answer.least == answer.most == 1 else "stateful tasks"
+    return f"{span_to(answer.least, answer.most)} {tasks}"
