@@ -84,15 +84,27 @@ def state_now(snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", clean
         from_ms = min([-now_ms, *beginning.reported_ms.values()])
     else:
         from_ms = decision.at_ms
-    shifted = tuple(tuple(_shifted(copy, now_ms) for copy in of_task) for of_task in state.copies)
+    shifted = tuple(
+        tuple(
+            _shifted(copy, now_ms, undated=beginning.undated and (task, copy.instance) not in beginning.since_ms)
+            for copy in of_task
+        )
+        for task, of_task in enumerate(state.copies)
+    )
     memory = beginning if state.memory is None else state.memory
     found = replace(state, at_ms=min(0, from_ms), copies=shifted, memory=memory)
     return _with_what_was_written(found, snapshot, decision)
 
 
-def _shifted(copy: Copy, now_ms: int) -> Copy:
+def _shifted(copy: Copy, now_ms: int, *, undated: bool) -> Copy:
+    """Return a copy with its times on the plan's clock.
+
+    ``undated``: since when it is left over is unknown: before now, so that it may have been deleted by now.
+    """
     if copy.lost_at_ms is None and copy.made_at_ms is None:
         return copy
+    if undated and copy.lost_at_ms is not None:
+        copy = copy._replace(lost_at_ms=copy.lost_at_ms - 1)
     times = (None if at_ms is None else at_ms - now_ms for at_ms in (copy.lost_at_ms, copy.made_at_ms))
     return Copy(*copy[:-2], *times)
 

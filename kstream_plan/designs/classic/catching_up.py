@@ -298,13 +298,13 @@ class _Report:
             return copy if copy.reporters == (consumer,) else copy._replace(reporters=(consumer,))
         tick, readiness = self._interval.tick, self._interval.readiness
         known = self._restoring.known(task, copy.instance)
-        if not known:
-            if readiness is not None:
-                tick = readiness.of(self._state.group, task, copy, self._to_restore)
-                if not tick:
-                    return self._unready(task, copy, consumer)
-            elif self._interval.idle and not tick:
-                return copy  # as reported: it has not been seen to catch up, and nobody knows how fast it would
+        if readiness is not None and not (known and readiness.rate_decides(task, copy)):
+            tick = readiness.of(self._state.group, task, copy, self._to_restore)
+            if not tick and not known:
+                return self._unready(task, copy, consumer)
+            known = known and not tick
+        elif not known and self._interval.idle and not tick:
+            return copy  # as reported: it has not been seen to catch up, and nobody knows how fast it would
         if known:
             remaining = self._restoring.remaining(task, copy)
         else:

@@ -1,4 +1,4 @@
-"""Whether copies have caught up by the first rebalance of a plan, of which no restore rate is known."""
+"""Whether copies have caught up by the first rebalance, whose restore rate, or beginning, is unknown."""
 
 from __future__ import annotations
 
@@ -30,6 +30,15 @@ class Readiness:
     config: AssignmentConfig
     rates: Rates
     doubts: dict[_Seat, CopyDoubt] = field(default_factory=dict)
+
+    def rate_decides(self, task: int, copy: Copy) -> bool:
+        """Tell whether a known restore rate tells if a copy has caught up: it does if it is known since when.
+
+        One that had caught up when it was reported follows its changelog.
+        """
+        if copy.lag is not None and is_caught_up(copy.lag, self.config.acceptable_recovery_lag):
+            return True
+        return self._since(task, copy) is not None or (task, copy.instance) in self.beginning.no_closer
 
     def of(self, group: Group, task: int, copy: Copy, on_instance: Mapping[int, int]) -> bool:
         """Say whether a copy counts as caught up.
@@ -88,11 +97,13 @@ def to_restore(copies: Iterable[tuple[Copy, ...]]) -> dict[int, int]:
 
 
 def silent_copies(state: GroupState, readiness: Readiness, rates: Rates) -> tuple[tuple[Copy, ...], ...]:
-    """Return the copies of a state of now: of those that have reported nothing nobody knows whether they caught up."""
+    """Return the copies of a state of now: whether those that reported nothing have caught up is unknown."""
     on_instance = to_restore(state.copies)
 
     def now(task: int, copy: Copy) -> Copy:
-        if copy.consumer is None or copy.lag is not None or rates.restore_rate(copy.instance) is not None:
+        if copy.consumer is None or copy.lag is not None:
+            return copy
+        if rates.restore_rate(copy.instance) is not None and readiness.rate_decides(task, copy):
             return copy
         ready = readiness.of(state.group, task, copy, on_instance)
         return copy._replace(lag=0, reporters=(copy.consumer,), remaining=0) if ready else copy
