@@ -79,20 +79,20 @@ def _stores_note(snapshot: Snapshot) -> Note:
     source = f" ({snapshot.stores_from})" if snapshot.stores_from else ""
     match snapshot.stores:
         case "persistent":
-            message = f"Stores are persistent{source}: who comes back has what it had"
+            message = f"Stores are persistent{source}: an instance that returns has its state"
         case "in-memory":
             message = (
                 f"Stores are in memory{source}: nothing of them is left after a restart, or where a task was closed"
             )
         case "mixed":
             message = (
-                f"Stores count as persistent, and some are in memory{source}: those are restored after a restart, and "
-                "where a task was closed"
+                f"Some stores are in memory{source}, the others are assumed to be persistent: those in memory are "
+                "restored after a restart, and where a task was closed"
             )
         case None:
             message = (
-                "Stores count as persistent, as is usual; whether they are is unknown (--stores). In memory nothing "
-                "of them is left after a restart"
+                "Stores are assumed to be persistent, as is usual; whether they are is unknown (--stores). After a "
+                "restart nothing is left of a store in memory"
             )
     return Note(STORES, message)
 
