@@ -74,14 +74,16 @@ class Evidence:
         """Return how sure the starts are that were asked for, ``changes`` being all that was found."""
         notes = []
         if self._course.left:
-            message = "Since when tasks stood still whose instance had gone is not told: no pause counts that"
+            message = "These tasks had no running owner before, since when is unknown: no pause includes that"
             notes.append(Note("left-before", message, self._course.left))
         if self._guessed:
-            message = "No lags are known: a copy that is held counts as caught up, everything else as cold"
+            message = (
+                "The lags are unknown: a copy that is held is assumed to be caught up, everything else to start cold"
+            )
             notes.append(Note("no-lags", message, tuple(map(str, self._guessed))))
         if self.untold and any(change.start for change in changes):
             many = "1 generation lies" if self.untold == 1 else f"{self.untold} generations lie"
-            between = f"{many} between" if self._old.generation else "nobody knows how many generations lie between"
+            between = f"{many} between" if self._old.generation else "the number of generations between is unknown"
             message = f"Lags are those of the older snapshot; {between}"
             notes.append(Note("old-lags", message))
         return tuple(notes)

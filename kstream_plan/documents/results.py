@@ -30,49 +30,52 @@ _SAID = {
     "format_version": "Major and minor version of this format.",
     "kind": "What this is.",
     "outcome": "`settled`: nothing follows; `moving`: it settles; else how it ends; `unreadable`: no plan.",
-    "application_id": "Whose group; null if it is `unreadable` and not even that can be told.",
+    "application_id": "The group's application id; null if it is `unreadable` and the id is unknown too.",
     "error": "Why there is no plan.",
     "generation": "The snapshot's.",
     "captured_at": "When the snapshot was taken, RFC 3339.",
     "design": "How the group coordinates.",
     "assignor": "Who decides.",
-    "protocol": "How work changes hands.",
+    "protocol": "The protocol by which tasks change their owner.",
     "digest": "SHA-256 of the input, as in the plan.",
-    "snapshot_digest": "The same of the snapshot and its settings alone.",
-    "instances": "Instances that take part before.",
-    "instances_empty": "Those among them that hold nothing: they have just joined, or there is nothing for them.",
+    "snapshot_digest": "The same for the snapshot and its settings alone.",
+    "instances": "Instances of the group before.",
+    "instances_empty": "Those among them that hold nothing: they have just joined, or no task is left for them.",
     "instances_joining": "Instances that join in the plan.",
-    "instances_leaving": "Instances that are gone at its end.",
+    "instances_leaving": "Instances that are gone at the plan's end.",
     "tasks": "All tasks.",
-    "stateful_tasks": "Those with state.",
-    "spread": "Most minus least stateful tasks that an instance runs, as the first rebalance finds them.",
-    "standbys_missing": "So many fewer standbys there are than are asked for and instances allow.",
-    "settles_surely": "Whether it settles whatever is not known, and in every draw.",
+    "stateful_tasks": "Tasks with state.",
+    "spread": "Maximum minus minimum of stateful tasks that an instance runs, as the first rebalance finds them.",
+    "standbys_missing": (
+        "Number of missing standbys: those that num.standby.replicas asks for and the instances allow, less those "
+        "assigned."
+    ),
+    "settles_surely": "Whether it settles in every outcome and every random simulation.",
     "rebalances": "Rounds of the plan.",
-    "probing_rebalances": "Those that a probe starts.",
-    "duration_ms": "How long it takes, in the middle of all draws.",
-    "duration_ms_least": "The least that it may take.",
-    "duration_ms_most": "The most that is known of; it may take longer, unless `duration_is` is `estimate`.",
+    "probing_rebalances": "Rounds that a probe starts.",
+    "duration_ms": "How long it takes, median of all random simulations.",
+    "duration_ms_least": "Minimum of the duration.",
+    "duration_ms_most": "The maximum that is known; it may take longer, unless `duration_is` is `estimate`.",
     "duration_is": "What `duration_ms` is, as in the plan.",
     "moves_least": "Stateful tasks that change owner, at least.",
     "moves_most": "At most.",
-    "cold_handovers_least": "Hand-overs to a copy above the acceptable lag, at least.",
+    "cold_handovers_least": "Cut-overs to a copy above the acceptable lag (cold starts), at least.",
     "cold_handovers_most": "At most.",
-    "max_paused_task_ms_least": "How long the task that stands still longest does so in all, at least.",
+    "max_paused_task_ms_least": "Longest pause of a task in total, at least.",
     "max_paused_task_ms_most": "At most; with `pauses_are_least` it may be longer.",
-    "pauses_are_least": "Whether nobody knows how long what starts cold restores before it runs.",
-    "restored_records_least": "Records restored, at least; null: not known.",
-    "restored_records_most": "At most; null: not known.",
-    "peak_extra_copies": "Most warm-up and temporary copies at once.",
-    "draws": "So many draws of random ids these figures are over; null: nothing is random.",
-    "draws_settled": "So many of them settle; null: nothing is random, or a row of before this was told.",
+    "pauses_are_least": "Whether it is unknown how long cold starts restore before they run.",
+    "restored_records_least": "Records restored, at least; null: unknown.",
+    "restored_records_most": "At most; null: unknown.",
+    "peak_extra_copies": "Maximum of warm-up and temporary copies at the same time.",
+    "draws": "Number of random simulations behind these figures; null: nothing is random.",
+    "draws_settled": "Number of them that settle; null: nothing is random, or an older version wrote the row.",
     "cause": "Why it does not settle.",
-    "cure": "A setting with which it was seen to settle, as name=value.",
+    "cure": "A setting with which it settled in a simulation, as name=value.",
     "duration_ms_likely": "How long the plan takes.",
     "moves_likely": "Stateful tasks that change owner in the plan.",
     "cold_handovers_likely": "Cold starts of the plan.",
     "max_paused_task_ms_likely": "The longest pause of a task in the plan, in total.",
-    "restored_records_likely": "Records restored in the plan; null: not known.",
+    "restored_records_likely": "Records restored in the plan; null: unknown.",
     "tasks_per_instance_least": "Tasks of the instance that runs the fewest, before.",
     "tasks_per_instance_most": "Tasks of the instance that runs the most, before.",
     "tasks_per_instance_after_least": "The fewest at the end of the plan.",
@@ -86,7 +89,7 @@ _FIELDS: dict[str, Any] = {
 }
 #: How a row is read, written and described.
 RESULT = Codecs().record(
-    Result, "What comes of one application: one row of the data set that `--out-format` writes.", **_FIELDS
+    Result, "The result for one application: one row of the data set that `--out-format` writes.", **_FIELDS
 )
 
 _SPARK_TYPES = {int: "bigint", bool: "boolean"}
@@ -187,7 +190,7 @@ def _rows(path: str | Path, with_plan: bool) -> Iterator[Any]:
 def _result(row: Any, where: str) -> Result | PlanFileError:
     try:
         if not isinstance(row, dict) or row.get("kind") != "result":
-            raise WrongValueError("is no row of results")
+            raise WrongValueError("is not a row of results")
         if str(row.get("format_version")).split(".")[0] != FORMAT_VERSION.split(".", maxsplit=1)[0]:
             raise WrongValueError(
                 f"is {row.get('format_version')!r}; this version reads {FORMAT_VERSION}", ".format_version"

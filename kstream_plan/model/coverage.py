@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kstream_plan.model.times import duration
+
 #: The code of the warning of copies that a history of lags saw come no closer, one of each instance.
 COMES_NO_CLOSER = "comes-no-closer"
 
@@ -31,12 +33,12 @@ class Coverage:
         when = f" {self._when(now_ms)}" if self.oldest_ms is not None else ""
         parts = [f"{self.measured:,} of {total:,} copies measured{when if self.measured else ''}"]
         if self.least:
-            parts.append(f"of {self.least:,} only the least known{'' if self.measured else when}")
-        parts.append(f"{self.joined:,} from the last join")
+            parts.append(f"{self.least:,} with only a lower bound{'' if self.measured else when}")
+        parts.append(f"{self.joined:,} as of the last join")
         if self.silent:
             parts.append(f"{self.silent:,} not reported yet")
         return ", ".join(parts)
 
     def _when(self, now_ms: int) -> str:
-        ago = round((now_ms - (self.oldest_ms or 0)) / 1000)
-        return f"{ago:,} s ago" if ago >= 0 else f"{-ago:,} s after what counts as now"
+        ago_ms = now_ms - (self.oldest_ms or 0)
+        return f"{duration(ago_ms)} ago" if ago_ms >= 0 else f"{duration(-ago_ms)} after the time that counts as now"

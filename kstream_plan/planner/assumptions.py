@@ -25,7 +25,7 @@ def assumptions(
         scenario is not None and any(isinstance(event, ProduceRate | Burst) for event in scenario.events)
     )
     if rounds and outcome.restored.any and played.rates.any_restore and not written:
-        notes.append(Note("no-produce-rate", "No produce rate is known: nothing counts as written meanwhile"))
+        notes.append(Note("no-produce-rate", "The produce rate is unknown: nothing is assumed to be written meanwhile"))
     if snapshot.coverage is not None:
         notes.append(Note("lags-measured", snapshot.coverage.told(now_ms)))
     notes += snapshot.assumptions
@@ -38,7 +38,9 @@ def assumptions(
     ]
     if rounds and left_over:
         names = tuple(str(state.group.tasks[task].task_id) for task in left_over)
-        notes.append(Note("left-over-age", "The snapshot's left-over state counts as left over since just now", names))
+        notes.append(
+            Note("left-over-age", "Left-over state in the snapshot is assumed to be left over since just now", names)
+        )
     known = {task.task_id for task in snapshot.state.group.tasks if task.end_offset_known}
     empty = [
         str(now.task_id)
@@ -47,17 +49,20 @@ def assumptions(
     ]
     if rounds and empty:
         message = (
-            "The snapshot's end offsets are those of the group's first start, when nothing had been written: what has "
-            "been since, and so what is to be restored, is not known; --produce-rate or a newer snapshot tells"
+            "The snapshot's end offsets are those of the group's first start, when nothing had been written. What has "
+            "been written since, and so what is to be restored, is unknown (--produce-rate or a newer snapshot would "
+            "tell)"
         )
         notes.append(Note("end-offsets-of-start", message, tuple(empty)))
     new = sorted(set(played.group.instance_index).difference(state.group.instance_index))
     if new and snapshot.rates.restore and snapshot.rates.restore_per_instance is None:
-        message = "New instances restore as fast as the others do in the middle: theirs cannot have been measured"
+        message = (
+            "New instances are assumed to restore at the median rate of the others: theirs cannot have been measured"
+        )
         notes.append(Note("new-instances-restore-rate", message, tuple(new)))
     unmeasured = _unmeasured(snapshot)
     if rounds and unmeasured:
-        message = "Instances that were not seen restoring restore as fast as the others do in the middle"
+        message = "Instances that were not seen restoring are assumed to restore at the median rate of the others"
         notes.append(Note("restore-rate-of-others", message, unmeasured))
     if outcome.doubts:
         notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms))
@@ -74,20 +79,20 @@ def _stores_note(snapshot: Snapshot) -> Note:
     source = f" ({snapshot.stores_from})" if snapshot.stores_from else ""
     match snapshot.stores:
         case "persistent":
-            message = f"Stores are persistent{source}: who comes back has what it had"
+            message = f"Stores are persistent{source}: an instance that returns has its state"
         case "in-memory":
             message = (
                 f"Stores are in memory{source}: nothing of them is left after a restart, or where a task was closed"
             )
         case "mixed":
             message = (
-                f"Stores count as persistent, and some are in memory{source}: those are restored after a restart, and "
-                "where a task was closed"
+                f"Some stores are in memory{source}, the others are assumed to be persistent: those in memory are "
+                "restored after a restart, and where a task was closed"
             )
         case None:
             message = (
-                "Stores count as persistent, as is usual; whether they are is unknown (--stores). In memory nothing "
-                "of them is left after a restart"
+                "Stores are assumed to be persistent, as is usual; whether they are is unknown (--stores). After a "
+                "restart nothing is left of a store in memory"
             )
     return Note(STORES, message)
 
@@ -96,7 +101,7 @@ def not_noticed(outside: Timeline) -> tuple[Note, ...]:
     """Say of whom the group does not notice that they were away."""
     if not outside.unnoticed:
         return ()
-    message = "Static members that are back within the session time-out were never gone: nothing but their tasks stops"
+    message = "Static members that return within session.timeout.ms never leave the group: only their tasks pause"
     return (Note("not-noticed", message, tuple(dict.fromkeys(outage.process_id for outage in outside.unnoticed))),)
 
 
@@ -105,8 +110,8 @@ def emptied(outside: Timeline) -> tuple[Note, ...]:
     if not outside.emptied:
         return ()
     message = (
-        "Static members keep their tasks after a crash that took their state: they restore it first, and nothing here "
-        "counts that, neither their pauses nor what others find of their copies"
+        "Static members keep their tasks after a crash that took their state, and restore it first. That time is in "
+        "no figure here: neither in their pauses nor in when their copies are caught up"
     )
     return (Note(RESTORES_UNNOTICED, message, outside.emptied),)
 
@@ -117,7 +122,7 @@ def maybe_restoring(doubts: Sequence[CopyDoubt]) -> tuple[Note, ...]:
     if not tasks:
         return ()
     who = f"{len(tasks)} tasks" if len(tasks) > 1 else "1 task"
-    message = f"{who} may not run yet, having started cold before: nobody knows whether all is restored"
+    message = f"{who} may not run yet after a cold start: whether all state is restored is unknown"
     return (Note(MAYBE_RESTORING, message, tasks),)
 
 
@@ -129,7 +134,7 @@ def input_behind(snapshot: Snapshot) -> tuple[Note, ...]:
         return ()
     most = max(waiting, key=lambda task: waiting[task])
     message = (
-        f"The group still works off its input: {sum(waiting.values()):,} records of {len(waiting)} stateful tasks are "
+        f"The group has a backlog of input: {sum(waiting.values()):,} records of {len(waiting)} stateful tasks are "
         f"not processed yet, up to {waiting[most]:,} ({tasks[most].task_id}). Copies fall behind by what is written "
         "meanwhile, and how long that takes is unknown"
     )
@@ -143,11 +148,13 @@ def after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...
     release = "" if snapshot.streams_version is None else f" ({snapshot.streams_version})"
     if snapshot.offsets_in_stores:
         message = (
-            f"What a crash leaves counts as lost: since 4.3{release} offsets are inside the stores, and what was not "
-            "flushed is gone (return: {state: kept} says otherwise)"
+            f"State is assumed to be lost in a crash: since 4.3{release} offsets are inside the stores, and what was "
+            "not flushed is gone (return: {state: kept} assumes otherwise)"
         )
     else:
-        message = f"A crash leaves what was checkpointed last: before 4.3{release} offsets are kept beside the stores"
+        message = (
+            f"A crash keeps the state of the last checkpoint: before 4.3{release} offsets are kept beside the stores"
+        )
     return (Note("state-after-crash", message, tuple(crashed)),)
 
 
@@ -155,13 +162,13 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
     """Say from when the settings of restarted members count, where there are any."""
     if not any(isinstance(event, Bounce) and event.settings for event in events):
         return ()
-    said = ["New settings of restarted members count from the rebalance in which one of them leads"]
+    said = ["New settings of restarted members apply from the rebalance in which one of them leads"]
     if outside.any_leads:
-        said.append("when the leader has gone the group takes any member, here the one that has been there longest")
+        said.append("when the leader has left, the group elects any member, here the one that has been in it longest")
     if any(isinstance(event, Bounce) and event.settings and event.static for event in events):
         said.append(
-            "a static leader that was away unnoticed brings its settings to the next rebalance, here to the next "
-            "change of members, though a decision before that has them too"
+            "a static leader that restarted unnoticed brings its settings to the next rebalance; here they apply from "
+            "the next change of members, though an earlier decision has them too"
         )
     return (Note("restarted-leader", "; ".join(said)),)
 
@@ -169,14 +176,14 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
 def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snapshot, now_ms: int) -> Note:
     """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
-    what = f"Nobody knows whether {len(doubts)} {'copies have' if len(doubts) > 1 else 'copy has'} caught up"
+    what = f"Whether {len(doubts)} {'copies have' if len(doubts) > 1 else 'copy has'} caught up is unknown"
     deciding = _deciding_rate(doubts)
     if deciding is None or snapshot.captured_at_ms is None:
         message = f"{what}, {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else what
         return Note(MAYBE_READY, message, tasks)
     rate, since_ms = deciding
     at = datetime.fromtimestamp((snapshot.captured_at_ms + now_ms + since_ms) / 1000, UTC)
-    message = f"{what}: none is behind if their instances restored ≥ {rate:,} records/s since {at:%H:%M:%S}"
+    message = f"{what}: all have if their instances restored at least {rate:,} records/s since {at:%H:%M:%S} UTC"
     return Note(MAYBE_READY, message, tasks)
 
 

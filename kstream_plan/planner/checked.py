@@ -52,6 +52,6 @@ def checked(made: Plan) -> Plan:
         raise PlanInvariantError(
             f"the plan breaks {first.invariant}{at}: {first.message}",
             where=f"application {made.group.application_id!r}",
-            fix="this is a defect of kstream-plan, not of your input: please report it with the snapshot",
+            fix="this is a defect of kstream-plan, not of your input: report it with the snapshot",
         )
     return made

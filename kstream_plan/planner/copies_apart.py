@@ -36,11 +36,15 @@ def _note(group: Group, several: dict[int, set[int]], tag: str) -> Note | None:
     ids = tuple(str(group.tasks[task].task_id) for task in together)
     worst = min(together, key=lambda task: len(spread[task]))
     there = len({value[instance] for of in several.values() for instance in of} - {None})
-    why = f"instances have {there:,} {'value' if there == 1 else 'values'} of it" if there else "no instance has it"
+    why = (
+        f"instances have {there:,} {'value' if there == 1 else 'values'} of this tag"
+        if there
+        else "no instance has this tag"
+    )
     least = len(spread[worst])
     message = (
         f"rack.aware.assignment.tags={tag} does not keep the copies of {len(ids):,} of {len(several):,} tasks apart: "
-        f"{len(several[worst]):,} copies of {ids[together.index(worst)]} lie on "
-        f"{least:,} {'value' if least == 1 else 'values'}, and {why}"
+        f"{len(several[worst]):,} copies of {ids[together.index(worst)]} share {least:,} "
+        f"{'value' if least == 1 else 'values'}, and {why}"
     )
     return Note(COPIES_TOGETHER, message, ids)

@@ -31,10 +31,10 @@ OnRound: TypeAlias = Callable[[int, int, int], None]
 #: do in turns of their own is in all but the last): whether that is all that is wanted. At the end with all of them.
 EnoughRounds: TypeAlias = Callable[[Turn | None, Sequence[Round], bool], bool]
 
-_SETTLED = Verdict("settled", (), "what was decided is what everyone holds")
-_NOTHING_CHANGES = Verdict("settled", (), "nothing would change")
+_SETTLED = Verdict("settled", (), "the members hold what was decided")
+_NOTHING_CHANGES = Verdict("settled", (), "another decision would change nothing")
 #: Of what was ``enough``.
-NOT_WANTED = "what follows was not wanted"
+NOT_WANTED = "the simulation was stopped before the end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

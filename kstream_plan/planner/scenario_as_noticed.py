@@ -417,7 +417,7 @@ class _Draft:
             raise ScenarioError(
                 f"{self._name(event.process_id)!r} is not a member again at {moment(event.at_ms)}",
                 where=event.where,
-                fix="change its threads once the group has taken it in, "
+                fix="change its threads once it is a member again, "
                 f"{moment(self.lead.settings_of(event.process_id).session_timeout_ms)} after it stopped",
             )
         instance = self.members[event.process_id]
@@ -442,7 +442,7 @@ class _Draft:
             raise ScenarioError(f"there is no instance {process_id!r}", where=event.where)
         down = self.down.get(process_id)
         if process_id not in self.members or (down is not None and down.back is None):
-            what = f"{self._name(process_id)!r} does not run at {moment(event.at_ms)}"
+            what = f"{self._name(process_id)!r} is not running at {moment(event.at_ms)}"
             raise ScenarioError(what, where=event.where, fix="let it return first")
 
     def _name(self, process_id: str) -> str:

@@ -44,7 +44,7 @@ _FLOOR, _ALWAYS, _COLDEST = "floor", "always", "coldest"
 _KNOWN_TIME = "known_duration_ms"
 #: What may be known in one play of what may be, and not in another: in words, and the figures that tell it.
 _MAY_BE_UNKNOWN = {
-    "how long tasks stand still, or when everything runs": (*PAUSES, "runs_by_ms"),
+    "how long tasks pause, or when everything runs": (*PAUSES, "runs_by_ms"),
     "how much is restored": ("restored_records",),
 }
 
@@ -269,12 +269,14 @@ class WhatElse:
         """
         case, made, waiting = self.case, play.plan, self._waiting(play)
         if waiting > _MOST_WAITING:
-            return _not_played(f"there are {waiting:,} probes before the last change", "--restore-rate tells more")
+            return _not_played(f"{waiting:,} probes come before the last change", "--restore-rate would tell")
         if case.options.long_ranges or case.design.unrated_times != "probes" or case.outside.close_by_ms:
             return None
         if sum(len(rnd.single_steps) for rnd in made.rounds) <= _MANY_STEPS:
             return None
-        return _not_played(f"one play has {made.summary.rebalances:,} rebalances", "--ranges plays them as well")
+        return _not_played(
+            f"one simulation has {made.summary.rebalances:,} rebalances", "--ranges simulates them as well"
+        )
 
     def _may_be_colder(self, made: Plan) -> bool:
         """Tell whether more may start cold than by the restore rates, which were measured: they are no promise.
@@ -306,7 +308,7 @@ def _not_firm(made: Plan, others: Sequence[Plan]) -> Iterator[Note]:
     differ = [task for task in owners[0] if len({of.get(task) for of in owners}) > 1]
     if differ:
         names = tuple(str(made.group.tasks[task].task_id) for task in sorted(differ))
-        message = f"Where these end is one of several, for nobody knows what decides it: {', '.join(names)}"
+        message = f"The final instance of some tasks depends on something unknown: {', '.join(names)}"
         yield Note("placement-not-firm", message, names)
 
 
@@ -314,16 +316,15 @@ def _close_to_time_out(within: Plan, beyond: Plan, process_ids: tuple[str, ...])
     """Say what follows on either side of the session time-out."""
     sides = (f"{side}: {_in_short(made.summary)}" for side, made in (("Within it", within), ("beyond it", beyond)))
     message = (
-        "Back within a heartbeat interval of the session time-out: the group may have noticed by then or not. "
-        + "; ".join(sides)
-    )
+        "The return is within one heartbeat interval of session.timeout.ms: the group may have noticed by then or not. "
+    ) + "; ".join(sides)
     return Note(CLOSE_TO_TIME_OUT, message, process_ids)
 
 
 def _in_short(summary: Summary) -> str:
     rebalances = "1 rebalance" if summary.rebalances == 1 else f"{summary.rebalances:,} rebalances"
     cold = "1 cold start" if summary.cold_handovers == 1 else f"{summary.cold_handovers:,} cold starts"
-    still = f"{duration(summary.paused_task_ms)} of tasks that stand still"
+    still = f"{duration(summary.paused_task_ms)} of pauses"
     return f"{duration(summary.duration_ms)}, {rebalances}, {cold}, {still}"
 
 
@@ -351,15 +352,15 @@ def _endless(plays: Sequence[Ends], *, input_behind: bool) -> Iterator[Note]:
         known = (figure for figure in names if plays[0][figure] is not None)
         figures = tuple(figure for figure in known if any(play[figure] is None for play in plays))
         if figures:
-            yield Note(ENDLESS, f"It may also be that nobody knows {what}", figures)
+            yield Note(ENDLESS, f"In some outcomes it is unknown {what}", figures)
     if plays[0][_KNOWN_TIME] is not None and (input_behind or any(play[_KNOWN_TIME] is None for play in plays)):
-        yield Note(ENDLESS, "It may also be that nobody knows how long it takes", ("duration_ms",))
+        yield Note(ENDLESS, "In some outcomes the duration is unknown", ("duration_ms",))
 
 
 def _not_played(why: str, what_helps: str) -> Note:
     """Warn that a long plan is one of several, and nobody played the others."""
     message = (
-        f"How else it may come out was not played, for {why}: times and counts are those of the likely one. Others may "
-        f"take longer, start more tasks cold, or not settle ({what_helps})"
+        f"Other outcomes were not simulated, because {why}: times and counts are those of the likely outcome. Others "
+        f"may take longer, have more cold starts, or not settle ({what_helps})"
     )
     return Note(ENDS_NOT_PLAYED, message)

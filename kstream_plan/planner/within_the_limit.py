@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kstream_plan.model import Group, Note, Snapshot, WorkId
+from kstream_plan.model.times import duration
 from kstream_plan.plans import HandOver, Promote, Round, Step
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
@@ -27,10 +28,10 @@ def restores_within_limit(snapshot: Snapshot, group: Group, rounds: Sequence[Rou
     if not found:
         return ()
     records, known = max(of for of, _ in found.values()), [ms for _, ms in found.values() if ms is not None]
-    takes = f" ({max(known) / 1000:,.0f} s)" if known else ""
+    takes = f" ({duration(max(known))})" if known else ""
     message = (
-        "Tasks start here that count as caught up, being no further behind than acceptable.recovery.lag, and restore "
-        f"up to {records:,} records{takes} before they run: no pause counts that"
+        "Tasks whose copies are behind, but within acceptable.recovery.lag, count as caught up and restore up to "
+        f"{records:,} records{takes} before they run: no pause includes that"
     )
     return (Note(RESTORES_WITHIN_LIMIT, message, tuple(map(str, found))),)
 

@@ -245,7 +245,7 @@ class Design(ABC):
     #: What the times of a plan are where something is restored at a rate that nobody knows.
     unrated_times: ClassVar[DurationIs] = "least"
     #: What is said, with where it could be known from, where nobody knows since when copies in doubt restore.
-    since_unknown: ClassVar[str] = "nor since when they restore"
+    since_unknown: ClassVar[str] = "and since when they restore is unknown too"
 
     @property
     @abstractmethod
@@ -282,13 +282,13 @@ class Design(ABC):
         """
         del snapshot
         if isinstance(event, ConnectorEvent):
-            what = "connectors are created, deleted and given tasks in Connect groups, and this is none"
+            what = "connectors are created, deleted and given tasks in Connect groups, and this is not one"
             raise ScenarioError(what, where=event.where, fix="leave it out")
         settings = getattr(event, "settings", ())
         kinds = (("streams groups", GROUP_SETTINGS), ("Connect groups", CONNECT_GROUP_ONLY))
         of_others = next(((name, kind) for name, _ in settings for kind, theirs in kinds if name in theirs), None)
         if of_others is not None:
-            what = f"{of_others[0].replace('_', '.')} is a setting of {of_others[1]}, and this is none"
+            what = f"{of_others[0].replace('_', '.')} is a setting of {of_others[1]}, and this is not one"
             raise ScenarioError(what, where=getattr(event, "where", ""), fix="leave it out")
         return event
 

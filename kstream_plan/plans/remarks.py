@@ -57,8 +57,8 @@ def _cold_starts(plan: Plan, total: Totals) -> Iterator[Note]:
     one = len(task_ids) == 1
     message = (
         f"{'1 task starts' if one else f'{len(task_ids):,} tasks start'} cold{starts}: {_named(task_ids)}. "
-        f"{'It restores' if one else 'They restore'} {records} records before {'it runs' if one else 'they run'}"
-        f"{lasts}; no pause on this page includes that"
+        f"{'It restores' if one else 'They restore'} {records} records before "
+        f"{'it runs' if one else 'they run'}{lasts}; no pause includes that"
     )
     yield Note(COLD_STARTS, message, task_ids)
 

@@ -106,7 +106,7 @@ def saved_alternatives(
             what = f"{name} is a plan of another snapshot than {saved[0][0]}"
             raise UsageError(what, fix="compare plans of one snapshot, or see what kstream-plan diff says")
     if len(saved) < 2:
-        raise UsageError("one plan alone is nothing to compare", fix="give several plans of one snapshot")
+        raise UsageError("one plan alone has nothing to compare with", fix="give several plans of one snapshot")
     return tuple(alternative((Change("plan", name),), made, draws, standard) for name, made, draws in saved)
 
 

@@ -18,11 +18,11 @@ _MESSAGES = {
     "unknown",
     Fact.NOT_MEASURED: "Measuring was asked for, and the copies of these tasks were not measured; they were last heard "
     "of {when}",
-    Fact.FORECAST: "These tasks start warm only if their copies, which were behind when last heard of, {when}, go on "
-    "being restored as was measured",
-    Fact.LEAST_LAG: "Only the least that the copies of these tasks are behind is known",
-    Fact.NOT_REPORTED: "Nothing tells how far behind the copies of these tasks are (--metrics and --lags tell, and "
-    "brokers of 4.4 of a streams group)",
+    Fact.FORECAST: "These tasks start warm only if their copies, which were behind in their last report, {when}, are "
+    "restored at the measured rate",
+    Fact.LEAST_LAG: "Only a lower bound of how far the copies of these tasks are behind is known",
+    Fact.NOT_REPORTED: "How far the copies of these tasks are behind is unknown (--metrics and --lags would tell, and "
+    "brokers of 4.4 for a streams group)",
     Fact.LEFT_OVER: "These tasks start from left-over state, which state.cleanup.delay.ms may have deleted by then",
     Fact.STORES_UNKNOWN: "These tasks start on an instance that restarts, and whether its stores are persistent or in "
     "memory is unknown (--stores)",
@@ -31,8 +31,8 @@ _MESSAGES = {
     "written is unknown",
 }
 _MESSAGES[Fact.WITHIN_LIMIT] = (
-    "How far behind the copies of these tasks are is unknown: they count as caught up, being within "
-    "acceptable.recovery.lag in any case, and may restore all they have before they run"
+    "How far the copies of these tasks are behind is unknown: they count as caught up, because they are within "
+    "acceptable.recovery.lag in any case, and may restore all of their state before they run"
 )
 _BEHIND = "The copies of these tasks are behind"
 
@@ -63,7 +63,7 @@ def _heard_at(captured_at_ms: int, evidence: Evidence) -> str | None:
 def _when(snapshot: Snapshot, starts: Sequence[UnprovenStart]) -> str:
     times = sorted(at for start in starts if (at := heard_at(snapshot, start)) is not None)
     if not times:
-        return "at a time that is not known"
+        return "at an unknown time"
     first, last = (f"{at[:10]} {at[11:19]} UTC" for at in (times[0], times[-1]))
     return f"at {first}" if first == last else f"from {first} to {last}"
 
@@ -82,8 +82,8 @@ def rests_on(snapshot: Snapshot, seats: Sequence[tuple[int, int]]) -> tuple[Note
     least, most = (f"{end(rate for _, rate in given):,.0f}" for end in (min, max))
     span = least if least == most else f"{least} to {most}"
     message = (
-        "That the copies of these tasks, behind when last heard of, have caught up rests on the restore rate that is "
-        f"given, {span} records/s per instance"
+        "The copies of these tasks were behind in their last report: that they have caught up depends on the given "
+        f"restore rate, {span} records/s per instance"
     )
     tasks = tuple(str(snapshot.state.group.tasks[task].task_id) for task, _ in given)
     return (Note(RATE_GIVEN, message, tasks),)

@@ -149,8 +149,8 @@ def _is_unplayed(of: Outcome) -> bool:
 
 def _others_not_played(found: Draws) -> Note:
     message = (
-        "How else the other draws may come out was not played: they may take longer, start more tasks cold, or not "
-        f"settle (--ranges --draws {found.number} plays that as well)"
+        "Other outcomes of the other random simulations were not simulated: they may take longer, have more cold "
+        f"starts, or not settle (--ranges --draws {found.number} simulates them)"
     )
     return Note(ENDS_OF_OTHERS_NOT_PLAYED, message)
 

@@ -28,7 +28,7 @@ def process_id_of(group: Group, name: str, where: str = "") -> str:
         return found[0]
     if found:
         fix = f"name one by its process id: {_some(found)}"
-        raise ScenarioError(f"{len(found)} instances are called {name!r}", where=where, fix=fix)
+        raise ScenarioError(f"{len(found)} instances have the name {name!r}", where=where, fix=fix)
     fix = f"name one by its process id, the beginning of it, or host: {_some(_names(group.instances))}"
     raise NoSuchInstanceError(f"there is no instance {name!r}", where=where, fix=fix)
 

@@ -200,7 +200,7 @@ class _Cast:
             return replace(event, process_ids=was, new_instances=tuple(self._known[of] for of in back.new_process_ids))
         new = event.new_instances or tuple(map(self._stand_in, was))
         if event.surge < 0 or len(new) != len(was):
-            what = f"{len(new)} instances stand in for {len(was)}, {event.surge} at a time"
+            what = f"{len(new)} instances replace {len(was)}, {event.surge} at a time"
             raise ScenarioError(what, where=event.where, fix="name as many new ones, or none, and at least 1 at a time")
         found = replace(event, process_ids=was, new_instances=tuple(self._instance(one) for one in new))
         for process_id in was:

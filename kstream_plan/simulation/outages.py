@@ -30,8 +30,8 @@ def outage_note(made: Plan, scenario: Scenario, play: Play) -> Note | None:
     if not at_once:
         return None
     found = list(_without(made, scenario, play))
-    helps = f"not with {', or '.join(found)} (simulated)" if found else "whatever was tried (simulated)"
-    message = f"{at_once:,} of {len(made.group.tasks):,} tasks stand still at once during restarts; {helps}"
+    helps = f"not with {', or '.join(found)} (simulated)" if found else "with every simulated alternative too"
+    message = f"{at_once:,} of {len(made.group.tasks):,} tasks pause at the same time during restarts; {helps}"
     return Note(OUTAGE, message)
 
 

@@ -143,7 +143,7 @@ def _protocol_of(snapshot: Snapshot) -> Protocol:
         what = f"it is a {snapshot.group_protocol} group, and sessioned is a protocol of Kafka Connect"
         raise UsageError(what, where=group.application_id, fix="give a snapshot of a Connect group")
     if len(group.instances) < 2:
-        what = "it has one worker: while that is restarted nobody runs anything, whatever the protocol"
+        what = "it has one worker: while that restarts nothing runs, whatever the protocol"
         raise UsageError(what, where=group.application_id, fix="restart it with connect.protocol=sessioned")
     names = {of.protocols for instance in group.instances for of in instance.consumers}
     if names == {("eager",)}:

@@ -30,11 +30,11 @@ def check_tasks(group: Group) -> None:
         of_each.setdefault(task.task_id.group, []).append((getattr(task.task_id, "partition", 0), task.stateful))
     for subtopology, tasks in of_each.items():
         if [partition for partition, _ in tasks] != list(range(len(tasks))):
-            what = f"not all tasks of subtopology {subtopology} are in the snapshot, and the broker deals out all"
+            what = f"not all tasks of subtopology {subtopology} are in the snapshot, and the broker assigns all of them"
             raise UsageError(what, where=group.application_id, fix="give a snapshot with all of them")
         if len({stateful for _, stateful in tasks}) > 1:
             what = f"some tasks of subtopology {subtopology} are stateful, some not"
-            raise UsageError(what, where=group.application_id, fix="say of all of them that they have state, or none")
+            raise UsageError(what, where=group.application_id, fix="declare all of them stateful, or none")
 
 
 def starting(snapshot: Snapshot, broker_version: str, standbys: int, draw: int) -> Snapshot:

@@ -143,7 +143,7 @@ def switch(
         what = f"it is a {snapshot.group_protocol} group"
         raise UsageError(what, where=group.application_id, fix="give a snapshot of a classic group")
     if not group.instances:
-        raise UsageError("nobody runs it", where=group.application_id, fix="give a snapshot of the running group")
+        raise UsageError("it has no members", where=group.application_id, fix="give a snapshot of the running group")
     check_tasks(group)
     standbys = [number for number in _STANDBYS if number < len(group.instances)]
     usual = max(1, min(_MOST_DRAWS, usual_number(group, snapshot.config) // _PLANS_OF_A_DRAW))

@@ -239,14 +239,17 @@ def _warnings(group: Group, found: CheapestTarget) -> tuple[Note, ...]:
     warnings = []
     if found.crowded:
         names = tuple(str(group.tasks[task].task_id) for task in found.crowded)
-        message = f"{len(names)} tasks have copies that share a client tag or a rack that should keep them apart"
+        message = (
+            f"{len(names)} tasks have copies on instances that share a client tag or a rack, which should keep them "
+            "apart"
+        )
         warnings.append(Note("tags-short", message, names))
     if found.uneven:
         ids = tuple(group.instances[instance].process_id for instance in found.uneven)
         message = f"{len(ids)} instances hold more or fewer copies than their share: no standby may move there or away"
         warnings.append(Note("copies-uneven", message, ids))
     if not found.proven:
-        message = "There are too many ways to be balanced to try them all: another target might restore less"
+        message = "There are too many balanced assignments to try them all: another target might restore less"
         warnings.append(Note("target-not-proven", message))
     return tuple(warnings)
 
@@ -262,7 +265,7 @@ def _order(
         probes_until_relieved(order, loads, capacities, at_once) for order in (ordered, in_kafkas_order(ordered))
     )
     message = (
-        f"The busiest instance is relieved first, after {ours} of {-(-len(ordered) // at_once)} probes; "
-        f"in Kafka's own order (fewest caught-up instances, then by task) after {kafkas}"
+        f"The busiest instance is relieved first, after {ours} of {-(-len(ordered) // at_once)} probes; in Kafka's "
+        f"order (fewest caught-up instances, then by task) after {kafkas}"
     )
     return (Note("order-of-moves", message),)

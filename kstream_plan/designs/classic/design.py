@@ -40,7 +40,7 @@ class Classic(Design):
     moves_when_caught_up: ClassVar[bool] = True
     unrated_times: ClassVar[DurationIs] = "probes"
     since_unknown: ClassVar[str] = (
-        "nor since when they restore (snapshot --offsets-topic reads when the group last joined)"
+        "and since when they restore is unknown too (snapshot --offsets-topic reads when the group last joined)"
     )
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
@@ -99,12 +99,16 @@ class Classic(Design):
         stopping = self.stopping(group)
         if rounds and stopping:
             who = "All" if len(stopping) == len(group.consumer_ids) else f"{len(stopping)} of {len(group.consumer_ids)}"
-            message = f"{who} consumers stop everything they run at every rebalance, moved or not: the eager protocol"
+            message = (
+                f"{who} consumers pause all their tasks at every rebalance, whether they move or not: the eager "
+                "protocol"
+            )
             notes.append(Note("eager-stops", message))
         listed = gives_up(group, "mixed") - stopping
         if rounds and listed:
             message = (
-                f"{len(listed)} consumers do not list cooperative alone, and are taken to; --protocol mixed goes by it"
+                f"{len(listed)} consumers list more than the cooperative protocol, and are assumed to use it; "
+                "--protocol mixed assumes otherwise"
             )
             notes.append(Note("protocols-not-used", message))
         config = played.configs[-1]
@@ -112,20 +116,20 @@ class Classic(Design):
         unplanned = config.rack_aware_assignment_strategy != "none" and not rack_aware.enabled(played.group, config)
         if unplanned and not said:
             message = (
-                f"rack.aware.assignment.strategy={config.rack_aware_assignment_strategy} is not planned: not all racks "
-                "of instances and of replicas of partitions are known"
+                f"rack.aware.assignment.strategy={config.rack_aware_assignment_strategy} is not planned: some racks "
+                "of instances or of partition replicas are unknown"
             )
             notes.append(Note("racks-unknown", message))
         if rounds and played.unrated and not played.rates.any_restore:
             message = (
-                "No restore rate is known: every copy counts as caught up at the next probe; the least time is that of "
-                "copies that are ready at once"
+                "The restore rate is unknown: every copy is assumed to be caught up at the next probe, and the "
+                "minimum time is that of copies that restore at once"
             )
             notes.append(Note("no-restore-rate", message))
         elif rounds and played.unrated:
             message = (
-                "Of some copies the restore rate or the end offset is not known: they count as caught up at the next "
-                "probe"
+                "The restore rate or the end offset of some copies is unknown: they are assumed to be caught up at "
+                "the next probe"
             )
             notes.append(Note("no-restore-rate", message, played.unrated))
         return tuple(notes)
@@ -153,8 +157,11 @@ class Classic(Design):
 
 def _starts(played: Played) -> Note:
     if played.goes_on:
-        message = "The last decision that is known counts: what it withheld follows up, and its probing timer runs"
+        message = (
+            "The plan continues from the last known decision: tasks that it withheld follow up, and its probing timer "
+            "runs"
+        )
         return Note("goes-on", message)
     if not played.rounds or played.rounds[0].trigger is Trigger.MANUAL or played.scenario is None:
-        return Note("starts-now", "A rebalance starts now; a probe already scheduled is not counted")
-    return Note("starts-now", "A probe that is scheduled already is not counted")
+        return Note("starts-now", "A rebalance starts now; a probe that is already scheduled is not included")
+    return Note("starts-now", "A probe that is already scheduled is not included")

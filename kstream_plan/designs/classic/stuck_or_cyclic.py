@@ -93,8 +93,10 @@ def repeated(state: GroupState, decision: Assignment, period: int) -> Verdict:
     """Return the verdict on a probe that found what another one did so many probes before."""
     tasks = tuple(state.group.tasks[task].task_id for task in sorted({m.task for m in decision.movements}))
     if period == 1:
-        return Verdict("stuck", tasks, "two probes in a row found the same, and no copy comes closer")
-    return Verdict("cyclic", tasks, f"every {period} probes the group is where it was, and no copy comes closer")
+        return Verdict("stuck", tasks, "two consecutive probes decided the same, and no copy has less to restore")
+    return Verdict(
+        "cyclic", tasks, f"every {period} probes the group is in the same state, and no copy has less to restore"
+    )
 
 
 def _same(earlier: _Tick, tick: _Tick) -> bool:
@@ -139,15 +141,15 @@ def _why(state: GroupState, task: int, copy: Copy, rates: Rates, config: Assignm
     standing = int(produce * POLL_DELAY_MS / 1000)
     if standing > config.acceptable_recovery_lag:
         return CauseCode.STANDING_LAG, (
-            f"at {produce:,g} records/s a copy that has caught up is {standing:,} records behind, more than "
+            f"at {produce:,g} records/s even a copy that has caught up is {standing:,} records behind, more than "
             f"acceptable.recovery.lag={config.acceptable_recovery_lag}"
         )
     if restore == 0 or (copy.lag is None and restore is None):
-        return CauseCode.SILENT_INSTANCE, "the instance restores nothing, so its copy never reports any progress"
+        return CauseCode.SILENT_INSTANCE, "the instance restores nothing, so its copy never reports progress"
     busy = _produced_on(state, copy.instance, rates)
     if restore is not None and busy >= restore:
         return CauseCode.RESTORE_TOO_SLOW, (
-            f"the copies that the instance restores grow by {busy:,g} records/s, and it restores {restore:,g}"
+            f"the copies that the instance restores grow by {busy:,g} records/s, and it restores only {restore:,g}"
         )
     return CauseCode.SLOW, f"its copy is still {copy.remaining:,} records behind"
 

@@ -129,7 +129,7 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
         found.append(
             Note(
                 "threads-race",
-                "An instance takes up left-over state again; which of its threads gets the task is a race between them",
+                "An instance takes up left-over state again: which of its threads gets the task is a race between them",
                 _names(state.group, races),
             )
         )
@@ -137,8 +137,8 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
         found.append(
             Note(
                 LATE_FOLLOW_UP,
-                "Threads race to rejoin: a follow-up that comes after 1.3 s instead of 0.1 s finds copies ready that "
-                "were placed just before, and hand-overs follow one another without waiting for probes",
+                "Threads race to rejoin: a follow-up that comes after 1.3s instead of 0.1s finds copies caught up "
+                "that were placed just before, and tasks cut over at follow-ups without waiting for probes",
                 _names(state.group, late),
             )
         )
@@ -146,8 +146,8 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
         found.append(
             Note(
                 READY_AT_FOLLOW_UP,
-                "Nobody knows how fast copies restore. These count as caught up at follow-ups, within seconds; "
-                "it takes longer if they are ready only at probes (--restore-rate)",
+                "The restore rate is unknown. These copies are assumed to be caught up at follow-ups, within seconds; "
+                "it takes longer if they are caught up only at probes (--restore-rate would tell)",
                 _names(state.group, ready),
             )
         )
@@ -155,8 +155,8 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
         found.append(
             Note(
                 LEFT_OVER_CLEANUP,
-                "Left-over state decides here, and when it is deleted is not known: instances look every "
-                "state.cleanup.delay.ms, and go by when a directory was changed",
+                "The decision depends on left-over state, and when that is deleted is unknown: instances check every "
+                "state.cleanup.delay.ms, by the time a directory was changed",
                 _names(state.group, deletions),
             )
         )

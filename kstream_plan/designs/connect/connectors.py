@@ -80,7 +80,7 @@ def ever_configured(
 def _check(name: str, now: dict[str, int], event: ConnectorEvent) -> None:
     if isinstance(event, CreateConnectors):
         if name in now:
-            raise ScenarioError(f"there is a connector {name!r} already", where=event.where, fix="rescale it")
+            raise ScenarioError(f"the connector {name!r} exists already", where=event.where, fix="rescale it")
     elif name not in now:
         near = get_close_matches(name, now, 1) or sorted(now, key=java_string_key)[:1]
         fix = f"is it {near[0]}?" if near else "create it first"

@@ -25,6 +25,7 @@ from kstream_plan.model.scenario import (
     Stop,
 )
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.times import duration
 from kstream_plan.plans.design import Design, Played
 
 _DELAY = "scheduled_rebalance_max_delay_ms"
@@ -79,14 +80,14 @@ class Connect(Design):
         if isinstance(event, ConnectorEvent):
             return event
         if not isinstance(event, Bounce | ConfigChange | Join | Leave | Return | Stop):
-            what = "a Connect group takes no such event"
+            what = "a Connect group has no such event"
             fix = (
-                "let workers join, leave, stop, crash, return or bounce, settings change, and connectors be created, "
+                "use join, leave, stop, crash, return or bounce of workers, settings, or connectors that are created, "
                 "rescaled, deleted"
             )
             raise ScenarioError(what, where=where, fix=fix)
         if getattr(event, "static", False):
-            raise ScenarioError("workers are no static members", where=where, fix="leave static out")
+            raise ScenarioError("workers are not static members", where=where, fix="leave static out")
         _check_settings(event)
         if isinstance(event, Stop) and not event.crash:
             return Leave(at_ms=event.at_ms, process_ids=event.process_ids, where=where)
@@ -108,8 +109,8 @@ def _check_settings(event: Event) -> None:
         known = CONNECT_SETTINGS if isinstance(event, ConfigChange) else (_DELAY,)
         other = next((name for name, _ in event.settings if name not in known), None)
         if other is not None:
-            what = f"{other.replace('_', '.')} is no setting that counts here in a Connect group"
-            fix = f"name {' or '.join(name.replace('_', '.') for name in known)}"
+            what = f"{other.replace('_', '.')} is not a setting that matters in a Connect group"
+            fix = f"use {' or '.join(name.replace('_', '.') for name in known)}"
             raise ScenarioError(what, where=event.where, fix=fix)
 
 
@@ -124,48 +125,54 @@ def _stays_longest(group: ConnectGroup, scenario: Scenario | None) -> str:
 def _notes(played: Played) -> Iterator[Note]:
     if played.scenario is None:
         yield Note("starts-now", "A rebalance starts now, as it would when a worker joins or a configuration changes")
-    seconds = played.snapshot.config.heartbeat_interval_ms / 1000
+    heartbeat_ms = played.snapshot.config.heartbeat_interval_ms
     yield Note(
         "rejoin-by-heartbeat",
-        f"Workers hear of a rebalance within {seconds:g} s: one that follows at once comes so much later, and what a "
-        "worker ran that goes stands still for that as well. A rebalance has the time of what it comes from, and takes "
-        "effect up to that later; at the end of a delay all join by themselves",
+        f"Workers notice a rebalance within {duration(heartbeat_ms)}: a follow-up comes that much later, and work "
+        "that moves is paused for that time as well. A rebalance has the time of its trigger, and takes effect up to "
+        "that much later; at the end of a delay all workers rejoin by themselves",
     )
     group = played.snapshot.state.memory
     assert isinstance(group, ConnectGroup)
     if played.goes_on and due_ms(group) is not None:
-        yield Note("goes-on", "The delay that runs already goes on: what nobody runs is dealt out when it ends")
+        yield Note("goes-on", "The delay that is running continues: unassigned work is assigned when it ends")
     if group.leader is None:
         yield Note(
             "counts-only",
-            "How much moves is exact, but not which items: ids and orders are not known. Nor is who leads: a worker "
-            "that stays, it is assumed; if the leader leaves, nothing waits. Whether a delay runs, a worker has gone "
-            "or one is without work is unknown: planned as if not",
+            "The number of moves is exact, but which items move is not: ids and orders are unknown. The leader is "
+            "unknown: a worker that stays is assumed, and if the leader leaves, nothing waits. Whether a delay runs, "
+            "a worker has gone or a worker has no work is unknown: none is assumed",
         )
     elif table_bins([worker.member_id for worker in group.workers]) is None:
         message = (
-            "The workers are in no order that a broker's table has: who leads next, and who has an extra item, is open"
+            "The workers are in no order that a broker's table can have: which worker leads next, and which has "
+            "an extra item, is unknown"
         )
         yield Note("table-order-unknown", message)
     events = () if played.scenario is None else played.scenario.events
     back = [event for event in events if isinstance(event, Bounce | Return)]
     if back:
-        what = "Who comes back is a new process with a new random member id, that holds and remembers nothing"
+        what = "A worker that returns is a new process with a new random member id, and holds and remembers nothing"
         if all(event.new_instances if isinstance(event, Bounce) else event.new_process_ids for event in back):
-            decides = "; ids decide who leads next, and so whether there is a delay, and who keeps an extra item"
+            decides = (
+                "; ids decide which worker leads next, and so whether there is a delay, and which keeps an extra item"
+            )
         else:
             decides = (
-                "; it counts under its old id here: under another one another worker may lead next, with a delay or "
-                "without, and others keep an extra item"
+                "; it keeps its old id here: with another id another worker may lead next, with or without a delay, "
+                "and others keep an extra item"
             )
         yield Note("restarted-workers", what + decides)
     if any(isinstance(event, ConfigChange) for event in events):
         message = (
-            "Settings change for all workers at once, and a rebalance starts: in truth each has them from a restart"
+            "Settings change for all workers at once, and a rebalance starts: in reality each worker has them "
+            "from its restart"
         )
         yield Note("settings-at-once", message)
     if any(isinstance(event, Bounce) and event.settings for event in events):
-        message = "A worker that was restarted with another scheduled.rebalance.max.delay.ms goes by it once it leads"
+        message = "A worker that restarted with another scheduled.rebalance.max.delay.ms uses it once it leads"
         yield Note("own-delay", message)
     if any(isinstance(event, Join) for event in events):
-        yield Note("random-member-ids", "Member ids of new workers are random, and decide who keeps an extra item")
+        yield Note(
+            "random-member-ids", "Member ids of new workers are random, and decide which worker keeps an extra item"
+        )

@@ -38,5 +38,5 @@ class ConnectDesign1(Connect):
 
     def assumptions(self, played: Played) -> tuple[Note, ...]:
         """Say that nothing of it was released as it is."""
-        message = "By a design that no release has as it is: to be weighed, not to be expected"
+        message = "This design is in no release: weigh it, do not expect it"
         return (Note("never-released", message), *Connect.assumptions(self, played))

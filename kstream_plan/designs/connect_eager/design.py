@@ -11,6 +11,7 @@ from kstream_plan.designs.connect.frozen import without_memory
 from kstream_plan.designs.connect_eager.decision import EAGER
 from kstream_plan.model import Group, Note
 from kstream_plan.model.connect_group import ConnectGroup
+from kstream_plan.model.times import duration
 from kstream_plan.plans.design import Played
 
 
@@ -41,9 +42,9 @@ class ConnectEager(Connect):
         notes = Connect.assumptions(self, played)
         if not played.rounds:
             return notes
-        seconds = played.snapshot.config.heartbeat_interval_ms / 1000
+        heartbeat_ms = played.snapshot.config.heartbeat_interval_ms
         message = (
-            f"All workers stop all connectors and tasks at every rebalance, for {seconds:g} s: the eager protocol. "
-            "That is what the heartbeat takes; stopping and starting take as long as the connectors do"
+            f"All workers stop all connectors and tasks at every rebalance, for {duration(heartbeat_ms)}: the eager "
+            "protocol. That is the time of the heartbeat; stopping and starting take as long as the connectors do"
         )
         return (*notes, Note("eager-stops", message))

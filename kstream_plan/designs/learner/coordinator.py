@@ -242,7 +242,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         what = "what its instance restores grows at least as fast as it is restored"
         ids = group.tasks[task].task_id, group.instances[instance].process_id
         cause = Cause(CauseCode.RESTORE_TOO_SLOW, *ids, what)
-        return Ending(Verdict("stuck", self.waited_for(turn), "these tasks are never learned", cause))
+        return Ending(Verdict("stuck", self.waited_for(turn), "the learners of these tasks never catch up", cause))
 
     def _settings(self) -> LearnerSettings:
         return LearnerSettings(

@@ -49,15 +49,18 @@ class Learner(Design):
     def assumptions(self, played: Played) -> tuple[Note, ...]:
         """Say that nothing of it was released, what a round takes, and what nobody knows of learners."""
         notes = [
-            Note("never-released", "By KIP-441's draft, which no release has: to be weighed, not to be expected"),
+            Note(
+                "never-released",
+                "The rules are those of KIP-441's draft, which is in no release: weigh them, do not expect them",
+            ),
             Note("typical-times", "Times are typical, give or take a heartbeat interval per rebalance"),
         ]
         if any(held.warmup for rnd in played.rounds for held in rnd.assigned):
-            message = "A task that is learned stands still for a heartbeat interval in every rebalance until it moves"
+            message = "A task that is learned pauses for a heartbeat interval in every rebalance until it moves"
             notes.append(Note("learned-tasks-stop", message))
         if played.rounds and played.unrated:
             message = (
-                "Of some learners nobody knows when they are ready: they count as ready one after the other, at once"
+                "When some learners catch up is unknown: they are assumed to catch up one after the other, at once"
             )
             notes.append(Note("learners-ready-at-once", message))
         return tuple(notes)

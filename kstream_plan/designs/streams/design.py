@@ -19,6 +19,7 @@ from kstream_plan.model.scenario import Bounce, ConfigChange, Event, Leave, Retu
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup
+from kstream_plan.model.times import duration
 from kstream_plan.plans.design import BACK_BEFORE_FENCED, Design, Played
 from kstream_plan.plans.summary import DurationIs
 
@@ -116,14 +117,14 @@ def _notes(played: Played) -> Iterator[Note]:
     group = played.snapshot.state.memory
     assert isinstance(group, BrokerGroup)
     if played.goes_on:
-        yield Note("goes-on", "The group is on its way to a target: that goes on")
+        yield Note("goes-on", "The group has not reached its target yet: it continues")
     elif played.scenario is None:
-        yield Note("starts-now", "The broker computes a target now, as it would when somebody joins or leaves")
-    seconds = played.snapshot.config.heartbeat_interval_ms / 1000
+        yield Note("starts-now", "The broker computes a target now, as it would when a member joins or leaves")
+    heartbeat_ms = played.snapshot.config.heartbeat_interval_ms
     yield Note(
         "heartbeat-phases",
-        f"Nobody knows when members speak to the broker: they count as spread evenly over {seconds:g} s, and each "
-        f"hand-over may take 0 to {seconds:g} s",
+        "When members send heartbeats is unknown: they are assumed to be spread evenly over "
+        f"{duration(heartbeat_ms)}, and each cut-over may take up to {duration(heartbeat_ms)}",
     )
     events = () if played.scenario is None else played.scenario.events
     without = dict.fromkeys(
@@ -133,31 +134,32 @@ def _notes(played: Played) -> Iterator[Note]:
         if name not in GROUP_SETTINGS
     )
     if without:
-        message = f"{', '.join(without)}: a setting of the application has no effect in a streams group"
+        message = f"{', '.join(without)}: settings of the application have no effect in a streams group"
         yield Note("no-effect-in-streams-group", message, tuple(without))
     yield from _back_before_fenced(events, played.snapshot)
     if any(isinstance(event, Bounce | Return) for event in events):
         again = (
-            "finds its directories again by the offsets that it reports"
+            "finds its state directories again by the offsets that it reports"
             if BROKER_VERSIONS[group.broker_version]
-            else "is a new member, to the broker without any state"
+            else "is a new member without any state to the broker"
         )
         yield Note(
-            "restarted-members", f"Who is closed leaves at once, a leave for each thread; who comes back {again}"
+            "restarted-members",
+            f"An instance that closes leaves at once, with a leave for each thread; an instance that returns {again}",
         )
     yield from silence.notes(group, played.snapshot.config, _run(played.state))
     if not group.ordered:
         message = (
-            f"The order of the broker's table is not known, and it breaks ties: {_ORDERS} orders were played, and "
-            "figures that differ are between their ends"
+            f"The order of the broker's table is unknown, and it breaks ties: {_ORDERS} orders were simulated, and "
+            "ranges show the figures that differ"
         )
         yield Note("table-order-unknown", message)
     if played.unrated:
-        message = "No restore rate is known, or no end offset: by when every task runs again is not"
+        message = "A restore rate or an end offset is unknown, and so is when every task runs again"
         yield Note("no-restore-rate", message, played.unrated)
     if not played.rounds:
         yield from _copies_behind(played.snapshot)
-    yield Note("copies-caught-up", "Copies that are assigned count as caught up, unless their lag or offset is known")
+    yield Note("copies-caught-up", "Assigned copies are assumed to be caught up, unless their lag or offset is known")
 
 
 def _back_before_fenced(events: Sequence[Event], snapshot: Snapshot) -> Iterator[Note]:
@@ -172,8 +174,9 @@ def _back_before_fenced(events: Sequence[Event], snapshot: Snapshot) -> Iterator
             back += [of for of in gone if event.at_ms - crashed.pop(of) < session_ms]
     if back:
         message = (
-            f"{', '.join(back)}: back before the broker has fenced the members that crashed ({session_ms / 1000:g} s). "
-            "The new members join at once, beside these, so more may move, and move back, than is told here"
+            f"{', '.join(back)}: return before the broker has fenced the members that crashed "
+            f"({duration(session_ms)}). The new members join at once, beside the old ones, so more tasks may move, "
+            "and move back, than this plan shows"
         )
         yield Note(BACK_BEFORE_FENCED, message, tuple(back))
 
@@ -189,11 +192,11 @@ def _copies_behind(snapshot: Snapshot) -> Iterator[Note]:
     lags = {seat: reported_lag(snapshot, *seat) for seat in standbys}
     known = {seat: lag for seat, lag in lags.items() if lag is not None}
     behind = {seat: lag for seat, lag in known.items() if lag > limit}
-    said = ["nothing tells how far behind they are"]
+    said = ["How far the standbys are behind is unknown"]
     if known:
-        said = [f"{len(behind)} of {len(known)} more than {limit:,} records behind"]
+        said = [f"{len(behind)} of {len(known)} standbys are more than {limit:,} records behind"]
         said += [f"up to {max(behind.values()):,}"] if behind else []
-        said += [f"of {len(lags) - len(known)} nothing tells"] if len(known) < len(lags) else []
+        said += [f"the lag of {len(lags) - len(known)} is unknown"] if len(known) < len(lags) else []
     if standbys:
         names = tuple(str(group.tasks[task].task_id) for task, _ in sorted(behind))
         yield Note("copies-behind", ", ".join(said), names)

@@ -214,7 +214,9 @@ class StreamsCoordinator(Coordinator[Turn]):
         waiting = [of for of, member in play.broker.members.items() if member.state is not MemberState.STABLE]
         if verdict.kind == "settled" and waiting:
             verdict = Verdict(
-                "stuck", self.waited_for(turn), f"nothing that anybody says moves {', '.join(waiting)} on"
+                "stuck",
+                self.waited_for(turn),
+                f"{', '.join(waiting)}: waiting, and no report of a member ends that",
             )
         if verdict.kind != "unfinished":
             verdict = self._silenced(turn) or verdict

@@ -16,6 +16,7 @@ from kstream_plan.designs.streams.reconciliation import MemberState, ReconciledM
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.streams_group import BrokerGroup, BrokerMember, TaskNames
+from kstream_plan.model.times import duration
 from kstream_plan.plans import Cause, CauseCode, Verdict
 
 #: After so many heartbeat intervals whoever was told to give up tasks should have said that it has.
@@ -61,27 +62,27 @@ def only(silent: Silent, members: Collection[str]) -> Silent:
 
 def notes(group: BrokerGroup, config: AssignmentConfig, run: Collection[str]) -> Iterator[Note]:
     """Say of whom nobody knows whether it still gives up what it was told to; ``run`` are the tasks that are run."""
-    timeout = f"{(config.max_poll_interval_ms or 0) / 1000:g} s after it was told (max.poll.interval.ms)"
+    timeout = f"{duration(config.max_poll_interval_ms or 0)} after the request (max.poll.interval.ms)"
     told, age_ms = tuple(member.member_id for member in _told(group)), group.target_age_ms
     if told and age_ms is None:
         message = (
-            f"{', '.join(told)}: told to give up tasks, nobody knows when, and counts as saying soon that it has. If "
-            f"it never does, who waits for it waits until the broker fences it, {timeout}"
+            f"{', '.join(told)}: was asked to give up tasks, since when is unknown, and is assumed to confirm soon. "
+            f"If it never does, the members that wait for it wait until the broker fences it, {timeout}"
         )
         yield Note("owner-silent", message, told)
     elif told and age_ms is not None and age_ms > _LONG_BEATS * config.heartbeat_interval_ms:
         message = (
-            f"{', '.join(told)}: told to give up tasks, and has not said for up to {age_ms / 1000:g} s that it has. It "
-            f"counts as never doing so: the broker fences it {timeout}. A thread that hangs runs none of its tasks "
-            "meanwhile, nor any before"
+            f"{', '.join(told)}: was asked to give up tasks, and has not confirmed for up to {duration(age_ms)}. It "
+            f"is assumed never to do so: the broker fences it {timeout}. A thread that hangs runs none of its tasks "
+            "meanwhile, nor before"
         )
         yield Note("owner-silent", message, told)
     behind, lost = _unknown_revocations(group, run)
     if lost:
         message = (
-            f"{', '.join(lost)}: run by nobody. Who was told to give them up, and has not said that it has, is "
-            f"not known; they count as given up. One of {', '.join(behind)} that never says so makes them wait until "
-            f"the broker fences it, {timeout}"
+            f"{', '.join(lost)}: no member runs these tasks. Which member was asked to give them up and has not "
+            f"confirmed is unknown; they are assumed to be given up. If one of {', '.join(behind)} never confirms, "
+            f"they wait until the broker fences it, {timeout}"
         )
         yield Note("revocations-unknown", message, behind)
 
@@ -130,40 +131,39 @@ def never_over(
     ``alone``: nobody else is there to take over what it has; else it should have been fenced before.
     """
     why = (
-        "nobody else is there to take over"
+        "no other member could take over"
         if alone
-        else f"by max.poll.interval.ms={config.max_poll_interval_ms} the broker should have fenced it: its own is "
-        "longer, and nobody knows how long"
+        else f"by max.poll.interval.ms={config.max_poll_interval_ms} the broker should have fenced it: its own "
+        "interval is longer, by how much is unknown"
     )
     message = f"{_told_and_silent(member.member_id, age_ms)}; {why}. {_cure(config)}"
-    reason = "these wait for a member that does not say that it has given them up, nobody knows for how long"
+    reason = "these tasks wait, for an unknown time, for a member that does not confirm that it has given them up"
     return Verdict("stuck", tasks, reason, Cause(CauseCode.OVERDUE_OWNER, tasks[0], member.process_id, message))
 
 
 def until_fenced(fenced: Fenced, age_ms: int | None, config: AssignmentConfig) -> Verdict:
     """Return how a plan ends in which a member had to be fenced."""
     message = (
-        f"{_told_and_silent(fenced.member_id, age_ms)}. The broker fences it {fenced.at_ms / 1000:g} s from now, "
-        f"max.poll.interval.ms={config.max_poll_interval_ms} after it was told, unless it leaves before (a thread "
-        "that hangs does, as long after it polled last), and all its tasks go elsewhere. "
-        f"{_cure(config)}"
+        f"{_told_and_silent(fenced.member_id, age_ms)}. The broker fences it {duration(fenced.at_ms)} from now, "
+        f"max.poll.interval.ms={config.max_poll_interval_ms} after the request, unless it leaves before (a thread "
+        f"that hangs does, as long after its last poll), and all its tasks move. {_cure(config)}"
     )
     if fenced.others:
-        message += f". If its thread hangs, {fenced.others} more of its tasks stand still until then as well"
-    reason = "these wait until the broker fences a member that does not say that it has given them up"
+        message += f". If its thread hangs, {fenced.others} more of its tasks are paused until then as well"
+    reason = "these tasks wait until the broker fences a member that does not confirm that it has given them up"
     cause = Cause(CauseCode.SILENT_OWNER, fenced.task_ids[0], fenced.process_id, message)
     return Verdict("stuck", fenced.task_ids, reason, cause)
 
 
 def _told_and_silent(member_id: str, age_ms: int | None) -> str:
-    ago = "" if age_ms is None else f" up to {age_ms / 1000:g} s ago"
-    return f"{member_id} was told to give it up{ago} and has not said that it has"
+    ago = "" if age_ms is None else f" up to {duration(age_ms)} ago"
+    return f"{member_id} was asked to give it up{ago} and has not confirmed that"
 
 
 def _cure(config: AssignmentConfig) -> str:
     return (
-        "To be over it sooner, stop its instance: a close is heard at once, a kill after "
-        f"{config.session_timeout_ms / 1000:g} s"
+        "To end this sooner, stop its instance: the broker notices a close at once, a kill after "
+        f"{duration(config.session_timeout_ms)}"
     )
 
 

@@ -63,21 +63,23 @@ def check_draws(draws: Draws, plan: Plan) -> None:
     """
     keys = (".draws", ".simulation")
     if draws.settled > draws.number:
-        raise _edited(f"is {draws.settled}, of {draws.number} draws", ".settled", *keys)
+        raise _edited(f"is {draws.settled}, of {draws.number} random simulations", ".settled", *keys)
     if draws.shown >= draws.number:
-        raise _edited(f"is {draws.shown}, of {draws.number} draws from 0", ".shown", *keys)
+        raise _edited(f"is {draws.shown}, of {draws.number} random simulations from 0", ".shown", *keys)
     settles = plan.verdict.kind == "settled"
     if settles != (2 * draws.settled >= draws.number):
-        what = f"is {draws.settled}, of {draws.number} draws, and the one that is shown {_settles(settles)}"
+        what = (
+            f"is {draws.settled}, of {draws.number} random simulations, and the one that is shown {_settles(settles)}"
+        )
         raise _edited(what, ".settled", *keys)
     for name, shown in figures_of(plan)._asdict().items():
         of = getattr(draws, name)
         if not of.least <= of.median <= of.most:
-            raise _edited("is not in order: least, median, most", f".{name}", *keys)
+            raise _edited("is not in order: minimum, median, maximum", f".{name}", *keys)
         if not of.least <= shown <= of.most:
-            raise _edited(f"does not take in {shown}, that of the draw that is shown", f".{name}", *keys)
+            raise _edited(f"does not include {shown}, that of the random simulation that is shown", f".{name}", *keys)
         if draws.number == 1 and of.least < of.most:
-            raise _edited("is a range, of one draw", f".{name}", *keys)
+            raise _edited("is a range, of one random simulation", f".{name}", *keys)
     _check_worst(draws, plan, *keys)
 
 
@@ -91,10 +93,10 @@ def _check_worst(draws: Draws, plan: Plan, *keys: str) -> None:
         if key not in draws.worst and key in LATER_RULES:
             continue
         if key not in draws.worst:
-            what = f"does not say what {key} comes to in the worst draw"
+            what = f"has no {key} of the worst random simulation"
             raise WrongValueError(what, ".worst", *keys, fix="simulate again with this version")
         if not no_better(key, draws.worst[key], value):
-            what = f"is {_figure(draws.worst[key])}, and {_figure(value)} in the draw that is shown"
+            what = f"is {_figure(draws.worst[key])}, and {_figure(value)} in the random simulation that is shown"
             raise _edited(what, f"[{key!r}]", ".worst", *keys)
     for key, name in _IN_BOTH.items():
         most = getattr(draws, name).most
@@ -205,11 +207,11 @@ def _check_unproven(plan: Plan) -> None:
     instances, tasks = plan.group.instance_index, plan.group.task_index
     for place, start in enumerate(plan.unproven_starts):
         if start.process_id not in instances or start.task_id not in tasks:
-            raise _edited("names what is not in the plan", f"[{place}]", ".unproven_starts")
+            raise _edited("names something that is not in the plan", f"[{place}]", ".unproven_starts")
     may_be_cold = sum(start.may_be_cold for start in plan.unproven_starts)
     worst = plan.summary.cold_handovers + may_be_cold
     if plan.ends("cold_handovers")[1] < worst:
-        what = f"does not say that {worst} starts may be cold, and {may_be_cold} are not proven warm"
+        what = f"does not state that {worst} starts may be cold, and {may_be_cold} are not proven warm"
         raise _edited(what, ".ranges", ".summary")
 
 

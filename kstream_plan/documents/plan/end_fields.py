@@ -17,31 +17,31 @@ from kstream_plan.plans.end import EndConsumer, EndCopy, EndInstance, EndRate, E
 _MAYBE = or_null(WHOLE)
 _RATE = replace(NUMBER, schema={"type": "number", "minimum": 0})
 
-FORM.record(Partition, racks="Of its replicas; null if not known.")
-FORM.record(EndConsumer, "What it was assigned when the last decision was made.")
+FORM.record(Partition, racks="Racks of its replicas; null if unknown.")
+FORM.record(EndConsumer, "What it was assigned at the last decision.")
 FORM.record(
     EndInstance,
-    started_ms=_MAYBE.said("Since when it runs, on the plan's clock; null if not known."),
+    started_ms=_MAYBE.said("When it started, on the plan's clock; null if unknown."),
 )
 FORM.record(
     EndCopy,
-    lag=_MAYBE.said("As reported: records, -2 (runs), -3 (not known), null (nothing)."),
-    to_restore="Where that is something else than what was reported.",
-    consumer_ids="Who reported it.",
-    since_ms=_MAYBE.said("Since when it has been where it is, on the plan's clock; null if not known."),
-    made_ms=_MAYBE.said("When there was none before it; null if not known."),
+    lag=_MAYBE.said("As reported: records, -2 (running), -3 (unknown), null (nothing)."),
+    to_restore="Where that differs from what was reported.",
+    consumer_ids="The consumers that reported it.",
+    since_ms=_MAYBE.said("When it was assigned or left over there, on the plan's clock; null if unknown."),
+    made_ms=_MAYBE.said("When it was created; null if unknown."),
 )
 FORM.record(EndRate, of="A process id, or a task id.", per_second=_RATE)
 FORM.record(EndTask)
 END = FORM.record(
     PlanEnd,
-    "The group as the last decision found it: what it takes to plan on from there (show --final --as-snapshot), and "
-    "what the rounds do not tell. Times are on the plan's clock.",
-    begins_at="When the plan begins, RFC 3339 in UTC; null if nobody knows.",
+    "The group at the last decision: what is needed to plan on from there (show --final --as-snapshot) and is not in "
+    "the rounds. Times are on the plan's clock.",
+    begins_at="When the plan begins, RFC 3339 in UTC; null if unknown.",
     at_ms=WHOLE.said("When the last decision was made."),
     goes_on="Whether anything was decided in the plan.",
-    to_come="How many changes from outside come after the plan's end.",
-    copies="All but those that ran, and of which only their owner said so.",
+    to_come="Number of external changes after the plan's end.",
+    copies="All copies but running ones that only their owner reported.",
     restore="By instance.",
     produce="By task.",
     tasks=Field(

@@ -24,7 +24,7 @@ def end_snapshot(plan: Plan) -> dict[str, Any]:
     end, group = plan.end, plan.group
     if end is None:
         raise PlanFileError(
-            "this plan does not hold its end",
+            "this plan does not contain its end",
             where=f"application {group.application_id!r}",
             fix="save it again with this version; only plans of the classic protocol can be planned on",
             application_id=group.application_id,

@@ -165,22 +165,22 @@ _DIGEST_TEXT = parsed(_digest, None, pattern="^[0-9a-f]{64}$")
 _TIME = parsed(_time, None)
 FORM.record(
     Balance,
-    "How evenly the decision spreads the load.",
+    "How evenly the decision distributes the load.",
     ref="balance",
     active=list_of(whole().said("Active tasks.")).said("Per instance, in the order of `instances`."),
     standby=list_of(whole().said("Standby and warm-up copies.")).said("Per instance."),
     load_per_thread="Per instance: (active + standby) / threads.",
-    instance_spread="Most minus least active stateful tasks of an instance.",
-    balance_factor="KIP-441's instance balance: most minus least active tasks of an instance.",
-    subtopology_spread="KIP-441's subtopology balance as it is worded: instances that execute a subtopology, most "
-    "minus least.",
-    subtopology_task_spread="Subtopology balance, as a balance_factor limits it: most minus least active tasks of one "
-    "subtopology on an instance, of the most uneven one.",
+    instance_spread="Maximum minus minimum of active stateful tasks of an instance.",
+    balance_factor="KIP-441's instance balance: maximum minus minimum of active tasks of an instance.",
+    subtopology_spread="KIP-441's subtopology balance as it is worded: instances that execute a subtopology, maximum "
+    "minus minimum.",
+    subtopology_task_spread="Subtopology balance, as a balance_factor limits it: maximum minus minimum of active "
+    "tasks of one subtopology on an instance, for the most uneven subtopology.",
 )
 FORM.record(
     MemberTurn,
     at_ms="On the plan's clock.",
-    first=whole().said("The steps from this place on, up to those of the next turn, are its."),
+    first=whole().said("Index of the first of its steps; they end where those of the next turn begin."),
 )
 FORM.record(
     RoundDocument,
@@ -193,7 +193,7 @@ FORM.record(
     probing_rebalance="Whether the decision asks for a probing rebalance, also when a follow-up comes first.",
     steps=list_of(STEP).said("In task order."),
     turns=Field(
-        description="Members that do later, one by one, what the round decided, in time; left out if none does.",
+        description="Members that apply the round's decision later, one by one, by time; left out if there are none.",
         missing=(),
         left_out=True,
     ),
@@ -203,8 +203,8 @@ FORM.record(
 FORM.record(PausedTask, ms="In all.", times="Number of pauses.")
 FORM.record(
     LowerBounds,
-    "The least any plan could do.",
-    moves="Least number of stateful tasks that must change owner to reach the target's loads.",
+    "Lower bounds for any plan.",
+    moves="Minimum number of stateful tasks that must change owner to reach the target's loads.",
     probing_rebalances="Probes that these take at max.warmup.replicas at a time.",
     restored_records="Null unless computed.",
 )
@@ -217,7 +217,7 @@ def _ranges_codec() -> Codec[tuple[FigureRange, ...]]:
         found = []
         for figure, ends in by_figure.read(value).items():
             if figure not in FIGURES:
-                raise WrongValueError("is no figure of the summary", figure)
+                raise WrongValueError("is not a figure of the summary", figure)
             if len(ends) != 2 or ends[0] > ends[1]:
                 raise WrongValueError("is not two numbers, the lower one first", figure)
             found.append(FigureRange(figure, *ends))
@@ -240,50 +240,50 @@ FORM.record(
     "The plan in figures.",
     ref="summary",
     rebalances="Rounds.",
-    probing_rebalances="Of them, those that a probing timer started.",
+    probing_rebalances="Rounds that a probing timer started.",
     duration_ms="From now to the last round.",
-    duration_is="probes: something is restored at a rate that is not known, and every copy counts as ready at the next "
-    "probe; floor_ms is the least that it takes. least: as probes, where nobody probes, and the "
-    "time is the least that it takes. estimate: nothing is. floor: what 0.1.0 says instead of probes.",
+    duration_is="probes: the rate of something that is restored is unknown, and every copy counts as caught up at the "
+    "next probe; floor_ms is the lower bound. least: as probes, where there are no probes, and the time "
+    "is the lower bound. estimate: all rates are known. floor: what 0.1.0 writes instead of probes.",
     moves="Stateful tasks whose owning instance differs at the end.",
     hops="Changes of owning instance of stateful tasks on the way.",
     warmups="Warm-up copies placed.",
-    cold_handovers="Hand-overs of a stateful task to a copy above acceptable.recovery.lag.",
-    max_cold_restore_ms="How long the slowest of these restores before it runs; 0 if there is none, null if that is "
-    "not known of all.",
-    restored_records="Records restored on the way; null if an end offset is not known.",
-    paused_task_ms="Over all tasks, the time that they stand still: from revoked, or stopped with their instance, to "
-    "handed over, and while a static member restarts.",
-    max_paused_task="The task that stands still longest in all; null if none does.",
-    peak_extra_copies="Most warm-up and temporary copies at once.",
+    cold_handovers="Cut-overs of a stateful task to a copy above acceptable.recovery.lag: cold starts.",
+    max_cold_restore_ms="How long the slowest of these restores before it runs; 0 if there are none, null if that is "
+    "unknown for one of them.",
+    restored_records="Records restored on the way; null if an end offset is unknown.",
+    paused_task_ms="Sum of the pauses of all tasks: from revoked, or stopped with their instance, to cut over, and "
+    "while a static member restarts.",
+    max_paused_task="The task with the longest pause in total; null if no task pauses.",
+    peak_extra_copies="Maximum of warm-up and temporary copies at the same time.",
     stateless_hops="Changes of owning instance of stateless tasks.",
     floor_ms=Field(
-        description="The least that it takes, if whatever is restored were there at once; null where all rates are "
-        "known, and in what 0.1.0 saved.",
+        description="The lower bound of the duration, if everything were restored at once; null where all rates are "
+        "known, and in plans that 0.1.0 saved.",
         missing=None,
     ),
     runs_by_ms=Field(
-        description="From now until every task runs, restores included; only of a streams group, null if not known.",
+        description="From now until every task runs, restores included; only for a streams group, null if unknown.",
         missing=None,
         left_out=True,
     ),
     ranges=Field(
         _ranges_codec(),
-        "Figures that hang on what nobody knows, as whether copies have caught up by now: both ends, the lower one "
+        "Figures that depend on something unknown, as whether copies have caught up by now: both ends, the lower one "
         "first. The figures themselves, and the rounds, are those of copies that have not. Beside figures of the "
-        "summary: max_paused_task_ms, how long the task stands still in all that does longest; longest_pause_ms, the "
-        "longest single standstill; paused_tasks_at_once, the most at the same time; settles, 0 or 1.",
+        "summary: max_paused_task_ms, the longest pause of a task in total; longest_pause_ms, the longest single "
+        "pause; paused_tasks_at_once, the maximum at the same time; settles, 0 or 1.",
         missing=(),
     ),
 )
 _CAUSES = {
     CauseCode.RESTORE_TOO_SLOW: "What its instance restores grows at least as fast as it is restored.",
     CauseCode.STANDING_LAG: "Even a copy that has caught up is further behind than acceptable.recovery.lag.",
-    CauseCode.SILENT_INSTANCE: "The instance restores, and so reports, nothing.",
-    CauseCode.SLOW: "It comes closer, only not fast enough.",
-    CauseCode.SILENT_OWNER: "A member of a streams group does not say that it has given the task up. The broker fences "
-    "it within the plan, which ends without it.",
-    CauseCode.OVERDUE_OWNER: "The same, but the broker should have fenced it before: nobody knows when it will.",
+    CauseCode.SILENT_INSTANCE: "The instance restores nothing, and so reports nothing.",
+    CauseCode.SLOW: "Its lag falls, but too slowly.",
+    CauseCode.SILENT_OWNER: "A member of a streams group does not confirm that it has given the task up. The broker "
+    "fences it within the plan, which ends without it.",
+    CauseCode.OVERDUE_OWNER: "The same, but the broker should have fenced it before: when it will is unknown.",
 }
 FORM.record(Cause, code="\n".join(f"{code}: {_CAUSES[code]}" for code in CauseCode))
 FORM.record(
@@ -291,8 +291,8 @@ FORM.record(
     "How the plan ends.",
     tasks="The tasks that keep it from settling.",
     cause=Field(
-        description="Of a plan that does not settle: what keeps the first copy that is waited for from being caught "
-        "up, or who does not say that it has given up the first task that is.",
+        description="Why a plan does not settle: why the first copy that it waits for is not caught up, or which "
+        "member does not confirm that it has given up the first task that it waits for.",
         missing=None,
     ),
 )
@@ -300,9 +300,9 @@ FORM.record(Member, threads=whole(1))
 FORM.record(LaterConfig, round=whole(1).said("Number of the first round that is decided with them."))
 FORM.record(
     Outage,
-    process_id="The instance that does not run.",
+    process_id="The instance that is not running.",
     from_ms=WHOLE.said("When it stops, on the plan's clock."),
-    to_ms=WHOLE.said("When it runs again."),
+    to_ms=WHOLE.said("When it is running again."),
 )
 FORM.record(
     Tool,
@@ -314,17 +314,17 @@ FORM.record(
         left_out=True,
     ),
     probes=Field(
-        description="Whether probing rebalances ask which copies are ready; left out if they do.",
+        description="Whether probing rebalances find out which copies are caught up; left out if they do.",
         missing=True,
         left_out=True,
     ),
 )
 FORM.record(
     Origin,
-    "What was planned from.",
+    "The input of the plan.",
     digest=_DIGEST_TEXT.said("SHA-256 of the canonical selected input."),
     snapshot_digest=_DIGEST_TEXT.said(
-        "The same without what happens to the group: two simulations of one snapshot have it in common."
+        "The same without what happens to the group: two simulations of one snapshot share it."
     ),
     generation="The snapshot's generation; round 1 is the next one.",
     captured_at=or_null(_TIME).said("When the snapshot was taken, RFC 3339 in UTC; null if it does not say."),
@@ -334,33 +334,33 @@ FORM.record(
     KnownRate,
     "A rate, in records per second.",
     ref="rate",
-    median=_RATE.said("In the middle of those that were measured."),
+    median=_RATE.said("Median of the measured rates."),
     least=_RATE,
     most=_RATE,
-    measured=whole(1).said("Of so many it is known."),
-    among=whole(1).said("There are so many instances, or tasks with state."),
-    least_intervals=whole().said("In how many intervals each was measured; 0: not known."),
-    at_least="Only bounds were measured: so fast, or faster.",
+    measured=whole(1).said("Instances, or tasks with state, whose rate is known."),
+    among=whole(1).said("All instances, or tasks with state."),
+    least_intervals=whole().said("In how many intervals each was measured; 0: unknown."),
+    at_least="Only lower bounds were measured.",
     sources="log, offsets-topic, lags, metrics or given.",
 )
 FORM.record(
     KnownRates,
-    "What was known of rates at first.",
+    "What was known of rates at the start.",
     restore=Field(description="Per instance, all its copies together.", missing=None, left_out=True),
     produce=Field(description="Per task with state.", missing=None, left_out=True),
 )
 FORM.record(
     Evidence,
     "What is known of a copy at a moment.",
-    fact="What decides that.",
-    words="The same for people.",
-    age_ms=or_null(WHOLE).said("How old that fact is at the moment; null: it has no age, or that is not known."),
+    fact="The fact that decides.",
+    words="The same in words.",
+    age_ms=or_null(WHOLE).said("How old that fact is at the moment; null: it has no age, or its age is unknown."),
     heard_ms=or_null(WHOLE).said(
-        "When the copy was last heard of, in milliseconds after the snapshot was taken; null: not known."
+        "When the copy was last reported, in milliseconds after the snapshot was taken; null: unknown."
     ),
-    at_least="It is at least so many records behind.",
-    at_most="It is at most so many records behind; null: not known.",
-    settled_by="Options that would settle it.",
+    at_least="It is at least this many records behind.",
+    at_most="It is at most this many records behind; null: unknown.",
+    settled_by="Options that would tell.",
 )
 FORM.record(
     UnprovenStart,
@@ -371,66 +371,71 @@ FORM.record(
 )
 PLAN = FORM.record(
     PlanDocument,
-    "What follows when a rebalance starts now: one JSON document per application. Lossless: `initial` plus the steps "
-    "of rounds 1 to n is what the members hold after round n; without `temporary`, and with that round's `withhold` "
-    "steps carried out, it is what was decided in it. Keys are sorted by code point, lists are in task or instance "
-    "order. A reader ignores unknown fields and refuses another major version.",
+    "The plan of a group: one JSON document per application. Lossless: `initial` plus the steps of rounds 1 to n is "
+    "what the members hold after round n; without `temporary`, and with that round's `withhold` steps carried out, it "
+    "is what was decided in it. Keys are sorted by code point, lists are in task or instance order. A reader ignores "
+    "unknown fields and refuses another major version.",
     format_version=replace(TEXT, schema={"type": "string", "pattern": r"^1\."}).said(
         "Major and minor version of this format."
     ),
     assignor="Who decides.",
-    protocol=_NAME_TEXT.said("How work changes hands."),
+    protocol=_NAME_TEXT.said("The protocol by which tasks change their owner."),
     tasks="Every task, in Kafka's order.",
     instances="Every instance, in Kafka's order.",
-    assumptions="What was taken for granted.",
+    assumptions="What the plan assumes.",
     initial="What is held before round 1.",
-    initial_balance="How evenly that spreads the load, as the first rebalance finds it: who joins in it counts as "
-    "empty, who joins later does not count yet.",
+    initial_balance="Balance before, as the first rebalance finds it: an instance that joins in it counts as empty, "
+    "one that joins later does not count yet.",
     stopping=Field(
         list_of(TEXT),
-        "Consumer ids of those that give up all they run before they join a rebalance; what 0.1.0 saved does not have "
-        "it.",
+        "Consumer ids of members that give up all their tasks before they join a rebalance; absent in plans that "
+        "0.1.0 saved.",
         missing=None,
     ),
-    rounds="The rebalances, in time.",
+    rounds="The rebalances, by time.",
     final="What is held after the last round.",
-    members="Who takes part at the end.",
+    members="The members at the end.",
     target="The balanced assignment that the rounds lead to, by process id.",
-    warnings="What may hurt: something may start cold, stand unassigned, lose data or not settle, or the plan may not "
+    warnings="What may hurt: something may start cold, stay unassigned, lose data or not settle, or the plan may not "
     "hold.",
     notes=Field(
-        list_of(NOTE), "What is good to know, or merely costs; what 0.2.0 saved has it among the warnings.", missing=()
+        list_of(NOTE),
+        "What is good to know, or merely costs; plans that 0.2.0 saved have it among the warnings.",
+        missing=(),
     ),
-    next=Field(list_of(NOTE), "Commands that answer what one asks next.", missing=()),
+    next=Field(list_of(NOTE), "Commands that answer the next questions.", missing=()),
     later_configs=Field(
-        description="Settings that change during a simulation; left out if none does.", missing=(), left_out=True
+        description="Settings that change during a simulation; left out if there are none.", missing=(), left_out=True
     ),
     outages=Field(
-        description="Restarts of static members within the session time-out, in time: the group does not notice them, "
-        "but what they run stands still; left out if there are none.",
+        description="Restarts of static members within session.timeout.ms, by time: the group does not notice them, "
+        "but their tasks pause; left out if there are none.",
         missing=(),
         left_out=True,
     ),
     rates=Field(
-        description="How fast state is restored and written, and what that rests on; left out if nothing is known.",
+        description="How fast state is restored and written, and how that is known; left out if nothing is known.",
         missing=NOTHING_KNOWN,
         left_out=True,
     ),
     end=Field(
         END,
-        "What it takes to plan on from where the plan ends; left out where nobody can, and in what earlier versions "
-        "saved.",
+        "What is needed to plan on from the end of the plan; left out where that is impossible, and in what earlier "
+        "versions saved.",
         missing=None,
         left_out=True,
     ),
     unproven_starts=Field(
-        description="Starts that count as warm, and nothing proves that they are: the former owner is gone, and the "
-        "copy may have fallen behind; left out if there are none.",
+        description="Starts that count as warm without proof: the former owner is gone, and the copy may have fallen "
+        "behind; left out if there are none.",
         missing=(),
         left_out=True,
     ),
     simulation=Field(
-        FORM.of(SimulationDocument), "Only of a simulation: what is known beside its plan.", missing=None, left_out=True
+        FORM.of(SimulationDocument),
+        "Only for a simulation: what is known beside its plan.",
+        missing=None,
+        left_out=True,
     ),
 )
 

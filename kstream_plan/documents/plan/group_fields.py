@@ -82,7 +82,7 @@ def _setting(low: int, high: int) -> Codec[int]:
 
 def _task(task_id: WorkId, stateful: bool, end_offset_sum: int | None, topics: tuple[str, ...]) -> Task:
     if topics and isinstance(task_id, ItemName):
-        raise WrongValueError(f"are there, but {str(task_id)!r} is no task id", ".topics")
+        raise WrongValueError(f"exist, but {str(task_id)!r} is not a task id", ".topics")
     if len(topics) > 1 and len(set(topics)) < len(topics):
         raise WrongValueError("name a topic twice", ".topics")
     sources = () if isinstance(task_id, ItemName) else [Partition(topic, task_id.partition) for topic in topics]
@@ -104,8 +104,8 @@ _TASK_ID = named(
     parsed(
         work_id,
         str,
-        description="subtopology_partition, with a named topology name__subtopology_partition; of a group that is no "
-        "Kafka Streams application, the name of the item.",
+        description="subtopology_partition, with a named topology name__subtopology_partition; in a group that is not "
+        "a Kafka Streams application, the name of the item.",
         minLength=1,
     ),
 )
@@ -115,8 +115,8 @@ _TEXTS_BY_NAME: Codec[Any] = mapping_of(TEXT)
 
 _SETTINGS: dict[str, Any] = {name: _setting(*bounds) for name, bounds in RANGES.items()}
 _OF_STREAMS_GROUP: dict[str, Any] = {
-    name: Field(description="Only of a streams group.", missing=None, left_out=True) for name in STREAMS_GROUP_ONLY
-} | {name: Field(description="Only of a Connect group.", missing=None, left_out=True) for name in CONNECT_GROUP_ONLY}
+    name: Field(description="Only for a streams group.", missing=None, left_out=True) for name in STREAMS_GROUP_ONLY
+} | {name: Field(description="Only for a Connect group.", missing=None, left_out=True) for name in CONNECT_GROUP_ONLY}
 
 FORM = Codecs()
 FORM.add(WorkId, _TASK_ID)
@@ -138,7 +138,7 @@ TASK = FORM.add(
         TaskDocument,
         make=_task,
         end_offset_sum=Field(
-            description="Sum of the changelogs' end offsets in records, 0 for a stateless task; null if not known.",
+            description="Sum of the changelogs' end offsets in records, 0 for a stateless task; null if unknown.",
             get=lambda task: task.end_offset_sum if task.end_offset_known else None,
         ),
         topics=Field(
@@ -156,8 +156,8 @@ FORM.record(
 
 _ROLES: dict[str, Any] = {
     "active": _TASK_IDS.said("Tasks it runs."),
-    "standby": _TASK_IDS.said("Hot copies, counted by num.standby.replicas."),
-    "warmup": _TASK_IDS.said("Copies that prepare a move, limited by max.warmup.replicas."),
+    "standby": _TASK_IDS.said("Standby copies, counted by num.standby.replicas."),
+    "warmup": _TASK_IDS.said("Warm-up copies, which prepare a move, limited by max.warmup.replicas."),
     "temporary": _TASK_IDS.said(
         "Active tasks withheld from it until their owner has revoked them, held as standbys meanwhile."
     ),

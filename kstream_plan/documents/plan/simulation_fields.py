@@ -127,17 +127,22 @@ FORM.record(
     value=Codec(_read_value, None, {"type": ["integer", "string", "array"], "items": {"type": "string"}}),
 )
 FORM.record(TaskCount)
-FORM.record(Range, "A figure over all draws: the median of what is likely, and the ends of what may be.", ref="range")
+FORM.record(
+    Range,
+    "A figure over all random simulations: the median of the likely figures, and the ends of the possible ones.",
+    ref="range",
+)
 FORM.record(
     Draws,
     number=whole(1).said("How many were simulated."),
-    shown="Number of the draw that the plan is, from 0: its figures are nearest to the medians.",
+    shown="Number of the random simulation that the plan shows, from 0: its figures are nearest to the medians.",
     settled="How many of them settle.",
     worst=mapping_of(or_null(COUNT)).said(
-        "Rule of a policy: what it measures in its worst draw (null: unknown in one); empty for one draw."
+        "Rule of a policy: what it measures in its worst random simulation (null: unknown in one); empty for a "
+        "single one."
     ),
     least_restored_records=Field(
-        description="The least that had to be restored; null if that was not asked for or is not known.", missing=None
+        description="Minimum of the records to restore; null if that was not computed or is unknown.", missing=None
     ),
 )
 FORM.record(
@@ -145,28 +150,33 @@ FORM.record(
     at_ms=WHOLE,
     kind=one_of([*EVENT_KINDS, CRASH, ANNOUNCED]).said("As in a scenario file."),
     hops="Changes of the owning instance of stateful tasks.",
-    warm_ms="After so long no copy has to be waited for; null: not before the next event.",
-    balanced_ms="After so long every task is where it stays; null: not before the next event.",
-    keeps_disk=_own(BOOLEAN, "Of a return: with what it had on its disk."),
-    static=_own(BOOLEAN, "Of a return or a bounce: as static members."),
+    warm_ms="Time until no copy has to be waited for; null: not before the next event.",
+    balanced_ms="Time until every task has its final owner; null: not before the next event.",
+    keeps_disk=_own(BOOLEAN, "For a return: whether with the state on its disk."),
+    static=_own(BOOLEAN, "For a return or a bounce: as static members."),
     new_process_ids=_own(
-        _TEXTS, "Of a return without its disk, or a bounce with a surge: the new ids, in the order of `process_ids`."
+        _TEXTS, "For a return without its disk, or a bounce with a surge: the new ids, in the order of `process_ids`."
     ),
-    state=_own(or_null(one_of(["kept", "lost", "flushed"])), "Of a return: what is left of its state."),
-    flushed_per_second=_own(or_null(NUMBER), "Of a return: so much of its state was flushed; null: all, or nothing."),
-    restart_ms=_own(COUNT, "Of a bounce: how long each is down."),
-    pause_ms=_own(COUNT, "Of a bounce: how long until the next one."),
-    leaves=_own(BOOLEAN, "Of a bounce: they leave the group cleanly."),
+    state=_own(or_null(one_of(["kept", "lost", "flushed"])), "For a return: what is left of its state."),
+    flushed_per_second=_own(
+        or_null(NUMBER), "For a return: records of its state that were flushed, per second; null: all, or nothing."
+    ),
+    restart_ms=_own(COUNT, "For a bounce: how long each instance is down."),
+    pause_ms=_own(COUNT, "For a bounce: how long until the next one stops."),
+    leaves=_own(BOOLEAN, "For a bounce: whether they leave the group cleanly."),
     surge=_own(
-        COUNT, "Of a bounce: so many new instances at a time stand in for old ones; 0: they come back themselves."
+        COUNT,
+        "For a bounce: number of new instances at a time that replace old ones; 0: the old ones return themselves.",
     ),
-    threads=_own(whole(1), "Of a change of threads: how many the instance then runs."),
-    per_second=_own(NUMBER, "Of a rate: records per second."),
-    subtopology=_own(or_null(TEXT), "Of what is written: only to tasks of this subtopology; null: to all."),
-    records=_own(COUNT, "Of a burst: so many to each task."),
-    settings=_own(list_of(FORM.of(NewSetting)), "Of new settings, or a bounce with some: which, in the order given."),
-    task_counts=_own(list_of(FORM.of(TaskCount)), "Of connectors that are created, or have another number of tasks."),
-    connectors=_own(_TEXTS, "Of connectors that are deleted."),
+    threads=_own(whole(1), "For a change of threads: the number of threads that the instance then runs."),
+    per_second=_own(NUMBER, "For a rate: records per second."),
+    subtopology=_own(or_null(TEXT), "For a produce rate or a burst: only to tasks of this subtopology; null: to all."),
+    records=_own(COUNT, "For a burst: records for each task."),
+    settings=_own(
+        list_of(FORM.of(NewSetting)), "For new settings, or a bounce with some: the settings, in the order given."
+    ),
+    task_counts=_own(list_of(FORM.of(TaskCount)), "For connectors that are created, or have another number of tasks."),
+    connectors=_own(_TEXTS, "For connectors that are deleted."),
 )
 FORM.record(
     WhatIf,
@@ -174,22 +184,22 @@ FORM.record(
     setting=_SETTING,
     paused_task_ms=Field(
         or_null(COUNT),
-        "Of a Connect group: how long all connectors and tasks stand still together.",
+        "For a Connect group: sum of the pauses of all connectors and tasks.",
         missing=None,
         left_out=True,
     ),
 )
 FORM.record(
     SimulationDocument,
-    draws="What chance does where ids of new instances are random; null if nothing is.",
+    draws="The random simulations where ids of new instances are random; null if nothing is random.",
     events="What follows from each event until the next one. Which fields an event has beside the required ones "
-    "depends on its `kind`; what 0.1.0 saved does not have them.",
+    "depends on its `kind`; plans that 0.1.0 saved do not have them.",
     what_ifs="The same with one other setting.",
-    cure="Of a simulation that does not settle: another setting with which it does, as simulated; null if none was "
+    cure="For a simulation that does not settle: another setting with which it does, as simulated; null if none was "
     "found.",
     record_size=Field(
         or_null(whole(1)),
-        "Bytes of a record, if what is restored is to be told in bytes as well; what 0.1.0 saved does not have it.",
+        "Bytes of a record, to show restores in bytes as well; absent in plans that 0.1.0 saved.",
         missing=ABSENT,
     ),
 )

@@ -47,40 +47,42 @@ _WHY = {
     ReasonCode.TARGET_CAUGHT_UP: "The balanced target puts the task there and its copy there is caught up.",
     ReasonCode.TARGET_WARMS_UP: "The target puts the task there, but its copy there has to catch up first.",
     ReasonCode.CAUGHT_UP_MEANWHILE: "The target instance is not caught up; this one is, and runs the task meanwhile.",
-    ReasonCode.MOST_CAUGHT_UP: "Nobody is caught up; this instance is the most caught-up one.",
-    ReasonCode.NO_STATE_ANYWHERE: "Nobody has usable state of the task: it starts where the target puts it.",
+    ReasonCode.MOST_CAUGHT_UP: "No instance is caught up; this one is the most caught-up one.",
+    ReasonCode.NO_STATE_ANYWHERE: "No instance has usable state of the task: it starts where the target puts it.",
     ReasonCode.STANDBY_WANTED: "num.standby.replicas asks for a copy here.",
-    ReasonCode.STATELESS_LEAST_LOADED: "Stateless tasks go to the least loaded instance, anew at every rebalance.",
-    ReasonCode.STATELESS_EVENED_OUT: "Stateless tasks move only where the balance needs it.",
-    ReasonCode.THREADS_EVENED_OUT: "The instance keeps the task; its threads are evened out.",
-    ReasonCode.OWNER_MUST_REVOKE: "The present owner has to give the task up first.",
-    ReasonCode.MOVES_AWAY: "The task goes elsewhere.",
+    ReasonCode.STATELESS_LEAST_LOADED: "Every rebalance reassigns stateless tasks to the least loaded instance.",
+    ReasonCode.STATELESS_EVENED_OUT: "Stateless tasks move only where the balance requires it.",
+    ReasonCode.THREADS_EVENED_OUT: "The instance keeps the task; the load of its threads is balanced.",
+    ReasonCode.OWNER_MUST_REVOKE: "The current owner has to give the task up first.",
+    ReasonCode.MOVES_AWAY: "The task moves to another instance.",
     ReasonCode.NOT_NEEDED: "The copy is no longer needed.",
-    ReasonCode.MEMBERSHIP: "An instance is new in the group, or gone from it.",
+    ReasonCode.MEMBERSHIP: "An instance joins or leaves the group.",
     ReasonCode.BROKER_DECIDES: "The broker's assignor puts the task there, whatever state there is.",
-    ReasonCode.LEARNS: "The balance, or a leaving owner, needs the task here, where it is learned and then taken over.",
+    ReasonCode.LEARNS: (
+        "The balance, or an owner that leaves, requires the task here, where a learner restores it and then takes over."
+    ),
     ReasonCode.LEARNED: "Its learner has caught up, and takes over.",
-    ReasonCode.MOVES_AT_ONCE: "It changes hands within one rebalance.",
-    ReasonCode.SCALE_DOWN: "The instance is leaving, or has not come back: its tasks are learned elsewhere.",
-    ReasonCode.THREAD_STOPPED: "The instance runs on, this thread of it does not.",
-    ReasonCode.KEPT_FOR_RETURN: "Who ran it is gone; it is kept for them (scheduled.rebalance.max.delay.ms).",
-    ReasonCode.LEADER_LEFT: "The worker led: who leads next remembers nothing, and so keeps nothing for who has gone.",
-    ReasonCode.DEALT_OUT_NEXT: "It is dealt out in the rebalance that follows.",
-    ReasonCode.LEAST_LOADED: "Who has least of its kind gets it, or one that came back while it was kept.",
-    ReasonCode.NOT_CONFIGURED: "It is not configured yet, or any more: nobody is to run it.",
-    ReasonCode.STOOD_STILL: "Nobody has run it since before the plan: it counts as paused from 0.",
+    ReasonCode.MOVES_AT_ONCE: "The task cuts over within one rebalance.",
+    ReasonCode.SCALE_DOWN: "The instance is leaving, or has not returned: its tasks are learned by others.",
+    ReasonCode.THREAD_STOPPED: "The instance keeps running, this thread of it does not.",
+    ReasonCode.KEPT_FOR_RETURN: "Its worker is gone; it is kept for that worker (scheduled.rebalance.max.delay.ms).",
+    ReasonCode.LEADER_LEFT: "The worker led: the next leader remembers nothing, and so keeps nothing for lost workers.",
+    ReasonCode.DEALT_OUT_NEXT: "It is assigned in the rebalance that follows.",
+    ReasonCode.LEAST_LOADED: "The worker with the fewest of its kind gets it, or one that returned while it was kept.",
+    ReasonCode.NOT_CONFIGURED: "It is not configured yet, or any more: no worker is to run it.",
+    ReasonCode.STOOD_STILL: "It was unassigned before the plan begins: it counts as paused from 0.",
 }
 FORM.record(
     Reason,
     "Why, with the numbers that decided.",
     ref="reason",
     code="\n".join(f"{code}: {_WHY[code]}" for code in ReasonCode),
-    lag=_left_out("Lag in records of the copy that decided; -2: it is the running active, -3: it is unknown."),
+    lag=_left_out("Lag in records of the copy that decided; -2: it is the running active, -3: unknown."),
     limit=_left_out("acceptable.recovery.lag."),
-    other_lag=_left_out("Lag of the copy it was compared with."),
+    other_lag=_left_out("Lag of the copy that it was compared with."),
 )
 
-_RESTORE_RECORDS = "Records still to be restored; null if the end offset is not known."
+_RESTORE_RECORDS = "Records still to be restored; null if the end offset is unknown."
 _STEPS: list[Codec[Any]] = [
     FORM.record(
         MemberJoined,
@@ -91,14 +93,14 @@ _STEPS: list[Codec[Any]] = [
         MemberLeft,
         "An instance is gone. Effect: everything it held ends.",
         process_id="The instance.",
-        stopped_at_ms=WHOLE.said("Since when it has run nothing, on the plan's clock."),
+        stopped_at_ms=WHOLE.said("When it stopped running, on the plan's clock."),
     ),
     FORM.record(
         InstanceLeaving,
-        "An instance is to be emptied: its tasks are learned elsewhere. Effect: none on what is held.",
+        "An instance is to be emptied: others learn its tasks. Effect: none on what is held.",
         process_id="The instance.",
         until_ms=WHOLE.said("By then it is gone, whatever it still runs, on the plan's clock."),
-        absent_since_ms=Field(or_null(WHOLE), "Since when it has not run, though it may come back; null: it runs on."),
+        absent_since_ms=Field(or_null(WHOLE), "When it stopped running, though it may return; null: it is running."),
     ),
     FORM.record(
         InstanceStays,
@@ -108,14 +110,14 @@ _STEPS: list[Codec[Any]] = [
     FORM.record(
         StopLearned,
         "The owners of tasks that others learn stop them before they join the rebalance; each runs again with its "
-        "answer, at its learner, which a hand-over tells, or where it was. Effect: none on what is held.",
+        "answer, at its learner, which a hand-over states, or where it was. Effect: none on what is held.",
         task_ids="The tasks.",
     ),
     FORM.record(
         NobodyRuns,
-        "Nobody runs this work after the decision, which gives it to nobody. Effect: none on what is held.",
-        task_ids="What nobody runs.",
-        until_ms=Field(or_null(WHOLE), "Not before then, on the plan's clock; null if not known."),
+        "This work is unassigned after the decision. Effect: none on what is held.",
+        task_ids="The unassigned work.",
+        until_ms=Field(or_null(WHOLE), "Not before then, on the plan's clock; null if unknown."),
     ),
     FORM.record(
         Place,
@@ -127,9 +129,9 @@ _STEPS: list[Codec[Any]] = [
     ),
     FORM.record(
         Withhold,
-        "The task is decided for `to`, but kept from it until `from` has revoked it. Effect: none on what is held; in "
+        "The task is decided for `to`, but withheld until `from` has revoked it. Effect: none on what is held; in "
         "this round's decision, and in no other, the task is active at `to`.",
-        from_="The present owner.",
+        from_="The current owner.",
         to="The next owner.",
     ),
     FORM.record(
@@ -154,11 +156,11 @@ _STEPS: list[Codec[Any]] = [
     ),
     FORM.record(
         HandOver,
-        "The task starts on `to`; `from` revoked it in the round before. Effect: any copy that `to`'s instance held of "
-        "the task ends; `active` at `to` begins.",
-        from_="The former owner; null if nobody ran it before.",
+        "The task starts on `to`; `from` revoked it in the round before. Effect: any copy that `to`'s instance held "
+        "of the task ends; `active` at `to` begins.",
+        from_="The former owner; null if the task was unassigned before.",
         to="The new owner.",
-        caught_up="Whether the copy it starts from is within acceptable.recovery.lag; always, for a stateless task.",
+        caught_up="Whether its copy there is within acceptable.recovery.lag; always true for a stateless task.",
         restore_records=_RESTORE_RECORDS,
     ),
     FORM.record(
@@ -167,7 +169,7 @@ _STEPS: list[Codec[Any]] = [
         "copy that `to`'s instance held of the task ends; `active` at `to` begins.",
         from_="The copy's seat.",
         to="The new owner.",
-        caught_up="As of hand-over.",
+        caught_up="As for hand-over.",
         restore_records=_RESTORE_RECORDS,
     ),
     FORM.record(
@@ -190,8 +192,8 @@ STEP = FORM.add(
         "step",
         tagged(
             "kind",
-            "One change for one task or instance; `kind` decides which fields there are and what it does to what is "
-            "held.",
+            "One change for one task or instance; `kind` decides which fields there are and what it changes in what "
+            "is held.",
             _STEPS,
         ),
     ),

@@ -55,13 +55,13 @@ def check_stateless(plan: Plan) -> StatelessTasks:
         fits = _revokes_what_stopped(plan.group, rnd, before, gone, place_of)
         before[[owner in gone for owner in before.tolist()] if gone else []] = NOBODY
         if (nobody := int((decided == NOBODY).sum())) > 0:
-            found.not_decided.append((rnd.number, f"{nobody} stateless tasks are decided for nobody"))
+            found.not_decided.append((rnd.number, f"{nobody} stateless tasks are decided for no consumer"))
         taken = before[(before != assigned) & (before >= 0) & (assigned >= 0)]
         if any(owner not in plan.stopping for owner in set(taken.tolist())):
             found.second_owner.append((rnd.number, "stateless tasks start before their owners have revoked them"))
         told = [before] * 3 if rnd.stateless is None else translations.of(rnd.stateless)
         if not fits or not all(map(same_owners, told, (before, decided, assigned))):
-            found.lost_steps.append((rnd.number, "the steps of stateless tasks do not give who runs them"))
+            found.lost_steps.append((rnd.number, "the steps of stateless tasks do not give their owners"))
         found.withheld.append(bool(((decided >= 0) & (assigned < 0)).any()))
         before = assigned
     if not same_owners(before, _owners(plan.final)):

@@ -153,7 +153,7 @@ def _copies(plan: Plan, names: Names) -> Fact:
         behind = (
             "; how far behind: kstream-plan assign SNAPSHOT --show-ranks"
             if plan.probes
-            else "".join(f"; {message}" for message in told)
+            else "".join(f". {message}" for message in told)
         )
         return Fact("COPIES", (f"{each}{behind}",))
     who, amount = worst_loss(plan, alone)

@@ -109,7 +109,7 @@ def _read(where: str, text: str, groups: dict[str, _Group]) -> None:
             try:
                 _add(table, words, line, group)
             except (ValueError, IndexError):
-                fix = "save the tool's text as it is, lines whole"
+                fix = "save the tool's text unchanged, with whole lines"
                 raise SnapshotError(
                     f"{shown(line[:80])} cannot be read", where=f"{where}, line {number}", fix=fix
                 ) from None
@@ -163,15 +163,15 @@ def _row(
         standbys = _standbys(group)
         row["config"] = {"streams_num_standby_replicas": standbys}
         message = (
-            f"the tool does not tell the group's settings: {standbys} standbys, as members have them, and the brokers' "
-            "defaults will count. Give --streams-config"
+            f"the tool does not print the group's settings: {standbys} standbys, as the members have, and the "
+            "brokers' defaults are assumed. Give --streams-config"
         )
         notes.append(Note("no-config", message))
     if listed.state is not None and listed.state != "Stable":
-        message = f"the group is {printable(listed.state)}: how far each member has come is not in the tool's text"
+        message = f"the group is {printable(listed.state)}: the progress of each member is not in the tool's text"
         notes.append(Note("not-stable", message))
     if group.state is None:
-        notes.append(Note("no-state", "--state --verbose is not there: the group counts as Stable"))
+        notes.append(Note("no-state", "--state --verbose is missing: the group is assumed to be Stable"))
     return DescribedRow(row, tuple(notes))
 
 
@@ -191,8 +191,8 @@ def _when_listed(group: _Group) -> _Moment:
     if group.target_epoch in (None, target_epoch):
         return _Moment(group.state, group_epoch, target_epoch)
     message = (
-        f"--state tells of target {group.target_epoch}, --members of target {target_epoch}: they are of two moments. "
-        "The members count, and what has come since is not known: save both again, one right after the other"
+        f"--state shows target {group.target_epoch}, --members target {target_epoch}: they are of two moments. The "
+        "plan uses the members, and what has changed since is unknown: save both again, one right after the other"
     )
     state = "Assigning" if group_epoch > target_epoch else None
     return _Moment(state, group_epoch, target_epoch, (Note("two-moments", message),))
@@ -243,7 +243,7 @@ def _tasks(group_id: str, group: _Group, topology: Topology | None) -> tuple[lis
         stateful = {of for of, known in subtopologies.items() if known.stores}
     elif copied:
         stateful = copied
-        notes.append(Note("stateful-by-standbys", "What has standbys counts as stateful, all else as stateless"))
+        notes.append(Note("stateful-by-standbys", "Tasks with standbys are assumed to be stateful, others stateless"))
     else:
         what = "does not tell which tasks are stateful, and there is no standby"
         raise SnapshotError(what, where=group.where, fix="give Topology.describe() of the application: --topology FILE")

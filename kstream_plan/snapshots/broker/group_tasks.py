@@ -190,7 +190,7 @@ def _changelog_topics(
     message = (
         f"the cluster has no topic {missing[0]}"
         + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
-        + ": its store is not logged, or is read back from its source topic, and counts for nothing"
+        + ": its store has no changelog, or restores from its source topic, and counts as 0 records"
     )
     return found, [Note("changelog-missing", message, tuple(missing))]
 

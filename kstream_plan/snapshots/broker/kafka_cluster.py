@@ -337,7 +337,7 @@ class KafkaCluster:
             within = f"{self._timeout_ms / 1000:g} s" if waited_ms > _NEARLY * self._timeout_ms else ""
             raise cluster_error(self._kafka.errors, error, self._servers, where, self._watch.reason, within) from None
         except LookupError:
-            what, fix = "the answer is not about what was asked for", "check that this is a Kafka broker"
+            what, fix = "the answer is for another request", "check that this is a Kafka broker"
             raise ClusterError(what, where=f"{where} at {self._servers}", fix=fix) from None
 
     def _refused(self, code: int, where: str, message: str = "") -> ClusterError:

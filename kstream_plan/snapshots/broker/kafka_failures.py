@@ -143,7 +143,7 @@ def _meaning(errors: Any, error: Exception, where: str, reason: str) -> tuple[st
         ),
         (
             (errors.GroupIdNotFoundError,),
-            f"is no streams group any more: {reason}",
+            f"is no longer a streams group: {reason}",
             "take the snapshot again; if it stays, give the application.id of the running application",
         ),
         (

@@ -106,8 +106,8 @@ def running_group(
     moment = GroupMoment(group_id, _generation(members), now_ms, members, held_by(members), still_held=True)
     age = Note(
         "lag-age-unknown",
-        "a running group does not tell when its members reported their offsets: copies that are hot by now may look "
-        "behind; --offsets-topic reads the time",
+        "a running group does not show when its members reported their offsets: copies that have caught up by now may "
+        "look behind; --offsets-topic reads the time",
     )
     taken = _take(cluster, [moment], topology, config)
     return Taken(taken.rows, [age, *_assignment_errors(members), *taken.notes])
@@ -259,7 +259,7 @@ def _assignment_errors(members: Sequence[StreamsMember]) -> list[Note]:
         return []
     code, member_id = errors[0]
     name = ERRORS.get(code, "unknown")
-    message = f"the leader told {printable(member_id)} error {code} ({name}): the group is not settled, try again later"
+    message = f"the leader gave {printable(member_id)} error {code} ({name}): the group has not settled, try later"
     return [Note("assignment-error", message, tuple(member_id for _, member_id in errors))]
 
 
@@ -272,7 +272,7 @@ def _gap_notes(gaps: int, newest_only: bool) -> list[Note]:
     if not gaps or newest_only:
         return []
     message = (
-        f"{gaps} decision{'s are' if gaps > 1 else ' is'} left out: the broker does not keep the generation before, so "
-        "what was held is not known"
+        f"{gaps} decision{'s are' if gaps > 1 else ' is'} left out: the broker does not keep the generation before, "
+        "so what members held is unknown"
     )
     return [Note("history-gap", message)]

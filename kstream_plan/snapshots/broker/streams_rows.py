@@ -99,7 +99,7 @@ def _release(answer: StreamsGroupAnswer, settings: Mapping[str, str], where: str
     if answer.newest_version > NEWEST_VERSION:
         known = ", ".join(BROKER_VERSIONS)
         what = f"its brokers are newer than {known}, and may decide otherwise"
-        fix = "update kstream-plan; if they are to count as one of these: --broker-version"
+        fix = "update kstream-plan; to treat them as one of these releases: --broker-version"
         raise SnapshotError(what, where=where, fix=fix, application_id=answer.group.group_id)
     if answer.version >= _ANSWERED_SINCE_4_4:
         return "4.4"
@@ -179,7 +179,7 @@ def _config(settings: Mapping[str, str], given: GivenOfGroup) -> tuple[dict[str,
             config[name] = other if told is None else told
     notes = []
     if differing:
-        notes.append(Note("settings-differ", f"what the brokers tell of the group counts: {', '.join(differing)}"))
+        notes.append(Note("settings-differ", f"the brokers' settings of the group are used: {', '.join(differing)}"))
     notes += without_effect(given.of_application)
     return config, notes
 
@@ -189,32 +189,32 @@ def without_effect(of_application: Sequence[str]) -> list[Note]:
     if not of_application:
         return []
     names = ", ".join(name.replace("_", ".") for name in of_application)
-    message = f"{names}: a setting of the application has no effect in a streams group"
+    message = f"{names}: settings of the application have no effect in a streams group"
     return [Note("no-effect-in-streams-group", message, tuple(of_application))]
 
 
 def _release_notes(answer: StreamsGroupAnswer, release: str, given: GivenOfGroup) -> Iterator[Note]:
     if given.broker_version is None:
         message = (
-            f"the brokers answer as those of {release}, and plans go by the rules of that release: if it is another, "
+            f"the brokers answer like release {release}, and plans use the rules of that release: if it is another, "
             "give --broker-version"
         )
         yield Note("broker-release", message)
     if answer.version >= _ANSWERED_SINCE_4_4 and answer.group.assignor is None:
-        message = f"the brokers do not tell the group's assignor: {_ASSIGNOR}, which is the usual one, counts"
+        message = f"the brokers do not name the group's assignor: {_ASSIGNOR}, the default, is assumed"
         yield Note("assignor-unknown", message)
 
 
 def _state_notes(group: DescribedStreamsGroup) -> Iterator[Note]:
     if group.state != "Stable":
         message = (
-            f"the group is {printable(group.state)}: brokers do not tell how far each member has come, nor what it is "
-            "giving up, so the next seconds of a plan are a guess. Better take the snapshot when it is Stable"
+            f"the group is {printable(group.state)}: brokers do not show the progress of each member, nor what it is "
+            "giving up, so the next seconds of a plan are a guess. Take the snapshot when the group is Stable"
         )
         yield Note("not-stable", message)
     others = tuple(of.member_id for of in group.members if of.topology_epoch != group.topology_epoch)
     if others:
-        message = f"{len(others)} of {len(group.members)} members run another topology than the group's"
+        message = f"{len(others)} of {len(group.members)} members run a topology other than the group's"
         yield Note("other-topology", message, others)
 
 
@@ -222,5 +222,5 @@ def _missing(subtopologies: Iterable[DescribedSubtopology], topics: Topics) -> I
     missing = tuple(topic for of in subtopologies for topic in of.changelogs if topic not in topics)
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        message = f"the cluster has no topic {missing[0]}{more}: what its store restores is not known"
+        message = f"the cluster has no topic {missing[0]}{more}: how much its store restores is unknown"
         yield Note("changelog-missing", message, missing)

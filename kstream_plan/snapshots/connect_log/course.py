@@ -200,7 +200,7 @@ def _missing_log(of: LoggedRound) -> str | None:
     if leader not in of.told:
         return f"the log of its leader is missing or cut ({of.answer.leader_url})"
     for member in sorted(of.joined.keys() - of.told.keys()):
-        return f"{of.joined[member]}: what {member} was told in it is not in the log"
+        return f"{of.joined[member]}: the answer to {member} is not in the log"
     if of.listed is not None and set(of.listed) != of.told.keys():
         missing = sorted(set(of.listed) ^ of.told.keys())
         return f"the log of {missing[0]} is missing or cut: the leader lists {len(of.listed)} workers"

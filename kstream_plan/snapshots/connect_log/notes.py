@@ -27,19 +27,19 @@ def notes_about(
     told = of.round.told
     at = told[of.round.answer.leader].at if of.round.answer.leader in told else None
     if at is not None and at.dated and not at.zoned:
-        yield Note("no-time-zone", "the log's times name no zone and were taken for UTC: --as-of may be hours off")
+        yield Note("no-time-zone", "the log's times name no zone, UTC is assumed: --as-of may be hours off")
     yield from _about_members(of, hosts)
     if of.assumed:
         message = (
-            f"a configuration has changed, and INFO lines do not say how: {_some(of.assumed)} still count as "
-            "configured. Give the leader's log on DEBUG, or a later generation"
+            f"a configuration has changed, and INFO lines do not show how: {_some(of.assumed)} are assumed to be "
+            "configured still. Give the leader's log on DEBUG, or a later generation"
         )
         yield Note("configuration-assumed", message)
     memory = of.memories.get(of.round.answer.leader)
     if memory is not None and not memory.known:
         message = (
-            "the logs begin while work moved or was waited for: candidates, and how often rebalances were put off "
-            "before, are not known. Give logs from before"
+            "the logs begin while work moved or waited: candidates, and how often rebalances were put off before, are "
+            "unknown. Give logs from before"
         )
         yield Note("memory-assumed", message)
     yield from _about_settings(of, group, config)
@@ -48,30 +48,33 @@ def notes_about(
 def _about_members(of: Course, hosts: Mapping[str, str]) -> Iterator[Note]:
     if of.round.listed is None:
         gone = sorted(hosts[member] for member in of.gone if member in hosts)
-        message = f"INFO lines do not list the members: the {len(of.members)} whose logs are here count as all"
+        message = f"INFO lines do not list the members: the {len(of.members)} with logs here are assumed to be all"
         if gone:
-            message += f", and {', '.join(gone)} as gone, whose log has no generation {of.round.number}"
+            message += f", and {', '.join(gone)} to be gone, whose log has no generation {of.round.number}"
         yield Note("members-assumed", message, tuple(gone))
     if of.in_doubt:
         names = ", ".join(sorted(hosts[member] for member in of.in_doubt))
-        message = f"in which order {names} joined is not in the logs: who leads next, or keeps an extra item, is open"
+        message = (
+            f"the order in which {names} joined is not in the logs: which worker leads next, or keeps an extra item, "
+            "is unknown"
+        )
         yield Note("order-assumed", message, of.in_doubt)
 
 
 def _about_settings(of: Course, group: LoggedGroup, config: Mapping[str, Any] | None) -> Iterator[Note]:
     logged_ms = of.max_delay_ms if group.max_delay_ms is None else group.max_delay_ms
     if config is None:
-        known = "" if logged_ms is None else f"but for scheduled.rebalance.max.delay.ms ({logged_ms}) "
+        known = "" if logged_ms is None else f"except for scheduled.rebalance.max.delay.ms ({logged_ms}) "
         default = ", scheduled.rebalance.max.delay.ms 300000" if logged_ms is None else ""
         message = (
-            f"the logs do not hold the configuration: {known}Kafka's defaults will count (session.timeout.ms 10000"
-            f"{default}). Give --connect-config"
+            f"the logs do not contain the configuration: {known}Kafka's defaults are assumed (session.timeout.ms "
+            f"10000{default}). Give --connect-config"
         )
         yield Note("no-config", message)
     elif logged_ms is not None and config.get(_DELAY, logged_ms) != logged_ms:
         message = (
             f"--connect-config sets scheduled.rebalance.max.delay.ms to {config[_DELAY]}, the logs say {logged_ms}: "
-            "what is given counts"
+            "the file is used"
         )
         yield Note("another-delay", message)
 

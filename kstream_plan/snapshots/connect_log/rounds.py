@@ -145,7 +145,7 @@ def _tell(of: LoggedRound, member_id: str, told: Told) -> None:
     before = of.told.setdefault(member_id, told)
     if before.answer != told.answer:
         what = (
-            f"{printable(member_id)} was told something else in generation {of.number} than {before.place} has it: "
-            "one worker is told one thing"
+            f"{printable(member_id)} got another answer in generation {of.number} than in {before.place}: a worker "
+            "gets one answer"
         )
         raise SnapshotError(what, where=str(told.place), fix="give logs of one cluster and of one time")

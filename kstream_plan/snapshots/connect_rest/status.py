@@ -187,13 +187,13 @@ def _written(of: _Connector) -> dict[str, Any]:
 def _notes(connectors: list[_Connector]) -> Iterator[Note]:
     yield Note(
         "rest-only",
-        "REST does not tell who leads, whether a delay runs, or who is a member: workers without work are missing, and "
-        "what a lost worker ran still shows as running there. Of plans the counts are exact, not which items move",
+        "REST does not show the leader, whether a delay runs, or the members: workers without work are missing, and "
+        "what a lost worker ran still shows as running there. The counts of a plan are exact, but not which items move",
     )
     unknown = {state: f"{of.name}" for of in connectors for _, state in of.items.values() if state not in _STATES}
     for state, name in sorted(unknown.items()):
         yield Note(
-            "unknown-state", f"the state {printable(state)} (of {printable(name)}) is not known: it counts as assigned"
+            "unknown-state", f"the state {printable(state)} (of {printable(name)}) is unknown, and counts as assigned"
         )
     stale = [
         f"{of.name}-{number}" for of in connectors for number in sorted(of.items.keys() - of.numbers - {_CONNECTOR})

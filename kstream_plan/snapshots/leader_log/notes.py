@@ -20,8 +20,8 @@ def notes_about_logs(history: LogHistory) -> list[Note]:
     notes = []
     if places:
         message = (
-            f"{_many(len(places), 'rebalance')} in the logs left out, being incomplete or not the "
-            f"HighAvailabilityTaskAssignor's; the first begins at {places[0]}"
+            f"{_many(len(places), 'rebalance')} in the logs left out, because incomplete or not by the "
+            f"HighAvailabilityTaskAssignor; the first begins at {places[0]}"
         )
         notes.append(Note("incomplete-generation", message, places))
     if names:
@@ -35,12 +35,12 @@ def _about_times(entries: Sequence[Entry]) -> list[Note | None]:
     return [
         Note(
             "no-times",
-            "the log has no times with a date: snapshots are without a time, and count as the oldest. "
-            "kubectl logs --timestamps adds them",
+            "the log has no times with a date: snapshots have no time, and count as the oldest. kubectl logs "
+            "--timestamps adds them",
         )
         if without
         else None,
-        Note("no-time-zone", "the log's times name no zone and were taken for UTC: --as-of may be hours off")
+        Note("no-time-zone", "the log's times name no zone, UTC is assumed: --as-of may be hours off")
         if not without and not all(entry.zoned for entry in entries)
         else None,
     ]
@@ -55,11 +55,11 @@ def _about_groups(entries: Sequence[Entry]) -> list[Note | None]:
         if config
         else Note(
             "no-config",
-            "the log does not hold the configuration: Kafka's defaults will count (acceptable.recovery.lag 10000, "
+            "the log does not contain the configuration: Kafka's defaults are assumed (acceptable.recovery.lag 10000, "
             "max.warmup.replicas 2, num.standby.replicas 0, probing every 10m), and with other settings the plan is "
             "wrong. Give --streams-config",
         ),
-        Note("no-generation", "generations are without a number: a plan counts them from 0")
+        Note("no-generation", "generations have no number: a plan counts them from 0")
         if any("generation" not in entry.row for entry in entries)
         else None,
         Note(
@@ -69,7 +69,7 @@ def _about_groups(entries: Sequence[Entry]) -> list[Note | None]:
         )
         if nameless
         else None,
-        Note("no-racks", "the log does not hold the racks of partitions: the rack-aware strategy cannot be planned")
+        Note("no-racks", "the log does not contain the racks of partitions: the rack-aware strategy cannot be planned")
         if config.get("rack_aware_assignment_strategy", "none") != "none"
         else None,
     ]
@@ -86,15 +86,16 @@ def _about_copies(entries: Sequence[Entry]) -> list[Note | None]:
     return [
         Note(
             "no-end-offsets",
-            f"the end offsets of {_many(len(unknown), 'task')} cannot be told, where only its owner holds it: what is "
-            f"restored if it moves is unknown",
+            f"the end offsets of {_many(len(unknown), 'task')} are unknown, because only the owner holds it: how much "
+            "a move restores is unknown",
             tuple(unknown),
         )
         if unknown
         else None,
         Note(
             "no-generation-before",
-            "the generation before the first one is not in the logs: left-over state counts as assigned standbys",
+            "the generation before the first one is not in the logs: left-over state is assumed to be assigned "
+            "standbys",
         )
         if guessed
         else None,

@@ -355,8 +355,8 @@ def _no_metrics(name: str, number: int, text: bytes | str) -> SnapshotError:
 
 def _piped_note() -> Note:
     message = (
-        "nothing in the scrape on standard input says when it was taken: it counts as of now, however old it is; pipe "
-        "what the endpoint answers at this moment, or put a comment with the time at its top"
+        "the scrape on standard input has no time: it counts as of now, however old it is; pipe what the endpoint "
+        "answers at this moment, or put a comment with the time at its top"
     )
     return Note("scrape-piped", message)
 
@@ -367,6 +367,6 @@ def _micrometer_note(names: Sequence[str]) -> Note:
         which = f"{printable(names[0])} and {len(names) - 1:,} more are the answers of endpoints"
     message = (
         f"{which} that failed: Micrometer takes a gauge of RocksDB for a counter. Deny the meter "
-        "kafka.stream.state.number.open.files (KAFKA-18495); the copies there keep what the last join told"
+        "kafka.stream.state.number.open.files (KAFKA-18495); the copies there keep the lags of their last join"
     )
     return Note("micrometer-failed", message)

@@ -344,7 +344,7 @@ def _not_scraped(measured: Measurements, row: Row, scraped: Collection[str]) -> 
     total = len(row["instances"])
     message = (
         f"{len(missing)} of {total} instances {'have' if len(missing) > 1 else 'has'} no scrape, "
-        f"{printable(missing[0])} first: what the last join told counts there"
+        f"{printable(missing[0])} first: the lags of their last join are used"
     )
     return [Note("not-scraped", message, missing)]
 
@@ -352,7 +352,7 @@ def _not_scraped(measured: Measurements, row: Row, scraped: Collection[str]) -> 
 def _nothing_measured(lag_rows: Iterable[Row], held: _Held) -> list[Note]:
     if not held.copies or any(lag.get("source") in _MEASURED for lag in lag_rows):
         return []
-    message = f"0 of {len(held.copies):,} copies measured: nothing is known beyond what the last join told"
+    message = f"0 of {len(held.copies):,} copies measured: only the lags of the last join are known"
     return [Note("nothing-measured", message)]
 
 
@@ -363,7 +363,7 @@ def _not_assigned(seats: Iterable[_Seat]) -> list[Note]:
     message = (
         f"{len(found)} measured {'copies are' if len(found) > 1 else 'copy is'} not assigned where "
         f"{'they were' if len(found) > 1 else 'it was'} measured, task {found[0][1]} first: the group has rebalanced "
-        "between snapshot and metrics; what the last join told counts"
+        "between snapshot and metrics; the lags of the last join are used"
     )
     return [Note("measured-not-assigned", message, tuple(sorted({task_id for _, task_id in found})))]
 

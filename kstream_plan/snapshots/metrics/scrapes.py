@@ -175,8 +175,8 @@ def _add_position(
     before = positions.get(key, Position())
     name = "lead" if found.meaning is Meaning.LEAD else "lag"
     if getattr(before, name) not in (None, records):
-        what = f"holds two instances that nothing tells apart: client id {shown(client)} has two positions in "
-        fix = "give one file per instance, or keep the label that tells them apart (instance, pod)"
+        what = f"holds two instances that look the same: client id {shown(client)} has two positions in "
+        fix = "give one file per instance, or keep the label that distinguishes them (instance, pod)"
         raise SnapshotError(f"{what}{printable(topic)}-{number}", where=where, fix=fix)
     positions[key] = before._replace(**{name: records})
 
@@ -184,8 +184,8 @@ def _add_position(
 def _add_identity(identities: dict[str, Identity], client: str, told: Identity, where: str) -> None:
     before = identities.setdefault(client, told)
     if before.process_id != told.process_id:
-        what = f"holds two instances that nothing tells apart: client id {shown(client)} is of two processes"
-        fix = "give one file per instance, or keep the label that tells them apart (instance, pod)"
+        what = f"holds two instances that look the same: client id {shown(client)} belongs to two processes"
+        fix = "give one file per instance, or keep the label that distinguishes them (instance, pod)"
         raise SnapshotError(what, where=where, fix=fix)
 
 

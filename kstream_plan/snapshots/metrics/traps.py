@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kstream_plan.model import Note
+from kstream_plan.model.times import duration
 from kstream_plan.snapshots.metrics.lags import DoubtfulLag, MeasuredLag
 from kstream_plan.snapshots.metrics.scrapes import Scrape
 from kstream_plan.snapshots.rows.fields import printable
@@ -22,12 +23,12 @@ _RULE = (
 #: What is said of lags that scrape and offsets do not tell alike.
 _DOUBTS = {
     DoubtfulLag.ENDS_BELOW: (
-        "end offsets lie below what the scrape itself says (position and records-lag), by more than is written while "
-        "both are looked up: they are older, or of another cluster, and the lags are the least only"
+        "end offsets are below what the scrape itself says (position and records-lag), by more than is written while "
+        "both are read: they are older, or of another cluster, and the lags are only lower bounds"
     ),
     DoubtfulLag.STARTS_LATE: (
-        "the start offsets are of after the scrape: by what was deleted in between copies look further than they are, "
-        "and the lags are the least only; look them up before scraping"
+        "the start offsets were read after the scrape: by what was deleted in between copies look closer than they "
+        "are, and the lags are only lower bounds; read them before scraping"
     ),
     DoubtfulLag.UNTIMED: (
         "scrapes that do not say when they were taken are files of after the end offsets, or of more than a probing "
@@ -47,32 +48,31 @@ def notes_about_scrapes(scrapes: Sequence[Scrape]) -> list[Note]:
     notes = []
     if untimed:
         message = (
-            f"nothing in {_first(untimed)} says when it was scraped: it counts as of when the file was written, may be "
-            "older, and tells no rate; a comment with the time at its top tells"
+            f"{_first(untimed)} has no time of its scrape: the time of the file is used, the scrape may be older, and "
+            "gives no rate; put a comment with the time at its top"
         )
         notes.append(Note("scrape-untimed", message))
     if failed:
         message = (
-            f"jmx_exporter gave up on the way in {_first(failed)} (jmx_scrape_error 1): whatever came after is missing "
-            "there; look into the instance's log, a rule may name a group that its pattern does not have"
+            f"jmx_exporter stopped early in {_first(failed)} (jmx_scrape_error 1): whatever came after is missing; "
+            "look into the instance's log, a rule may name a group that its pattern does not have"
         )
         notes.append(Note("scrape-failed", message))
     if dropped:
         message = (
             f"{_first(dropped)} {'have' if len(dropped) > 1 else 'has'} no position of any restore consumer "
-            "(records-lead): the instance has no copy but "
-            "what it runs, started less than a minute ago (Micrometer), or a rule file drops it; then add to its rules "
-            f"{_RULE}"
+            "(records-lead): the instance has no copies but its active tasks, started less than a minute ago "
+            f"(Micrometer), or a rule file drops it; then add to its rules {_RULE}"
         )
         notes.append(Note("positions-missing", message))
     if unrecorded:
         message = (
-            f"update-total reads 0 in {_first(unrecorded)} although standbys are there: it is recorded at "
+            f"update-total is 0 in {_first(unrecorded)} although standbys exist: it is recorded at "
             "metrics.recording.level DEBUG only, and is not used"
         )
         notes.append(Note("debug-metrics-unrecorded", message))
     if odd:
-        notes.append(Note("odd-positions", f"values that are no positions are left out: {_first(odd)}"))
+        notes.append(Note("odd-positions", f"values that are not positions are left out: {_first(odd)}"))
     return notes
 
 
@@ -102,13 +102,13 @@ def notes_about_offsets(
             notes.append(Note(f"lags-{doubt}", f"{message}, task {doubtful[0]} first", tuple(doubtful)))
     if least and not any_ends:
         message = (
-            "without end offsets only lower bounds of lags are known (records-lag does not change "
-            "while nothing is fetched): give --end-offsets; none of them counts as safe"
+            "without end offsets only lower bounds of lags are known (records-lag does not change while nothing is "
+            "fetched): give --end-offsets; none of these copies counts as safe"
         )
         notes.append(Note("lags-at-least", message, tuple(least)))
     elif least:
         message = (
-            "of some copies only the least that they are behind is known: end offsets are missing, or older than the "
+            "only a lower bound of the lag of some copies is known: end offsets are missing, or older than the "
             "scrape; none of them counts as safe"
         )
         notes.append(Note("lags-at-least", message, tuple(least)))
@@ -116,16 +116,16 @@ def notes_about_offsets(
         notes.append(Note("offsets-apart", _apart(late, rates)))
     if between := [lag for lag in lags.values() if lag.apart_ms >= _APART_MS]:
         message = (
-            f"scrapes lie between two looks at the end offsets, up to {_seconds(max(of.apart_ms for of in between))} "
-            "apart: lags are the true ones ± what was written in between, up to "
-            f"{max(of.off for of in between):,} records of a task"
+            "scrapes were taken between two readings of the end offsets, up to "
+            f"{duration(max(of.apart_ms for of in between))} apart: lags are the true ones give or take what was "
+            f"written in between, up to {max(of.off for of in between):,} records of a task"
         )
         notes.append(Note("offsets-between", message))
     if without_starts:
         expiring = sorted(set(windowed) & set(without_starts))
         which = f", as those of {printable(expiring[0])} are (windowed)" if expiring else ""
         message = (
-            "without start offsets every changelog counts as starting at 0: where records have been deleted from its "
+            "without start offsets every changelog is assumed to start at 0: where records have been deleted from its "
             f"beginning{which}, copies look further behind than they are: give --start-offsets"
         )
         notes.append(Note("start-offsets-unknown", message, tuple(expiring)))
@@ -138,8 +138,8 @@ def old_scrapes(lags: Iterable[MeasuredLag], reference_ms: int, probing_interval
     if reference_ms - oldest <= probing_interval_ms:
         return []
     message = (
-        f"the oldest scrape is {_seconds(reference_ms - oldest)} old, more than a probing interval "
-        f"({_seconds(probing_interval_ms)}): scrape again"
+        f"the oldest scrape is {duration(reference_ms - oldest)} old, more than probing.rebalance.interval.ms "
+        f"({duration(probing_interval_ms)}): scrape again"
     )
     return [Note("scrape-old", message)]
 
@@ -147,14 +147,10 @@ def old_scrapes(lags: Iterable[MeasuredLag], reference_ms: int, probing_interval
 def _apart(late_ms: int, rates: Mapping[str, float]) -> str:
     when = "after" if late_ms > 0 else "before"
     effect = "counts as lag" if late_ms > 0 else "is missing in the lags"
-    head = f"the end offsets are of {_seconds(abs(late_ms))} {when} the scrape: what was written in between {effect}"
+    head = f"the end offsets were read {duration(abs(late_ms))} {when} the scrape: what was written in between {effect}"
     if not rates:
         return head
     return f"{head}, up to {max(rates.values()) * abs(late_ms) / 1000:,.0f} records of a task"
-
-
-def _seconds(ms: int) -> str:
-    return f"{ms / 1000:.1f} s" if ms < 10_000 else f"{ms // 1000:,} s"
 
 
 def _first(found: Sequence[str]) -> str:

@@ -53,9 +53,9 @@ def no_settings(row: Row, config: AssignmentConfig) -> tuple[Note, ...]:
     lag, standbys = config.acceptable_recovery_lag, config.num_standby_replicas
     minutes = config.probing_rebalance_interval_ms // 60_000
     message = (
-        f"The snapshot holds no settings: Kafka's defaults count (acceptable.recovery.lag {lag:,}, max.warmup.replicas "
-        f"{config.max_warmup_replicas}, num.standby.replicas {standbys}, a probe every {minutes} min); "
-        "--streams-config gives those of the application"
+        f"The snapshot holds no settings: Kafka's defaults are assumed (acceptable.recovery.lag {lag:,}, "
+        f"max.warmup.replicas {config.max_warmup_replicas}, num.standby.replicas {standbys}, a probe every "
+        f"{minutes}m); --streams-config gives those of the application"
     )
     return (Note(DEFAULT_SETTINGS, message),)
 

@@ -163,10 +163,10 @@ def _read_connectors(row: Row) -> tuple[tuple[tuple[str, int], ...], list[Note]]
         counts[name] = number
     notes = []
     if failed:
-        message = f"{_some(failed)}: FAILED, and assigned all the same: a rebalance does not start it again"
+        message = f"{_some(failed)}: FAILED, and assigned all the same: a rebalance does not restart it"
         notes.append(Note("failed-items", message, tuple(failed)))
     if idle:
-        message = f"{_some(idle)}: not running by its state; where a worker has it, it counts as running there"
+        message = f"{_some(idle)}: not running by its state; if a worker holds it, it counts as running there"
         notes.append(Note("idle-items", message, tuple(idle)))
     return tuple(sorted(counts.items(), key=lambda one: java_string_key(one[0]))), notes
 
@@ -303,8 +303,8 @@ def _held_by_several(workers: Sequence[ConnectWorker]) -> list[Note]:
         return []
     told = [f"{name} by {' and '.join(of)}" for name, of in several.items()]
     message = (
-        f"Run by several workers at once: {_some(told)}. The next rebalance stops it on all of them, and the one after "
-        "that starts it on one"
+        f"Several workers run the same work at once: {_some(told)}. The next rebalance stops it on all of them, and "
+        "the one after that starts it on one"
     )
     return [Note(HELD_BY_SEVERAL, message, tuple(several))]
 
@@ -326,8 +326,8 @@ def _twice(given: Sequence[Row], instances: Sequence[Instance]) -> list[Note]:
     shared = [host for host, times in Counter(of.host for of in instances if of.host).items() if times > 1]
     if shared:
         message = (
-            f"Several workers are at {_some(shared)}, and all of them count: one may be a process of before, which is "
-            "a member until session.timeout.ms has passed, and what it ran is unassigned"
+            f"Several workers have the address {_some(shared)}, and all of them count: one may be an earlier process, "
+            "which is a member until session.timeout.ms has passed, and what it ran is unassigned"
         )
         notes.append(Note("same-address", message, tuple(shared)))
     return notes
@@ -355,19 +355,20 @@ def _perhaps_delayed(
     if unassigned:
         message = (
             f"{len(unassigned)} of {len(configured)} connectors and tasks are unassigned ({_some(unassigned)}), and "
-            f"what the leader remembers of them is unknown: they count as new. If a worker has gone, they wait {waits}"
+            "what the leader remembers of them is unknown: they are assumed to be new. If a worker has gone, they "
+            f"wait {waits}"
         )
     elif any(max(kind) - min(kind) > 1 for kind in zip(*(map(len, worker.held) for worker in workers), strict=True)):
         message = (
-            "A worker has two connectors, or two tasks, more than another one, as in no group that has settled: a "
-            f"rebalance is under way, or a delay runs, in which something waits {waits}"
+            "A worker has two connectors, or two tasks, more than another one, unlike in any group that has settled: "
+            f"a rebalance is under way, or a delay runs, in which some work waits {waits}"
         )
     else:
         unseen = "a worker that was killed and has restarted since"
         if not all_asked:
             unseen = "not every worker was asked (snapshot --connect-url asks them), and one that has gone or restarted"
         message = f"Whether a delay runs is unknown: {unseen} may be without work, {waits}"
-    tells = "The workers' logs tell (snapshot --connect-log)"
+    tells = "The workers' logs would tell (snapshot --connect-log)"
     return [Note("delay-unknown", f"{message}. {tells}", unassigned)]
 
 
@@ -398,7 +399,10 @@ def _with_leaders_memory(
     place = next(place for place, worker in enumerate(found) if worker.member_id == leader)
     if found[place].memory == WorkerMemory():
         found[place] = replace(found[place], memory=remembering_all(found, generation))
-        message = "The leader remembers what all hold and nothing else: no delay runs, and nothing was just revoked"
+        message = (
+            "The leader is assumed to remember what all hold and nothing else: no delay runs, and nothing was just "
+            "revoked"
+        )
         notes.append(Note("leader-memory-assumed", message))
     memory = found[place].memory
     if any(memory.revocation) and memory.generation == generation:

@@ -159,7 +159,7 @@ class _Doubts(NamedTuple):
             notes.append(Note("lag-of-stateless-task", message, tasks))
         if self.running:
             tasks = tuple(dict.fromkeys(task for task, _ in self.running))
-            message = f"{self.running[0][1]} but is not assigned it: its state counts as caught up"
+            message = f"{self.running[0][1]} but is not assigned it: its state is assumed to be caught up"
             notes.append(Note("running-elsewhere", message, tasks))
         return notes
 

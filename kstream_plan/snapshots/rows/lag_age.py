@@ -35,7 +35,7 @@ def still_caught_up(
     if not tasks:
         return corrected, ()
     message = (
-        "Copies that were caught up when their instances last joined, and are assigned, count as caught up now "
+        "Assigned copies that were caught up when their instances last joined are assumed to be caught up now "
         "(--lags-as-reported: as far behind as the changelog has grown since)"
     )
     return corrected, (Note("lags-aged", message, tuple(str(group.tasks[task].task_id) for task in sorted(tasks))),)

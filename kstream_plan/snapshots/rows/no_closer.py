@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.model.coverage import COMES_NO_CLOSER
+from kstream_plan.model.times import duration
 from kstream_plan.snapshots.rows.lag_history import StoreHistory, by_seat
 
 #: For so long a lag has to be looked at for that to mean anything.
@@ -78,12 +79,14 @@ def _note(group: Group, instance: int, tasks: Mapping[int, Course]) -> Note:
     named = ", ".join(ids[:_MOST_NAMED]) + (f" and {len(ids) - _MOST_NAMED:,} more" if len(ids) > _MOST_NAMED else "")
     before, now, _ = next(iter(tasks.values()))
     elapsed_ms = min(course.elapsed_ms for course in tasks.values())
-    copy, has, it, counts = (
-        ("copy", "has", "it catches", "it is") if len(ids) == 1 else ("copies", "have", "they catch", "they are")
+    lag, has, it, counts = (
+        ("lag of the copy", "has", "the copy catches", "it is")
+        if len(ids) == 1
+        else ("lags of the copies", "have", "the copies catch", "they are")
     )
     message = (
-        f"the {copy} of {named} on {of.host or of.process_id} {has} come no closer in the last "
-        f"{elapsed_ms // 1000:,} s that were looked at ({ids[0]}: {before:,} records behind, then {now:,}): "
-        f"it is unknown whether {it} up at all; where no rate is known plans count as if {counts} caught up at a probe"
+        f"the {lag} of {named} on {of.host or of.process_id} {has} not fallen in the last {duration(elapsed_ms)} of "
+        f"lag rows ({ids[0]}: {before:,} records behind, then {now:,}): whether {it} up at all is unknown, and "
+        f"where the rate is unknown, {counts} assumed to be caught up at a probe"
     )
     return Note(COMES_NO_CLOSER, message, ids)

@@ -128,8 +128,8 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
     """
     if (memory.state or "").lower() == _NOT_READY:
         message = (
-            "The group is NotReady: its brokers deal out nothing until the topics of its topology are there. What "
-            "follows is what they do then"
+            "The group is NotReady: its brokers assign nothing until the topics of its topology exist. The plan shows "
+            "what they do then"
         )
         yield Note("group-not-ready", message)
     names = [str(task.task_id) for task in group.tasks]
@@ -142,14 +142,14 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
     if members:
         who, is_ = ", ".join(members), "is" if len(members) == 1 else "are"
         told = (
-            f"the group is told to be {memory.state}" if memory.state else "no group_state says otherwise than Stable"
+            f"the group is said to be {memory.state}" if memory.state else "no group_state says otherwise than Stable"
         )
         if not _is_stable(memory.state):
-            told = f"{is_} told to be STABLE"
+            told = f"{is_} said to be STABLE"
         message = (
-            f"{who}: {told}, but what {'it holds is' if len(members) == 1 else 'they hold is'} not what a target that "
-            "everybody has reached gives. The group was described at two moments, or the row was edited: what comes of "
-            "it, and how long that takes, is not known for sure. Describe the group again"
+            f"{who}: {told}, but what {'it holds is' if len(members) == 1 else 'they hold is'} not what a target "
+            "gives that all members have reached. The group was described at two moments, or the row was edited: what "
+            "follows, and how long that takes, is uncertain. Describe the group again"
         )
         yield Note("group-not-as-told", message, members)
     dealt_out = {task for of in memory.members for task in of.target.active}
@@ -206,7 +206,7 @@ def _check_tasks(group: Group) -> None:
             raise FieldError("tasks", what, "write subtopology_partition as in 0_3")
         if partition != places.get(of, 0):
             what = f"holds {shown(str(task.task_id))} and not {shown(f'{of}_{places.get(of, 0)}')}"
-            raise FieldError("tasks", what, "give all tasks of every subtopology: the broker deals out all of them")
+            raise FieldError("tasks", what, "give all tasks of every subtopology: the broker assigns all of them")
         places[of] = partition + 1
         if stateful.setdefault(of, task.stateful) != task.stateful:
             what = f"gives {shown(str(task.task_id))} another stateful than {shown(f'{of}_0')}"

@@ -86,7 +86,7 @@ def complete_tasks(
         return tasks, []
     message = (
         f"no end offset is known for {len(unknown)} stateful task{'s'[: len(unknown) > 1]}, {unknown[0]} first: "
-        "2^63-1 stands in for it and restore sizes are unknown"
+        "2^63-1 stands in for it and how much they restore is unknown"
     )
     return tasks, [Note("end-offset-unknown", message, unknown)]
 
