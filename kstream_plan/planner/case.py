@@ -127,7 +127,7 @@ class Case:
             group, config, outages = everyone.group, self.snapshot.config, self.outside.unnoticed
             initial = everyone.holdings(state.group, held_at_first(state, before))
             played, stopping = tuple(rounds), self.design.stopping(group)
-            paused = pauses_of(group, initial, rounds, stopping, config, outages)
+            paused = pauses_of(group, initial, rounds, stopping, config, outages, from_start=True)
             return PlayedSoFar(
                 group=group, config=config, initial=initial, rounds=played, pauses=paused, outages=outages
             )

@@ -70,7 +70,8 @@ def in_figures(case: Case, on_round: OnRound | None = None, *, balances: bool = 
     played = _played(case, group, state, rounds, outcome)
     initial = everyone.holdings(state.group, held_at_first(state, outcome.before))
     stopping = case.design.stopping(group)
-    paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, case.outside.unnoticed)
+    outages = case.outside.unnoticed
+    paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, outages, from_start=True)
     summary = _summary(case, group, initial, paused, played, outcome)
     return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary)
 
@@ -104,6 +105,7 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
         members=tuple((instance.process_id, instance.capacity) for instance in outcome.group.instances),
         target=everyone.target(outcome.group, outcome.target),
         pauses=paused,
+        pauses_from_start=True,
         summary=summary,
         warnings=(
             snapshot.warnings

@@ -125,6 +125,7 @@ class PlanDocument:
     initial: Held
     initial_balance: Balance
     stopping: tuple[str, ...] | None
+    pauses_from_start: bool = False
     rounds: tuple[RoundDocument, ...]
     final: Held
     members: tuple[Member, ...]
@@ -388,6 +389,12 @@ PLAN = FORM.record(
         "Consumer ids of those that give up all they run before they join a rebalance; what 0.1.0 saved does not have "
         "it.",
         missing=None,
+    ),
+    pauses_from_start=Field(
+        description="Pauses count what nobody runs when the plan begins, from then on; what earlier versions saved "
+        "does not have it, and does not count that.",
+        missing=False,
+        left_out=True,
     ),
     rounds="The rebalances, in time.",
     final="What is held after the last round.",
