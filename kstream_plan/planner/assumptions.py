@@ -14,9 +14,14 @@ from kstream_plan.plans.design import CopyDoubt, Design, Played
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
 from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
 
+#: The code of the note on a snapshot that does not say when it was taken.
+NO_CAPTURE_TIME = "no-capture-time"
 
-def assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note, ...]:
-    """Say what is taken for granted whatever the design."""
+
+def assumptions(
+    design: Design, played: Played, outcome: Rehearsal, now_ms: int, *, now_given: bool
+) -> tuple[Note, ...]:
+    """Say what is taken for granted whatever the design; ``now_given``: options say what time it is now."""
     snapshot, state, scenario, rounds = played.snapshot, played.state, played.scenario, played.rounds
     notes = []
     written = snapshot.rates.any_produce or (
@@ -60,8 +65,16 @@ def assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int)
     if outcome.doubts:
         notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms))
     if snapshot.captured_at is None:
-        notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
+        notes.append(no_capture_time(now_given=now_given))
     return tuple(notes)
+
+
+def no_capture_time(*, now_given: bool) -> Note:
+    """Return the note on a snapshot without ``captured_at``; ``now_given``: options say what time it is now."""
+    message = "The snapshot does not say when it was taken"
+    if now_given:
+        message += " (captured_at): however old it is, it counts as of now, and the time that is given has no effect"
+    return Note(NO_CAPTURE_TIME, message)
 
 
 def not_noticed(outside: Timeline) -> tuple[Note, ...]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, GroupState, Holdings, Rates, Snapshot
-from kstream_plan.model.scenario import Event, Scenario
+from kstream_plan.model.scenario import Bounce, Event, Scenario, Stop
 from kstream_plan.model.starting_state import newcomers, state_now
 from kstream_plan.planner.loop import OnRound, Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
@@ -68,6 +68,7 @@ class Case:
             in_stores=snapshot.offsets_in_stores,
             leader=snapshot.state.leader,
             next_leader=options.next_leader,
+            rebalances_until_ms=_close_waits_until_ms(snapshot, design, options, events),
         )
         return cls(snapshot, design, options, scenario, enough, events, outside, _now_ms(snapshot, options))
 
@@ -113,6 +114,7 @@ class Case:
             self.events,
             in_stores=self.snapshot.offsets_in_stores,
             leader=self.snapshot.state.leader,
+            rebalances_until_ms=_close_waits_until_ms(self.snapshot, design, self.options, self.events),
         )
         if self.enough is None:
             design = design.telling_times_alone()
@@ -138,6 +140,23 @@ class Case:
 def held_at_first(state: GroupState, before: Turn | None) -> Holdings:
     """Return what everyone holds before the first round: as it is found, or as a known turn ``before`` it leaves it."""
     return Holdings.of(state.group, state.holdings) if before is None else before.held
+
+
+def rebalances_until_ms(snapshot: Snapshot, design: Design, options: PlanOptions) -> int | None:
+    """Return when a rebalance ends that is under way when a plan begins; ``None``: none is that is known."""
+    if snapshot.decision is None:
+        return None
+    return design.rebalances_until_ms(state_now(snapshot, _now_ms(snapshot, options)), snapshot.config)
+
+
+def _close_waits_until_ms(
+    snapshot: Snapshot, design: Design, options: PlanOptions, events: Sequence[Event]
+) -> int | None:
+    """Return the same if any of the events would wait for its end."""
+    bounced = any(isinstance(event, Bounce) and not event.leaves for event in events)
+    stopped = any(isinstance(event, Stop) and not event.crash for event in events)
+    waits = (bounced or stopped) and options.closes_wait
+    return rebalances_until_ms(snapshot, design, options) if waits else None
 
 
 def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:

@@ -26,6 +26,7 @@ from kstream_plan.planner.unproven_starts import unproven_starts
 from kstream_plan.planner.within_the_limit import restores_within_limit
 from kstream_plan.plans import Plan, Round, Summary, Verdict
 from kstream_plan.plans.balance import initial_balance
+from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.plans.design import Played
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import known_rates
@@ -119,18 +120,24 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
         outages=case.outside.unnoticed,
         rates=known_rates(snapshot.rates, snapshot.state.group),
         end=_end(case, played, outcome) if shown and design.goes_on else None,
-        unproven_starts=unproven_starts(
-            snapshot,
-            design,
-            group,
-            initial,
-            rounds,
-            case.outside,
-            now_ms=case.now_ms,
-            trust_ms=case.options.trust_ms,
-        ),
+        unproven_starts=_unproven(case, group, initial, rounds) if case.options.proofs else (),
     )
     return OnePlay(made, played, outcome)
+
+
+def _unproven(
+    case: Case, group: Group, initial: Sequence[Holding], rounds: Sequence[Round]
+) -> tuple[UnprovenStart, ...]:
+    return unproven_starts(
+        case.snapshot,
+        case.design,
+        group,
+        initial,
+        rounds,
+        case.outside,
+        now_ms=case.now_ms,
+        trust_ms=case.options.trust_ms,
+    )
 
 
 def _played(case: Case, group: Group, state: GroupState, rounds: tuple[Round, ...], outcome: Rehearsal) -> Played:
@@ -159,7 +166,7 @@ def _digests(case: Case) -> tuple[str, str]:
 def _assumed(case: Case, played: Played, outcome: Rehearsal) -> tuple[Note, ...]:
     return (
         case.design.assumptions(played)
-        + assumptions(case.design, played, outcome, case.now_ms)
+        + assumptions(case.design, played, outcome, case.now_ms, now_given=case.options.now_ms is not None)
         + not_noticed(case.outside)
         + after_crashes(case.outside.crashed, case.snapshot)
         + led_by_restarted(case.events, case.outside)

@@ -49,6 +49,7 @@ class Timeline:
     ``crashed`` are the instances that come back from a crash of which no event says what is left of their state.
     ``emptied`` are those that come back from a crash that took of their state, and that the group does not notice.
     ``any_leads``: which member takes the lead when the leader has gone decides what settings count.
+    ``waits_first``: a default close waits for the end of a rebalance that is under way at the beginning.
     ``close_by_ms`` tells by how much instances come back before the group has noticed that they were away (or after it:
     below 0), where that is within a heartbeat interval.
     """
@@ -62,6 +63,7 @@ class Timeline:
     emptied: tuple[str, ...] = ()
     close_by_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     any_leads: bool = False
+    waits_first: bool = False
 
 
 def timeline(
@@ -72,8 +74,11 @@ def timeline(
     in_stores: bool = True,
     leader: int | None = None,
     next_leader: NextLeader = "longest",
+    rebalances_until_ms: int | None = None,
 ) -> Timeline:
     """Say what the group notices of ``events``, and when. New instances have their process ids already.
+
+    ``rebalances_until_ms``: when a rebalance ends that is under way at the beginning; ``None``: none is.
 
     ``in_stores``: offsets are kept inside the stores, so a crash loses what was not flushed. ``leader`` is who leads
     now, by place among the members; ``None``: nobody knows. Once it has gone, ``next_leader`` does.
@@ -84,7 +89,8 @@ def timeline(
     known = leader is not None
     leads = members[leader or 0].process_id if members and (known or next_leader == "longest") else None
     lead = Lead(config, next_leader, leads, known)
-    draft = _Draft({instance.process_id: instance for instance in members}, lead, in_stores)
+    first_ms = -1 if rebalances_until_ms is None else rebalances_until_ms
+    draft = _Draft({instance.process_id: instance for instance in members}, lead, in_stores, first_ms)
     draft.play(events)
     draft.notice_until(None)
     return Timeline(
@@ -97,6 +103,7 @@ def timeline(
         emptied=tuple(draft.emptied),
         close_by_ms={of: by_ms for of, by_ms in draft.back_by_ms.items() if abs(by_ms) <= config.heartbeat_interval_ms},
         any_leads=lead.any_leads,
+        waits_first=draft.waits_first,
     )
 
 
@@ -134,6 +141,7 @@ class _Draft:
     lead: Lead
     in_stores: bool
     rebalances_until_ms: int = -1
+    waits_first: bool = False
     noticed_ms: dict[str, int] = field(default_factory=dict)
     back_by_ms: dict[str, int] = field(default_factory=dict)
     put_off: dict[str, tuple[Stop, int]] = field(default_factory=dict)
@@ -160,6 +168,7 @@ class _Draft:
             self.notice_until(due.at_ms)
             waits_until_ms = self._waits_until_ms(due)
             if waits_until_ms > due.at_ms:
+                self.waits_first |= not self.changes and not self.down
                 self._put_off(due.event, waits_until_ms)
                 heappush(queue, due._replace(at_ms=waits_until_ms))
                 continue

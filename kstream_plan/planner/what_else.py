@@ -167,8 +167,7 @@ class WhatElse:
         if case.snapshot.least_lags:
             worst = replace(case, snapshot=case.snapshot.at_worst())
             always.append(self._least_ready(worst, waiting))
-        if case.outside.any_leads:
-            always += [self._other(next_leader=who) for who in _EITHER_LEADS]
+        always += self._events_otherwise()
         plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
         codes = {note.code for note in outcome.warnings}
         if LEFT_OVER_CLEANUP in codes:
@@ -182,6 +181,13 @@ class WhatElse:
             coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
             plays[_COLDEST] = [self._other(case.design.at_probes(), coldest, ready="none")]
         return plays
+
+    def _events_otherwise(self) -> Iterator[OtherPlay]:
+        """Yield the plays in which the group takes what happens to it otherwise."""
+        if self.case.outside.waits_first:
+            yield self._other(closes_wait=False)
+        if self.case.outside.any_leads:
+            yield from (self._other(next_leader=who) for who in _EITHER_LEADS)
 
     def _waiting(self, play: OnePlay) -> int:
         """Return how many probes there are before the last change from outside, for copies to be taken to be ready.

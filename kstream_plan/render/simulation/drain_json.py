@@ -24,6 +24,7 @@ def drain_json(drained: Drain) -> str:
             "digest": drained.waiting.digest,
             "generation": drained.plan.generation,
             "captured_at": drained.plan.captured_at,
+            "now": drained.time,
         },
         "process_ids": list(drained.process_ids),
         "now": [_task(task) for task in drained.now],
