@@ -21,6 +21,8 @@ from kstream_plan.plans import PlayedSoFar, Round, Trigger
 from kstream_plan.plans.design import Design, Turn
 from kstream_plan.plans.pauses import pauses_of
 
+#: Times are shown in whole seconds: now may be the one that is shown of the snapshot.
+_SHOWN_MS = 1_000
 #: How many rounds were played, whether none comes after them, and what they are → whether that is all that is wanted.
 Enough: TypeAlias = Callable[[int, bool, Callable[[], PlayedSoFar]], bool]
 
@@ -164,6 +166,8 @@ def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:
     if options.now_ms is None or snapshot.captured_at_ms is None:
         return snapshot.known_until_ms
     now_ms = options.now_ms - snapshot.captured_at_ms
+    if -_SHOWN_MS < now_ms < 0:
+        return 0
     if now_ms < 0:
         where = f"application {snapshot.state.group.application_id!r}"
         fix = "give a later --now, or an earlier snapshot: --as-of chooses one of a history"

@@ -51,7 +51,7 @@ def asked_moment(
         doubts = () if options.now_ms is None else (no_capture_time(now_given=True),)
         return AskedMoment(time=None, options=options, at_ms=0, doubts=doubts)
     known_ms = taken_ms + snapshot.known_until_ms
-    now_ms = known_ms if options.now_ms is None else options.now_ms
+    now_ms = known_ms if options.now_ms is None else max(taken_ms, options.now_ms)
     as_given = AskedMoment(time=format_time(now_ms), options=options, at_ms=0, doubts=())
     since_ms = now_ms - known_ms
     overdue = None if since_ms <= 0 else _overdue(snapshot, options, process_ids, since_ms)

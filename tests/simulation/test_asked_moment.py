@@ -101,6 +101,16 @@ def test_a_snapshot_without_its_time_says_so_if_a_time_is_given() -> None:
     assert note.message.endswith("the time that is given has no effect")
 
 
+@pytest.mark.parametrize(("now", "says"), [("13:00:38Z", "13:00:38.479Z"), ("13:00:38.6Z", "13:00:38.600Z")])
+def test_the_time_that_is_shown_of_a_snapshot_is_a_time_that_may_be_given(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], now: str, says: str
+) -> None:
+    """It is shown to the second."""
+    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured_scenarios.before("scale-out"),))
+    assert run(["drain", "x.json", "i1", "--now", f"2026-11-21T{now}", "--output", "json", "-q"]) == 0
+    assert json.loads(capsys.readouterr().out)["input"]["now"] == f"2026-11-21T{says}"
+
+
 def test_now_is_what_the_clock_says_where_a_question_is_about_now(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
