@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
     from kstream_plan.render.diff.markdown import diff_markdown as diff_to_markdown
     from kstream_plan.render.diff.table import diff_table as diff_to_table
-    from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
-    from kstream_plan.render.fleet import fleet_table as fleet_to_table
+    from kstream_plan.render.pages.fleet import fleet_markdown as fleet_to_markdown
+    from kstream_plan.render.pages.fleet import fleet_table as fleet_to_table
     from kstream_plan.render.sessioned import sessioned_json as sessioned_to_json
     from kstream_plan.render.sessioned import sessioned_markdown as sessioned_to_markdown
     from kstream_plan.render.sessioned import sessioned_table as sessioned_to_table
@@ -158,8 +158,8 @@ _PUBLIC = {
     "workers_drained_to_json": ("kstream_plan.render.simulation.drain_workers", "workers_drained_json"),
     "workers_drained_to_markdown": ("kstream_plan.render.simulation.drain_workers", "workers_drained_markdown"),
     "workers_drained_to_table": ("kstream_plan.render.simulation.drain_workers", "workers_drained_table"),
-    "fleet_to_markdown": ("kstream_plan.render.fleet", "fleet_markdown"),
-    "fleet_to_table": ("kstream_plan.render.fleet", "fleet_table"),
+    "fleet_to_markdown": ("kstream_plan.render.pages.fleet", "fleet_markdown"),
+    "fleet_to_table": ("kstream_plan.render.pages.fleet", "fleet_table"),
     "read_results": ("kstream_plan.documents.results", "read_results"),
     "result_of": ("kstream_plan.plans.result", "result_of"),
     "group_history": ("kstream_plan.snapshots.broker.source", "group_history"),

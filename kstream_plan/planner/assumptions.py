@@ -12,16 +12,16 @@ from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.scenario_as_noticed import Timeline
 from kstream_plan.plans.design import CopyDoubt, Design, Played
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
-from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
+from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING, STORES
 
 #: The code of the note on a snapshot that does not say when it was taken.
 NO_CAPTURE_TIME = "no-capture-time"
 
 
 def assumptions(
-    design: Design, played: Played, outcome: Rehearsal, now_ms: int, *, now_given: bool
+    design: Design, played: Played, outcome: Rehearsal, now_ms: int, *, is_undated: bool
 ) -> tuple[Note, ...]:
-    """Say what is taken for granted whatever the design; ``now_given``: options say what time it is now."""
+    """Say what is taken for granted whatever the design; ``is_undated`` as of a case."""
     snapshot, state, scenario, rounds = played.snapshot, played.state, played.scenario, played.rounds
     notes = []
     written = snapshot.rates.any_produce or (
@@ -64,17 +64,40 @@ def assumptions(
         notes.append(Note("restore-rate-of-others", message, unmeasured))
     if outcome.doubts:
         notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms))
+    if played.group.stateful:
+        notes.append(_stores_note(snapshot))
     if snapshot.captured_at is None:
-        notes.append(no_capture_time(now_given=now_given))
+        notes.append(no_capture_time(is_undated=is_undated))
     return tuple(notes)
 
 
-def no_capture_time(*, now_given: bool) -> Note:
-    """Return the note on a snapshot without ``captured_at``; ``now_given``: options say what time it is now."""
-    message = "The snapshot does not say when it was taken"
-    if now_given:
-        message += " (captured_at): however old it is, it counts as of now, and the time that is given has no effect"
-    return Note(NO_CAPTURE_TIME, message)
+def no_capture_time(*, is_undated: bool) -> Note:
+    """Return the note on a snapshot that does not say when it was taken; ``is_undated`` as of a case."""
+    unused = ": --now has no effect, and how old its reports are is unknown" if is_undated else ""
+    return Note(NO_CAPTURE_TIME, f"The snapshot does not say when it was taken{unused}")
+
+
+def _stores_note(snapshot: Snapshot) -> Note:
+    """Say which stores are taken for granted."""
+    source = f" ({snapshot.stores_from})" if snapshot.stores_from else ""
+    match snapshot.stores:
+        case "persistent":
+            message = f"Stores are persistent{source}: who comes back has what it had"
+        case "in-memory":
+            message = (
+                f"Stores are in memory{source}: nothing of them is left after a restart, or where a task was closed"
+            )
+        case "mixed":
+            message = (
+                f"Stores count as persistent, and some are in memory{source}: those are restored after a restart, and "
+                "where a task was closed"
+            )
+        case None:
+            message = (
+                "Stores count as persistent, as is usual; whether they are is unknown (--stores). In memory nothing "
+                "of them is left after a restart"
+            )
+    return Note(STORES, message)
 
 
 def not_noticed(outside: Timeline) -> tuple[Note, ...]:
@@ -104,6 +127,21 @@ def maybe_restoring(doubts: Sequence[CopyDoubt]) -> tuple[Note, ...]:
     who = f"{len(tasks)} tasks" if len(tasks) > 1 else "1 task"
     message = f"{who} may not run yet, having started cold before: nobody knows whether all is restored"
     return (Note(MAYBE_RESTORING, message, tasks),)
+
+
+def input_behind(snapshot: Snapshot) -> tuple[Note, ...]:
+    """Warn that tasks have more of their input to process than copies may lack: these fall behind by it meanwhile."""
+    limit, tasks = snapshot.config.acceptable_recovery_lag, snapshot.state.group.tasks
+    waiting = {task: lag for task, lag in snapshot.input_lags.items() if snapshot.unwritten.get(task, 0) > limit}
+    if not waiting:
+        return ()
+    most = max(waiting, key=lambda task: waiting[task])
+    message = (
+        f"The group still works off its input: {sum(waiting.values()):,} records of {len(waiting)} stateful tasks are "
+        f"not processed yet, up to {waiting[most]:,} ({tasks[most].task_id}). Copies fall behind by what is written "
+        "meanwhile, and how long that takes is unknown"
+    )
+    return (Note(INPUT_BEHIND, message, tuple(str(tasks[task].task_id) for task in sorted(waiting))),)
 
 
 def after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...]:

@@ -68,9 +68,11 @@ class Case:
             snapshot.config,
             events,
             in_stores=snapshot.offsets_in_stores,
+            in_memory=snapshot.stores == "in-memory",
             leader=snapshot.state.leader,
             next_leader=options.next_leader,
             rebalances_until_ms=_close_waits_until_ms(snapshot, design, options, events),
+            noticed=options.noticed,
         )
         return cls(snapshot, design, options, scenario, enough, events, outside, _now_ms(snapshot, options))
 
@@ -101,6 +103,11 @@ class Case:
         )
         return state, everyone, outcome
 
+    @property
+    def is_undated(self) -> bool:
+        """Whether it is said what time it is, and not when the snapshot was taken."""
+        return self.options.now_ms is not None and self.snapshot.captured_at is None
+
     def most_rounds(self, group: Group) -> int:
         """Return with how many rounds a play of ``group`` is cut off."""
         most = 4 * (len(group.stateful) + 10) * (1 + len(self.outside.changes))
@@ -109,14 +116,15 @@ class Case:
     def played_soonest(self) -> Rehearsal:
         """Play it with everything restored at once and every rebalance as early as it can be; times alone are told."""
         config, design = self.snapshot.config, self.design.soonest()
-        noticed_ms = max(0, config.session_timeout_ms - config.heartbeat_interval_ms)
         outside = timeline(
             self.snapshot.state.group.instances,
-            replace(config, session_timeout_ms=noticed_ms),
+            config,
             self.events,
             in_stores=self.snapshot.offsets_in_stores,
+            in_memory=self.snapshot.stores == "in-memory",
             leader=self.snapshot.state.leader,
             rebalances_until_ms=_close_waits_until_ms(self.snapshot, design, self.options, self.events),
+            noticed="early",
         )
         if self.enough is None:
             design = design.telling_times_alone()

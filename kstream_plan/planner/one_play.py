@@ -11,6 +11,7 @@ from kstream_plan.planner.assumptions import (
     after_crashes,
     assumptions,
     emptied,
+    input_behind,
     led_by_restarted,
     maybe_restoring,
     not_noticed,
@@ -112,6 +113,7 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
             snapshot.warnings
             + maybe_restoring(outcome.doubts)
             + emptied(case.outside)
+            + (input_behind(snapshot) if rounds else ())
             + restores_within_limit(snapshot, group, rounds)
             + (copies_together(group, final, played.configs[-1]) if outcome.verdict.kind == "settled" else ())
         ),
@@ -137,6 +139,7 @@ def _unproven(
         case.outside,
         now_ms=case.now_ms,
         trust_ms=case.options.trust_ms,
+        undated=case.is_undated,
     )
 
 
@@ -166,7 +169,7 @@ def _digests(case: Case) -> tuple[str, str]:
 def _assumed(case: Case, played: Played, outcome: Rehearsal) -> tuple[Note, ...]:
     return (
         case.design.assumptions(played)
-        + assumptions(case.design, played, outcome, case.now_ms, now_given=case.options.now_ms is not None)
+        + assumptions(case.design, played, outcome, case.now_ms, is_undated=case.is_undated)
         + not_noticed(case.outside)
         + after_crashes(case.outside.crashed, case.snapshot)
         + led_by_restarted(case.events, case.outside)

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from kstream_plan.model.starting_state import Cleaning, Ready
 from kstream_plan.planner.lead import NextLeader
+from kstream_plan.planner.scenario_as_noticed import Noticed
 from kstream_plan.plans import Trigger
 from kstream_plan.plans.caught_up_evidence import TRUST_MS
 
@@ -31,7 +32,8 @@ class PlanOptions:
     comes before the instance has heard of that, and holds the rebalance up. ``proofs``: find the starts that count as
     warm and are not proven to be.
     ``floor``: where a restore rate is not known, find the least that the plan takes. ``next_leader``: who leads when
-    the leader has gone, where restarted members have settings of their own. ``max_learners`` (``None``: no limit) and
+    the leader has gone, where restarted members have settings of their own. ``noticed``: when the group notices that
+    members have stopped. ``max_learners`` (``None``: no limit) and
     ``scale_down_timeout_ms`` are the learner design's. ``connect_delay_ms`` (``None``: the workers' own),
     ``connect_defer_join``, ``connect_step`` and ``connect_pause_ms`` are those of Connect's Designs II and III.
     """
@@ -53,6 +55,7 @@ class PlanOptions:
     long_ranges: bool = True
     floor: bool = True
     next_leader: NextLeader = "longest"
+    noticed: Noticed = "likely"
     max_learners: int | None = None
     scale_down_timeout_ms: int = 600_000
     connect_delay_ms: int | None = None
@@ -85,6 +88,7 @@ class PlanKeywords(TypedDict, total=False):
     long_ranges: bool
     floor: bool
     next_leader: NextLeader
+    noticed: Noticed
     max_learners: int | None
     scale_down_timeout_ms: int
     connect_delay_ms: int | None

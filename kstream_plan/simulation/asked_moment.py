@@ -48,7 +48,7 @@ def asked_moment(
     """
     taken_ms = snapshot.captured_at_ms
     if taken_ms is None:
-        doubts = () if options.now_ms is None else (no_capture_time(now_given=True),)
+        doubts = () if options.now_ms is None else (no_capture_time(is_undated=True),)
         return AskedMoment(time=None, options=options, at_ms=0, doubts=doubts)
     known_ms = taken_ms + snapshot.known_until_ms
     now_ms = known_ms if options.now_ms is None else max(taken_ms, options.now_ms)

@@ -83,8 +83,9 @@ def test_several_applications_get_one_line_each_worst_first(reads: Any, capsys: 
     reads("settled", "crash", "pods")
     assert run(["assign", "x.json"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("3 applications: 2 moving, 1 settled; 1 at risk: 1 with cold starts")
-    assert re.findall(r"^[! ] (\w+)  ", text, re.MULTILINE) == ["application", "S1", "payments", "S1"]
+    assert text.startswith("╭─ 3 applications: 2 moving, 1 settled ─")
+    assert "1 application is at risk: 1 with cold starts." in text
+    assert re.findall(r"^(\w+)  ", text, re.MULTILINE)[:4] == ["Application", "S1", "payments", "S1"]
     assert "--application-id" in text
 
 
@@ -178,7 +179,7 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign", "x", "--show-ranks", "--output", "json"], "--show-ranks is for people"),
         (["assign", "x", "--lags-tolerance", "5m"], "--lags-tolerance goes with --lags"),
         (["assign", "x", "--rates-over", "1h"], "--rates-over goes with --lags"),
-        (["assign", "x", "--lags", "y", "--rates-over", "0"], "no rate can be measured in no time"),
+        (["assign", "x", "--lags", "y", "--rates-over", "0"], "rates need a time above 0"),
         (["schema", "house"], "'house' is not one of plan, "),
         (["fly"], "error: no such command 'fly'. Fix: see kstream-plan --help"),
     ],
@@ -501,7 +502,7 @@ def test_show_of_something_else_is_exit_code_1(capsys: pytest.CaptureFixture[str
     path = tmp_path / "snapshot.json"
     path.write_text('{"application_id": "a", "tasks": []}')
     assert run(["show", str(path)]) == 1
-    assert "this is not a saved plan. Fix: kstream-plan assign plans a snapshot" in capsys.readouterr().err
+    assert "this is not a saved plan. Fix: plan a snapshot with kstream-plan assign" in capsys.readouterr().err
     path.write_text("null")
     assert run(["show", str(path)]) == 1
     assert "line 1: this is not a saved plan, it is not an object. Fix: save one" in capsys.readouterr().err

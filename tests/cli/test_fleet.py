@@ -75,8 +75,8 @@ def test_one_broken_file_of_many_is_named_and_does_not_take_the_others_along(
         assert (len(out.read_text().splitlines()) if out.exists() else None) == saved
     assert run(["fleet", str(folder), "--quiet"]) == 1
     shown = capsys.readouterr()
-    assert shown.out.startswith("11 applications: ")
-    assert "; 1 file that cannot be read" in shown.out.split("\n\n")[0].replace("\n  ", " ")
+    assert "11 applications: " in shown.out.partition("\n")[0]
+    assert "1 file cannot be read." in shown.out
     assert f"{one}: {said}" in shown.err
 
 
@@ -101,7 +101,7 @@ def test_a_fleet_is_the_same_from_results_plans_and_snapshots(
     assert run(["assign", applications, "--keep-going", "--quiet"]) == 1
     assert capsys.readouterr().out == shown[0] + ONE_IN_FULL
     assert run(["fleet", str(results / "plans.jsonl"), "--where", "cold >= 0", "--sort", "left", "--top", "2"]) == 0
-    assert capsys.readouterr().out.startswith("3 applications: 3 moving (2 shown)\n")
+    assert capsys.readouterr().out.startswith("╭─ 3 applications: 3 moving ─")
     assert run(["fleet", str(results / "results"), "--application-id", "*-00001", "--output", "json"]) == 0
     (row,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert (row["kind"], row["application_id"], row["plan"]) == ("result", "application-00001", None)
@@ -110,11 +110,11 @@ def test_a_fleet_is_the_same_from_results_plans_and_snapshots(
 def test_what_cannot_be_read_is_never_silently_out_of_sight(results: Path, capsys: Capture) -> None:
     for condition in ("cold > 0", "left < 1s", "standbys = 7"):
         assert run(["fleet", str(results / "results"), "--where", condition]) == 1
-        assert "! application-00002" in capsys.readouterr().out
+        assert "application-00002  unreadable" in capsys.readouterr().out
     for how in (["--where", "outcome = stuck"], ["--sort", "application", "--top", "1"]):
         assert run(["fleet", str(results / "results"), *how]) == 1
         said = capsys.readouterr()
-        assert "shown, without 1 unreadable)" in said.out
+        assert "shown, without 1 unreadable." in said.out
         assert "end_offset_sum is 'many'" in said.err
 
 
@@ -124,7 +124,7 @@ def test_an_application_that_is_there_more_than_once_is_told(results: Path, caps
     said = capsys.readouterr()
     assert said.out.startswith("4 applications: 4 moving\n")
     which = "application-00001, application-00003"
-    assert said.err == f"kstream-plan: note: there more than once, and counted each time: {which}\n"
+    assert said.err == f"kstream-plan: note: more than once among the results, and counted each time: {which}\n"
     assert run(["fleet", plans]) == 0
     assert capsys.readouterr().err == ""
 
@@ -174,7 +174,9 @@ def test_policies_and_settings_beside_applications_are_passed_over_and_that_is_s
         said = capsys.readouterr()
         assert said.out.startswith("3 applications: 3 moving\n")
         assert said.err.count("\n") == 1
-        assert said.err.startswith("kstream-plan: note: 4 files passed over, by the names no applications: ")
+        assert said.err.startswith(
+            "kstream-plan: note: 4 files skipped, whose names say that they are no applications: "
+        )
         assert "policy.yaml" in said.err
     assert run(["fleet", str(tmp_path / "policy.yaml")]) == 1
     assert "policy.yaml: is neither JSON nor Parquet" in capsys.readouterr().err
@@ -253,7 +255,7 @@ def test_without_going_on_nothing_is_written(applications: str, tmp_path: Path) 
     ("arguments", "said"),
     [
         (["--out-format", "parquet"], "name a folder for them with --out"),
-        (["--overwrite", "--out", "x"], "--overwrite replaces a data set"),
+        (["--overwrite", "--out", "x"], "--overwrite goes with --out-format"),
     ],
 )
 def test_options_that_do_not_go_together(arguments: list[str], said: str, capsys: Capture) -> None:

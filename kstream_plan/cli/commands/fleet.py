@@ -35,7 +35,7 @@ from kstream_plan.fleet.figures import badness, by_figure
 from kstream_plan.fleet.where import Condition, check_name, conditions
 from kstream_plan.model import Snapshot
 from kstream_plan.plans.result import Result, result_of
-from kstream_plan.render.fleet import fleet_markdown, fleet_table
+from kstream_plan.render.pages.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.text.numbers import count, several
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.selection import Selection
@@ -130,7 +130,7 @@ def _sorted(paths: Sequence[str]) -> _Sources:
         return _Sources((), (), tuple(passed_over))  # whose error says what is wrong with each
     if passed_over:
         which = several([printable(name) for name in passed_over])
-        talk(f"note: {count(len(passed_over), 'file')} passed over, by the names no applications: {which}")
+        talk(f"note: {count(len(passed_over), 'file')} skipped, whose names say that they are no applications: {which}")
     return _Sources(tuple(results), tuple(plans), tuple(snapshots))
 
 
@@ -191,7 +191,7 @@ def _tell_twice(results: Sequence[Result]) -> None:
     """Say which applications are there more than once, as of results of several days: each of them counts."""
     found = Counter(result.application_id for result in results if result.application_id is not None)
     if twice := [printable(name) for name, number in sorted(found.items()) if number > 1]:
-        talk(f"note: there more than once, and counted each time: {several(twice)}")
+        talk(f"note: more than once among the results, and counted each time: {several(twice)}")
 
 
 def _chosen(results: Sequence[Result], picked: Sequence[Condition], asked: FleetOptions) -> list[Result]:

@@ -206,9 +206,10 @@ def _check_unproven(plan: Plan) -> None:
     for place, start in enumerate(plan.unproven_starts):
         if start.process_id not in instances or start.task_id not in tasks:
             raise _edited("names what is not in the plan", f"[{place}]", ".unproven_starts")
-    worst = plan.summary.cold_handovers + len(plan.unproven_starts)
+    may_be_cold = sum(start.may_be_cold for start in plan.unproven_starts)
+    worst = plan.summary.cold_handovers + may_be_cold
     if plan.ends("cold_handovers")[1] < worst:
-        what = f"does not say that {worst} starts may be cold, and {len(plan.unproven_starts)} are not proven warm"
+        what = f"does not say that {worst} starts may be cold, and {may_be_cold} are not proven warm"
         raise _edited(what, ".ranges", ".summary")
 
 

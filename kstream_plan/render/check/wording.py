@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from kstream_plan.model import WorkId
+from kstream_plan.model.connect_group import WORKER_SILENT
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
@@ -28,6 +29,7 @@ _WHY_UNKNOWN = {
     "group-not-as-told": "the group contradicts itself",
     "back-before-fenced": "more happens than is played",
     "group-not-ready": "the group is not ready",
+    WORKER_SILENT: "a worker does not answer",
     "delay-unknown": "a delay may run that is not known of",
     "revocations-unknown": "what members have still to give up is not known",
     "not-dealt-out": "some work is dealt out to nobody",

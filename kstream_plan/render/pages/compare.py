@@ -163,8 +163,8 @@ def _policy(alternative: Alternative) -> str:
 
 
 _OF_STATE = (
-    Figure("  if copies restore at once", _shortest),
-    Figure("  first relief of the busiest instance", _relief),
+    Figure("Duration if copies restore at once", _shortest),
+    Figure("First relief of the busiest instance", _relief),
     Figure("Rebalances", _range("rebalances"), _most("rebalances")),
     Figure("Stateful moves", _range("moves"), _most("moves")),
     Figure("Longest pause of a task", _pause, _most("max_paused_ms")),
@@ -275,9 +275,7 @@ def _same(alike: Sequence[SameOutcome], figures: Sequence[Figure], different: Se
         if alternative.draws is not None
     }
     parts = [f"Each is simulated with the same {max(draws):,} random sets of process ids."] if draws else []
-    same = [
-        f"{figure.name.strip().lower()} {figure.text(alike[0].one)}" for figure in figures if figure not in different
-    ]
+    same = [f"{figure.name.lower()} {figure.text(alike[0].one)}" for figure in figures if figure not in different]
     if same and len(alike) > 1:
         parts.append(f"The same in all: {'; '.join(same)}.")
     return " ".join(parts)

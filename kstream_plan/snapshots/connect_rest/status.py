@@ -40,6 +40,15 @@ class StatusRow(NamedTuple):
     notes: tuple[Note, ...]
 
 
+def with_answers(status: StatusRow, answers: Mapping[str, bool]) -> StatusRow:
+    """Return the row with whether each worker answered at its own address."""
+    instances = [
+        {**worker, "answered": answers[worker["process_id"]]} if worker["process_id"] in answers else worker
+        for worker in status.row["instances"]
+    ]
+    return status._replace(row={**status.row, "instances": instances})
+
+
 class _Connector(NamedTuple):
     """A connector: its tasks as they are configured, and of each item (-1: itself) its worker and its state."""
 
@@ -193,7 +202,7 @@ def _notes(connectors: list[_Connector]) -> Iterator[Note]:
         yield Note("stale-status", f"{_some(stale)} not configured any more, and left out", tuple(stale))
     nobodys = [name for of in connectors for name in _nobodys(of)]
     if nobodys:
-        yield Note("unassigned", f"{_some(nobodys)} run by nobody now{_gone(connectors)}", tuple(nobodys))
+        yield Note("unassigned", f"{_some(nobodys)} unassigned now{_gone(connectors)}", tuple(nobodys))
 
 
 def _nobodys(of: _Connector) -> Iterator[str]:

@@ -88,9 +88,17 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     ]
     overlaid = {
         **row,
-        "tasks": _with_ends(row.get("tasks") or (), seats, measured.ends, reference_ms),
+        "tasks": _with_input_lags(
+            _with_ends(row.get("tasks") or (), seats, measured.ends, reference_ms), _input_lags(measured.scrapes, seats)
+        ),
         "lags": lag_rows,
     }
+    if held.copies and not any(lag.get("source") in _MEASURED for lag in lag_rows):
+        overlaid["measuring_failed"] = True
+    else:
+        overlaid.pop("measuring_failed", None)
+    if (kept := _where_stores_are(measured, row)) is not None:
+        overlaid["stores"] = kept
     if (until := _known_until(row, copies)) is not None:
         overlaid["known_until"] = until
     if rates:
@@ -158,6 +166,15 @@ def _own_ends(row: Row) -> Offsets:
 
 def _stores(scrapes: Iterable[Scrape]) -> frozenset[StoreLabel]:
     return frozenset(label for scrape in scrapes for label in scrape.stores)
+
+
+def _where_stores_are(measured: Measurements, row: Row) -> str | None:
+    """Return where the group's stores are, by the labels of their metrics; ``None``: none tells."""
+    tasks = {task["task_id"] for task in row.get("tasks") or ()}
+    told = {label.in_memory for label in _stores(measured.scrapes) if label.task_id in tasks} - {None}
+    if not told:
+        return None
+    return "mixed" if len(told) > 1 else "in-memory" if True in told else "persistent"
 
 
 def _published(measured: Measurements, ends: Offsets) -> set[str]:
@@ -235,6 +252,26 @@ def _with_ends(tasks: Sequence[Row], seats: Seats, ends: Offsets, reference_ms: 
                 for partition in task["changelog_partitions"]
             ]
         found.append(new)
+    return found
+
+
+def _input_lags(scrapes: Iterable[Scrape], seats: Seats) -> dict[TopicPartition, int]:
+    """Return, by partition of the input, how far behind its stream thread was when it was last scraped."""
+    newest: dict[TopicPartition, tuple[int, int]] = {}
+    for scrape in scrapes:
+        for (client, partition), lag in scrape.input_lags.items():
+            if client in seats.clients:
+                newest[partition] = max(newest.get(partition, (-1, 0)), (scrape.at_ms or 0, lag))
+    return {partition: lag for partition, (_, lag) in newest.items()}
+
+
+def _with_input_lags(tasks: Iterable[Row], lags: Mapping[TopicPartition, int]) -> list[dict[str, Any]]:
+    """Return the tasks with the records of their input that wait, where any of it was measured."""
+    found = []
+    for task in tasks:
+        sources = [(normal_topic(of["topic"]), of["partition"]) for of in task.get("source_partitions") or ()]
+        known = [lags[partition] for partition in sources if partition in lags]
+        found.append({**task, "input_lag": min(sum(known), MAX_LONG)} if known else dict(task))
     return found
 
 

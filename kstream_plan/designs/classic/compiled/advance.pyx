@@ -48,6 +48,7 @@ cdef class Advance(Restoring):
                 self._seat(place, &interval)
                 self.dirty[place], self.rests[place] = 1, 0
         if self.any_restores:
+            self.press()
             self.restore(to_ms - from_ms, generation, soon=False)
             if is_any_disturbed:
                 self.restore(min(to_ms - from_ms, AT_ONCE_MS), generation, soon=True)
@@ -85,7 +86,7 @@ cdef class Advance(Restoring):
         """Tell whether a copy stays as it is until it gets another seat."""
         if slot.consumer < 0 or slot.remaining or slot.reporter != slot.consumer:
             return False
-        return slot.lag == (LATEST if slot.role == ACTIVE else self.standing[place])
+        return slot.lag == (LATEST if slot.role == ACTIVE else self.standing[place]) and not self.falls_behind(place, slot)
 
     # -- who has copies ---------------------------------------------------------------------------------------------
 
@@ -201,7 +202,7 @@ cdef class Advance(Restoring):
             slot.reporter = -1 if slot.lag == NONE else interval.first[slot.instance]
             slot.remaining = remaining
             return
-        if not disturbed and self.is_known(place, slot):
+        if not disturbed and not interval.at_probes and self.is_known(place, slot):
             slot.lag = LATEST if active and not remaining else self._reported(place, slot, remaining)
         elif active and not disturbed and not (remaining and interval.at_probes):
             slot.lag, remaining = LATEST, 0
