@@ -14,6 +14,9 @@ from kstream_plan.plans.design import CopyDoubt, Design, Played
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING, STORES
 
+#: The code of the note on a snapshot that does not say when it was taken.
+NO_CAPTURE_TIME = "no-capture-time"
+
 
 def assumptions(
     design: Design, played: Played, outcome: Rehearsal, now_ms: int, *, is_undated: bool
@@ -69,9 +72,14 @@ def assumptions(
     if played.group.stateful:
         notes.append(_stores_note(snapshot))
     if snapshot.captured_at is None:
-        unused = ": --now has no effect, and how old its reports are is unknown" if is_undated else ""
-        notes.append(Note("no-capture-time", f"The snapshot does not say when it was taken{unused}"))
+        notes.append(no_capture_time(is_undated=is_undated))
     return tuple(notes)
+
+
+def no_capture_time(*, is_undated: bool) -> Note:
+    """Return the note on a snapshot that does not say when it was taken; ``is_undated`` as of a case."""
+    unused = ": --now has no effect, and how old its reports are is unknown" if is_undated else ""
+    return Note(NO_CAPTURE_TIME, f"The snapshot does not say when it was taken{unused}")
 
 
 def _stores_note(snapshot: Snapshot) -> Note:

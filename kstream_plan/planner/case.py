@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, GroupState, Holdings, Rates, Snapshot
-from kstream_plan.model.scenario import Event, Scenario
+from kstream_plan.model.scenario import Bounce, Event, Scenario, Stop
 from kstream_plan.model.starting_state import newcomers, state_now
 from kstream_plan.planner.loop import OnRound, Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
@@ -21,6 +21,8 @@ from kstream_plan.plans import PlayedSoFar, Round, Trigger
 from kstream_plan.plans.design import Design, Turn
 from kstream_plan.plans.pauses import pauses_of
 
+#: Times are shown in whole seconds: now may be the one that is shown of the snapshot.
+_SHOWN_MS = 1_000
 #: How many rounds were played, whether none comes after them, and what they are → whether that is all that is wanted.
 Enough: TypeAlias = Callable[[int, bool, Callable[[], PlayedSoFar]], bool]
 
@@ -69,6 +71,7 @@ class Case:
             in_memory=snapshot.stores == "in-memory",
             leader=snapshot.state.leader,
             next_leader=options.next_leader,
+            rebalances_until_ms=_close_waits_until_ms(snapshot, design, options, events),
             noticed=options.noticed,
         )
         return cls(snapshot, design, options, scenario, enough, events, outside, _now_ms(snapshot, options))
@@ -120,6 +123,7 @@ class Case:
             in_stores=self.snapshot.offsets_in_stores,
             in_memory=self.snapshot.stores == "in-memory",
             leader=self.snapshot.state.leader,
+            rebalances_until_ms=_close_waits_until_ms(self.snapshot, design, self.options, self.events),
             noticed="early",
         )
         if self.enough is None:
@@ -135,7 +139,7 @@ class Case:
             group, config, outages = everyone.group, self.snapshot.config, self.outside.unnoticed
             initial = everyone.holdings(state.group, held_at_first(state, before))
             played, stopping = tuple(rounds), self.design.stopping(group)
-            paused = pauses_of(group, initial, rounds, stopping, config, outages)
+            paused = pauses_of(group, initial, rounds, stopping, config, outages, from_start=True)
             return PlayedSoFar(
                 group=group, config=config, initial=initial, rounds=played, pauses=paused, outages=outages
             )
@@ -148,11 +152,30 @@ def held_at_first(state: GroupState, before: Turn | None) -> Holdings:
     return Holdings.of(state.group, state.holdings) if before is None else before.held
 
 
+def rebalances_until_ms(snapshot: Snapshot, design: Design, options: PlanOptions) -> int | None:
+    """Return when a rebalance ends that is under way when a plan begins; ``None``: none is that is known."""
+    if snapshot.decision is None:
+        return None
+    return design.rebalances_until_ms(state_now(snapshot, _now_ms(snapshot, options)), snapshot.config)
+
+
+def _close_waits_until_ms(
+    snapshot: Snapshot, design: Design, options: PlanOptions, events: Sequence[Event]
+) -> int | None:
+    """Return the same if any of the events would wait for its end."""
+    bounced = any(isinstance(event, Bounce) and not event.leaves for event in events)
+    stopped = any(isinstance(event, Stop) and not event.crash for event in events)
+    waits = (bounced or stopped) and options.closes_wait
+    return rebalances_until_ms(snapshot, design, options) if waits else None
+
+
 def _now_ms(snapshot: Snapshot, options: PlanOptions) -> int:
     """Return when the plan begins, counted from when the snapshot was taken."""
     if options.now_ms is None or snapshot.captured_at_ms is None:
         return snapshot.known_until_ms
     now_ms = options.now_ms - snapshot.captured_at_ms
+    if -_SHOWN_MS < now_ms < 0:
+        return 0
     if now_ms < 0:
         where = f"application {snapshot.state.group.application_id!r}"
         fix = "give a later --now, or an earlier snapshot: --as-of chooses one of a history"

@@ -27,6 +27,7 @@ from kstream_plan.planner.unproven_starts import unproven_starts
 from kstream_plan.planner.within_the_limit import restores_within_limit
 from kstream_plan.plans import Plan, Round, Summary, Verdict
 from kstream_plan.plans.balance import initial_balance
+from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.plans.design import Played
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import known_rates
@@ -71,7 +72,8 @@ def in_figures(case: Case, on_round: OnRound | None = None, *, balances: bool = 
     played = _played(case, group, state, rounds, outcome)
     initial = everyone.holdings(state.group, held_at_first(state, outcome.before))
     stopping = case.design.stopping(group)
-    paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, case.outside.unnoticed)
+    outages = case.outside.unnoticed
+    paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, outages, from_start=True)
     summary = _summary(case, group, initial, paused, played, outcome)
     return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary)
 
@@ -105,6 +107,7 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
         members=tuple((instance.process_id, instance.capacity) for instance in outcome.group.instances),
         target=everyone.target(outcome.group, outcome.target),
         pauses=paused,
+        pauses_from_start=True,
         summary=summary,
         warnings=(
             snapshot.warnings
@@ -119,19 +122,25 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
         outages=case.outside.unnoticed,
         rates=known_rates(snapshot.rates, snapshot.state.group),
         end=_end(case, played, outcome) if shown and design.goes_on else None,
-        unproven_starts=unproven_starts(
-            snapshot,
-            design,
-            group,
-            initial,
-            rounds,
-            case.outside,
-            now_ms=case.now_ms,
-            trust_ms=case.options.trust_ms,
-            undated=case.is_undated,
-        ),
+        unproven_starts=_unproven(case, group, initial, rounds) if case.options.proofs else (),
     )
     return OnePlay(made, played, outcome)
+
+
+def _unproven(
+    case: Case, group: Group, initial: Sequence[Holding], rounds: Sequence[Round]
+) -> tuple[UnprovenStart, ...]:
+    return unproven_starts(
+        case.snapshot,
+        case.design,
+        group,
+        initial,
+        rounds,
+        case.outside,
+        now_ms=case.now_ms,
+        trust_ms=case.options.trust_ms,
+        undated=case.is_undated,
+    )
 
 
 def _played(case: Case, group: Group, state: GroupState, rounds: tuple[Round, ...], outcome: Rehearsal) -> Played:

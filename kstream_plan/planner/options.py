@@ -28,6 +28,9 @@ class PlanOptions:
     whole probing interval; ``cleaning`` likewise when left-over state is deleted; ``trust_ms`` is how old a report of
     a copy may be that counts as true at a moment. ``ranges``: find both ends of what hangs on what is unknown; without
     ``long_ranges`` not of a plan that takes long to play, which then warns that it does not tell them.
+    ``closes_wait``: a default close during a rebalance that is under way as the plan begins waits for its end; else it
+    comes before the instance has heard of that, and holds the rebalance up. ``proofs``: find the starts that count as
+    warm and are not proven to be.
     ``floor``: where a restore rate is not known, find the least that the plan takes. ``next_leader``: who leads when
     the leader has gone, where restarted members have settings of their own. ``noticed``: when the group notices that
     members have stopped. ``max_learners`` (``None``: no limit) and
@@ -46,6 +49,8 @@ class PlanOptions:
     ready: Ready = "likely"
     cleaning: Cleaning = "likely"
     trust_ms: int = TRUST_MS
+    closes_wait: bool = True
+    proofs: bool = True
     ranges: bool = True
     long_ranges: bool = True
     floor: bool = True
@@ -77,6 +82,8 @@ class PlanKeywords(TypedDict, total=False):
     ready: Ready
     cleaning: Cleaning
     trust_ms: int
+    closes_wait: bool
+    proofs: bool
     ranges: bool
     long_ranges: bool
     floor: bool

@@ -55,6 +55,7 @@ class Timeline:
     ``crashed`` are the instances that come back from a crash of which no event says what is left of their state.
     ``emptied`` are those that come back from a crash that took of their state, and that the group does not notice.
     ``any_leads``: which member takes the lead when the leader has gone decides what settings count.
+    ``waits_first``: a default close waits for the end of a rebalance that is under way at the beginning.
     ``close_by_ms`` tells by how much instances come back before the group has noticed that they were away (or after it:
     below 0), where that is within a heartbeat interval.
     """
@@ -68,6 +69,7 @@ class Timeline:
     emptied: tuple[str, ...] = ()
     close_by_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     any_leads: bool = False
+    waits_first: bool = False
 
     @property
     def notices_late(self) -> bool:
@@ -85,12 +87,14 @@ def timeline(
     leader: int | None = None,
     next_leader: NextLeader = "longest",
     noticed: Noticed = "likely",
+    rebalances_until_ms: int | None = None,
 ) -> Timeline:
     """Say what the group notices of ``events``, and when. New instances have their process ids already.
 
     ``in_stores``: offsets are kept inside the stores, so a crash loses what was not flushed; ``in_memory``: who comes
     back has nothing of what it had. ``leader`` is who leads now, by place among the members; ``None``: nobody knows.
     Once it has gone, ``next_leader`` does. ``noticed`` says when the group notices that members have stopped.
+    ``rebalances_until_ms``: when a rebalance ends that is under way at the beginning; ``None``: none is.
 
     Raises:
         ScenarioError: an event does not fit what is there: an unknown instance, one that stops twice, nobody left, …
@@ -99,7 +103,8 @@ def timeline(
     leads = members[leader or 0].process_id if members and (known or next_leader == "longest") else None
     lead = Lead(config, next_leader, leads, known)
     everybody = {instance.process_id: instance for instance in members}
-    draft = _Draft(everybody, lead, in_stores, in_memory=in_memory, noticed=noticed)
+    first_ms = -1 if rebalances_until_ms is None else rebalances_until_ms
+    draft = _Draft(everybody, lead, in_stores, in_memory=in_memory, noticed=noticed, rebalances_until_ms=first_ms)
     draft.play(events)
     draft.notice_until(None)
     return Timeline(
@@ -112,6 +117,7 @@ def timeline(
         emptied=tuple(draft.emptied),
         close_by_ms={of: by_ms for of, by_ms in draft.back_by_ms.items() if abs(by_ms) <= config.heartbeat_interval_ms},
         any_leads=lead.any_leads,
+        waits_first=draft.waits_first,
     )
 
 
@@ -154,6 +160,7 @@ class _Draft:
     in_memory: bool = False
     noticed: Noticed = "likely"
     rebalances_until_ms: int = -1
+    waits_first: bool = False
     noticed_ms: dict[str, int] = field(default_factory=dict)
     back_by_ms: dict[str, int] = field(default_factory=dict)
     put_off: dict[str, tuple[Stop, int]] = field(default_factory=dict)
@@ -180,6 +187,7 @@ class _Draft:
             self.notice_until(due.at_ms)
             waits_until_ms = self._waits_until_ms(due)
             if waits_until_ms > due.at_ms:
+                self.waits_first |= not self.changes and not self.down
                 self._put_off(due.event, waits_until_ms)
                 heappush(queue, due._replace(at_ms=waits_until_ms))
                 continue

@@ -175,8 +175,7 @@ class WhatElse:
         always += self._noticed_otherwise()
         always += self._paced_otherwise(play)
         always += self._with_other_copies(play, waiting)
-        if case.outside.any_leads:
-            always += [self._other(next_leader=who) for who in _EITHER_LEADS]
+        always += self._events_otherwise()
         plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
         codes = {note.code for note in outcome.warnings}
         if LEFT_OVER_CLEANUP in codes:
@@ -190,6 +189,13 @@ class WhatElse:
             coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
             plays[_COLDEST] = [self._other(case.design.at_probes(), coldest, ready="none")]
         return plays
+
+    def _events_otherwise(self) -> Iterator[OtherPlay]:
+        """Yield the plays in which the group takes what happens to it otherwise."""
+        if self.case.outside.waits_first:
+            yield self._other(closes_wait=False)
+        if self.case.outside.any_leads:
+            yield from (self._other(next_leader=who) for who in _EITHER_LEADS)
 
     def _noticed_otherwise(self) -> Iterator[OtherPlay]:
         """Yield the plays in which members speak, and those that have stopped expire, as early and as late as can be.

@@ -292,6 +292,13 @@ class Design(ABC):
             raise ScenarioError(what, where=getattr(event, "where", ""), fix="leave it out")
         return event
 
+    def rebalances_until_ms(self, _state: GroupState, _config: AssignmentConfig) -> int | None:
+        """Return when a rebalance ends that is under way as a plan begins; ``None``: none is that is known.
+
+        ``state`` is that of :func:`~kstream_plan.model.starting_state.state_now`.
+        """
+        return None
+
     def is_quick(self, _snapshot: Snapshot) -> bool:
         """Tell whether a play of a group like this takes a fraction of the usual time, where that code is compiled."""
         return False

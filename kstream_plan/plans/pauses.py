@@ -111,6 +111,7 @@ def pauses_of(
     outages: Sequence[Outage] = (),
     *,
     heard_at_once: bool = False,
+    from_start: bool = False,
 ) -> Pauses:
     """Find every pause that ends within the rounds.
 
@@ -128,8 +129,11 @@ def pauses_of(
         config: its ``heartbeat_interval_ms`` is the typical time that such a consumer waits.
         outages: those that the group does not notice; no round ends during one.
         heard_at_once: leave out the time until all workers have heard that one has gone.
+        from_start: count what nobody runs before the first round as paused since 0, the beginning of the plan.
     """
-    found = PausedRounds(group, initial, tuple(rounds), frozenset(stopping), config, tuple(outages), heard_at_once)
+    found = PausedRounds(
+        group, initial, tuple(rounds), frozenset(stopping), config, tuple(outages), heard_at_once, from_start
+    )
     together = _Together(group, range(len(group.tasks))) if found.in_rows else None
     ms, times, spans = _added_up(found.single() if together is None else together.without(found.told()))
     more = [] if together is None else [together.added_up()]

@@ -138,7 +138,8 @@ class Plan(InNotebooks):
     notice, in time: restarts of static members within the session time-out, which no round tells of.
     ``initial_balance`` is how evenly the load is spread as the first rebalance finds it: who joins in it counts as
     empty, who joins later does not count yet. ``stopping`` are the consumers that give up all they run before they join
-    a rebalance, ``pauses`` every standstill of a task that ends within the plan. ``rates`` are those known at first.
+    a rebalance, ``pauses`` every pause of a task that ends within the plan; ``pauses_from_start``: those of tasks that
+    nobody runs when the plan begins as well, which earlier versions did not count. ``rates`` are those known at first.
     ``probes``: the design asks by probing rebalances which copies are ready.
     ``end`` is what it takes to plan on from where the plan ends; ``None``: nobody can. ``unproven_starts`` count as
     warm in the steps, and nothing proves that they are: their former owners are gone.
@@ -164,6 +165,7 @@ class Plan(InNotebooks):
     members: tuple[tuple[str, int], ...]
     target: Target
     pauses: Pauses
+    pauses_from_start: bool = False
     summary: Summary
     warnings: tuple[Note, ...]
     verdict: Verdict
@@ -295,7 +297,8 @@ class Plan(InNotebooks):
         from_ms = self.rounds[first - 1].at_ms if first else -self.config.heartbeat_interval_ms
         until_ms = inf if last >= len(self.rounds) else self.rounds[last].at_ms
         outages = [outage for outage in self.outages if from_ms <= outage.from_ms < until_ms]
-        return pauses_of(self.group, held, rounds, self.stopping, self.config, outages)
+        from_start = self.pauses_from_start and not first
+        return pauses_of(self.group, held, rounds, self.stopping, self.config, outages, from_start=from_start)
 
     def config_of(self, round_number: int) -> AssignmentConfig:
         """Return the settings that a round was decided with."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MOST_MS = 2**60
 #: Instead of the time since when a task stands still.
 RUNNING = -(2**63)
+#: The same of a task that nobody runs when the plan begins: it stands still from 0 on, unless it starts at 0.
+IDLE = RUNNING + 1
 
 
 class PausesTogether(NamedTuple):
@@ -63,15 +65,18 @@ class SinceByTask(MutableMapping[WorkId, int]):
         """Take the rows of a round; return the pauses that they end, by place among all tasks, in order of the rows."""
         kind, task = steps.rows["kind"], steps.rows["task"]
         self._ms[task[are(kind, REVOKE, DEMOTE)]] = at_ms
-        started = task[_starts().take(kind * len(ROLES) + steps.rows["to_role"])]
-        from_ms = self._ms[started]
-        stood_still = from_ms != RUNNING
-        if not stood_still.all():
-            started, from_ms = started[stood_still], from_ms[stood_still]
-        if not len(started):
-            return None
-        self._ms[started] = RUNNING
-        return PausesTogether(started, from_ms, at_ms)
+        return take_started(self._ms, task[_starts().take(kind * len(ROLES) + steps.rows["to_role"])], at_ms)
+
+
+def take_started(since_ms: npt.NDArray[np.int64], started: Places, at_ms: int) -> PausesTogether | None:
+    """Let tasks run from ``at_ms`` on; return the pauses that this ends. ``since_ms`` is by place."""
+    from_ms = since_ms[started]
+    from_ms[from_ms == IDLE] = 0 if at_ms > 0 else RUNNING
+    since_ms[started] = RUNNING
+    stood_still = from_ms != RUNNING
+    if not stood_still.all():
+        started, from_ms = started[stood_still], from_ms[stood_still]
+    return PausesTogether(started, from_ms, at_ms) if len(started) else None
 
 
 @cache

@@ -13,7 +13,7 @@ from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.replay import replay
 from kstream_plan.plans.rounds import Round, Trigger
 from kstream_plan.plans.seats import Role
-from kstream_plan.plans.standstill_rows import MOST_MS, RUNNING, PausesTogether, SinceByTask
+from kstream_plan.plans.standstill_rows import IDLE, MOST_MS, RUNNING, PausesTogether, SinceByTask, take_started
 from kstream_plan.plans.stateless_steps import Places, StatelessChanges, has_rows, single_steps
 from kstream_plan.plans.step_rows import StepRows
 from kstream_plan.plans.steps import (
@@ -68,6 +68,7 @@ class PausedRounds(NamedTuple):
     config: AssignmentConfig
     outages: tuple[Outage, ...]
     heard_at_once: bool
+    from_start: bool = False
 
     @property
     def apart(self) -> bool:
@@ -92,8 +93,14 @@ class PausedRounds(NamedTuple):
     def stateless(self) -> Iterator[PausesTogether]:
         """Yield those that are numbers, by place among the stateless tasks, in the order of their ends."""
         if self.apart and isinstance(self.initial, Holdings):
-            return _stateless(self.group, self.initial, self.rounds)
+            return _stateless(self.group, self.initial, self.rounds, idle=self._idle())
         return iter(())
+
+    def _idle(self) -> set[int]:
+        """Return the indices of the tasks that nobody runs when the plan begins; of a Connect group steps tell that."""
+        if not self.from_start or self.config.scheduled_rebalance_max_delay_ms is not None:
+            return set()
+        return set(range(len(self.group.tasks))).difference(*(held.active for held in self.initial))
 
     def _in_outages(self) -> list[Pause]:
         return _in_outages(self.group, self.initial, self.rounds, self.outages)
@@ -105,6 +112,7 @@ def _told(of: PausedRounds) -> Iterator[Pause | PausesTogether]:
     of_workers = of.config.scheduled_rebalance_max_delay_ms is not None
     several = held_by_several(of.initial) if of_workers else ()
     since: MutableMapping[WorkId, int] = SinceByTask(group) if of.in_rows else {}
+    since.update((group.tasks[task].task_id, IDLE) for task in of._idle())
     apart, held, stopped = of.apart, of.initial, _Stopped(group, since, stopping, heartbeat_ms, several)
     for rnd in of.rounds:
         follows = rnd.trigger is Trigger.FOLLOW_UP
@@ -194,6 +202,8 @@ class _Stopped:
                     since[step.task_id] = at_ms
             elif isinstance(step, _STARTS) or (isinstance(step, ThreadMove) and step.to.role is Role.ACTIVE):
                 from_ms = since.pop(step.task_id, None)
+                if from_ms == IDLE:
+                    from_ms = 0 if at_ms > 0 else None
                 if step.reason.code is ReasonCode.STOOD_STILL and at_ms > 0:
                     from_ms = 0  # longer, in truth; nobody knows since when
                 if from_ms is not None:
@@ -293,22 +303,22 @@ def _joined(found: Sequence[Pause], in_outages: Sequence[Pause]) -> tuple[Pause,
     return tuple(sorted([*joined, *last.values()], key=lambda one: one.to_ms))
 
 
-def _stateless(group: Group, initial: Holdings, rounds: Sequence[Round]) -> Iterator[PausesTogether]:
+def _stateless(group: Group, initial: Holdings, rounds: Sequence[Round], *, idle: set[int]) -> Iterator[PausesTogether]:
     """Yield the pauses of the stateless tasks, where no consumer gives up everything before it joins.
 
-    Each stands still from the round in which it is revoked, or from when its instance has gone, until it starts.
+    Each stands still from the round in which it is revoked, or from when its instance has gone, until it starts; those
+    in ``idle`` do from the beginning.
     """
     owners, since = initial.owners, initial.owners.astype("int64")
     since.fill(RUNNING)
+    since[[place for place, task in enumerate(group.stateless) if task in idle]] = IDLE
     for rnd in rounds:
         if rnd.stateless is not None:
             for places, stopped_ms in _stateless_stopped(group, owners, rnd, rnd.stateless):
                 since[places] = stopped_ms
-            started = rnd.stateless.started
-            started = started[since[started] != RUNNING]
-            if len(started):
-                yield PausesTogether(started, since[started], rnd.at_ms)
-                since[started] = RUNNING
+            ended = take_started(since, rnd.stateless.started, rnd.at_ms)
+            if ended is not None:
+                yield ended
         if isinstance(rnd.assigned, Holdings):
             owners = rnd.assigned.owners
 

@@ -10,8 +10,10 @@ from kstream_plan.documents.plan.write import notes
 from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.documents.streams_config import kafka_name
 from kstream_plan.model import Note
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.scenario import moment
+from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render import DEFAULT_WIDTH
@@ -39,6 +41,9 @@ _OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY)
 _WITH_DISKS = (
     "who comes back has its disk as it was: on an empty one (emptyDir, a volume that stays behind) all that it ran "
     "and copied restores, and no figure here holds (kstream-plan help restart-one)"
+)
+_WITH_STORES = (
+    "it is assumed that stores are persistent: what is kept in memory restores at every restart (--stores in-memory)"
 )
 
 _COLUMNS = (
@@ -97,9 +102,12 @@ def bounce_json(found: Bounces) -> str:
             "snapshot_digest": first.snapshot_digest,
             "generation": first.generation,
             "captured_at": first.captured_at,
+            "now": found.time,
         },
         "restart_ms": found.restart_ms,
         "instances": list(found.process_ids) or None,
+        "answer": None if found.answer is None else found.answer.value,
+        "doubts": notes(found.reasons),
         "warnings": notes(_warnings(found)),
         "ways": [{**_way(of.way), "best": of is found.best_safe, **_played(of)} for of in found.played],
         "not_played": [{**_way(way), "least_ms": least_ms} for way, least_ms in found.left_out],
@@ -133,6 +141,7 @@ def _played(of: PlayedWay) -> dict[str, Json]:
     figures = of.figures
     return {
         "safe": of.safe,
+        "unproven_starts": len(of.unproven),
         "outcome": of.found.outcome,
         "restarts": of.restarts,
         "restarts_found": of.found.restarts,
@@ -166,18 +175,26 @@ def _heading(found: Bounces, escape: Escape) -> str:
 
 def _answer(found: Bounces, names: Names, now: str) -> str:
     """Return whether those that are named may restart ``now``, which says of which moment that is."""
-    who, best = several(names.instances(found.process_ids)), found.best_safe
-    if best is None:
-        return f"{who} should NOT restart {now}: no way is known to be safe as the group is"
+    who, answer, best = several(names.instances(found.process_ids)), found.answer, found.best_safe
+    assert answer is not None
     several_of = len(found.process_ids) > 1
-    leave = "they leave" if several_of else "it leaves"
-    how = f"by {_NAMES[best.way.name]}" if best.way.name != "leave" else f"only if {leave} the group on close"
+    if answer is not Answer.YES:
+        leave = "they leave" if several_of else "it leaves"
+        only = "" if best is None else f"; safe only if {leave} the group on close"
+        sentence = (
+            f"{who} should not restart {now}" if answer is Answer.NO else f"it is unknown whether {who} may restart"
+        )
+        sentence += "" if answer is Answer.NO else f" {now}"
+        return f"{answer.word}: {sentence}, by default close{only}"
+    assert best is not None
+    how = f"by {_NAMES[best.way.name]}"
     how += f", one by one, with a pause of {moment(best.pause_ms)}" if several_of else ""
     disk = "each, with their disks" if several_of else "with its disk"
     after = f"back after {interval(found.restart_ms)} {disk} (--restart)"
     figures = best.figures
     still = f"up to {count(figures.paused_at_once, 'task')} stand still at once, each up to "
-    return f"{who} may restart {now}, {how}, {after}: {still}{duration(figures.max_paused_ms.most)}; 0 cold starts"
+    still += f"{duration(figures.max_paused_ms.most)}; 0 cold starts"
+    return f"{answer.word}: {who} may restart {now}, {how}, {after}: {still}"
 
 
 def _columns(found: Bounces) -> Sequence[tuple[Column, str]]:
@@ -219,9 +236,12 @@ def _cells(found: Bounces, of: PlayedWay, escape: Escape) -> tuple[str, ...]:
 def _remarks(found: Bounces, escape: Escape) -> list[str]:
     """Say of every way that is not safe why, what else there is to know of each, and why some were not played."""
     names = Names(found.played[0].plan.group, escape)
-    remarks = [names.escape_message(note.message) for note in _warnings(found)]
+    remarks = [_reason(note, names) for note in found.reasons]
+    remarks += [names.escape_message(note.message) for note in _warnings(found)]
     remarks += [f"{_name(of.way, escape)}: {said}" for of in found.played for said in _remarks_on(of, _number(found))]
     remarks.append(_WITH_DISKS)
+    if not found.process_ids and _stores_unknown(found):
+        remarks.append(_WITH_STORES)
     if found.process_ids:
         remarks.append(_away_for_longer(found))
     return remarks + [
@@ -229,6 +249,17 @@ def _remarks(found: Bounces, escape: Escape) -> list[str]:
         f"max.warmup.replicas at a time that takes at least {duration(least_ms)}"
         for way, least_ms in found.left_out
     ]
+
+
+def _stores_unknown(found: Bounces) -> bool:
+    """Tell whether it is taken for granted that stores are persistent."""
+    return any(start.evidence.fact is Fact.STORES_UNKNOWN for way in found.played for start in way.unproven)
+
+
+def _reason(note: Note, names: Names) -> str:
+    """Return a note with the tasks that it is about."""
+    tasks = several([names.escape(task_id) for task_id in note.subjects], 5)
+    return f"{names.escape_message(note.message)}{f': {tasks}' if tasks else ''}"
 
 
 def _warnings(found: Bounces) -> tuple[Note, ...]:
@@ -246,12 +277,24 @@ def _remarks_on(of: PlayedWay, number: int) -> Iterator[str]:
         yield f"{few}; of all {number:,} it takes too long to find out, for there are too many rebalances"
     elif of.found.longer_ms is not None:
         yield f"safe with a pause of {pause}, but not with {moment(of.found.longer_ms)}: a longer one may not be safer"
+    if of.found.outcome == "safe" and not of.safe:
+        start = "start cold" if of.behind else "may start cold"
+        known = "safe" if of.behind else "known to be safe"
+        yield f"not {known}: {count(len(of.behind or of.unproven), 'task')} {start}, for {_facts(of)}"
     if of.needs_static:
         yield "group.instance.id has to be there before, which takes restarts of another way first"
     if of.draws is not None:
         yield f"its ranges are of {count(of.draws.number, 'draw')} of the new instances' ids"
     if of.restarts < number:
         yield f"its figures are those of the first {of.restarts} restarts"
+
+
+def _facts(way: PlayedWay) -> str:
+    """Return what is known of the copies that may be behind, and what would tell."""
+    starts = way.behind or way.unproven
+    facts = dict.fromkeys(start.evidence.words for start in starts)
+    settled_by = dict.fromkeys(option for start in starts for option in start.evidence.settled_by)
+    return "; ".join(facts) + (f" ({' or '.join(settled_by)} tells)" if settled_by else "")
 
 
 def _why_not(of: PlayedWay, number: int) -> str:
@@ -276,9 +319,16 @@ def _away_for_longer(found: Bounces) -> str:
 def _conclusion(found: Bounces) -> str:
     best = found.best_safe
     if best is None:
-        known = "known to be " if any(of.found.outcome == "undecided" for of in found.played) else ""
+        if any(way.is_likely_safe for way in found.played):
+            return "none of them is known to be safe"
+        known = "known to be " if any(way.found.outcome == "undecided" for way in found.played) else ""
         return f"none of them is {known}safe: standbys, or static members, would help"
-    which = "safe, and needs the least" if found.process_ids else "the fastest that is safe"
+    which = "safe, and needs the least"
+    if not found.process_ids:
+        faster = ", ".join(dict.fromkeys(_name(way.way, TERMINAL) for way in found.faster_safe))
+        which = (
+            f"safe, and needs nothing set up first; faster if set up: {faster}" if faster else "the fastest safe way"
+        )
     still = "but for hand-overs one instance's tasks at most stand still at once"
     return f"{_MARK} {which}: nothing starts cold, and {still}. As a scenario, which --out FILE writes:"
 

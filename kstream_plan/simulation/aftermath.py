@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from kstream_plan.model import Holding, WorkId
@@ -35,17 +35,20 @@ class Aftermath(NamedTuple):
     left_alone: int
 
 
-def aftermath(plan: Plan, gone: Collection[str]) -> Aftermath:
-    """Return what follows of the ``plan`` that begins with the stop of the instances in ``gone``."""
-    own, cold = _ran_by(plan, gone), set[WorkId]()
+def aftermath(plan: Plan, gone: Collection[str], from_ms: int = 0) -> Aftermath:
+    """Return what follows when the instances in ``gone`` stop at ``from_ms`` of the ``plan``."""
+    held = held_before(plan, from_ms)
+    own, cold = _ran_by(plan, gone, held), set[WorkId]()
     noticed_ms = dict[str, int]()
     for rnd in plan.rounds:
+        if rnd.at_ms < from_ms:
+            continue
         for step in rnd.single_steps:
             if isinstance(step, MemberLeft) and step.process_id in gone:
-                noticed_ms[step.process_id] = rnd.at_ms
+                noticed_ms[step.process_id] = rnd.at_ms - from_ms
             elif isinstance(step, HandOver | Promote) and not step.caught_up and step.task_id not in own:
                 cold.add(step.task_id)
-    paused = {task: length_ms for task, length_ms in plan.pauses.ms.items() if task not in own}
+    paused = {task: length_ms for task, length_ms in _paused_from(plan, from_ms).items() if task not in own}
     left = [load for process_id, load in at_the_end(plan) if process_id not in gone]
     return Aftermath(
         noticed_ms=max(noticed_ms.values()) if noticed_ms.keys() >= set(gone) else None,
@@ -57,25 +60,41 @@ def aftermath(plan: Plan, gone: Collection[str]) -> Aftermath:
         instances=len(left),
         least=min(left, default=0),
         most=max(left, default=0),
-        without_standby=(_without_standby(plan, plan.initial), _without_standby(plan, plan.final)),
-        left_alone=_left_alone(plan, gone),
+        without_standby=(_without_standby(plan, held), _without_standby(plan, plan.final)),
+        left_alone=_left_alone(plan, gone, held),
     )
 
 
-def _ran_by(plan: Plan, process_ids: Iterable[str]) -> set[WorkId]:
+def held_before(plan: Plan, at_ms: int) -> Sequence[Holding]:
+    """Return what everybody holds just before a time: a rebalance at that very time counts no more."""
+    return next((rnd.assigned for rnd in reversed(plan.rounds) if rnd.at_ms < at_ms), plan.initial)
+
+
+def _paused_from(plan: Plan, from_ms: int) -> Mapping[WorkId, int]:
+    """Return how long each task is paused that goes on after a time, all of such a pause."""
+    if from_ms <= 0:
+        return plan.pauses.ms
+    paused = Counter[WorkId]()
+    for pause in plan.pauses:
+        if pause.to_ms > from_ms:
+            paused[pause.task_id] += pause.length_ms
+    return paused
+
+
+def _ran_by(plan: Plan, process_ids: Iterable[str], held: Sequence[Holding]) -> set[WorkId]:
     group = plan.group
     consumers = (consumer for one in process_ids for consumer in group.consumers_of[group.instance_index[one]])
-    return {group.tasks[task].task_id for consumer in consumers for task in plan.initial[consumer].active}
+    return {group.tasks[task].task_id for consumer in consumers for task in held[consumer].active}
 
 
 def _without_standby(plan: Plan, holdings: Sequence[Holding]) -> int:
     return len(set(plan.group.stateful).difference(*(held.standby for held in holdings)))
 
 
-def _left_alone(plan: Plan, gone: Collection[str]) -> int:
+def _left_alone(plan: Plan, gone: Collection[str], holdings: Sequence[Holding]) -> int:
     """Return of how many stateful tasks all copies but one are on the instances that go."""
     group, holders = plan.group, defaultdict[int, set[str]](set)
-    for consumer, held in enumerate(plan.initial):
+    for consumer, held in enumerate(holdings):
         for task in (*held.active, *held.standby):
             holders[task].add(group.instances[group.instance_of[consumer]].process_id)
     stateful = (holders[task] for task in group.stateful)

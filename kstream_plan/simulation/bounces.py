@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -11,15 +11,19 @@ from typing import TypeAlias
 
 from kstream_plan.comparison.alternatives import AlternativeFigures, alternative_figures
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Group, Snapshot
+from kstream_plan.model import Group, Note, Snapshot
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import ALL, Bounce, Event, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
+from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart
 from kstream_plan.plans.simulated import Draws, Range
+from kstream_plan.simulation.asked_moment import OVERDUE, asked_moment
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
-from kstream_plan.simulation.new_ids import is_random
+from kstream_plan.simulation.new_ids import drawn, is_random
+from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.outages import standing_still
 from kstream_plan.simulation.processes import in_processes
 from kstream_plan.simulation.safe_pause import DRAWS, FoundPause, SafePause, most_cold
@@ -83,8 +87,9 @@ class PlayedWay:
     """One way, played on a group.
 
     ``found`` is the pause: it is safe if two instances' tasks never stand still at once, none starts cold, and the
-    group settles, in every draw and whether or not copies have caught up of which nobody knows that. What follows
-    from it was played for the first ``restarts``, all of them where it is safe: ``still_at_once``: so many
+    group settles, in every draw and whether or not copies have caught up of which nobody knows that. ``unproven`` are
+    the starts that count as warm in it, and nothing proves that they are; ``takes_proof``: with such it is not safe.
+    What follows from it was played for the first ``restarts``, all of them where it is safe: ``still_at_once``: so many
     tasks of several instances stand still at once, beyond a hand-over, over the draws. ``ends_ms``: everybody is
     back, and every task where it stays. ``most_cold`` tasks start cold at worst. ``scenario`` can be played again.
     """
@@ -99,16 +104,39 @@ class PlayedWay:
     most_cold: int
     still_at_once: Range
     ends_ms: int
+    unproven: tuple[UnprovenStart, ...] = ()
+    takes_proof: bool = False
 
     @property
     def safe(self) -> bool:
-        """Whether the pause is safe for all restarts."""
-        return self.found.outcome == "safe"
+        """Whether the pause is safe for all restarts; if it takes that, proven to be."""
+        return self.is_likely_safe and not (self.takes_proof and self.unproven)
+
+    @property
+    def is_likely_safe(self) -> bool:
+        """Whether the pause is safe for all restarts if what is not proven to be warm is, unless it is proven cold."""
+        return self.found.outcome == "safe" and not self.behind
 
     @property
     def needs_static(self) -> bool:
         """Whether members have to be made static first."""
         return self.way.name == "static" and not all(instance.is_static for instance in self.plan.group.instances)
+
+    @property
+    def behind(self) -> tuple[UnprovenStart, ...]:
+        """The starts that are proven to be cold, though they count as warm in the plan."""
+        return tuple(start for start in self.unproven if start.evidence.known is Known.BEHIND)
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether something has to be set up first: static members, or settings."""
+        return self.needs_static or bool(self.way.settings)
+
+    @property
+    def is_likely_unsafe(self) -> bool:
+        """Whether it is not safe as it is likely to go, whatever else may be."""
+        cold = self.plan.summary.cold_handovers or self.figures.cold_handovers.median or self.behind
+        return bool(cold or self.still_at_once.median or not self.settles)
 
     @property
     def pause_ms(self) -> int:
@@ -127,13 +155,37 @@ class Bounces:
 
     ``process_ids``: those that are restarted, now and as they are; none: everybody. ``left_out``: ways with which
     everything has to be restored anew, a few copies at a time, and the least that this takes, in milliseconds, where
-    that is too long to be worth playing.
+    that is too long to be worth playing. ``time`` is the moment that is asked of, RFC 3339 (``None``: not known),
+    ``doubts`` why what is known of the group may be over by then.
     """
 
     restart_ms: int
     played: tuple[PlayedWay, ...]
     left_out: tuple[tuple[Way, int], ...]
     process_ids: tuple[str, ...] = ()
+    time: str | None = None
+    doubts: tuple[Note, ...] = ()
+
+    @property
+    def as_it_is(self) -> PlayedWay:
+        """The restart as instances do it that nobody has set up otherwise: by default close."""
+        return next(way for way in self.played if way.way.name == "default-close")
+
+    @property
+    def answer(self) -> Answer | None:
+        """Whether those that are named may restart now, as they are; ``None``: none is named."""
+        if not self.process_ids:
+            return None
+        if any(doubt.code == OVERDUE for doubt in self.doubts):
+            return Answer.UNKNOWN
+        if self.as_it_is.is_likely_unsafe:
+            return Answer.NO
+        return Answer.YES if self.as_it_is.safe and not self.doubts else Answer.UNKNOWN
+
+    @property
+    def reasons(self) -> tuple[Note, ...]:
+        """Why it is not known that those that are named may restart: what may be over, which copies may be behind."""
+        return (*self.doubts, *(_unproven(self.as_it_is.unproven) if self.process_ids else ()))
 
     @property
     def best_safe(self) -> PlayedWay | None:
@@ -141,17 +193,33 @@ class Bounces:
 
         To restart some now only what needs nothing counts, and that they close as by default comes before all.
         """
+        if self.doubts:
+            return None
 
-        def prepared(of: PlayedWay) -> bool:
-            return of.needs_static or bool(of.way.settings)
+        safe = [way for way in self.played if way.safe and not (self.process_ids and way.is_prepared)]
 
-        safe = [of for of in self.played if of.safe and not (self.process_ids and prepared(of))]
-
-        def order(of: PlayedWay) -> tuple[bool, bool, int, int]:
-            changed = bool(self.process_ids) and of.way.name != "default-close"
-            return prepared(of), changed, of.ends_ms, self.played.index(of)
+        def order(way: PlayedWay) -> tuple[bool, bool, int, int]:
+            changed = bool(self.process_ids) and way is not self.as_it_is
+            return way.is_prepared, changed, way.ends_ms, self.played.index(way)
 
         return min(safe, key=order, default=None)
+
+    @property
+    def faster_safe(self) -> tuple[PlayedWay, ...]:
+        """The safe ways that are faster than the best one, and need something to be set up first."""
+        best = self.best_safe
+        return () if best is None else tuple(way for way in self.played if way.safe and way.ends_ms < best.ends_ms)
+
+
+def _unproven(starts: Sequence[UnprovenStart]) -> Iterator[Note]:
+    """Yield what is known of copies that tasks start from, those of which the same is known together."""
+    together: dict[tuple[str, str, str], list[str]] = {}
+    for start in starts:
+        evidence = start.evidence
+        tells = f"; {' or '.join(evidence.settled_by)} tells" if evidence.settled_by else ""
+        together.setdefault((evidence.fact.value, evidence.words, tells), []).append(str(start.task_id))
+    for (code, words, tells), task_ids in together.items():
+        yield Note(code, f"{words[0].upper()}{words[1:]}{tells}", tuple(task_ids))
 
 
 def bounce(
@@ -179,6 +247,7 @@ def bounce(
         fix = "its tasks stand still until it is back; simulate plays that"
         raise ScenarioError("the only instance has nobody to hand over to", where=group.application_id, fix=fix)
     process_ids = _named(group, instances)
+    when = asked_moment(snapshot, options, process_ids, leads=False) if process_ids else None
     probes, ways, left_out = _probes_of_a_surge(snapshot), ways_of(snapshot, restart_ms), list[tuple[Way, int]]()
     if process_ids:
         ways = [way for way in ways if way.name in _ALONE_WAYS]
@@ -190,7 +259,14 @@ def bounce(
     for one in in_processes(play, len(ways), workers if _worth_sharing(snapshot) else 1):
         played.append(one)
         on_way(len(played), len(ways))
-    return Bounces(restart_ms=restart_ms, played=tuple(played), left_out=tuple(left_out), process_ids=process_ids)
+    return Bounces(
+        restart_ms=restart_ms,
+        played=tuple(played),
+        left_out=tuple(left_out),
+        process_ids=process_ids,
+        time=None if when is None else when.time,
+        doubts=() if when is None else when.doubts,
+    )
 
 
 def _named(group: Group, instances: Sequence[str]) -> tuple[str, ...]:
@@ -256,7 +332,8 @@ def _played_in(
     """Search the least safe pause of one way, and play it with that."""
     way = ways[place]
     snapshot = _with_settings(snapshot, way)
-    everybody = [instance.process_id for instance in snapshot.state.group.instances]
+    group = snapshot.state.group
+    everybody = [instance.process_id for instance in group.instances]
     restarted = process_ids or everybody
 
     def scenario_of(number: int, length_ms: int, pause_ms: int) -> Scenario:
@@ -268,12 +345,14 @@ def _played_in(
     found = search.found()
     scenario, made, restarts = search.shown(found)
     draws, still = None, [standing_still(made, 0)]
-    if is_random(scenario, snapshot.state.group):
-        number = min(DRAWS, usual_number(snapshot.state.group, snapshot.config))
+    if is_random(scenario, group):
+        number = min(DRAWS, usual_number(group, snapshot.config))
         simulated = simulate(snapshot, scenario, options, number_of_draws=number, what_ifs=False, floor=False)
         made, draws = simulated.plan, simulated.draws
         still = [standing_still(search.play(scenario, draw, check=False), 0) for draw in range(number)]
     figures = alternative_figures(made, draws)
+    as_known = plan(snapshot, options.of_one_play(), scenario=drawn(scenario, group, 0))
+    counted = [start for start in as_known.unproven_starts if process_ids or start.evidence.known is Known.BEHIND]
     return PlayedWay(
         way=way,
         found=found,
@@ -282,9 +361,11 @@ def _played_in(
         plan=made,
         draws=draws,
         figures=figures,
-        most_cold=most_cold(made, figures.cold_handovers.most),
+        most_cold=most_cold(made, figures.cold_handovers.most) + len(counted),
         still_at_once=Range(statistics.median_low(still), min(still), max(still)),
         ends_ms=max([*made.ends("duration_ms", figures.balanced_ms.most), *(outage.to_ms for outage in made.outages)]),
+        unproven=as_known.unproven_starts,
+        takes_proof=bool(process_ids),
     )
 
 

@@ -21,7 +21,8 @@ from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.caught_up_evidence import Evidence, Known, UnprovenStart
 from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
-from kstream_plan.simulation.aftermath import Aftermath, aftermath
+from kstream_plan.simulation.aftermath import Aftermath, aftermath, held_before
+from kstream_plan.simulation.asked_moment import AskedMoment, asked_moment
 from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import design_of, plan_checked
@@ -60,6 +61,8 @@ class DrainNow:
     group, and no member has told how far behind any copy is. ``unproven`` are the starts, of others' tasks as well,
     that count as warm at best, and nothing proves that they are; ``not_seen`` are the tasks that ran there and had not
     started anywhere where the plan was cut off. ``heard_at`` tells when copies of ``unproven`` were last heard of.
+    ``time`` is the moment that is asked of, RFC 3339 (``None``: not known), ``at_ms`` the same on the clock of the
+    plan, which simulates what was due before it; ``over`` tells why what is known of the group may be over by then.
     """
 
     plan: Plan
@@ -72,6 +75,9 @@ class DrainNow:
     reported: tuple[str, str] | None = None
     measured: tuple[str, str] | None = None
     nothing_reported: bool = False
+    time: str | None = None
+    at_ms: int = 0
+    over: tuple[Note, ...] = ()
     unproven: tuple[UnprovenStart, ...] = ()
     not_seen: tuple[WorkId, ...] = ()
     heard_at: Mapping[WorkId, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -81,7 +87,7 @@ class DrainNow:
         """Whether they may stop now without a cold start: NO if one is proven or likely, YES if none can be."""
         others = [answer_of(start.evidence) for start in self.unproven if start.task_id not in self.answers]
         cold = [Answer.NO] if self.follows.others_cold else []
-        unseen = [Answer.UNKNOWN] if self.not_seen else []
+        unseen = [Answer.UNKNOWN] if self.not_seen or self.over else []
         return worst_of([*self.answers.values(), *others, *cold, *unseen])
 
     @property
@@ -113,7 +119,7 @@ class DrainNow:
     @property
     def follows(self) -> Aftermath:
         """What follows for the tasks of others, and for who runs most, as far as ``plan`` was played."""
-        return aftermath(self.plan, self.process_ids)
+        return aftermath(self.plan, self.process_ids, self.at_ms)
 
     @property
     def stateful_now(self) -> int:
@@ -191,6 +197,8 @@ def drain(
     options = replace(options, **changed)
     group = snapshot.state.group
     process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
+    when = asked_moment(snapshot, options, process_ids)
+    options = replace(when.options, closes_wait=False)  # it is asked who stops at that very moment
 
     def stopped_at(at_ms: int, options: PlanOptions, after: int = 0) -> tuple[Plan, tuple[DrainedTask, ...]]:
         end = Leave if leave else Stop
@@ -201,25 +209,27 @@ def drain(
             some = replace(options, max_rounds=limit, floor=False, ranges=False)
             made = plan_checked(snapshot, some, scenario=scenario, on_round=on_round)
             drained = _drained(made, snapshot, process_ids, at_ms)
-            if made.verdict.kind != "unfinished" or len(drained) == len(_ran(made, process_ids, at_ms)):
+            reached = bool(made.rounds) and made.rounds[-1].at_ms >= at_ms
+            if made.verdict.kind != "unfinished" or (reached and len(drained) == len(_ran(made, process_ids, at_ms))):
                 break
         return made, drained
 
-    made, now = stopped_at(0, replace(options, ready="none"))
+    made, now = stopped_at(when.at_ms, replace(options, ready="none"))
     unknown = any(note.code == MAYBE_READY for note in made.assumptions)
-    best, at_best = stopped_at(0, replace(options, ready="all")) if unknown else (made, now)
-    at_once = _at_once(snapshot, (made, best), process_ids, now, at_best)
+    best, at_best = stopped_at(when.at_ms, replace(options, ready="all")) if unknown else (made, now)
+    at_once = _at_once(snapshot, (made, best), process_ids, now, at_best, when)
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
     waiting = plan_checked(snapshot, options, on_round=on_round)
     under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
-    wait_ms = _settled_ms(waiting, snapshot) if under_way else None
+    settled_ms = _settled_ms(waiting, snapshot) if under_way else 0
+    wait_ms = settled_ms - when.at_ms if settled_ms > when.at_ms else None
     return Drain(
         **{each.name: getattr(at_once, each.name) for each in fields(DrainNow)},
         waiting=waiting,
         wait_ms=wait_ms,
-        later=() if wait_ms is None else stopped_at(wait_ms, options, len(waiting.rounds))[1],
+        later=() if wait_ms is None else stopped_at(settled_ms, options, len(waiting.rounds))[1],
     )
 
 
@@ -232,7 +242,7 @@ def _settled_ms(waiting: Plan, snapshot: Snapshot) -> int:
 
 def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round: OnRound | None) -> Drain:
     """Return the answer for instances that announce now that they leave: they may stop once they are let go."""
-    announced = Leave(at_ms=0, process_ids=now.process_ids, announced=True)
+    announced = Leave(at_ms=now.at_ms, process_ids=now.process_ids, announced=True)
     made = plan_checked(snapshot, options, scenario=Scenario(events=(announced,)), on_round=on_round)
     gone_ms = {
         step.process_id: rnd.at_ms for rnd in made.rounds for step in rnd.member_steps if isinstance(step, MemberLeft)
@@ -241,8 +251,8 @@ def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round
     return Drain(
         **{each.name: getattr(now, each.name) for each in fields(DrainNow)},
         waiting=made,
-        wait_ms=max(gone_ms.values()) if let_go else None,
-        later=_drained(made, snapshot, now.process_ids, 0) if let_go else (),
+        wait_ms=max(gone_ms.values()) - now.at_ms if let_go else None,
+        later=_drained(made, snapshot, now.process_ids, now.at_ms) if let_go else (),
         announced=True,
     )
 
@@ -253,6 +263,7 @@ def _at_once(
     process_ids: tuple[str, ...],
     now: tuple[DrainedTask, ...],
     at_best: tuple[DrainedTask, ...],
+    when: AskedMoment,
 ) -> DrainNow:
     """Return the answer for now, with what it rests on; ``plans`` are those at worst and at best."""
     made, best = plans
@@ -272,7 +283,7 @@ def _at_once(
         now=now,
         at_best=at_best,
         warnings=(*snapshot.warnings, *(note for note in made.warnings if note.code == MAYBE_RESTORING)),
-        doubts=(*doubts_of(snapshot, tuple(unproven.values())), *_restoring(made, now)),
+        doubts=(*when.doubts, *doubts_of(snapshot, tuple(unproven.values())), *_restoring(made, now)),
         rests_on=rests_on(snapshot, [seat for seat in _warm_seats(snapshot, now) if _was_behind(snapshot, *seat)]),
         reported=None if all_measured else _span(snapshot, seats - looked_at),
         measured=_span(snapshot, seats & looked_at),
@@ -281,7 +292,10 @@ def _at_once(
         heard_at=MappingProxyType(
             {task: at for task, start in unproven.items() if (at := heard_at(snapshot, start)) is not None}
         ),
-        not_seen=tuple(sorted(_ran(made, process_ids, 0) - started, key=lambda task_id: task_id.sort_key)),
+        not_seen=tuple(sorted(_ran(made, process_ids, when.at_ms) - started, key=lambda task_id: task_id.sort_key)),
+        time=when.time,
+        at_ms=when.at_ms,
+        over=when.doubts,
     )
 
 
@@ -357,7 +371,6 @@ def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms:
 
 def _ran(made: Plan, gone: Sequence[str], stopped_at_ms: int) -> set[WorkId]:
     """Return the tasks that ran on ``gone`` just before they stopped: a rebalance at that very time counts no more."""
-    group = made.group
-    held = next((rnd.assigned for rnd in reversed(made.rounds) if rnd.at_ms < stopped_at_ms), made.initial)
+    group, held = made.group, held_before(made, stopped_at_ms)
     consumers = (consumer for name in gone for consumer in group.consumers_of[group.instance_index[name]])
     return {group.tasks[task].task_id for consumer in consumers for task in held[consumer].active}

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
 
-from kstream_plan.model import Snapshot, WorkId
+from kstream_plan.model import Note, Snapshot, WorkId
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import ConnectGroup
 from kstream_plan.model.scenario import Event, Leave, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
@@ -16,6 +17,7 @@ from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, Plan
 from kstream_plan.plans.standstills import Pause
 from kstream_plan.simulation.aftermath import Aftermath, aftermath
+from kstream_plan.simulation.asked_moment import asked_moment
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import drawn, is_random
@@ -62,7 +64,8 @@ class WorkersDrained:
     ``ways`` are that and others, in the order of :class:`StandStill`. ``wait_ms`` is when all that is under way has
     settled, ``later`` the same as the first way from then on; both are ``None`` if nothing is (or it does not settle).
     ``leader_stops``: the leader is among them. ``in_turn``: it goes first, the others in a rebalance of their own, as
-    that is worse than all in one, and nobody knows which it will be.
+    that is worse than all in one, and nobody knows which it will be. ``time`` is the moment that is asked of, RFC 3339
+    (``None``: not known), ``doubts`` why more may stand unassigned than ``plan`` says.
     """
 
     plan: Plan
@@ -74,6 +77,16 @@ class WorkersDrained:
     later: StandStill | None
     leader_stops: bool
     in_turn: bool
+    time: str | None = None
+    doubts: tuple[Note, ...] = ()
+
+    @property
+    def answer(self) -> Answer:
+        """Whether they may stop: nothing stands unassigned for longer than it takes all to hear of a rebalance."""
+        stopped = self.ways[0]
+        if stopped.runs_after_ms is None or stopped.longest_ms > self.plan.config.heartbeat_interval_ms:
+            return Answer.NO
+        return Answer.UNKNOWN if self.doubts else Answer.YES
 
     @property
     def follows(self) -> Aftermath:
@@ -97,6 +110,8 @@ def drain_workers(
     """
     group = snapshot.state.group
     process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
+
+    when = asked_moment(snapshot, options, process_ids, leads=False)
 
     def played(*events: Event, max_delay_ms: int | None = None) -> Plan:
         config = snapshot.config
@@ -141,7 +156,16 @@ def drain_workers(
         else _stand_still("stopped", played(*(replace(of, at_ms=of.at_ms + wait_ms) for of in stops)), wait_ms),
         leader_stops=leader in process_ids,
         in_turn=len(stops) > 1,
+        time=when.time,
+        doubts=(*when.doubts, *_doubts(cluster)),
     )
+
+
+def _doubts(cluster: ConnectGroup) -> Iterator[Note]:
+    """Yield why more may stand unassigned than a plan says: the REST interface tells nothing of leaders and delays."""
+    if cluster.leader is None:
+        message = "Who leads, and whether a delay runs already, is unknown: the workers' logs tell (--connect-log)"
+        yield Note("leader-unknown", message)
 
 
 def _restarted(snapshot: Snapshot, stops: Sequence[Leave]) -> Iterator[tuple[Event, ...]]:

@@ -39,7 +39,8 @@ def standing_still(made: Plan | PlayedSoFar, from_ms: int) -> int:
     """Return how many tasks stand still at the same time, at worst, of several instances, and that stop from then on.
 
     What is only handed over, within a heartbeat interval, does not count; what an instance ran that is away always
-    does. 0: they are never those of more than one instance.
+    does. What nobody runs when the plan begins counts as that of an instance that is not away, another one for each
+    instance that is to run it. 0: they are never those of more than one instance.
     """
     away_ms = {outage.from_ms for outage in made.outages} | {
         step.stopped_at_ms
@@ -80,8 +81,18 @@ class _Owners:
         self._found: dict[int, dict[int, int]] = {}
 
     def before(self, at_ms: int, task: int) -> int:
-        """Return the instance that ran the task before something stopped it then."""
-        return self._after(bisect_left(self._ends_ms, at_ms)).get(task, -1)
+        """Return the instance that ran the task before something stopped it then.
+
+        Below 0: nobody did; it stands for the instance that runs it next.
+        """
+        place = bisect_left(self._ends_ms, at_ms)
+        owner = self._after(place).get(task)
+        return -1 - self._next(place, task) if owner is None else owner
+
+    def _next(self, rounds: int, task: int) -> int:
+        """Return the instance that runs a task first after so many rounds."""
+        later = (self._after(after).get(task) for after in range(rounds + 1, len(self._ends_ms) + 1))
+        return next((owner for owner in later if owner is not None), 0)
 
     def _after(self, rounds: int) -> Mapping[int, int]:
         if rounds not in self._found:

@@ -10,11 +10,12 @@ from typing import Literal
 
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
+from kstream_plan.planner.case import rebalances_until_ms
 from kstream_plan.planner.checked import checked
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Plan, PlayedSoFar, Promote
 from kstream_plan.simulation.new_ids import drawn, is_random
-from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.one_plan import design_of, plan
 from kstream_plan.simulation.outages import standing_still
 
 #: A pause is found to this many milliseconds.
@@ -69,6 +70,9 @@ class SafePause:
         self._snapshot, self._options, self._scenario_of = snapshot, options, scenario_of
         self._lengths_ms = lengths_ms
         self._alone = restarts == 1 and not together
+        under_way = rebalances_until_ms(snapshot, design_of(snapshot, options), options) is not None
+        #: Whether a close waits for a rebalance that is under way: it may come before the instance has heard of that.
+        self._closes_wait = (True, False) if under_way else (True,)
         self._levels = [restarts] if together else list(_levels(restarts))
         config = snapshot.config
         copies = len(snapshot.state.group.stateful) * (1 + config.num_standby_replicas)
@@ -168,22 +172,24 @@ class SafePause:
         if (number, pause_ms) not in self._known:
             before = self._rounds_left
             self._known[number, pause_ms] = all(
-                self._is_safe_once(number, pause_ms, length_ms, draw)
+                self._is_safe_once(number, pause_ms, length_ms, draw, closes_wait=closes_wait)
                 for draw in range(self._draws(number, pause_ms))
                 for length_ms in self._lengths_ms
+                for closes_wait in self._closes_wait
             )
             self._rounds[number, pause_ms] = before - self._rounds_left
         return self._known[number, pause_ms]
 
-    def _is_safe_once(self, number: int, pause_ms: int, length_ms: int, draw: int) -> bool:
+    def _is_safe_once(self, number: int, pause_ms: int, length_ms: int, draw: int, *, closes_wait: bool) -> bool:
         watch = _Watch(self._rounds_left)
         scenario = self._scenario_of(number, length_ms, pause_ms)
         try:
-            made = self.play(scenario, draw, watch, check=number == self._levels[-1])
+            check = number == self._levels[-1]
+            made = self.play(scenario, draw, watch, check=check, closes_wait=closes_wait)
         finally:
             self._rounds_left = watch.rounds_left
         safe = is_safe(made) and not watch.unsafe
-        if safe and length_ms == self._lengths_ms[0] and not draw:
+        if safe and length_ms == self._lengths_ms[0] and not draw and closes_wait:
             self._made[number, pause_ms] = made
         return safe
 
@@ -194,10 +200,19 @@ class SafePause:
     def _scenario(self, number: int, pause_ms: int) -> Scenario:
         return self._scenario_of(number, self._lengths_ms[0], pause_ms)
 
-    def play(self, scenario: Scenario, draw: int, watch: _Watch | None = None, *, check: bool = True) -> Plan:
-        """Play restarts with the ids of one draw, and both ends of what nobody knows."""
-        of = drawn(scenario, self._snapshot.state.group, draw)
-        made = plan(self._snapshot, self._options, scenario=of, enough=watch, bounds=False, floor=False)
+    def play(
+        self,
+        scenario: Scenario,
+        draw: int,
+        watch: _Watch | None = None,
+        *,
+        check: bool = True,
+        closes_wait: bool = True,
+    ) -> Plan:
+        """Simulate restarts with the ids of one draw, and both ends of what is unknown."""
+        drawn_scenario = drawn(scenario, self._snapshot.state.group, draw)
+        options = replace(self._options, bounds=False, floor=False, closes_wait=closes_wait, proofs=False)
+        made = plan(self._snapshot, options, scenario=drawn_scenario, enough=watch)
         return checked(made) if check and not (watch and watch.unsafe) else made
 
 

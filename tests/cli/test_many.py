@@ -22,6 +22,8 @@ from tests.helpers.mixed_fleets import check_mixed_fleet
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 APPLICATIONS = 7
+#: When the groups were as they are told.
+NOW = ("--now", "2026-11-21T12:00:00Z")
 
 
 def _saved(path: Path, rows: list[dict[str, Any]]) -> str:
@@ -99,7 +101,7 @@ def test_of_a_check_comes_back_what_is_told_of_it_and_no_plan(
 
 
 def test_an_instance_is_drained_where_it_is(applications: str, said: Any) -> None:
-    command = ["drain", applications, "application-00004-1", "--keep-going", "--require-warm"]
+    command = ["drain", applications, "application-00004-1", *NOW, "--keep-going", "--require-warm"]
     assert said(command, spread=True) == said(command, spread=False)
 
 
@@ -130,7 +132,7 @@ def test_answers_that_spark_loses_are_an_error(applications: str, said: Any, mon
 
 
 def test_else_it_is_one_error(applications: str, said: Any) -> None:
-    command = ["drain", applications, "application-00004-1", "--output", "json"]
+    command = ["drain", applications, "application-00004-1", *NOW, "--output", "json"]
     there = said(command, spread=True)
     assert there == said(command, spread=False)
     assert there[0] == 1

@@ -24,6 +24,8 @@ REAL = Path(__file__).parents[1] / "real" / "metrics"
 LOG = ["snapshot", "--leader-log", str(REAL / "leader.log.gz"), "--application-id", "m.app"]
 WARM_UP = ["--as-of", "2026-11-22T13:58:20Z", "--metrics", str(REAL / "captures" / "04-warmup.*")]
 ENDS = ["--end-offsets", str(REAL / "changelog_ends.jsonl.gz")]
+#: When the group was as it is told.
+NOW = ["--now", "2026-11-21T12:00:00Z"]
 
 BOTH = {("A", 0): 900, ("B", 0): 990, ("A", 1): 1_000, ("B", 1): 1_000}
 
@@ -53,7 +55,7 @@ def test_ages_are_those_of_what_counts_as_now(
     file.write_text(text(leads(BOTH)))
     asked = ["drain", "x.json", "two", "--metrics", str(file)]
     for option, said in (
-        ([], "0 s ago"),
+        (NOW, "0 s ago"),
         (["--now", "2026-11-21T12:00:04Z"], "4 s ago"),
         (["--as-of", "2026-11-21T12:20:00Z"], "1,200 s ago"),
     ):
@@ -69,12 +71,12 @@ def test_a_drain_says_when_lags_were_reported(
 ) -> None:
     first, second = GROUP["lags"]
     _measuring(monkeypatch, {**GROUP, "lags": [first, {**second, "reported_at": "2026-11-21T11:30:00.000Z"}]})
-    assert run(["drain", "x.json", "two"]) == 0
+    assert run(["drain", "x.json", "two", *NOW]) == 0
     said = "LAGS as reported from 2026-11-21 11:00:00Z to 2026-11-21 11:30:00Z"
     assert said in " ".join(capsys.readouterr().out.split())
     file = tmp_path / "one.prom"
     file.write_text(text(leads({("A", 0): 1_000, ("B", 0): 1_000})))
-    assert run(["drain", "x.json", "two", "--metrics", str(file)]) == 0
+    assert run(["drain", "x.json", "two", *NOW, "--metrics", str(file)]) == 0
     said = "measured 2026-11-21 12:00:00Z; reported 2026-11-21 11:30:00Z"
     assert said in " ".join(capsys.readouterr().out.split())
 
@@ -137,7 +139,7 @@ def test_bad_scrapes_are_one_clear_error(
     assert "Fix: " in error
 
 
-@pytest.mark.parametrize("command", [LOG, ["assign", "x.json"], ["drain", "x.json", "two"]])
+@pytest.mark.parametrize("command", [LOG, ["assign", "x.json"], ["drain", "x.json", "two", *NOW]])
 def test_a_scrape_that_the_shell_took_out_of_a_glob_is_told(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,7 +168,7 @@ def _measuring(monkeypatch: pytest.MonkeyPatch, *groups: dict[str, Any]) -> None
     "command",
     [
         ["assign", "x.json"],
-        ["drain", "x.json", "two"],
+        ["drain", "x.json", "two", *NOW],
         ["simulate-scaleout", "x.json", "--add", "1", "--draws", "1"],
     ],
 )
@@ -187,16 +189,19 @@ def test_drain_goes_by_what_was_measured(
     behind, ends = tmp_path / "one.prom", tmp_path / "ends.txt"
     ends.write_text("".join(f"my.app-{store}-changelog:{number}:1000\n" for store in "AB" for number in (0, 1)))
     behind.write_text(text(leads(BOTH)))
-    assert run(["drain", "x.json", "two"]) == 0
+    assert run(["drain", "x.json", "two", *NOW]) == 0
     assert "0 cold" in capsys.readouterr().out
-    assert run(["drain", "x.json", "two", "--require-warm", "--metrics", str(behind), "--end-offsets", str(ends)]) == 3
+    assert (
+        run(["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", str(behind), "--end-offsets", str(ends)])
+        == 3
+    )
     shown = capsys.readouterr()
     assert "0_0 starts on one with 110 records to restore" in " ".join(shown.out.split())
     assert "1 of 2 tasks would start cold" in shown.err
     assert "2 of 2 copies measured" in " ".join(shown.out.split())
     caught_up = text(leads(dict.fromkeys(BOTH, 1_000)))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(caught_up.encode())))
-    assert run(["drain", "x.json", "two", "--require-warm", "--metrics", "-", "--end-offsets", str(ends)]) == 0
+    assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", "-", "--end-offsets", str(ends)]) == 0
 
 
 def test_a_topology_tells_whose_the_metrics_are(
@@ -211,7 +216,7 @@ def test_a_topology_tells_whose_the_metrics_are(
     )
     ends = tmp_path / "ends.txt"
     ends.write_text("".join(f"my.app-{store}-changelog:{number}:1000\n" for store in "AB" for number in (0, 1)))
-    asked = ["drain", "x.json", "two", "--metrics", str(metrics), "--end-offsets", str(ends)]
+    asked = ["drain", "x.json", "two", *NOW, "--metrics", str(metrics), "--end-offsets", str(ends)]
     assert run(asked) == 1
     assert "--topology" in capsys.readouterr().err
     for given in (str(topology), f"my.app={topology}"):
@@ -219,7 +224,7 @@ def test_a_topology_tells_whose_the_metrics_are(
         assert "my.app: 2 of 2 copies measured 0 s ago" in capsys.readouterr().err
     assert run([*asked, "--topology", str(topology), "--topology", f"other={topology}"]) == 0
     assert "--topology other=… is for an application that is not there" in capsys.readouterr().err
-    assert run(["drain", "x.json", "two", "--topology", str(topology)]) == 2
+    assert run(["drain", "x.json", "two", *NOW, "--topology", str(topology)]) == 2
     assert "--topology goes with --metrics" in capsys.readouterr().err
 
 
@@ -246,10 +251,10 @@ def test_what_is_only_the_least_is_never_called_warm(
     said = {"one": {store: {str(n): {"offsetLag": 0} for n in (0, 1)} for store in "AB"}}
     file = tmp_path / "lags.json"
     file.write_text(json.dumps(said))
-    assert run(["drain", "x.json", "two", "--require-warm", "--store-lags", str(file)]) == 0
+    assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--store-lags", str(file)]) == 0
     old = tmp_path / "one.prom"
     old.write_text(text([line.replace("records_lead", "records_lag") for line in leads(dict.fromkeys(BOTH, 30))]))
-    assert run(["drain", "x.json", "two", "--require-warm", "--metrics", str(old)]) == 3
+    assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", str(old)]) == 3
     assert "Only the least that the copies of these tasks are behind is known" in capsys.readouterr().err
 
 

@@ -140,7 +140,11 @@ def test_the_ways_are_what_simulations_say(workers: int, delay_ms: int, gone: se
 
 def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (snapshot(even(3)),))
-    for form, start in (("table", "live: if w1"), ("markdown", "### live: if w1"), ("json", '{"application_id":')):
+    for form, start in (
+        ("table", "live: NO: if w1"),
+        ("markdown", "### live: NO: if w1"),
+        ("json", '{"answer":"no",'),
+    ):
         out = tmp_path / form
         assert run(["drain", "x.json", "w1", "--output", form, "--out", str(out)]) == 0
         assert capsys.readouterr().out.startswith(start)

@@ -61,6 +61,8 @@ def sort_paths(asked: CheckOptions) -> Source:
 def _refuse_for_plans(asked: CheckOptions, *, elsewhere: bool) -> None:
     groups = [group for group in _FOR_SNAPSHOTS if not (elsewhere and group is Spark)]
     for name, default in (pair for group in groups for pair in names_and_defaults(group).items()):
+        if name in vars(type(asked)):
+            continue  # the command has one of its own, which is for plans as well
         if getattr(asked, name) not in (default, None):
             option = option_of(name)
             raise UsageError(

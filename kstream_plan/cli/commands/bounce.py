@@ -21,6 +21,7 @@ from kstream_plan.cli.output import OutputForm, page, say, written_at_once
 from kstream_plan.cli.progress import progress
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
+from kstream_plan.model.answer import Answer
 from kstream_plan.render.bounce import best_scenario, bounce_json, bounce_markdown, bounce_table
 from kstream_plan.simulation.bounces import Bounces
 from kstream_plan.simulation.bounces import bounce as bounces_of
@@ -47,10 +48,15 @@ class BounceOptions(Rounds, PlansSnapshots):
         typer.Option("--out", metavar="FILE", help="File for the scenario of the best way, for simulate and check."),
     ] = None
 
+    @property
+    def is_about_now(self) -> bool:
+        """Whether the question is about now: it is of instances that are named."""
+        return bool(self.instance)
+
 
 @takes(BounceOptions)
 def bounce(asked: BounceOptions) -> None:
-    """Find out whether one instance may restart now, or how all may; exit code 3 if no way is safe."""
+    """Find out whether one instance may restart now, or how all may; exit code 3 if that is not known to be safe."""
     with expected_failures(debug=asked.debug):
         _check_names(asked.paths)
         check_before_reading(asked, asked.out, only_classic=True)
@@ -73,8 +79,13 @@ def bounce(asked: BounceOptions) -> None:
         for error in work.errors:
             report(error, debug=asked.debug)
         _deliver(work.results, asked)
-    codes = [ExitCode.POLICY for found in work.results if found.best_safe is None]
+    codes = [ExitCode.POLICY for bounces in work.results if not _may(bounces)]
     raise typer.Exit(first_that_applies(codes, work.errors))
+
+
+def _may(bounces: Bounces) -> bool:
+    """Tell whether those that are named may restart, or else whether any way is safe for all."""
+    return bounces.best_safe is not None if bounces.answer is None else bounces.answer is Answer.YES
 
 
 def _check_names(paths: Sequence[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import typer
 
@@ -40,7 +39,7 @@ def check(asked: CheckOptions) -> None:
         check_reports(asked.report, asked.out, _BESIDE_THE_TABLE)
         rules = Policy() if asked.policy is None else load_policy(asked.policy)
         settings = overrides(asked)
-        standard = Standard(rules, asked.today or datetime.now(UTC), _guards(asked))
+        standard = Standard(rules, asked.clock, _guards(asked))
         forms = tuple(dict.fromkeys(one.form for one in asked.report or ()))
         telling = Telling(page().width, forms, asked.fail_on_warning)
         with progress(quiet=asked.quiet) as tell, plans_fetched(asked.paths, asked, debug=asked.debug):

@@ -84,6 +84,11 @@ class DrainOptions(Drawing, PlansSnapshots):
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
 
+    @property
+    def is_about_now(self) -> bool:
+        """Whether the question is about now: it is."""
+        return True
+
 
 @takes(DrainOptions)
 def drain(asked: DrainOptions) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, time, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -15,17 +16,23 @@ from kstream_plan.cli.options.reports import ReportFile, report_option
 from kstream_plan.cli.options.shared import A_WHILE, WrongValueError, parser, whole_number
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.documents.policy_file import parse_date
+from kstream_plan.model.times import EPOCH
 from kstream_plan.render.check import REPORTS
-from kstream_plan.snapshots.rows.times import parse_time
+from kstream_plan.snapshots.rows.times import parse_time, time_asked_for
 
 
 def _moment(text: str) -> datetime:
+    """Return a time, or the end of a day."""
     try:
         if "T" not in text.upper():
             return datetime.combine(parse_date(text), time(23, 59, 59), UTC)
-        return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=parse_time(text))
+        return EPOCH + timedelta(milliseconds=parse_time(text))
     except ValueError as error:
         raise WrongValueError(f"{error}, nor a time like 2027-01-31T12:00:00Z") from None
+
+
+def _moment_ms(text: str) -> int:
+    return (_moment(text) - EPOCH) // timedelta(milliseconds=1)
 
 
 def _digest(text: str) -> str:
@@ -109,4 +116,28 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
     fail_on_warning: Annotated[
         bool, typer.Option("--fail-on-warning", help="Fail with exit code 3 on warnings as well.")
     ] = False
-    today: Today = None
+    now: Annotated[
+        int | None,
+        typer.Option(
+            "--now",
+            "--today",
+            hidden=True,
+            metavar="TIME",
+            parser=_moment_ms,
+            help="Time, or day until its end, for snapshot ages and waivers (default: the clock).",
+        ),
+    ] = None
+
+    @cached_property
+    def now_ms(self) -> int | None:
+        """When plans begin: a change is checked as of its snapshot, however old that is.
+
+        Raises:
+            UsageError: ``--as-of`` is no time.
+        """
+        return None if self.as_of is None else time_asked_for(self.as_of, "--as-of") // 1000
+
+    @property
+    def clock(self) -> datetime:
+        """What counts as now for the age of snapshots and for waivers."""
+        return datetime.now(UTC) if self.now is None else EPOCH + timedelta(milliseconds=self.now)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -70,15 +72,22 @@ class Reading(Options, panel=INPUT):
     ] = None
 
     @property
+    def is_about_now(self) -> bool:
+        """Whether the question is about now: then now is what the clock says, unless a time is given."""
+        return False
+
+    @cached_property
     def now_ms(self) -> int | None:
-        """When plans begin, since 1970; ``None``: when a snapshot says.
+        """When plans begin, since 1970; ``None``: when a snapshot says. The clock is read once.
 
         Raises:
             UsageError: ``--as-of`` is no time.
         """
-        if self.now is not None or self.as_of is None:
+        if self.now is not None:
             return self.now
-        return time_asked_for(self.as_of, "--as-of") // 1000
+        if self.as_of is not None:
+            return time_asked_for(self.as_of, "--as-of") // 1000
+        return time.time_ns() // 1_000_000 if self.is_about_now else None
 
 
 class Measuring(Options, panel=INPUT):

@@ -56,16 +56,19 @@ def takes(of: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., 
     The command is called with all of them as one value.
     """
     kinds = get_type_hints(of, include_extras=True)
+    panels: dict[str, str] = {}
+    for group in of.__mro__:
+        if issubclass(group, Options):
+            for name in vars(group).get("__annotations__", ()):
+                panels.setdefault(name, group._panel)
     parameters = [
         Parameter(
             name,
             Parameter.KEYWORD_ONLY,
             default=getattr(of, name, Parameter.empty),
-            annotation=_in_panel(kinds[name], group._panel),
+            annotation=_in_panel(kinds[name], panel),
         )
-        for group in of.__mro__
-        if issubclass(group, Options)
-        for name in vars(group).get("__annotations__", ())
+        for name, panel in panels.items()
     ]
 
     def extended(command: Callable[[Asked], None]) -> Callable[..., None]:

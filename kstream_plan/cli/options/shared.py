@@ -117,7 +117,8 @@ Now = Annotated[
         parser=parser(parse_time),
         rich_help_panel=INPUT,
         hidden=True,
-        help="Start time of plans (default: --as-of, else the time of the log's last line or of the query).",
+        help="Start time of plans (default: --as-of, else the clock in drain and bounce --instance, else the newest "
+        "decision).",
     ),
 ]
 ApplicationId = Annotated[

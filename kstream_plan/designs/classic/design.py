@@ -47,6 +47,13 @@ class Classic(Design):
         """Let every copy name who holds it; what is left over is so since the state's time, unless it says when."""
         return seated(state)
 
+    def rebalances_until_ms(self, state: GroupState, config: AssignmentConfig) -> int | None:
+        """Return when the follow-up comes of a decision that is known: members have begun to rejoin for it."""
+        coordinator = self.coordinator(config)
+        known = coordinator.last(self.start(state, None))
+        due = None if known is None else coordinator.next(known, lambda _to_ms: ())
+        return max(0, due.at_ms) if due is not None and due.begun else None
+
     def coordinator(self, config: AssignmentConfig) -> ClassicCoordinator:
         """Begin to coordinate a group with these settings.
 

@@ -125,6 +125,7 @@ class PlanDocument:
     initial: Held
     initial_balance: Balance
     stopping: tuple[str, ...] | None
+    pauses_from_start: bool = False
     rounds: tuple[RoundDocument, ...]
     final: Held
     members: tuple[Member, ...]
@@ -391,6 +392,12 @@ PLAN = FORM.record(
         "Consumer ids of members that give up all their tasks before they join a rebalance; absent in plans that "
         "0.1.0 saved.",
         missing=None,
+    ),
+    pauses_from_start=Field(
+        description="Pauses count tasks that are unassigned when the plan begins, from then on; plans that earlier versions "
+        "saved do not have it, and do not count that.",
+        missing=False,
+        left_out=True,
     ),
     rounds="The rebalances, by time.",
     final="What is held after the last round.",

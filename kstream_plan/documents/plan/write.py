@@ -65,6 +65,7 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
         initial=_held(group, plan.initial),
         initial_balance=plan.initial_balance,
         stopping=tuple(group.consumer_ids[consumer] for consumer in sorted(plan.stopping)),
+        pauses_from_start=plan.pauses_from_start,
         rounds=tuple([_round(group, round_, full) for round_ in plan.rounds]),
         final=_held(group, plan.final),
         members=tuple(Member(*member) for member in plan.members),

@@ -27,6 +27,7 @@ def drain_json(drained: Drain) -> str:
             "digest": drained.waiting.digest,
             "generation": drained.plan.generation,
             "captured_at": drained.plan.captured_at,
+            "now": drained.time,
         },
         "process_ids": list(drained.process_ids),
         "answer": drained.answer.value,

@@ -76,8 +76,11 @@ def workers_drained_json(found: WorkersDrained) -> str:
             "digest": found.waiting.digest,
             "generation": plan.generation,
             "captured_at": plan.captured_at,
+            "now": found.time,
         },
         "process_ids": list(found.process_ids),
+        "answer": found.answer.value,
+        "doubts": notes(found.doubts),
         "items": [{**item._asdict(), "task_id": str(item.task_id)} for item in found.items],
         "ways": [way._asdict() for way in found.ways],
         "follows": {key: follows[key] for key in _FOLLOWS},
@@ -103,7 +106,7 @@ def workers_title(found: WorkersDrained, names: Names) -> Fact:
     else:
         answer = "nothing has to start elsewhere"
     label, which = names.escape(found.plan.group.application_id), of_generation(found.plan, names)
-    return Fact(label, (f"if {who} {verb} now, {answer}. {which[0].upper()}{which[1:]}",))
+    return Fact(label, (f"{found.answer.word}: if {who} {verb} now, {answer}. {which[0].upper()}{which[1:]}",))
 
 
 def workers_facts(found: WorkersDrained, names: Names) -> list[Fact]:
@@ -164,4 +167,5 @@ def way_cells(way: StandStill) -> tuple[str, ...]:
 
 def workers_remarks(found: WorkersDrained, names: Names) -> list[str]:
     """Return the warnings, and what is taken for granted."""
-    return [*(names.escape_message(note.message) for note in found.plan.warnings), *assumed(found.plan, names)]
+    doubts = (*found.doubts, *found.plan.warnings)
+    return [*(names.escape_message(note.message) for note in doubts), *assumed(found.plan, names)]

@@ -23,9 +23,12 @@ from tests.helpers import captured_scenarios, plan_cases
 from tests.helpers.goldens import assert_golden
 from tests.helpers.schemas import validator
 
+#: When the group was as it is told.
+NOW = ("--now", "2026-11-21T13:00:38.479Z")
+
 
 def _settled() -> Snapshot:
-    return captured_scenarios.before("scale-out")
+    return replace(captured_scenarios.before("scale-out"), stores="persistent")
 
 
 def _zoned() -> Snapshot:
@@ -103,15 +106,19 @@ def test_the_command_says_whether_one_may_restart_now(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], restart: str, code: int
 ) -> None:
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
-    assert run(["bounce", "x.json", "--instance", "i3", "--restart", restart, "-q"]) == code
-    assert capsys.readouterr().out.splitlines()[0].startswith(f"S1: i3 {'should NOT' if code else 'may'} restart now")
+    assert run(["bounce", "x.json", "--instance", "i3", "--restart", restart, *NOW, "-q"]) == code
+    assert (
+        capsys.readouterr()
+        .out.splitlines()[0]
+        .startswith(f"S1: {'NO: i3 should not' if code else 'YES: i3 may'} restart now")
+    )
 
 
 def test_drain_names_the_command_for_a_restart(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
-    assert run(["drain", "my snapshot.json", "i3", "-q"]) == 0
+    assert run(["drain", "my snapshot.json", "i3", *NOW, "-q"]) == 0
     assert capsys.readouterr().out.endswith("\n  kstream-plan bounce 'my snapshot.json' --instance i3\n")
 
 

@@ -1,0 +1,76 @@
+"""The moment that a question about now is asked of, and whether what is known of the group reaches that far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kstream_plan.model import Note, Snapshot
+from kstream_plan.model.scenario import Scenario, Stop, moment
+from kstream_plan.model.times import format_time
+from kstream_plan.planner.assumptions import no_capture_time
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans import Trigger
+from kstream_plan.simulation.one_plan import plan
+
+#: The code of the note that a rebalance was due before the moment, and was not seen.
+OVERDUE = "overdue"
+#: Of so many probing intervals at most it is simulated what was due.
+_MOST_INTERVALS = 50
+_DUE = {Trigger.FOLLOW_UP: "follow-up rebalance", Trigger.PROBING: "probing rebalance"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedMoment:
+    """The moment that a question about now is asked of.
+
+    time: the moment, RFC 3339 in UTC; ``None``: not known.
+    options: of plans that lead to the moment.
+    at_ms: the moment on the clock of these plans; above 0 where they simulate what was due before it.
+    doubts: why what is known of the group may be over by then.
+    """
+
+    time: str | None
+    options: PlanOptions
+    at_ms: int
+    doubts: tuple[Note, ...]
+
+
+def asked_moment(
+    snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str], *, leads: bool = True
+) -> AskedMoment:
+    """Find the moment that is asked of, and what was due before it; ``process_ids`` are of those that are to stop.
+
+    ``leads``: plans are to lead to the moment, where it is not too far; else they begin at it.
+
+    Raises:
+        ScenarioError: none but these instances are there.
+    """
+    taken_ms = snapshot.captured_at_ms
+    if taken_ms is None:
+        doubts = () if options.now_ms is None else (no_capture_time(is_undated=True),)
+        return AskedMoment(time=None, options=options, at_ms=0, doubts=doubts)
+    known_ms = taken_ms + snapshot.known_until_ms
+    now_ms = known_ms if options.now_ms is None else max(taken_ms, options.now_ms)
+    as_given = AskedMoment(time=format_time(now_ms), options=options, at_ms=0, doubts=())
+    since_ms = now_ms - known_ms
+    overdue = None if since_ms <= 0 else _overdue(snapshot, options, process_ids, since_ms)
+    if overdue is None:
+        return as_given
+    if not leads or since_ms > _MOST_INTERVALS * snapshot.config.probing_rebalance_interval_ms:
+        return replace(as_given, doubts=(overdue,))
+    return replace(as_given, options=replace(options, now_ms=None), at_ms=since_ms, doubts=(overdue,))
+
+
+def _overdue(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str], since_ms: int) -> Note | None:
+    """Return what was due first after the snapshot, if that was before the moment that is asked of."""
+    if snapshot.group_protocol == "classic" and snapshot.decision is None:
+        return None
+    stop = Stop(at_ms=since_ms, process_ids=tuple(process_ids))
+    soon = replace(options.of_one_play(), now_ms=None, max_rounds=1)
+    first = next(iter(plan(snapshot, soon, scenario=Scenario(events=(stop,))).rounds), None)
+    if first is None or first.at_ms >= since_ms:
+        return None
+    due, ago = _DUE.get(first.trigger, "rebalance"), moment((since_ms - first.at_ms) // 1_000 * 1_000)
+    message = f"A {due} that was due {ago} ago was not seen: what runs where now is not known; a new snapshot tells"
+    return Note(OVERDUE, message)
