@@ -136,6 +136,7 @@ class PlanDocument:
     rates: KnownRates = NOTHING_KNOWN
     end: PlanEnd | None = None
     simulation: SimulationDocument | None = None
+    seal: str | None = None
 
 
 def _digest(text: str) -> str:
@@ -395,6 +396,13 @@ PLAN = FORM.record(
     ),
     simulation=Field(
         FORM.of(SimulationDocument), "Only of a simulation: what is known beside its plan.", missing=None, left_out=True
+    ),
+    seal=Field(
+        TEXT,
+        "SHA-256 of `input`, `summary`, `warnings`, `assumptions`, `verdict` and the draws of the simulation: a figure "
+        "that was deleted is missed. What earlier versions saved does not have it.",
+        missing=None,
+        left_out=True,
     ),
 )
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
-from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
@@ -33,6 +33,7 @@ _WHY_UNKNOWN = {
     "not-dealt-out": "some work is dealt out to nobody",
     ENDS_NOT_PLAYED: "how else it may come out was not played",
     ENDS_OF_OTHERS_NOT_PLAYED: "how else other draws may come out was not played",
+    ENDS_NOT_SAVED: "the ranges of this plan may be gone since it was saved",
 }
 #: The same where nothing of that is said, by how the plan ends.
 _GOES_ON = {
