@@ -220,4 +220,4 @@ def test_the_baseline_s_own_snapshot_does_not_matter() -> None:
 
 def test_a_check_of_nothing_is_not_violated() -> None:
     assert not Check((), NOW).violated
-    assert table_report(Check((), NOW)) == "0 applications: 0 passed\n"
+    assert table_report(Check((), NOW)) == "UNKNOWN. 0 applications: 0 passed\n"
