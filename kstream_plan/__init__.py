@@ -48,6 +48,10 @@ if TYPE_CHECKING:
     from kstream_plan.policy.limits import Limit as Limit
     from kstream_plan.policy.limits import Policy as Policy
     from kstream_plan.protocols.upgrade import upgrade as upgrade
+    from kstream_plan.render.answers import to_markdown as simulation_to_markdown
+    from kstream_plan.render.answers import to_markdown as to_markdown
+    from kstream_plan.render.answers import to_table as simulation_to_table
+    from kstream_plan.render.answers import to_table as to_table
     from kstream_plan.render.bounce import bounce_json as bounce_to_json
     from kstream_plan.render.bounce import bounce_markdown as bounce_to_markdown
     from kstream_plan.render.bounce import bounce_table as bounce_to_table
@@ -65,8 +69,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.diff.table import diff_table as diff_to_table
     from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
     from kstream_plan.render.fleet import fleet_table as fleet_to_table
-    from kstream_plan.render.plan.markdown import markdown as to_markdown
-    from kstream_plan.render.plan.table import table as to_table
     from kstream_plan.render.sessioned import sessioned_json as sessioned_to_json
     from kstream_plan.render.sessioned import sessioned_markdown as sessioned_to_markdown
     from kstream_plan.render.sessioned import sessioned_table as sessioned_to_table
@@ -77,8 +79,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.simulation.drain_workers import workers_drained_markdown as workers_drained_to_markdown
     from kstream_plan.render.simulation.drain_workers import workers_drained_table as workers_drained_to_table
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
-    from kstream_plan.render.simulation.markdown import simulation_markdown as simulation_to_markdown
-    from kstream_plan.render.simulation.table import simulation_table as simulation_to_table
     from kstream_plan.render.switch import switch_json as switch_to_json
     from kstream_plan.render.switch import switch_markdown as switch_to_markdown
     from kstream_plan.render.switch import switch_table as switch_to_table
@@ -181,8 +181,8 @@ _PUBLIC = {
     "scale_out": ("kstream_plan.simulation.scale_out", "scale_out"),
     "simulate": ("kstream_plan.simulation.simulate", "simulate"),
     "simulation_to_json": ("kstream_plan.render.simulation.json_form", "simulation_json"),
-    "simulation_to_markdown": ("kstream_plan.render.simulation.markdown", "simulation_markdown"),
-    "simulation_to_table": ("kstream_plan.render.simulation.table", "simulation_table"),
+    "simulation_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
+    "simulation_to_table": ("kstream_plan.render.answers", "to_table"),
     "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),
     "sessioned_to_json": ("kstream_plan.render.sessioned", "sessioned_json"),
     "sessioned_to_markdown": ("kstream_plan.render.sessioned", "sessioned_markdown"),
@@ -192,9 +192,9 @@ _PUBLIC = {
     "switch_to_markdown": ("kstream_plan.render.switch", "switch_markdown"),
     "switch_to_table": ("kstream_plan.render.switch", "switch_table"),
     "to_json": ("kstream_plan.documents.plan.write", "plan_json"),
-    "to_markdown": ("kstream_plan.render.plan.markdown", "markdown"),
+    "to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "to_sessioned": ("kstream_plan.simulation.sessioned", "to_sessioned"),
-    "to_table": ("kstream_plan.render.plan.table", "table"),
+    "to_table": ("kstream_plan.render.answers", "to_table"),
     "upgrade": ("kstream_plan.protocols.upgrade", "upgrade"),
     "upgrade_to_json": ("kstream_plan.render.upgrade", "upgrade_json"),
     "upgrade_to_markdown": ("kstream_plan.render.upgrade", "upgrade_markdown"),

@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
 
+from kstream_plan.cli.color import takes_color
 from kstream_plan.cli.own_files import check_replaced
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.render import DEFAULT_WIDTH
@@ -42,16 +43,17 @@ _WIDER_SIGNS = 3
 
 
 def page() -> Page:
-    """Return the terminal's width and colour; else 80 columns (or ``COLUMNS``) without any control code.
+    """Return the width of the terminal, else ``COLUMNS`` or 80, and whether stdout takes colour.
 
     Where stdout has no arrows, the width leaves room for their wider forms.
     """
     wider = 0 if encodable("→", sys.stdout.encoding or "utf-8") == "→" else _WIDER_SIGNS
     if sys.stdout.isatty():
-        colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        return Page(shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns - wider, colour)
-    columns = os.environ.get("COLUMNS", "")
-    return Page((int(columns) if columns.isdigit() and int(columns) else DEFAULT_WIDTH) - wider, colour=False)
+        width = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
+    else:
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdigit() and int(columns) else DEFAULT_WIDTH
+    return Page(width - wider, takes_color(sys.stdout))
 
 
 def say(text: str) -> None:

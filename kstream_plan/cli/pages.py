@@ -9,20 +9,28 @@ from kstream_plan.fleet.figures import badness
 from kstream_plan.plans import Plan
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.result import Result
-from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.plans.simulated import Simulation
+from kstream_plan.render import page as render_page
+from kstream_plan.render.answers import page_of
 from kstream_plan.render.fleet import fleet_markdown, fleet_table
-from kstream_plan.render.plan.detail import Focus
-from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
-from kstream_plan.render.plan.table import excerpt, table
+from kstream_plan.render.markdown import to_markdown
+from kstream_plan.render.pages.plan import excerpt_page
+from kstream_plan.render.pages.steps import Focus
+from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.escape import fenced
 
 
 @without_cycle_collector()
-def plan_page(plan: Plan, form: OutputForm, page: Page, *, verbose: bool, draws: OverDraws | None = None) -> str:
-    """Return a plan as its table or Markdown; ``draws``: it is one of these of a simulation."""
+def answer_text(answer: Plan | Simulation, form: OutputForm, page: Page, *, verbose: bool) -> str:
+    """Return an answer as text for stdout."""
+    return drawn(page_of(answer, verbose=verbose), form, page)
+
+
+def drawn(answer_page: render_page.Page, form: OutputForm, page: Page) -> str:
+    """Return a page as text for stdout, as wide as that is."""
     if form is OutputForm.MARKDOWN:
-        return markdown(plan, verbose=verbose, draws=draws)
-    return table(plan, width=page.width, colour=page.colour, verbose=verbose, draws=draws)
+        return to_markdown(answer_page)
+    return to_terminal(answer_page, width=page.width, colour=page.colour)
 
 
 def overview(results: Sequence[Result], form: OutputForm, page: Page) -> str:
@@ -39,12 +47,10 @@ def together(overviews: Sequence[str], in_full: Sequence[str], form: OutputForm)
     return "\n".join([*overviews, *in_full]) + hint
 
 
-def excerpts_page(plans: Sequence[Plan], focuses: Sequence[Focus], form: OutputForm, page: Page) -> str:
+def excerpts_text(plans: Sequence[Plan], focuses: Sequence[Focus], form: OutputForm, page: Page) -> str:
     """Return the part of each plan that is in its focus."""
-    pairs = list(zip(plans, focuses, strict=True))
-    if form is OutputForm.MARKDOWN:
-        return "\n".join(markdown_excerpt(plan, focus) for plan, focus in pairs)
-    return "\n".join(excerpt(plan, focus, width=page.width, colour=page.colour) for plan, focus in pairs)
+    pairs = zip(plans, focuses, strict=True)
+    return "\n".join(drawn(excerpt_page(plan, focus), form, page) for plan, focus in pairs)
 
 
 def ranks_page(ranks: Sequence[str], form: OutputForm) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
+from kstream_plan.cli.color import MODES, set_color_mode
+
 #: The panels, in order, below a command's own options: what more than one command has.
 PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
     "Who joins, who stops",
@@ -15,6 +17,9 @@ PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
     "Planning",
     "Output",
 )
+
+#: The base class of every wrong usage, under the name by which each release of Typer has it.
+USAGE_ERRORS: tuple[type[Exception], ...] = typer.BadParameter.__bases__
 
 _ARGUMENTS, _OWN = "Arguments", "Options"
 #: The widest that help is written.
@@ -32,7 +37,7 @@ class PanelledCommand(TyperCommand):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self.context_settings.setdefault("max_content_width", _WIDTH)
-        self.params.append(_help_all())
+        self.params += [_color(), _help_all()]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options panel by panel, then how many more there are."""
@@ -68,6 +73,40 @@ def _panel(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return _ARGUMENTS
     return getattr(parameter, "rich_help_panel", None) or _OWN
+
+
+def color_option() -> Any:
+    """Return the option ``--color`` as Typer reads it: the program takes it, and every command."""
+    return typer.Option("--color", callback=_set_color, **_COLOR)
+
+
+def _set_color(mode: str | None) -> None:
+    if mode is None:
+        return
+    if mode not in MODES:
+        raise typer.BadParameter(f"{mode!r} is not one of {', '.join(MODES)}")
+    set_color_mode(mode)
+
+
+#: Colour is set before anything is shown.
+_COLOR: dict[str, Any] = {
+    "metavar": f"[{'|'.join(MODES)}]",
+    "is_eager": True,
+    "help": "Colour on stdout (default: auto, on a terminal without NO_COLOR).",
+}
+
+
+def _color() -> TyperOption:
+    return TyperOption(
+        param_decls=["--color"],
+        type=str,
+        expose_value=False,
+        rich_help_panel=OUTPUT,
+        hidden=True,
+        callback=lambda _ctx, _param, mode: _set_color(mode),
+        autocompletion=lambda _ctx, _args, begun: [mode for mode in MODES if mode.startswith(begun)],
+        **_COLOR,
+    )
 
 
 def _help_all() -> TyperOption:

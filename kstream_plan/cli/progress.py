@@ -11,6 +11,7 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from kstream_plan.cli.color import takes_color
 from kstream_plan.cli.output import talk
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import duration
@@ -51,7 +52,7 @@ def progress(*, quiet: bool = False) -> Iterator[Report]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True, no_color=not takes_color(sys.stderr)), transient=True) as bar:
         yield _Bar(bar)
 
 

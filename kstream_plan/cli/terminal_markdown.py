@@ -1,21 +1,23 @@
-"""A page on a terminal: Rich's Markdown, with code as wide as the screen, and tables of which nothing is cut off.
+"""A page as text: Rich's Markdown, with code as wide as the screen, and tables in which nothing is cut off.
 
-Loaded by ``help`` only where there is a terminal, for Rich's Markdown takes its time.
+Loaded late by ``help``: Rich's Markdown takes its time.
 """
 
 from __future__ import annotations
 
+import io
 import re
 from typing import ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import CodeBlock, Markdown, MarkdownElement, TableElement
+from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement, TableElement
 from rich.syntax import Syntax
+from rich.text import Text
 
 #: What is not shown, and would leave an empty line.
 _COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)
-#: A link to a page that is called by its name.
-_LINK = re.compile(r"\[([\w-]+)(#[\w-]+)?\]\(\1\.md(?(2)\2)\)")
+#: A link to a page, or to a section of one.
+_LINK = re.compile(r"\[([^\]]+)\]\(([\w-]+)\.md(#[\w-]+)?\)")
 
 
 class _Code(CodeBlock):
@@ -23,6 +25,16 @@ class _Code(CodeBlock):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Syntax(str(self.text).rstrip(), self.lexer_name, theme=self.theme, word_wrap=True, padding=(1, 0))
+
+
+class _Heading(Heading):
+    """A heading at the left; where there are no bold letters a line below it marks it."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = "left"
+        yield self.text
+        if not console.is_terminal:
+            yield Text(("═" if self.tag == "h1" else "─") * min(self.text.cell_len, options.max_width))
 
 
 class _Table(TableElement):
@@ -40,6 +52,7 @@ class TerminalMarkdown(Markdown):
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
+        "heading_open": _Heading,
         "fence": _Code,
         "code_block": _Code,
         "table_open": _Table,
@@ -47,4 +60,18 @@ class TerminalMarkdown(Markdown):
 
     def __init__(self, text: str) -> None:
         """Take the text of a page."""
-        super().__init__(_LINK.sub(r"**\1\2**", _COMMENT.sub("", text)), hyperlinks=False)
+        super().__init__(_LINK.sub(_named, _COMMENT.sub("", text)), hyperlinks=False)
+
+
+def _named(link: re.Match[str]) -> str:
+    """Return a link as the name that ``help`` opens, after its words unless they are that name."""
+    name = f"{link[2]}{link[3] or ''}"
+    return f"**{name}**" if name.startswith(link[1].replace("\n", " ")) else f"{link[1]} (**{name}**)"
+
+
+def rendered(text: str, width: int, *, colour: bool) -> str:
+    """Return a page as text of this width; without ``colour`` it has no control codes either."""
+    written = io.StringIO()
+    console = Console(file=written, width=width, force_terminal=colour, no_color=not colour)
+    console.print(TerminalMarkdown(text))
+    return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())

@@ -8,12 +8,16 @@ from datetime import datetime
 from functools import cached_property
 from statistics import median_low
 from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 from kstream_plan.model.coverage import Coverage
 from kstream_plan.model.decision import KnownDecision
 from kstream_plan.model.note import Note
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.state import GroupState
+
+#: Where instances keep the state of tasks: on their disks, in memory, or some of it in memory.
+Stores: TypeAlias = Literal["persistent", "in-memory", "mixed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,13 +96,16 @@ class Snapshot:
     ``group_protocol`` is that of the group: ``classic``, ``streams`` or ``connect``. ``started_ms`` tells, by process
     id, when instances have started, where that is known, ``streams_version`` which release of Kafka Streams runs
     (``4.3.1``; the oldest one that does), ``untold_protocols`` the consumers of which nobody says what they list.
+    ``stores`` tells whether what instances keep is on their disks, ``stores_from`` how that is known; ``None``: it is
+    not. ``measuring_failed``: measuring was asked for, and no copy was measured.
     ``older``: so many other snapshots of the application were there, of which this is the newest; ``None``: nobody
     counted.
 
     About copies, by (task, instance): ``since_ms`` tells since when they are assigned, ``reported_ms`` when their lag
     was reported, and ``told_lags`` how far behind they then were, all where that is known; ``measured_lags`` were
     measured by what instances publish, not reported at a join, and of ``least_lags`` only the least that they are
-    behind is known; ``no_closer_ms`` tells for how long copies that are behind were seen to come no closer.
+    behind is known; ``most_lags`` is the most that copies can have been behind when the snapshot was taken, by what was
+    written since they reported; ``no_closer_ms`` tells for how long copies that are behind were seen to come no closer.
     """
 
     state: GroupState
@@ -116,10 +123,14 @@ class Snapshot:
     reported_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     told_lags: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     no_closer_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
+    most_lags: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     streams_version: str | None = None
     untold_protocols: frozenset[str] = frozenset()
     group_protocol: str = "classic"
+    stores: Stores | None = None
+    stores_from: str = ""
+    measuring_failed: bool = False
     older: int | None = field(default=None, compare=False)
 
     @property

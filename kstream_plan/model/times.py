@@ -19,16 +19,19 @@ def format_time(ms: int) -> str:
 
 
 def duration(milliseconds: int) -> str:
-    """Return ``45 ms``, ``0.1 s``, ``30.1 s``, ``10m56s``, ``2h05m`` or ``3d04h``."""
+    """Return a duration as options take it, two units at most: ``45ms``, ``28.5s``, ``5m30s``, ``11m``, ``20d18h``."""
     if 0 < milliseconds < _SECOND // 10:
-        return f"{milliseconds} ms"
+        return f"{milliseconds}ms"
     if milliseconds < _MINUTE:
-        return f"{milliseconds / _SECOND:.1f} s" if milliseconds < 59_950 else "1m00s"
+        return f"{milliseconds / _SECOND:.1f}s".replace(".0s", "s") if milliseconds < 59_950 else "1m"
     if milliseconds < _HOUR - 500:
-        minutes, seconds = divmod(round(milliseconds / _SECOND), 60)
-        return f"{minutes}m{seconds:02}s"
+        return _two_units(round(milliseconds / _SECOND), 60, "m", "s")
     if milliseconds < 2 * _DAY:
-        hours, minutes = divmod(round(milliseconds / _MINUTE), 60)
-        return f"{hours}h{minutes:02}m"
-    days, hours = divmod(round(milliseconds / _HOUR), 24)
-    return f"{days:,}d{hours:02}h"
+        return _two_units(round(milliseconds / _MINUTE), 60, "h", "m")
+    return _two_units(round(milliseconds / _HOUR), 24, "d", "h")
+
+
+def _two_units(number: int, ratio: int, larger: str, smaller: str) -> str:
+    """Return so many of the smaller unit as ``5m30s``, or as ``11m`` where nothing is left over."""
+    whole, rest = divmod(number, ratio)
+    return f"{whole:,}{larger}{f'{rest:02}{smaller}' if rest else ''}"

@@ -22,6 +22,7 @@ from kstream_plan.planner.end_of_plan import end_of
 from kstream_plan.planner.loop import OnRound, Rehearsal
 from kstream_plan.planner.roster import Roster
 from kstream_plan.planner.summarize import kept, least_moves, summarize
+from kstream_plan.planner.unproven_starts import unproven_starts
 from kstream_plan.planner.within_the_limit import restores_within_limit
 from kstream_plan.plans import Plan, Round, Summary, Verdict
 from kstream_plan.plans.balance import initial_balance
@@ -116,6 +117,16 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
         outages=case.outside.unnoticed,
         rates=known_rates(snapshot.rates, snapshot.state.group),
         end=_end(case, played, outcome) if shown and design.goes_on else None,
+        unproven_starts=unproven_starts(
+            snapshot,
+            design,
+            group,
+            initial,
+            rounds,
+            case.outside,
+            now_ms=case.now_ms,
+            trust_ms=case.options.trust_ms,
+        ),
     )
     return OnePlay(made, played, outcome)
 

@@ -8,6 +8,7 @@ from typing import TypedDict
 from kstream_plan.model.starting_state import Cleaning, Ready
 from kstream_plan.planner.lead import NextLeader
 from kstream_plan.plans import Trigger
+from kstream_plan.plans.caught_up_evidence import TRUST_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +24,9 @@ class PlanOptions:
     ``now_ms`` is the time that the plan begins at, since 1970 (default: until when the snapshot is known); with
     ``replay`` it begins with the decision that the snapshot knows, which is made from its own input again. ``ready``
     tells which copies have caught up by now of which nobody knows it, by default those that have been assigned for a
-    whole probing interval; ``cleaning`` likewise when left-over state is deleted. ``ranges``: find both ends of what
-    hangs on either; without ``long_ranges`` not of a plan that takes long to play, which then warns that it does not
-    tell them.
+    whole probing interval; ``cleaning`` likewise when left-over state is deleted; ``trust_ms`` is how old a report of
+    a copy may be that counts as true at a moment. ``ranges``: find both ends of what hangs on what is unknown; without
+    ``long_ranges`` not of a plan that takes long to play, which then warns that it does not tell them.
     ``floor``: where a restore rate is not known, find the least that the plan takes. ``next_leader``: who leads when
     the leader has gone, where restarted members have settings of their own. ``max_learners`` (``None``: no limit) and
     ``scale_down_timeout_ms`` are the learner design's. ``connect_delay_ms`` (``None``: the workers' own),
@@ -42,6 +43,7 @@ class PlanOptions:
     replay: bool = False
     ready: Ready = "likely"
     cleaning: Cleaning = "likely"
+    trust_ms: int = TRUST_MS
     ranges: bool = True
     long_ranges: bool = True
     floor: bool = True
@@ -71,6 +73,7 @@ class PlanKeywords(TypedDict, total=False):
     replay: bool
     ready: Ready
     cleaning: Cleaning
+    trust_ms: int
     ranges: bool
     long_ranges: bool
     floor: bool

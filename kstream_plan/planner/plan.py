@@ -13,6 +13,7 @@ from kstream_plan.planner.loop import OnRound
 from kstream_plan.planner.one_play import one_play
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.side_by_side import SideBySide, in_turn
+from kstream_plan.planner.unproven_starts import with_unproven
 from kstream_plan.planner.what_else import WhatElse
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import Design
@@ -57,6 +58,7 @@ def plan(
     made = played.plan
     on_played(replace(made, warnings=made.warnings + played.outcome.warnings))
     summary, ranges, warnings = what_else.found(played)
+    ranges = with_unproven(ranges, summary, made.unproven_starts)
     return replace(made, summary=replace(summary, ranges=ranges), warnings=made.warnings + warnings)
 
 

@@ -10,8 +10,10 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from kstream_plan.model import Group, Holding, Note, Target, WorkId
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
+from kstream_plan.plans.note_codes import warnings_first
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED, Pauses, pauses_of
 from kstream_plan.plans.rounds import Balance, Round, in_effect_ms
@@ -136,7 +138,8 @@ class Plan(InNotebooks):
     empty, who joins later does not count yet. ``stopping`` are the consumers that give up all they run before they join
     a rebalance, ``pauses`` every standstill of a task that ends within the plan. ``rates`` are those known at first.
     ``probes``: the design asks by probing rebalances which copies are ready.
-    ``end`` is what it takes to plan on from where the plan ends; ``None``: nobody can.
+    ``end`` is what it takes to plan on from where the plan ends; ``None``: nobody can. ``unproven_starts`` count as
+    warm in the steps, and nothing proves that they are: their former owners are gone.
     """
 
     group: Group
@@ -166,8 +169,13 @@ class Plan(InNotebooks):
     outages: tuple[Outage, ...] = ()
     rates: KnownRates = NOTHING_KNOWN
     end: PlanEnd | None = None
+    unproven_starts: tuple[UnprovenStart, ...] = ()
 
     tables: ClassVar[tuple[str, ...]] = ("rounds", "steps")
+
+    def __post_init__(self) -> None:
+        """Put what warns before what is only good to know, as saved plans have it."""
+        object.__setattr__(self, "warnings", warnings_first(self.warnings))
 
     @property
     def is_of_workers(self) -> bool:

@@ -14,6 +14,7 @@ from kstream_plan.model.connect_group import HELD_BY_SEVERAL
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan
+from kstream_plan.plans.note_codes import COLD_STARTS, NOTE_CODES
 from kstream_plan.plans.plan import COPIES_TOGETHER, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.limits import Limit, LimitValue, Policy, Waiver
@@ -196,8 +197,12 @@ class CheckedPlan:
     @property
     def warnings(self) -> tuple[Note, ...]:
         """What the plan warns of beside its rules, caveats included."""
-        said = {note.code for note in self.plan.warnings}
-        return (*self.plan.warnings, *(caveat for caveat in self.caveats if caveat.code not in said))
+        cold = self.plan.summary.cold_handovers
+        message = f"{'1 start is' if cold == 1 else f'{cold:,} starts are'} cold"
+        starts = (Note(COLD_STARTS, message),) if cold else ()
+        said = {note.code for note in self.plan.warnings} | NOTE_CODES
+        of_plan = tuple(note for note in self.plan.warnings if note.code not in NOTE_CODES)
+        return (*starts, *of_plan, *(caveat for caveat in self.caveats if caveat.code not in said))
 
     def fails(self, *, warnings_too: bool) -> bool:
         """Tell whether a check of it fails."""

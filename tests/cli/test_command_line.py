@@ -22,7 +22,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import CONFIG_NAMES
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.text.escape import encodable
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.version import __version__
@@ -158,14 +158,17 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["assign"], "Missing argument"),
+        (["assign"], "error: assign: SNAPSHOT... is missing. Fix: see kstream-plan assign --help"),
         (["assign", "x", "--restore-rate", "fast"], "'fast' is not a rate"),
         (["assign", "x", "--restore-rate", "0"], "above 0"),
-        (["assign", "x", "--probing-rebalance-interval", "5s"], "5s is below 60s: give 60s or more"),
+        (
+            ["assign", "x", "--probing-rebalance-interval", "5s"],
+            "--probing-rebalance-interval: 5s is below 60s. Fix: give 60s or more",
+        ),
         (["assign", "x", "--max-warmup-replicas", "0"], "0 is below 1"),
         (["assign", "x", "--max-warmup-replicas", "1.5"], "'1.5' is not a whole number"),
         (["assign", "x", "--restore-rate", "5MB/s"], "divide bytes by the size of a record"),
-        (["assign", "x", "--report", "png=x"], "'png' is not one of html, svg: write html=x or svg=x"),
+        (["assign", "x", "--report", "png=x"], "--report: 'png' is not one of html, svg. Fix: write html=x or svg=x"),
         (["upgrade", "x", "--to", "streams-group"], "'streams-group' is not one of cooperative, streams, sessioned"),
         (["assign", "x", "--assignor", "magic"], "'magic' is not one of"),
         (["assign", "x", "--trigger", "follow-up"], "'follow-up' is not one of"),
@@ -177,7 +180,7 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign", "x", "--rates-over", "1h"], "--rates-over goes with --lags"),
         (["assign", "x", "--lags", "y", "--rates-over", "0"], "no rate can be measured in no time"),
         (["schema", "house"], "'house' is not one of plan, "),
-        (["fly"], "No such command"),
+        (["fly"], "error: no such command 'fly'. Fix: see kstream-plan --help"),
     ],
 )
 def test_usage_errors_are_exit_code_2_before_anything_is_read(

@@ -1,6 +1,7 @@
 """Every command and option explains itself, and the Python twin has the same names."""
 
 import re
+from collections.abc import Collection
 
 import pytest
 import typer
@@ -8,9 +9,9 @@ from typer.main import get_command
 
 import kstream_plan
 from kstream_plan.cli import run
-from kstream_plan.cli.application import COMMANDS, application
+from kstream_plan.cli.application import application
+from kstream_plan.cli.command_help import COMMANDS, MOST_WANTED
 from kstream_plan.cli.commands.assign import AssignOptions
-from kstream_plan.cli.examples import EXAMPLES
 from kstream_plan.model.settings import CONFIG_NAMES, RANGES
 from kstream_plan.planner.options import PlanOptions
 
@@ -33,20 +34,20 @@ OF_THEIR_OWN = {
     ("diff", "--to"): "a generation or a time",
     ("snapshot", "--to"): "up to this time",
     ("snapshot", "--generation"): "connect-log",
-    ("upgrade", "--to"): "protocol",
+    ("upgrade", "--to"): "Protocol",
     ("upgrade", "--add"): "default: 2",
-    ("upgrade", "--draws"): "for each",
+    ("upgrade", "--draws"): "each side",
     ("diff", "--verbose"): "task",
     ("compare", "--scenario"): "compared",
-    ("compare", "--policy"): "which of them keep",
-    ("compare", "--draws"): "for each",
+    ("compare", "--policy"): "which alternatives keep",
+    ("compare", "--draws"): "each alternative",
     ("diff", "--fail-on-changes"): "changed",
     ("bounce", "--out"): "scenario",
     ("bounce", "--instance"): "restart now",
-    ("check", "--report"): "what was found",
+    ("check", "--report"): "findings",
     **{(name, "--report"): "page of HTML" for name in ("compare", "diff", "fleet")},
-    ("why", "--task"): "Why this task",
-    ("why", "--instance"): "Why this instance",
+    ("why", "--task"): "why this task",
+    ("why", "--instance"): "why this instance",
 }
 
 
@@ -71,11 +72,37 @@ def test_every_public_name_is_there_and_documented() -> None:
     assert set(kstream_plan.__all__) <= set(dir(kstream_plan))
 
 
-def test_the_summaries_are_the_commands_own() -> None:
+def test_a_summary_is_the_first_line_of_the_help_of_its_command() -> None:
     loaded, listed = get_command(application()).commands, get_command(application(())).commands  # type: ignore[attr-defined]
     assert list(loaded) == list(listed) == list(COMMANDS)
     for name, command in loaded.items():
-        assert listed[name].help == command.help.partition("\n")[0] == COMMANDS[name]
+        assert listed[name].help == command.short_help == COMMANDS[name].summary
+        assert command.help.startswith(f"{COMMANDS[name].summary}. ")
+
+
+@pytest.mark.parametrize("commands_loaded", [(), COMMANDS])
+def test_summaries_are_whole_at_80_columns(
+    commands_loaded: Collection[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        application(commands_loaded)(args=["--help"], prog_name="kstream-plan")
+    text = capsys.readouterr().out
+    for name, of_command in COMMANDS.items():
+        assert len(of_command.summary) <= 45
+        assert re.search(rf"^  {name} +{re.escape(of_command.summary)}$", text, re.MULTILINE)
+
+
+def test_the_help_of_every_option_is_one_sentence_that_begins_with_what_it_is() -> None:
+    for name, command in commands().items():
+        for parameter in command.params:
+            if parameter.name in ("install_completion", "show_completion"):
+                continue
+            text = parameter.help
+            assert re.fullmatch(r"(?:[A-Z]|[a-z-]+\.[a-z]).*\.", text), (name, text)
+            assert re.sub(r"e\.g\. | (?:Without it|github=-)[^.]*\.$", "", text).count(". ") == 0, (name, text)
+            assert len(text) <= 120 or parameter.opts[0] in ("--design", "kind"), (name, text)
+            assert not re.match(r"So (?:many|long)|They|Who|How|What|By this|This one", text), (name, text)
 
 
 def test_options_are_what_was_given_and_cannot_be_changed() -> None:
@@ -102,29 +129,46 @@ def test_every_setting_has_an_option_within_its_range() -> None:
         (["assign", "x.json", "--restor-rate=5/s"], "kstream-plan assign x.json --restore-rate=5/s"),
         (["helpp"], "kstream-plan help"),
         (["warm-now"], "kstream-plan help warm-now"),
-        (["assign"], None),
-        (["upgrade", "x.json", "--to", "streams-group", "--broker", "4.3"], None),
-        (["zzzz"], None),
+        (["assign"], "see kstream-plan assign --help"),
+        (
+            ["upgrade", "x.json", "--to", "streams-group", "--broker", "4.3"],
+            "see kstream-plan upgrade --help",
+        ),
+        (["zzzz"], "see kstream-plan --help"),
+        (["assign", "x.json", "--max-rounds", "0"], "give 1 or more"),
     ],
 )
 def test_wrong_usage_names_the_nearest_right_one(
-    given: list[str], meant: str | None, capsys: pytest.CaptureFixture[str]
+    given: list[str], meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(given) == 2
     said = capsys.readouterr().err
-    assert said.endswith(f"kstream-plan: did you mean: {meant}\n") if meant else "did you mean: " not in said
+    assert re.fullmatch(r"kstream-plan: error: .*\. Fix: .*\n", said)
+    assert said.endswith(f". Fix: {meant}\n")
 
 
-def test_without_a_command_it_shows_what_one_can_ask(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_command_it_shows_usage_and_the_usual_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([]) == 0
-    assert "May I bounce this" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert text.startswith("Usage: kstream-plan COMMAND ")
+    assert re.findall(r"^  (\S+)  ", text, re.MULTILINE) == list(MOST_WANTED)
+    assert "kstream-plan --help" in text
+    assert "kstream-plan help" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_what_is_typed_on_the_first_screen_works(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 0
+    typed = re.findall(r"^(?!Usage)\w[^:\n]*: +kstream-plan (\w.*|--help)$", capsys.readouterr().out, re.MULTILINE)
+    assert len(typed) == 4
+    assert [run(line.split()) for line in typed] == [0, 0, 0, 0]
 
 
 def test_the_help_of_every_command_begins_with_examples_that_exist() -> None:
     for name, command in commands().items():
-        assert 2 <= len(EXAMPLES[name]) <= 3
+        assert 2 <= len(COMMANDS[name].examples) <= 3
         options = {option for parameter in command.params for option in parameter.opts}
-        for example in EXAMPLES[name]:
+        for example in COMMANDS[name].examples:
             called, *rest = example.split()
             assert called == name
             assert {one for one in rest if one.startswith("--")} <= options
@@ -154,7 +198,7 @@ def test_the_help_of_a_command_is_short_and_has_the_rest_where_it_says(
     assert options_in(whole) == options
     missing = options - options_in(short) - {"--help-all"}
     assert short.endswith(f"\n{len(missing)} more options: kstream-plan {name} --help-all\n") == bool(missing)
-    for example in EXAMPLES[name]:
+    for example in COMMANDS[name].examples:
         assert {one for one in example.split() if one.startswith("--")} <= options_in(short)
 
 

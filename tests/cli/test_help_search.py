@@ -103,7 +103,7 @@ def test_a_message_that_is_pasted_finds_what_it_means(pasted: str, page: str) ->
 
 def test_a_section_is_opened_by_its_name_or_its_beginning(capsys: pytest.CaptureFixture[str]) -> None:
     for asked in (["rules#stateless-tasks"], ["rules", "stateless", "tasks"], ["rules", "stateless"]):
-        assert run(["help", *asked]) == 0
+        assert run(["help", *asked, "--markdown"]) == 0
         shown = capsys.readouterr().out
         assert shown.startswith("## Stateless tasks\n")
         assert "## Split over threads" not in shown
@@ -111,7 +111,7 @@ def test_a_section_is_opened_by_its_name_or_its_beginning(capsys: pytest.Capture
 
 
 def test_a_section_has_the_smaller_ones_in_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["help", "rules#balanced-target"]) == 0
+    assert run(["help", "rules#balanced-target", "--markdown"]) == 0
     shown = capsys.readouterr().out
     assert "### Standbys by tags" in shown
     assert "## Movements" not in shown
@@ -213,7 +213,7 @@ def test_without_full_text_search_pages_are_still_shown(
     monkeypatch.setattr(sqlite3, "connect", connect)
     with pytest.raises(UsageError, match="FTS5"):
         search()
-    assert run(["help", "why"]) == 0
+    assert run(["help", "why", "--markdown"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("# ")
     assert shown.splitlines() == [line for line in page_text("why").splitlines() if not line.startswith("<!--")]

@@ -247,7 +247,7 @@ def test_the_command_config_says_how_to_log_in(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        ((), "nothing to make a snapshot of is given"),
+        ((), "no source of a snapshot is given"),
         (("--group", "S2b"), "--group is about a running group"),
         (("--leader-log", "x.log", "--offsets-topic"), "--offsets-topic is about a running group"),
         (("--bootstrap-server", "b:1"), "--bootstrap-server says where, not what"),

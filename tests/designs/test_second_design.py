@@ -22,10 +22,10 @@ from kstream_plan.planner.plan import plan
 from kstream_plan.plans import HandOver, MemberTurn, Phase, Plan, Revoke, Round, Trigger, Withhold
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.replay import replay
-from kstream_plan.render.plan.markdown import markdown
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_markdown as markdown
+from kstream_plan.render.answers import to_table as simulation_table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.simulation.json_form import simulation_json
-from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.simulation import one_plan
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers.relay import BEAT_MS, PatientRelay, Pin, Relay, Wanted, group_of, member, who_runs

@@ -16,7 +16,7 @@ from kstream_plan.errors import PlanFileError, ScenarioError
 from kstream_plan.model import Consumer, Instance
 from kstream_plan.model.scenario import Event, Join, Leave, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.rows.json_text import parse_row
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

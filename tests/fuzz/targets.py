@@ -27,7 +27,7 @@ from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan

@@ -25,7 +25,7 @@ from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.diff.table import diff_table
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.render.diff.protocol_view import protocol_view_table
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.comparison.sides import plan_side, snapshot_side
 for scenario in captured.SCENARIOS:
     made = plan(captured.join(scenario))

@@ -18,7 +18,7 @@ from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.one_plan import design_of, plan, plan_checked
 from kstream_plan.snapshots.leader_log.history import Entry, checked_rows, read_leader_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

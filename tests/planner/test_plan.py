@@ -13,7 +13,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.plans import HandOver, Phase, Trigger
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured
 from tests.helpers.small_groups import group, state

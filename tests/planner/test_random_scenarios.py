@@ -17,8 +17,8 @@ from kstream_plan.model import Assignment, GroupState, TaskId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Outage, Pause, Plan
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.render.plan.markdown import markdown
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_markdown as markdown
+from kstream_plan.render.answers import to_table as table
 from tests.helpers.random_scenarios import play, play_varied
 
 #: ``KSTREAM_PLAN_SEQUENCES=10000 pytest`` plays more of them; a sequence has some 30 rebalances: 22,000 in every run.

@@ -26,8 +26,8 @@ from kstream_plan.plans.role_counts import running, warming
 from kstream_plan.plans.simulated import event_outcomes
 from kstream_plan.plans.stateless_steps import has_rows
 from kstream_plan.plans.step_rows import StepMaker
-from kstream_plan.render.plan.markdown import markdown
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_markdown as markdown
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.new_ids import drawn
 from tests.helpers.in_rows import InRows
 from tests.helpers.random_scenarios import hard_case, random_case

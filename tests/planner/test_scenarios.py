@@ -25,7 +25,7 @@ from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, MeasuredPlan
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.alternatives import alternative
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
@@ -90,7 +90,7 @@ class TestBounce:
     @pytest.mark.parametrize(("state", "warned"), [("lost", True), ("kept", False), ("flushed-at 5/s", True)])
     def test_a_crash_of_a_static_member_is_told_of_and_what_it_takes(self, host: str, state: str, warned: bool) -> None:
         back = f"{{at: 6s, return: {{instances: {host}, static: true, state: {state}}}}}"
-        made = _play(_settled(), f"{{at: 0s, crash: {host}}}, {back}")
+        made = _play(replace(_settled(), stores="persistent"), f"{{at: 0s, crash: {host}}}, {back}")
         assert made.rounds == ()
         assert {len(outage) for outage in made.outages} == {3}
         assert any(note.code == "not-noticed" for note in made.assumptions)
@@ -105,7 +105,7 @@ def _place(made: Plan, host: str) -> int:
 
 
 def test_restarts_of_static_members_stop_every_task_once() -> None:
-    made = _play(_settled(), "{at: 0s, bounce: {restart: 5s, pause: 1m, static: true}}")
+    made = _play(replace(_settled(), stores="persistent"), "{at: 0s, bounce: {restart: 5s, pause: 1m, static: true}}")
     assert made.rounds == ()
     assert [(outage.from_ms, outage.to_ms) for outage in made.outages] == [
         (0, 5_000),

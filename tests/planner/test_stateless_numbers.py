@@ -12,7 +12,7 @@ from kstream_plan.model import NOBODY, Holding, Holdings, Owners
 from kstream_plan.plans import Pauses, Plan, Round, Trigger, Withhold
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.pauses import pauses_of
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers.random_scenarios import play
 from tests.helpers.stateless_groups import joined

@@ -22,13 +22,13 @@ from kstream_plan.plans.steps import (
     Withhold,
 )
 from kstream_plan.plans.told import TOLD
+from kstream_plan.render.answers import to_table as table
+from kstream_plan.render.pages.step_sentences import because
 from kstream_plan.render.plan.counts import counts
 from kstream_plan.render.plan.folding import WHOLE, Run, fold
-from kstream_plan.render.plan.picture import picture
 from kstream_plan.render.plan.rows import line
-from kstream_plan.render.plan.sentences import because
 from kstream_plan.render.plan.story import tell
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.report.picture import picture
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import span
 from kstream_plan.simulation.simulate import simulate

@@ -16,9 +16,9 @@ from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, Kind
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
-from kstream_plan.render.plan.table import table
 from kstream_plan.simulation.cures import cures
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers import plan_cases

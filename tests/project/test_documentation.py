@@ -20,7 +20,9 @@ from rich.console import Console
 from typer.main import get_command
 
 from kstream_plan.cli import run
-from kstream_plan.cli.application import COMMANDS, application
+from kstream_plan.cli.application import application
+from kstream_plan.cli.command_help import COMMANDS
+from kstream_plan.cli.commands.help import answer_text
 from kstream_plan.cli.terminal_markdown import TerminalMarkdown
 from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.documents.scenario_file import load_scenario
@@ -213,10 +215,24 @@ def test_every_page_says_what_it_answers_and_is_listed_by_question() -> None:
 
 
 def test_a_page_is_shown_as_it_is_written_without_its_comments(capsys: pytest.CaptureFixture[str]) -> None:
-    for asked, name in (([], "index"), (["terms"], "terms"), (["terms", "--plain"], "terms")):
-        assert run(["help", *asked]) == 0
+    for asked, name in (([], "index"), (["terms"], "terms")):
+        assert run(["help", *asked, "--markdown"]) == 0
         written = re.sub(r"^<!-- also: .* -->\n", "", _text(PAGES[name]), flags=re.MULTILINE)
         assert capsys.readouterr().out == written
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_page_in_a_pipe_is_plain_text_as_wide_as_asked(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for arguments in (["terms"], ["terms", "--plain"], ["may", "I", "restart", "a", "pod"]):
+        assert run(["help", *arguments]) == 0
+        text = capsys.readouterr().out
+        lines = text.splitlines()
+        assert not re.search(r"\x1b|\*\*|`|\]\(|<!--|^#", text, re.MULTILINE)
+        assert lines == [line.rstrip() for line in lines]
+        assert width - 20 < max(map(len, lines)) <= width
 
 
 def test_a_page_that_is_not_there_is_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
@@ -304,9 +320,8 @@ ASKED = {
 
 
 @pytest.mark.parametrize("words", ASKED)
-def test_words_of_a_question_lead_to_its_page(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["help", *words.split()]) == 0
-    assert re.search(rf"\({ASKED[words]}\.md[)#]", capsys.readouterr().out.splitlines()[0])
+def test_words_of_a_question_lead_to_its_page(words: str) -> None:
+    assert re.search(rf"\({ASKED[words]}\.md[)#]", answer_text(words.split()).splitlines()[0])
 
 
 def test_a_page_on_a_terminal_goes_through_the_pager_if_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -383,7 +398,10 @@ def test_every_dependency_has_its_reason_and_its_bound() -> None:
         assert f"`{name}`" in text or name.startswith("types-")
 
 
-def test_the_changelog_begins_with_what_is_unreleased() -> None:
-    headings = re.findall(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert headings[0] == "Unreleased"
-    assert __version__
+def test_the_changelog_has_one_line_for_each_thing_by_release() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## \[(.*?)\]", text, re.MULTILINE) == ["Unreleased", "0.2.0", "0.1.0"]
+    assert "### Upgrading" in text.partition("## [0.2.0]")[2].partition("## [0.1.0]")[0]
+    assert len(text.splitlines()) <= 100
+    assert re.findall(r"^(?![#<A-Z]|- |$).*", text, re.MULTILINE) == []
+    assert __version__.startswith("0.2.0")

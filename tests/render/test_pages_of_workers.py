@@ -12,11 +12,11 @@ from kstream_plan.model.scenario import Event, Join, Leave, Return, Scenario, St
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.kept import Departure, departures
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.plan.markdown import markdown
-from kstream_plan.render.plan.picture import picture
-from kstream_plan.render.plan.table import table
-from kstream_plan.render.simulation.markdown import simulation_markdown
-from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.render.answers import to_markdown as markdown
+from kstream_plan.render.answers import to_markdown as simulation_markdown
+from kstream_plan.render.answers import to_table as simulation_table
+from kstream_plan.render.answers import to_table as table
+from kstream_plan.render.report.picture import picture
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.drain_workers import drain_workers
 from kstream_plan.simulation.one_plan import plan_checked

@@ -29,7 +29,7 @@ from kstream_plan.model import (
 )
 from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.simulation.drain import (
     drain_markdown,
     drain_markdown_begun,

@@ -27,7 +27,7 @@ from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Figures, Range, Simulation
 from kstream_plan.plans.stops import Stops
 from kstream_plan.policy.rules.over_draws import measured
-from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.simulation import draws, processes
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import drawn, is_random

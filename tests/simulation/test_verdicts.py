@@ -11,8 +11,8 @@ from kstream_plan.model import LATEST, Consumer, Copy, Group, GroupState, Holdin
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import CauseCode, Trigger, Withhold
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.plan.table import table
-from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.render.answers import to_table as simulation_table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.simulation.what_ifs import starts_empty

@@ -14,8 +14,8 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Bounce, Event, Join, Leave, NewInstance, Return, Scenario, Stop
 from kstream_plan.plans import Plan
 from kstream_plan.plans.stops import stops_of
+from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.simulation.json_form import simulation_json
-from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate

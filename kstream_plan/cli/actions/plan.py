@@ -7,7 +7,7 @@ from functools import partial
 from kstream_plan.cli.actions.many import Job, Workplace
 from kstream_plan.cli.actions.shown import Shown, Wanted
 from kstream_plan.cli.exit_codes import outcome
-from kstream_plan.cli.pages import plan_page
+from kstream_plan.cli.pages import answer_text
 from kstream_plan.cli.progress import Report
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
@@ -16,7 +16,7 @@ from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import left_of
 from kstream_plan.plans.result import result_of
-from kstream_plan.render.plan.headline import left_text
+from kstream_plan.render.pages.plan_sentences import left_sentence
 from kstream_plan.render.plan.ranks import ranks
 from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.draws import at_once, work_of_one_ms
@@ -48,7 +48,7 @@ def _shown(
         result_of(plan),
         outcome(plan, fail_on_changes=fail_on_changes),
         json=f"{plan_json(plan, full=wanted.full)}\n" if wanted.json else "",
-        text=plan_page(plan, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
+        text=answer_text(plan, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
         ranks=ranks(snapshot, width=wanted.page.width) if show_ranks else "",
     )
 
@@ -77,7 +77,7 @@ def on_long_plan(what: str, tell: Report, snapshot: Snapshot) -> OnRound:
         left = left_of(tasks, config) if long and not foretold else None
         if left is not None and left.probes >= _MANY_PROBES:
             foretold = True
-            tell.beforehand(f"{what}: {left_text(left, config)}")
+            tell.beforehand(f"{what}: {left_sentence(left)}")
         told(rounds, tasks, movements)
 
     return foretelling

@@ -22,8 +22,8 @@ from kstream_plan.cli.failures import report
 from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.simulation import Chance, SimulatesSnapshots
 from kstream_plan.cli.output import page, say, written_at_once
+from kstream_plan.cli.pages import answer_text
 from kstream_plan.cli.progress import Report, progress
-from kstream_plan.cli.simulation_pages import simulation_page
 from kstream_plan.comparison.alternatives import Change, SameOutcome
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
@@ -96,7 +96,7 @@ def _shown(asked: SimulatesSnapshots, wanted: Wanted, played: Played, at: Workpl
         result_of(simulated.plan, simulated),
         outcome(simulated.plan, fail_on_changes=False, draws=simulated.draws),
         json=f"{simulation_json(simulated, full=wanted.full)}\n" if wanted.json else "",
-        text=simulation_page(simulated, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
+        text=answer_text(simulated, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -64,8 +65,9 @@ def running_groups_of(asked: SnapshotOptions) -> RunningGroups | None:
             fix = "say where it runs: --bootstrap-server HOST:PORT"
             raise UsageError(f"{lonely[0]} is about a running group", fix=fix)
         if not asked.leader_log:
-            fix = "name the application's logs: --leader-log FILE; or ask its cluster: --bootstrap-server, --group"
-            raise UsageError("nothing to make a snapshot of is given", fix=fix)
+            logs = shlex.join(["kstream-plan", "snapshot", "--leader-log", *(asked.more_logs or ["FILE"])])
+            fix = f"{logs}; of a running group: --bootstrap-server HOST:PORT --group ID"
+            raise UsageError("no source of a snapshot is given", fix=logs if asked.more_logs else fix)
         return None
     if not asked.group and not asked.all_groups:
         fix = "name the application's id: --group ID; or take them all: --all-groups"

@@ -36,10 +36,10 @@ class AssignOptions(Saving, Ranged, Triggered, PlansSnapshots):
     full: shared.Full = False
     verbose: shared.Verbose = False
     replay: shared.Replay = False
-    show_ranks: Annotated[bool, typer.Option("--show-ranks", help="Who could run each task.")] = False
-    fail_on_changes: Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything would move.")] = (
-        False
-    )
+    show_ranks: Annotated[bool, typer.Option("--show-ranks", help="Show the ranked candidates of each task.")] = False
+    fail_on_changes: Annotated[
+        bool, typer.Option("--fail-on-changes", help="Fail with exit code 5 if anything would move.")
+    ] = False
 
     @property
     def plan_options(self) -> PlanOptions:

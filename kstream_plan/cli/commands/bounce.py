@@ -37,14 +37,14 @@ class BounceOptions(Rounds, PlansSnapshots):
             "--instance",
             metavar="ID",
             parser=shared.name,
-            help="May this one restart now? Process id, the beginning of it, or host; repeatable: in this order.",
+            help="Instance to restart now: process id, a prefix of it, or host; repeatable: in this order.",
         ),
     ] = None
     restart: shared.Restart = None
     output: shared.Output = OutputForm.TABLE
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the scenario of the best way, for simulate and check."),
+        typer.Option("--out", metavar="FILE", help="File for the scenario of the best way, for simulate and check."),
     ] = None
 
 

@@ -50,7 +50,7 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
         list[str],
         typer.Argument(
             metavar="{SNAPSHOT|PLAN}...",
-            help="Snapshots, each of which is compared under what varies; or saved plans of one snapshot.",
+            help="Snapshots to simulate, or saved plans of one snapshot.",
             show_default=False,
         ),
     ]
@@ -59,16 +59,20 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
         typer.Option(
             "--vary",
             metavar="NAME=V,V...",
-            help="A setting, assignor, protocol or design, and the values to compare; repeatable: every combination.",
+            help="Setting, assignor, protocol or design, and its values; repeatable: every combination.",
         ),
     ] = None
     scenario: Annotated[
         list[Path] | None,
-        typer.Option("--scenario", metavar="FILE", help="What happens to the group; several are compared."),
+        typer.Option("--scenario", metavar="FILE", help="Scenario of what happens to the group; several are compared."),
     ] = None
     policy: Annotated[
         Path | None,
-        typer.Option("--policy", metavar="FILE", help="Says which of them keep to it; the fastest of these is marked."),
+        typer.Option(
+            "--policy",
+            metavar="FILE",
+            help="Rules as YAML; shows which alternatives keep to them.",
+        ),
     ] = None
     today: Today = None
     draws: Annotated[
@@ -78,7 +82,7 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
             hidden=True,
             metavar="N",
             parser=shared.parser(shared.whole_number, 1, 1_000_000),
-            help=f"So many draws of new instances' ids for each (default: by size, {MOST_DRAWS} at most in all).",
+            help=f"Number of random simulations for each alternative (default: by size, at most {MOST_DRAWS} in all).",
         ),
     ] = None
     output: shared.Output = OutputForm.TABLE

@@ -41,48 +41,52 @@ from kstream_plan.render.text.escape import MARKDOWN, TERMINAL
 class DiffOptions(Spark, Paging, Limited):
     """What ``diff`` is asked."""
 
-    old: Annotated[str, typer.Argument(metavar="OLD", help="A snapshot or a saved plan; alone, a plan or a history.")]
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Snapshot or saved plan; alone, a plan or a history.")]
     new: Annotated[
         str | None,
         typer.Argument(
-            metavar="NEW", help="A snapshot, a saved plan, or the history that followed the plan.", show_default=False
+            metavar="NEW", help="Snapshot, saved plan, or the history that followed the plan.", show_default=False
         ),
     ] = None
     old_round: Annotated[
         int | None,
-        typer.Option("--old-round", metavar="N", min=0, help="OLD after this round of its plan (default: the last)."),
+        typer.Option(
+            "--old-round", metavar="N", min=0, help="Rebalance of the plan OLD to compare from (default: the last)."
+        ),
     ] = None
     new_round: Annotated[
         int | None,
-        typer.Option("--new-round", metavar="N", min=0, help="NEW after this round of its plan (default: the last)."),
+        typer.Option(
+            "--new-round", metavar="N", min=0, help="Rebalance of the plan NEW to compare with (default: the last)."
+        ),
     ] = None
     from_point: Annotated[
         str | None,
         typer.Option(
             "--from",
             metavar="POINT",
-            help="From where in a history: a generation or a time; of a plan, when its event happened.",
+            help="Start in a history: a generation or a time; of a plan, its event's time.",
         ),
     ] = None
     to_point: Annotated[
         str | None,
-        typer.Option(
-            "--to", metavar="POINT", help="Up to where in a history: a generation or a time (default: its newest)."
-        ),
+        typer.Option("--to", metavar="POINT", help="End in a history: a generation or a time (default: the newest)."),
     ] = None
     application_id: shared.ApplicationId = None
     view: Annotated[
         bool,
         typer.Option(
-            "--protocol-view", help="KIP-429: what the leader saw, who joins again, every member's callbacks."
+            "--protocol-view", help="Show the protocol (KIP-429): the leader's view, rejoins, callbacks of each member."
         ),
     ] = False
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Every task that changed; of several applications all in full.")
+        bool, typer.Option("--verbose", "-v", help="Show every task that changed, and all applications in full.")
     ] = False
-    fail_on_changes: Annotated[bool, typer.Option("--fail-on-changes", help="Exit code 5 if anything changed.")] = False
+    fail_on_changes: Annotated[
+        bool, typer.Option("--fail-on-changes", help="Fail with exit code 5 if anything changed.")
+    ] = False
     debug: shared.Debug = False
 
 

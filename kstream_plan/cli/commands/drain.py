@@ -60,21 +60,24 @@ class DrainOptions(Drawing, PlansSnapshots):
 
     path: Annotated[
         str,
-        typer.Argument(metavar="SNAPSHOT", help="A path, folder or glob of JSON or Parquet; - is standard input."),
+        typer.Argument(
+            metavar="SNAPSHOT", help="Snapshot: a file, folder or glob of JSON or Parquet; - is standard input."
+        ),
     ]
     instances: Annotated[
         list[str],
         typer.Argument(
             metavar="INSTANCE...",
             parser=shared.name,
-            help="Who is to stop: process ids, their beginnings, or hosts.",
+            help="Instances to stop: process ids, prefixes of them, or hosts.",
         ),
     ]
     require_warm: Annotated[
-        bool, typer.Option("--require-warm", help="Exit code 3 if any task would start cold now, or might.")
+        bool, typer.Option("--require-warm", help="Fail with exit code 3 unless all tasks are sure to start warm.")
     ] = False
     leave: Annotated[
-        bool, typer.Option("--leave", help="They leave the group cleanly, not by Kafka Streams' default close.")
+        bool,
+        typer.Option("--leave", help="Let the instances leave the group cleanly, not by Kafka Streams' default close."),
     ] = False
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None

@@ -58,13 +58,20 @@ class FleetOptions(Paging, PlansSnapshots):
     ]
     where: Annotated[
         str | None,
-        typer.Option("--where", metavar="CONDITION", help="Only these: 'cold > 0', 'left > 1h and outcome = moving'."),
+        typer.Option(
+            "--where",
+            metavar="CONDITION",
+            help="Only applications that match, e.g. 'cold > 0' or 'left > 1h and outcome = moving'.",
+        ),
     ] = None
     sort: Annotated[
-        str | None, typer.Option("--sort", metavar="FIGURE", help="By this, the largest first (default: worst first).")
+        str | None,
+        typer.Option(
+            "--sort", metavar="FIGURE", help="Figure to sort by, the largest first (default: the worst first)."
+        ),
     ] = None
     top: Annotated[
-        int | None, typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="So many at most.")
+        int | None, typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="Show at most N rows.")
     ] = None
     output: shared.Output = OutputForm.TABLE
 

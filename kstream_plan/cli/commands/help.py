@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pydoc
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -35,17 +37,20 @@ _CONSOLE = re.compile(r"^\$ (kstream-plan (?:.*\\\n)*.*)$", re.MULTILINE)
 def help(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PAGE|WORD...]", help="Which page, or words of a question; without any all questions."),
+        typer.Argument(
+            metavar="[PAGE|WORD...]", help="Name of a page, or words of a question; without them the list of pages."
+        ),
     ] = None,
-    plain: Annotated[bool, typer.Option("--plain", help="Markdown, without a pager.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Show text without colours and without a pager.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Show the Markdown of the page.")] = False,
 ) -> None:
     """Show the pages about this tool: the list of them by question, or one."""
     with expected_failures():
         text = answer_text(words or [_INDEX])
-        if plain or not sys.stdout.isatty():
+        if markdown:
             say(text)
         else:
-            _show(text)
+            _show(text, plain=plain)
 
 
 def answer_text(words: Sequence[str]) -> str:
@@ -155,20 +160,16 @@ def _typed(section: Section, at: int) -> str:
     return ""
 
 
-def _show(text: str) -> None:
-    """Show Markdown on the terminal, in the pager where it is longer than the screen."""
-    from rich.console import Console  # noqa: PLC0415 - takes its time
-
-    from kstream_plan.cli.terminal_markdown import TerminalMarkdown  # noqa: PLC0415
+def _show(text: str, *, plain: bool) -> None:
+    """Show Markdown as text, as wide as stdout; on a terminal in the pager where it is longer than the screen."""
+    from kstream_plan.cli.terminal_markdown import rendered  # noqa: PLC0415 - takes its time
 
     shape = page()
-    console = Console(width=shape.width, no_color=not shape.colour)
-    rendered = TerminalMarkdown(text)
-    with console.capture() as captured:
-        console.print(rendered)
-    if captured.get().count("\n") < console.height:
-        say(captured.get())
+    colour = shape.colour and not plain
+    shown = rendered(text, shape.width, colour=colour)
+    height = shutil.get_terminal_size().lines
+    if plain or not sys.stdout.isatty() or shown.count("\n") < height:
+        say(shown)
         return
     os.environ.setdefault("LESS", "-R")
-    with console.pager(styles=shape.colour):
-        console.print(rendered)
+    pydoc.pager(shown)

@@ -31,18 +31,16 @@ class HistoryOptions(Spark, Limited):
         typer.Argument(metavar="LAGS...", help="Lag rows: files, folders, globs; - is standard input."),
     ]
     over: Annotated[
-        int | None, typer.Option("--over", **A_WHILE, help="How far back from the newest row (default 24h).")
+        int | None, typer.Option("--over", **A_WHILE, help="Time to look back from the newest row (default: 24h).")
     ] = None
     top: Annotated[
         int | None,
-        typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="So many at most."),
+        typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="Show at most N rows."),
     ] = None
     application_id: shared.ApplicationId = None
     as_of: shared.AsOf = None
     output: shared.Output = OutputForm.TABLE
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", hidden=True, help="No word on stderr of how far the work is.")
-    ] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", hidden=True, help="Show no progress on stderr.")] = False
     debug: shared.Debug = False
 
 

@@ -14,7 +14,10 @@ from kstream_plan.documents import schemas as json_schemas
 
 def schema(
     kind: Annotated[
-        str, typer.Argument(help=f"Of what: {', '.join(json_schemas.KINDS)}.", **one_of(json_schemas.KINDS, "DOCUMENT"))
+        str,
+        typer.Argument(
+            help=f"Kind of file: {', '.join(json_schemas.KINDS)}.", **one_of(json_schemas.KINDS, "DOCUMENT")
+        ),
     ],
 ) -> None:
     """Print the JSON Schema of what is written (plan and more) or read (snapshot and more)."""

@@ -17,7 +17,7 @@ from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, page, say, talk
-from kstream_plan.cli.pages import excerpts_page
+from kstream_plan.cli.pages import excerpts_text
 from kstream_plan.cli.simulation_pages import saved_page
 from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.documents.plan.files import read_saved_file
@@ -25,7 +25,7 @@ from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.errors import PlanFileError, ScenarioError, UsageError
 from kstream_plan.model import WorkId, work_id
 from kstream_plan.plans import Plan
-from kstream_plan.render.plan.detail import Focus
+from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.snapshots.files.content import standard_input
@@ -41,22 +41,21 @@ class ShowOptions(Drawing, Spark, Limited):
         list[str], typer.Argument(metavar="PLAN...", help="Saved plans: files, folders, globs; - is standard input.")
     ]
     round_number: Annotated[
-        int | None, typer.Option("--round", metavar="N", help="Only this round's steps, each with its reason.")
+        int | None,
+        typer.Option("--round", metavar="N", help="Show only the steps of this rebalance, with their reasons."),
     ] = None
-    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Only the steps of this task.")] = None
+    task: Annotated[str | None, typer.Option("--task", metavar="ID", help="Show only the steps of this task.")] = None
     instance: Annotated[
         str | None,
-        typer.Option(
-            "--instance", metavar="ID", help="Only this instance: its process id, the beginning of it, or host."
-        ),
+        typer.Option("--instance", metavar="ID", help="Show only this instance: process id, a prefix of it, or host."),
     ] = None
-    final: Annotated[bool, typer.Option("--final", help="The plan's end; with --as-snapshot.")] = False
+    final: Annotated[bool, typer.Option("--final", help="Take the end of the plan; goes with --as-snapshot.")] = False
     as_snapshot: Annotated[
         Path | None,
         typer.Option(
             "--as-snapshot",
             metavar="FILE",
-            help="Save the plan's end (--final) as a snapshot, to plan on from there; - is standard output.",
+            help="File for the end of the plan (--final) as a snapshot, to plan on from it; - is standard output.",
         ),
     ] = None
     application_id: shared.ApplicationId = None
@@ -84,7 +83,7 @@ def show(asked: ShowOptions) -> None:
         if asked.output is OutputForm.JSON:
             raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
         found, focuses = _focused([of.plan for of in saved], asked)
-        say(excerpts_page(found, focuses, asked.output, page()))
+        say(excerpts_text(found, focuses, asked.output, page()))
 
 
 def _check_final(asked: ShowOptions) -> None:

@@ -22,15 +22,13 @@ class SimulateOptions(SimulatesSnapshots):
         list[str] | None,
         typer.Argument(
             metavar="SNAPSHOT...",
-            help="Paths, folders or globs of JSON or Parquet snapshots; - is standard input.",
+            help="Snapshots, JSON or Parquet: files, folders, globs; - is stdin.",
             show_default=False,
         ),
     ] = None
     scenario: Annotated[
         Path,
-        typer.Argument(
-            metavar="SCENARIO.yaml", help="A timed list of events; kstream-plan schema scenario describes it."
-        ),
+        typer.Argument(metavar="SCENARIO.yaml", help="Timed list of events (kstream-plan schema scenario)."),
     ]
 
 

@@ -50,10 +50,13 @@ class UpgradeOptions(Spark, Limited, Debugging):
 
     paths: shared.Snapshots
     to_protocol: Annotated[
-        str, typer.Option("--to", **one_of([COOPERATIVE, _STREAMS, _SESSIONED]), help="The protocol to get to.")
+        str, typer.Option("--to", **one_of([COOPERATIVE, _STREAMS, _SESSIONED]), help="Protocol to upgrade to.")
     ]
     one_bounce: Annotated[
-        bool, typer.Option("--one-bounce", help="Ask for one rolling bounce: shows why it is refused, exit code 3.")
+        bool,
+        typer.Option(
+            "--one-bounce", help="Ask for a single rolling bounce; it is refused with its reason and exit code 3."
+        ),
     ] = False
     broker_version: shared.BrokerVersion = None
     add: Annotated[
@@ -62,7 +65,7 @@ class UpgradeOptions(Spark, Limited, Debugging):
             "--add",
             metavar="N",
             parser=shared.parser(shared.whole_number, 1, _MOST_ADDED),
-            help="So many instances or workers join on either side (not cooperative; default: 2).",
+            help="Number of instances or workers that join on either side (not cooperative; default: 2).",
         ),
     ] = None
     restart: shared.Restart = None
@@ -73,7 +76,7 @@ class UpgradeOptions(Spark, Limited, Debugging):
             "--draws",
             metavar="N",
             parser=shared.parser(shared.whole_number, 1, 1_000),
-            help="So many draws of the members' ids for each (not cooperative; default: by size, 10 at most).",
+            help="Number of random simulations for each side (not cooperative; default: by size, at most 10).",
         ),
     ] = None
     application_id: shared.ApplicationId = None

@@ -40,21 +40,26 @@ class WhyOptions(Rounds, PlansSnapshots):
 
     path: Annotated[
         str,
-        typer.Argument(metavar="SNAPSHOT", help="A snapshot, or a history of them; - is standard input."),
+        typer.Argument(metavar="SNAPSHOT", help="Snapshot, or a history of snapshots; - is standard input."),
     ]
     task: Annotated[
         str | None,
-        typer.Option("--task", metavar="TASK", parser=shared.name, help="Why this task moves, or does not: 0_3."),
+        typer.Option(
+            "--task", metavar="TASK", parser=shared.name, help="Explain why this task moves, or does not, e.g. 0_3."
+        ),
     ] = None
     instance: Annotated[
         str | None,
         typer.Option(
-            "--instance", metavar="INSTANCE", parser=shared.name, help="Why this instance runs no more than it does."
+            "--instance",
+            metavar="INSTANCE",
+            parser=shared.name,
+            help="Explain why this instance runs no more than it does.",
         ),
     ] = None
     generation: Annotated[
         int | None,
-        typer.Option("--generation", metavar="N", min=1, help="Of a history the decision that led to this generation."),
+        typer.Option("--generation", metavar="N", min=1, help="Generation of a history whose decision is explained."),
     ] = None
     replay: shared.Replay = False
     output: shared.Output = OutputForm.TABLE

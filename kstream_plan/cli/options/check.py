@@ -12,7 +12,7 @@ import typer
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Triggered
 from kstream_plan.cli.options.reports import ReportFile, report_option
-from kstream_plan.cli.options.shared import A_WHILE, parser, whole_number
+from kstream_plan.cli.options.shared import A_WHILE, WrongValueError, parser, whole_number
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.documents.policy_file import parse_date
 from kstream_plan.render.check import REPORTS
@@ -25,12 +25,13 @@ def _moment(text: str) -> datetime:
             return datetime.combine(parse_date(text), time(23, 59, 59), UTC)
         return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=parse_time(text))
     except ValueError as error:
-        raise typer.BadParameter(f"{error}, nor a time like 2027-01-31T12:00:00Z") from None
+        raise WrongValueError(f"{error}, nor a time like 2027-01-31T12:00:00Z") from None
 
 
 def _digest(text: str) -> str:
     if not re.fullmatch(r"[0-9a-fA-F]{12,64}", text):
-        raise typer.BadParameter(f"{text!r} is not a digest in hexadecimal, nor at least 12 digits of its beginning")
+        what = f"{text!r} is not a digest in hexadecimal"
+        raise WrongValueError(what, fix="give all of its digits, or at least the first 12")
     return text.lower()
 
 
@@ -39,7 +40,7 @@ class Planning(Triggered):
 
     scenario: Annotated[
         Path | None,
-        typer.Option("--scenario", metavar="FILE", help="What happens to the group; kstream-plan schema scenario."),
+        typer.Option("--scenario", metavar="FILE", help="Scenario to check (format: kstream-plan schema scenario)."),
     ] = None
     out: shared.Out = None
     full: shared.Full = False
@@ -53,7 +54,7 @@ Today = Annotated[
         hidden=True,
         metavar="DATE",
         parser=_moment,
-        help="Take the end of this day, or this time, for now (default: the clock).",
+        help="Day, or time, for which the policy is checked (default: now).",
     ),
 ]
 
@@ -65,20 +66,22 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
         list[str],
         typer.Argument(
             metavar="PLAN|SNAPSHOT...",
-            help="Saved plans, and snapshots to plan first (paths, folders, globs); - is standard input.",
+            help="Saved plans, or snapshots to plan first; - is standard input.",
         ),
     ]
     policy: Annotated[
         Path | None,
-        typer.Option("--policy", metavar="FILE", help="The rules, as YAML; without, plans only have to settle."),
+        typer.Option("--policy", metavar="FILE", help="Rules as YAML; without them, plans only have to settle."),
     ] = None
     report: Annotated[
         list[ReportFile] | None,
-        report_option(REPORTS, f"Write what was found as {', '.join(REPORTS)}; repeatable; github=- below the table."),
+        report_option(
+            REPORTS, f"File for the findings as {', '.join(REPORTS)}; repeatable. github=- prints them below the table."
+        ),
     ] = None
     baseline: Annotated[
         list[Path] | None,
-        typer.Option("--baseline", metavar="PLAN", help="Saved plans for what was before; repeatable."),
+        typer.Option("--baseline", metavar="PLAN", help="Saved plans of the state before the change; repeatable."),
     ] = None
     require_generation: Annotated[
         int | None,
@@ -86,11 +89,12 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
             "--require-generation",
             metavar="N",
             parser=parser(whole_number),
-            help="Refuse a plan that starts from another generation.",
+            help="Refuse plans that start from another generation.",
         ),
     ] = None
     max_snapshot_age: Annotated[
-        int | None, typer.Option("--max-snapshot-age", **A_WHILE, help="Refuse a plan made from an older snapshot.")
+        int | None,
+        typer.Option("--max-snapshot-age", **A_WHILE, help="Refuse plans made from a snapshot older than this."),
     ] = None
     expect_digest: Annotated[
         list[str] | None,
@@ -99,10 +103,10 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
             hidden=True,
             metavar="HEX",
             parser=_digest,
-            help="Refuse a plan made from another input; repeatable, one must fit.",
+            help="Refuse plans made from other input; repeatable, one has to match.",
         ),
     ] = None
-    fail_on_warning: Annotated[bool, typer.Option("--fail-on-warning", help="Exit code 3 for warnings as well.")] = (
-        False
-    )
+    fail_on_warning: Annotated[
+        bool, typer.Option("--fail-on-warning", help="Fail with exit code 3 on warnings as well.")
+    ] = False
     today: Today = None

@@ -31,18 +31,22 @@ class Reading(Options, panel=INPUT):
 
     lags: Annotated[
         list[str] | None,
-        typer.Option("--lags", hidden=True, metavar="PATH", help="Lag rows instead of the snapshot's own; repeatable."),
+        typer.Option(
+            "--lags", hidden=True, metavar="PATH", help="Lag rows that replace the snapshot's lags; repeatable."
+        ),
     ] = None
     lags_tolerance: Annotated[
         int | None,
-        typer.Option(**A_WHILE, hidden=True, help="How much later than the snapshot a lag row may be (default 1m)."),
+        typer.Option(
+            **A_WHILE, hidden=True, help="Longest time between the snapshot and a later lag row (default: 1m)."
+        ),
     ] = None
     lags_as_reported: Annotated[
         bool,
         typer.Option(
             "--lags-as-reported",
             hidden=True,
-            help="Take copies that were caught up at the last join for as far behind as they look by now.",
+            help="Take every lag as reported, also of copies that were caught up at the last join.",
         ),
     ] = False
     rates_over: Annotated[
@@ -51,7 +55,7 @@ class Reading(Options, panel=INPUT):
             "--rates-over",
             **A_WHILE,
             hidden=True,
-            help="What rates of --lags go over, up to its newest row (default: the last 10 intervals).",
+            help="Time over which rates are measured from --lags (default: its last 10 intervals).",
         ),
     ] = None
     as_of: shared.AsOf = None
@@ -77,7 +81,7 @@ class Measuring(Options, panel=INPUT):
         typer.Option(
             "--metrics",
             metavar="FILE|DIR|-",
-            help="Lags now, as published for Prometheus; repeatable.",
+            help="Current lags, from the instances' Prometheus metrics; repeatable.",
         ),
     ] = None
     end_offsets: Annotated[
@@ -86,7 +90,7 @@ class Measuring(Options, panel=INPUT):
             "--end-offsets",
             hidden=True,
             metavar="FILE",
-            help="End offsets of changelogs, beside --metrics: the text of kafka-get-offsets.sh, or JSON; repeatable.",
+            help="End offsets of changelogs for --metrics: output of kafka-get-offsets.sh, or JSON; repeatable.",
         ),
     ] = None
     start_offsets: Annotated[
@@ -95,7 +99,7 @@ class Measuring(Options, panel=INPUT):
             "--start-offsets",
             hidden=True,
             metavar="FILE",
-            help="Their start offsets, beside --metrics: where records are deleted, as in windowed stores.",
+            help="Start offsets of changelogs for --metrics, where records are deleted (windowed stores).",
         ),
     ] = None
     store_lags: Annotated[
@@ -104,7 +108,7 @@ class Measuring(Options, panel=INPUT):
             "--store-lags",
             hidden=True,
             metavar="FILE",
-            help="Lags now: JSON of allLocalStorePartitionLags() by host or process id; repeatable.",
+            help="Current lags: JSON of allLocalStorePartitionLags(), by host or process id; repeatable.",
         ),
     ] = None
     topology: Annotated[
@@ -112,7 +116,7 @@ class Measuring(Options, panel=INPUT):
         typer.Option(
             "--topology",
             metavar="[ID=]FILE",
-            help="Text of Topology.describe(); a folder: by application.",
+            help="Text of Topology.describe(); a folder has one per application.",
         ),
     ] = None
 
@@ -120,11 +124,11 @@ class Measuring(Options, panel=INPUT):
 class Deciding(Options, panel=PLANNING):
     """Who decides, and how the group gets there."""
 
-    assignor: Annotated[str, typer.Option("--assignor", **one_of(sorted(ASSIGNORS)), help="Who decides.")] = (
-        _USUAL.assignor
-    )
+    assignor: Annotated[
+        str, typer.Option("--assignor", **one_of(sorted(ASSIGNORS)), help="Assignor that decides who gets which task.")
+    ] = _USUAL.assignor
     protocol: Annotated[
-        str, typer.Option("--protocol", **one_of(sorted(PROTOCOLS)), help="How the group gets there.")
+        str, typer.Option("--protocol", **one_of(sorted(PROTOCOLS)), help="Rebalance protocol of the group.")
     ] = _USUAL.protocol
 
     design: Annotated[
@@ -133,7 +137,7 @@ class Deciding(Options, panel=PLANNING):
             "--design",
             hidden=True,
             **one_of(DESIGNS, "NAME"),
-            help=f"How the group coordinates (default: as Kafka does): {', '.join(DESIGNS)}.",
+            help=f"Coordination of the group (default: as Kafka does): {', '.join(DESIGNS)}.",
         ),
     ] = None
     max_learners: Annotated[
@@ -143,7 +147,7 @@ class Deciding(Options, panel=PLANNING):
             hidden=True,
             metavar="N",
             parser=parser(whole_number, 1),
-            help="So many tasks are learned at once (learner only; default: no limit).",
+            help="Number of tasks learned at once (learner only; default: no limit).",
         ),
     ] = None
     scale_down_timeout: Annotated[
@@ -152,7 +156,7 @@ class Deciding(Options, panel=PLANNING):
             "--scale-down-timeout",
             hidden=True,
             **A_WHILE,
-            help="A leaving instance is gone after it (learner only; default: 10m).",
+            help="Time after which a leaving instance is gone (learner only; default: 10m).",
         ),
     ] = None
 
@@ -162,12 +166,14 @@ class Deciding(Options, panel=PLANNING):
             "--connect-delay",
             hidden=True,
             **A_WHILE,
-            help="So long lost work waits (connect-design-2, -3; default: scheduled.rebalance.max.delay.ms).",
+            help="Time that lost work waits (connect-design-2, -3; default: scheduled.rebalance.max.delay.ms).",
         ),
     ] = None
     connect_defer_join: Annotated[
         bool,
-        typer.Option("--connect-defer-join", hidden=True, help="A worker that joins waits, too (connect-design-2)."),
+        typer.Option(
+            "--connect-defer-join", hidden=True, help="Let workers that join wait as well (connect-design-2)."
+        ),
     ] = False
     connect_step: Annotated[
         int | None,
@@ -176,7 +182,7 @@ class Deciding(Options, panel=PLANNING):
             hidden=True,
             metavar="N",
             parser=parser(whole_number, 1),
-            help="So many connectors, and tasks, are revoked at once (connect-design-3; default: 10).",
+            help="Number of connectors, and of tasks, revoked at once (connect-design-3; default: 10).",
         ),
     ] = None
     connect_pause: Annotated[
@@ -185,7 +191,7 @@ class Deciding(Options, panel=PLANNING):
             "--connect-pause",
             hidden=True,
             **A_WHILE,
-            help="So long nothing is revoked after that (connect-design-3; default: 60s).",
+            help="Time between two such revocations (connect-design-3; default: 60s).",
         ),
     ] = None
 
@@ -259,11 +265,11 @@ class Spark(Options, panel=INPUT):
     """Where Spark runs, and on which Java."""
 
     master: Annotated[
-        str | None, typer.Option("--master", hidden=True, metavar="URL", help="Spark master (default: local).")
+        str | None, typer.Option("--master", hidden=True, metavar="URL", help="Spark master URL (default: local).")
     ] = None
     spark_conf: Annotated[
         list[KeyValue] | None,
-        typer.Option("--spark-conf", hidden=True, metavar="K=V", parser=key_value, help="A Spark setting; repeatable."),
+        typer.Option("--spark-conf", hidden=True, metavar="K=V", parser=key_value, help="Spark setting; repeatable."),
     ] = None
     java_home: Annotated[
         Path | None,
@@ -271,7 +277,7 @@ class Spark(Options, panel=INPUT):
             "--java-home",
             hidden=True,
             metavar="DIR",
-            help="The Java to run Spark on, instead of the one that was installed along.",
+            help="Java home for Spark, instead of the Java that was installed along.",
         ),
     ] = None
 
@@ -280,9 +286,9 @@ class Applications(Options, panel=INPUT):
     """Which applications, and what an error in one of them does."""
 
     application_id: shared.ApplicationId = None
-    keep_going: Annotated[bool, typer.Option("--keep-going", help="Report bad applications and plan the others.")] = (
-        False
-    )
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Report applications that fail and go on with the others.")
+    ] = False
     quiet: Annotated[
         bool,
         typer.Option(
@@ -290,7 +296,7 @@ class Applications(Options, panel=INPUT):
             "-q",
             rich_help_panel=OUTPUT,
             hidden=True,
-            help="No word on stderr of how far the work is.",
+            help="Show no progress on stderr.",
         ),
     ] = False
     debug: shared.Debug = False
@@ -302,7 +308,7 @@ class Limited(Options, panel=INPUT):
     timeout: Annotated[
         int | None,
         typer.Option(
-            "--timeout", hidden=True, **A_WHILE, help="How long a silent pipe or broker is waited for (default 15s)."
+            "--timeout", hidden=True, **A_WHILE, help="Longest wait for a silent pipe or broker (default: 15s)."
         ),
     ] = None
     max_text: Annotated[
@@ -312,7 +318,7 @@ class Limited(Options, panel=INPUT):
             hidden=True,
             metavar="SIZE",
             parser=parser(parse_size, 1),
-            help="The most text to read of one input, unpacked (default 4GiB; packed plans 256MiB).",
+            help="Largest text to read from one input, unpacked (default: 4GiB, packed plans 256MiB).",
         ),
     ] = None
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from kstream_plan.cli.options.parameters import Options
+from kstream_plan.cli.options.shared import WrongValueError
 from kstream_plan.cli.panels import OUTPUT
 
 
@@ -25,11 +26,10 @@ def report_option(forms: Iterable[str], said: str, **given: Any) -> Any:
     def parsed(text: str) -> ReportFile:
         form, equals, file = text.partition("=")
         if not equals or not file:
-            raise typer.BadParameter(f"{text!r} is not FORMAT=FILE: write {names[0]}={text or 'FILE'}")
+            raise WrongValueError(f"{text!r} is not FORMAT=FILE", fix=f"write {names[0]}={text or 'FILE'}")
         if form not in names:
-            raise typer.BadParameter(
-                f"{form!r} is not one of {', '.join(names)}: write {' or '.join(f'{of}={file}' for of in names)}"
-            )
+            fix = f"write {' or '.join(f'{name}={file}' for name in names)}"
+            raise WrongValueError(f"{form!r} is not one of {', '.join(names)}", fix=fix)
         return ReportFile(form, file)
 
     return typer.Option("--report", metavar="FORMAT=FILE", parser=parsed, help=said, **given)
@@ -40,7 +40,7 @@ class Drawing(Options, panel=OUTPUT):
 
     report: Annotated[
         list[ReportFile] | None,
-        report_option(("html", "svg"), "Write a page to look at (html), or its timeline alone (svg); repeatable."),
+        report_option(("html", "svg"), "File for the answer as a page (html) or timeline (svg); repeatable."),
     ] = None
 
 
@@ -48,5 +48,5 @@ class Paging(Options, panel=OUTPUT):
     """Reports of commands whose answer is no plan."""
 
     report: Annotated[
-        list[ReportFile] | None, report_option(("html",), "Write a page of HTML to look at; repeatable.")
+        list[ReportFile] | None, report_option(("html",), "File for the answer as a page of HTML; repeatable.")
     ] = None

@@ -36,19 +36,17 @@ class Saving(Drawing, panel=OUTPUT):
     output: shared.Output = OutputForm.TABLE
     out: Annotated[
         PathAsGiven | None,
-        typer.Option("--out", metavar="FILE", parser=_path, help="Write the JSON to this file."),
+        typer.Option("--out", metavar="FILE", parser=_path, help="File to write the answer to, as JSON."),
     ] = None
     out_format: Annotated[
         str | None,
         typer.Option(
             "--out-format",
             **one_of(FORMS),
-            help="--out is a folder then: a data set of one row per application, at any path Spark can write.",
+            help="Data set with one row per application; --out is its folder, at any path Spark can write.",
         ),
     ] = None
-    overwrite: Annotated[bool, typer.Option("--overwrite", hidden=True, help="Replace the data set that is there.")] = (
-        False
-    )
+    overwrite: Annotated[bool, typer.Option("--overwrite", hidden=True, help="Replace an existing data set.")] = False
 
     @property
     def out_file(self) -> Path | None:

@@ -41,7 +41,7 @@ RestoreRate = Annotated[
         "--restore-rate",
         metavar="RATE",
         parser=parser(_positive_rate),
-        help="Records restored per instance: 5000/s. Without it, what restores makes the time a floor.",
+        help="Restore throughput per instance, e.g. 5000/s. Without it only a lower bound of the duration is known.",
     ),
 ]
 
@@ -51,41 +51,47 @@ class Settings(Options, panel=SETTINGS):
 
     streams_config: shared.StreamsConfig = None
     acceptable_recovery_lag: Annotated[
-        int | None, _number("acceptable_recovery_lag", "N", "A copy is ready up to this lag, in records.")
+        int | None,
+        _number("acceptable_recovery_lag", "N", "Largest lag, in records, at which a copy counts as caught up."),
     ] = None
-    max_warmup_replicas: Annotated[int | None, _number("max_warmup_replicas", "N", "Copies that warm up at once.")] = (
+    max_warmup_replicas: Annotated[int | None, _number("max_warmup_replicas", "N", "Number of warm-ups at a time.")] = (
         None
     )
-    num_standby_replicas: Annotated[int | None, _number("num_standby_replicas", "N", "Standbys per task.")] = None
+    num_standby_replicas: Annotated[
+        int | None, _number("num_standby_replicas", "N", "Number of standbys per task.")
+    ] = None
     balance_factor: Annotated[
-        int | None, _number("balance_factor", "N", "Tasks by which instances may differ (balanced only).", rare=True)
+        int | None,
+        _number("balance_factor", "N", "Largest difference in tasks between instances (balanced only).", rare=True),
     ] = None
     probing_rebalance_interval: Annotated[
-        int | None, _duration("probing_rebalance_interval", "Time between probes, 1m or more.")
+        int | None, _duration("probing_rebalance_interval", "Time between probing rebalances, at least 1m.")
     ] = None
     rack_aware_assignment_tags: Annotated[
-        str | None, typer.Option(metavar="TAG,...", hidden=True, help="Client tags to spread standbys over.")
+        str | None, typer.Option(metavar="TAG,...", hidden=True, help="Client tags over which standbys are spread.")
     ] = None
     rack_aware_assignment_strategy: Annotated[
-        str | None, typer.Option(**one_of(RACK_STRATEGIES), hidden=True, help="Cross-rack traffic.")
+        str | None, typer.Option(**one_of(RACK_STRATEGIES), hidden=True, help="Strategy against cross-rack traffic.")
     ] = None
     rack_aware_assignment_traffic_cost: Annotated[
         int | None, _number("rack_aware_assignment_traffic_cost", "N", "Weight of cross-rack traffic.", rare=True)
     ] = None
     rack_aware_assignment_non_overlap_cost: Annotated[
-        int | None, _number("rack_aware_assignment_non_overlap_cost", "N", "Weight of moving tasks.", rare=True)
+        int | None, _number("rack_aware_assignment_non_overlap_cost", "N", "Weight of task moves.", rare=True)
     ] = None
     heartbeat_interval: Annotated[
-        int | None, _duration("heartbeat_interval", "heartbeat.interval.ms of the main consumer.", rare=True)
+        int | None, _duration("heartbeat_interval", "Setting heartbeat.interval.ms of the main consumer.", rare=True)
     ] = None
     session_timeout: Annotated[
-        int | None, _duration("session_timeout", "session.timeout.ms of the main consumer.", rare=True)
+        int | None, _duration("session_timeout", "Setting session.timeout.ms of the main consumer.", rare=True)
     ] = None
     state_cleanup_delay: Annotated[
-        int | None, _duration("state_cleanup_delay", "How long left-over state is kept.", rare=True)
+        int | None, _duration("state_cleanup_delay", "Time that left-over state is kept.", rare=True)
     ] = None
     restore_rate: RestoreRate = None
     produce_rate: Annotated[
         float | None,
-        typer.Option(metavar="RATE", parser=parser(parse_rate), hidden=True, help="Records written per task: 100/s."),
+        typer.Option(
+            metavar="RATE", parser=parser(parse_rate), hidden=True, help="Write rate of each task, e.g. 100/s."
+        ),
     ] = None

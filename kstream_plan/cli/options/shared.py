@@ -24,6 +24,14 @@ class KeyValue(NamedTuple):
     value: str
 
 
+class WrongValueError(typer.BadParameter):
+    """A value that an option does not take, and how to write it."""
+
+    def __init__(self, what: str, *, fix: str = "") -> None:
+        super().__init__(what)
+        self.fix = fix
+
+
 def parser(
     parse: Callable[[str], float],
     low: float = 0,
@@ -36,10 +44,11 @@ def parser(
         try:
             value = parse(text)
         except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
+            raise WrongValueError(str(error)) from None
         if not low <= value <= high:
-            ends = f"below {show(low)}: give {show(low)} or more" if value < low else f"above {show(high)}: give less"
-            raise typer.BadParameter(f"{text} is {ends}")
+            below = value < low
+            what = f"{text} is {'below' if below else 'above'} {show(low if below else high)}"
+            raise WrongValueError(what, fix=f"give {show(low)} or more" if below else f"give at most {show(high)}")
         return value
 
     return parsed
@@ -56,14 +65,14 @@ def key_value(text: str) -> KeyValue:
     """Return the two sides of ``K=V``; else a usage error."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise typer.BadParameter(f"{text!r} is not K=V")
+        raise WrongValueError(f"{text!r} is not K=V", fix="write a name, = and a value")
     return KeyValue(name, value)
 
 
 def name(text: str) -> str:
     """Return ``text``; a usage error if it is empty."""
     if not text.strip():
-        raise typer.BadParameter("it is empty")
+        raise WrongValueError("the value is empty", fix="give a name")
     return text
 
 
@@ -73,7 +82,7 @@ def one_of(choices: Iterable[str], metavar: str | None = None) -> dict[str, Any]
 
     def parsed(text: str) -> str:
         if text not in names:
-            raise typer.BadParameter(f"{text!r} is not one of {', '.join(names)}")
+            raise WrongValueError(f"{text!r} is not one of {', '.join(names)}")
         return text
 
     return {"parser": parsed, "metavar": metavar or f"[{'|'.join(names)}]", "autocompletion": lambda: names}
@@ -81,21 +90,24 @@ def one_of(choices: Iterable[str], metavar: str | None = None) -> dict[str, Any]
 
 Snapshots = Annotated[
     list[str],
-    typer.Argument(
-        metavar="SNAPSHOT...", help="Paths, folders or globs of JSON or Parquet snapshots; - is standard input."
-    ),
+    typer.Argument(metavar="SNAPSHOT...", help="Snapshots, JSON or Parquet: files, folders, globs; - is stdin."),
 ]
 StreamsConfig = Annotated[
     list[str] | None,
     typer.Option(
         "--streams-config",
         metavar="[ID=]FILE",
-        help="Settings as .properties or YAML; a folder: by application.",
+        help="Settings (.properties, YAML); a folder has one file per application.",
     ),
 ]
 AsOf = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="TIME", rich_help_panel=INPUT, help="Ignore what is newer: 2026-11-21T12:00:00Z."),
+    typer.Option(
+        "--as-of",
+        metavar="TIME",
+        rich_help_panel=INPUT,
+        help="Ignore data newer than this time, e.g. 2026-11-21T12:00:00Z.",
+    ),
 ]
 Now = Annotated[
     int | None,
@@ -105,14 +117,16 @@ Now = Annotated[
         parser=parser(parse_time),
         rich_help_panel=INPUT,
         hidden=True,
-        help="What time it is now, when plans begin (default: --as-of, else the log's last line, or when the group was "
-        "asked).",
+        help="Start time of plans (default: --as-of, else the time of the log's last line or of the query).",
     ),
 ]
 ApplicationId = Annotated[
     list[str] | None,
     typer.Option(
-        "--application-id", metavar="ID", rich_help_panel=INPUT, help="Only these applications; a glob, repeatable."
+        "--application-id",
+        metavar="ID",
+        rich_help_panel=INPUT,
+        help="Only applications with this id; a glob, repeatable.",
     ),
 ]
 #: What starts a rebalance only after another one.
@@ -124,7 +138,7 @@ RoundOneTrigger = Annotated[
         **one_of(trigger.value for trigger in Trigger if trigger not in _LATER_ONLY),
         rich_help_panel=PLANNING,
         hidden=True,
-        help="What starts round 1 (default: join if an instance is new, else manual).",
+        help="Trigger of rebalance 1 (default: join if an instance is new, else manual).",
     ),
 ]
 MaxRounds = Annotated[
@@ -134,13 +148,13 @@ MaxRounds = Annotated[
         metavar="N",
         rich_help_panel=PLANNING,
         hidden=True,
-        help="Give up after so many (default: 4 x (stateful tasks + 10)).",
+        help="Largest number of rebalances to simulate (default: 4 x (stateful tasks + 10)).",
     ),
 ]
 Bounds = Annotated[
     bool,
     typer.Option(
-        "--bounds", rich_help_panel=PLANNING, hidden=True, help="Also find the least state that has to be restored."
+        "--bounds", rich_help_panel=PLANNING, hidden=True, help="Also compute the minimum of state to restore."
     ),
 ]
 Ranges = Annotated[
@@ -149,7 +163,7 @@ Ranges = Annotated[
         "--ranges",
         rich_help_panel=PLANNING,
         hidden=True,
-        help="Play how else a long plan may come out, however long that takes; what is saved always has it.",
+        help="Also compute the range of outcomes for long plans (slow; always done for saved plans).",
     ),
 ]
 Replay = Annotated[
@@ -157,16 +171,19 @@ Replay = Annotated[
     typer.Option(
         "--replay",
         rich_help_panel=PLANNING,
-        help="Make the decision that a snapshot knows again, from what it was made of.",
+        help="Repeat the decision recorded in the snapshot, from the input it was made from.",
     ),
 ]
-Output = Annotated[OutputForm, typer.Option("--output", rich_help_panel=OUTPUT, help="What stdout shows.")]
+Output = Annotated[OutputForm, typer.Option("--output", rich_help_panel=OUTPUT, help="Form of the answer on stdout.")]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", rich_help_panel=OUTPUT, help="Write the JSON to this file."),
+    typer.Option("--out", metavar="FILE", rich_help_panel=OUTPUT, help="File to write the answer to, as JSON."),
 ]
 Full = Annotated[
-    bool, typer.Option("--full", rich_help_panel=OUTPUT, hidden=True, help="JSON with each round's outcome in full.")
+    bool,
+    typer.Option(
+        "--full", rich_help_panel=OUTPUT, hidden=True, help="JSON with the complete outcome of each rebalance."
+    ),
 ]
 Verbose = Annotated[
     bool,
@@ -174,7 +191,7 @@ Verbose = Annotated[
         "--verbose",
         "-v",
         rich_help_panel=OUTPUT,
-        help="Every step with its reason; all applications in full.",
+        help="Show every step with its reason, and all applications in full.",
     ),
 ]
 Debug = Annotated[
@@ -185,7 +202,7 @@ A_WHILE = {"metavar": "DURATION", "parser": parser(parse_duration)}
 
 BrokerVersion = Annotated[
     str | None,
-    typer.Option("--broker-version", metavar="RELEASE", help="Of a streams group's brokers: 4.2, 4.3 or 4.4."),
+    typer.Option("--broker-version", metavar="RELEASE", help="Release of a streams group's brokers: 4.2, 4.3 or 4.4."),
 ]
 Restart = Annotated[
     int | None,
@@ -193,7 +210,7 @@ Restart = Annotated[
         "--restart",
         metavar="DURATION",
         parser=parser(parse_duration, 1, show="{}ms".format),
-        help="How long an instance is away: from its stop until it joins again (default: 40s).",
+        help="Time from an instance's stop until it joins again (default: 40s).",
     ),
 ]
 #: A stop, the start of a JVM, and joining.

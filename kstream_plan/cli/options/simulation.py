@@ -29,7 +29,7 @@ class NewInstances(Options, panel=INSTANCES):
     add: Annotated[
         int | None,
         typer.Option(
-            "--add", metavar="N", parser=parser(whole_number, 0, MOST_INSTANCES), help="So many instances join."
+            "--add", metavar="N", parser=parser(whole_number, 0, MOST_INSTANCES), help="Number of instances that join."
         ),
     ] = None
     to: Annotated[
@@ -38,7 +38,7 @@ class NewInstances(Options, panel=INSTANCES):
             "--to",
             metavar="N",
             parser=parser(whole_number, 1, MOST_INSTANCES),
-            help="So many join that there are N in the end.",
+            help="Scale out to N instances.",
         ),
     ] = None
     remove: Annotated[
@@ -47,7 +47,7 @@ class NewInstances(Options, panel=INSTANCES):
             "--remove",
             metavar="ID",
             parser=name,
-            help="This instance stops, by a default close: process id, the beginning of it, or host; repeatable.",
+            help="Instance that stops (default close): process id, prefix, or host; repeatable.",
         ),
     ] = None
     threads: Annotated[
@@ -66,16 +66,18 @@ class NewInstances(Options, panel=INSTANCES):
             hidden=True,
             metavar="K=V,...",
             parser=_tags,
-            help="Client tags of the new instances; repeatable: in turn.",
+            help="Client tags of the new instances; repeatable, used in turn.",
         ),
     ] = None
     rack: Annotated[
         list[str] | None,
-        typer.Option("--rack", metavar="RACK", parser=name, help="Rack of the new instances; repeatable: in turn."),
+        typer.Option(
+            "--rack", metavar="RACK", parser=name, help="Rack of the new instances; repeatable, used in turn."
+        ),
     ] = None
-    add_at: Annotated[int | None, typer.Option("--add-at", hidden=True, **A_WHILE, help="They join after so long.")] = (
-        None
-    )
+    add_at: Annotated[
+        int | None, typer.Option("--add-at", hidden=True, **A_WHILE, help="Delay before the new instances join.")
+    ] = None
     process_id: Annotated[
         list[str] | None,
         typer.Option(
@@ -83,7 +85,7 @@ class NewInstances(Options, panel=INSTANCES):
             hidden=True,
             metavar="ID",
             parser=name,
-            help="The process id of a new instance, for replays; repeatable.",
+            help="Process id of a new instance, for replays; repeatable.",
         ),
     ] = None
 
@@ -98,7 +100,7 @@ class Chance(Options, panel=PLANNING):
             hidden=True,
             metavar="N",
             parser=parser(whole_number, 1, 1_000_000),
-            help="So many draws of the new instances' random ids (default: by size, 200 at most).",
+            help="Number of random simulations of the new instances' ids (default: by size, at most 200).",
         ),
     ] = None
     draws_within: Annotated[
@@ -108,7 +110,7 @@ class Chance(Options, panel=PLANNING):
             hidden=True,
             metavar="DURATION",
             parser=parser(parse_duration, 1, show="{}ms".format),
-            help="No more draws after so long; how many then depends on the machine.",
+            help="Time limit for random simulations; their number then depends on the machine.",
         ),
     ] = None
 
@@ -116,7 +118,7 @@ class Chance(Options, panel=PLANNING):
 class Simulating(Bounded, panel=PLANNING):
     """What is simulated besides, and what is shown of it."""
 
-    what_if: Annotated[bool, typer.Option("--what-if/--no-what-if", help="Simulate other settings as well.")] = True
+    what_if: Annotated[bool, typer.Option("--what-if/--no-what-if", help="Also simulate other settings.")] = True
     record_size: Annotated[
         int | None,
         typer.Option(
@@ -124,7 +126,7 @@ class Simulating(Bounded, panel=PLANNING):
             hidden=True,
             metavar="BYTES",
             parser=parser(whole_number, 1),
-            help="Show restored bytes, too.",
+            help="Size of a record, to show restored bytes as well.",
         ),
     ] = None
     full: shared.Full = False

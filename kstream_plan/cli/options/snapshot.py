@@ -15,9 +15,9 @@ from kstream_plan.cli.options.shared import parser, whole_number
 class SnapshotOptions(Measuring, Limited):
     """From where a snapshot is made, what of it is wanted, what is known besides, and where it goes."""
 
-    more_logs: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help="More logs.", show_default=False)] = (
-        None
-    )
+    more_logs: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE...", help="More logs of the same kind.", show_default=False)
+    ] = None
     leader_log: Annotated[
         list[str] | None,
         typer.Option(
@@ -40,7 +40,7 @@ class SnapshotOptions(Measuring, Limited):
         typer.Option(
             "--connect-log",
             metavar="FILE...",
-            help="Logs of all workers of Kafka Connect, plain or gzip, in any order; - is standard input.",
+            help="Logs of all Kafka Connect workers, plain or gzip, in any order; - is standard input.",
         ),
     ] = None
     connect_status: Annotated[
@@ -53,7 +53,7 @@ class SnapshotOptions(Measuring, Limited):
     ] = None
     connect_url: Annotated[
         str | None,
-        typer.Option("--connect-url", metavar="URL", help="A worker's REST interface, to ask it: http://host:8083."),
+        typer.Option("--connect-url", metavar="URL", help="REST interface of a running worker, e.g. http://host:8083."),
     ] = None
     connect_config: Annotated[
         list[str] | None,
@@ -61,7 +61,7 @@ class SnapshotOptions(Measuring, Limited):
             "--connect-config",
             hidden=True,
             metavar="[ID=]FILE",
-            help="A worker's connect-distributed.properties; of one group, or a folder of files named by their groups.",
+            help="connect-distributed.properties of a worker, or a folder with one file per group.",
         ),
     ] = None
     generation: Annotated[
@@ -71,53 +71,52 @@ class SnapshotOptions(Measuring, Limited):
             hidden=True,
             metavar="N",
             parser=parser(whole_number, 0),
-            help="This generation of --connect-log.",
+            help="Generation to take from --connect-log.",
         ),
     ] = None
     now: shared.Now = None
     listed: Annotated[
-        bool, typer.Option("--list", help="Show the generations found instead; members: instances (threads).")
+        bool,
+        typer.Option("--list", help="List the generations found, with instances (threads), instead of a snapshot."),
     ] = False
     as_of: shared.AsOf = None
     from_time: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="A history of the generations from this time on.")
+        str | None, typer.Option("--from", metavar="TIME", help="Make a history of the generations from this time on.")
     ] = None
     to_time: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="A history of the generations up to this time.")
+        str | None, typer.Option("--to", metavar="TIME", help="Make a history of the generations up to this time.")
     ] = None
-    everything: Annotated[bool, typer.Option("--all", help="A history: every generation.")] = False
+    everything: Annotated[bool, typer.Option("--all", help="Make a history of all generations.")] = False
     application_id: shared.ApplicationId = None
     streams_config: shared.StreamsConfig = None
     names: Annotated[
         Path | None,
-        typer.Option("--names", metavar="FILE", help="Hosts and racks by process id, client id or host: YAML or JSON."),
+        typer.Option("--names", metavar="FILE", help="Hosts and racks by process id, client id or host (YAML, JSON)."),
     ] = None
     bootstrap_server: Annotated[
         str | None,
         typer.Option(
             "--bootstrap-server",
             metavar="HOST:PORT",
-            help="Brokers of the cluster where the group runs, with commas between them; needs the extra [kafka].",
+            help="Brokers of the running group's cluster, separated by commas; needs the extra [kafka].",
         ),
     ] = None
     group: Annotated[
         list[str] | None,
-        typer.Option("--group", metavar="ID", help="A running group: its application.id; repeatable."),
+        typer.Option("--group", metavar="ID", help="Running group, by its application.id; repeatable."),
     ] = None
-    all_groups: Annotated[bool, typer.Option("--all-groups", help="Every group of Kafka Streams that runs there.")] = (
+    all_groups: Annotated[bool, typer.Option("--all-groups", help="Take every Kafka Streams group of the cluster.")] = (
         False
     )
     command_config: Annotated[
         Path | None,
         typer.Option(
-            "--command-config", metavar="FILE", help="client.properties of Kafka's own tools: how to log in, TLS."
+            "--command-config", metavar="FILE", help="client.properties as for Kafka's own tools: login and TLS."
         ),
     ] = None
     offsets_topic: Annotated[
         bool,
-        typer.Option(
-            "--offsets-topic", help="Read the group's history from __consumer_offsets: every generation there."
-        ),
+        typer.Option("--offsets-topic", help="Read every generation of the group from __consumer_offsets."),
     ] = False
     out: shared.Out = None
     debug: shared.Debug = False

@@ -13,10 +13,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from kstream_plan.designs.classic.readiness import Readiness, to_restore
-from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Rates
 from kstream_plan.model.state import Restless, Sleep, is_settled
 from kstream_plan.plans.restoring import Restoring, Span, beginning, produced
+from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.protocols.transition import Transition
 
 #: Between an assignment and the rejoin of a consumer that revoked or had something withheld (0.01-0.7 s observed).

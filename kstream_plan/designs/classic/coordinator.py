@@ -17,7 +17,6 @@ from kstream_plan.designs.classic.catching_up import Interval, advance
 from kstream_plan.designs.classic.next_rebalance import LATE_MS, TYPICAL, Clock, next_rebalance
 from kstream_plan.designs.classic.readiness import Readiness, silent_copies
 from kstream_plan.designs.classic.round_steps import steps_of
-from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.designs.classic.stuck_or_cyclic import Recurrence, cause
 from kstream_plan.model import (
     Assignment,
@@ -51,6 +50,7 @@ from kstream_plan.plans import (
 )
 from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
 from kstream_plan.plans.membership import TakingIn
+from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.plans.step_rows import steps_of_kinds
 from kstream_plan.protocols import Protocol
 from kstream_plan.protocols.transition import Transition

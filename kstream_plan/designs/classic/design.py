@@ -37,6 +37,7 @@ class Classic(Design):
     models: ClassVar[str] = MODELS
     probes: ClassVar[bool] = True
     goes_on: ClassVar[bool] = True
+    moves_when_caught_up: ClassVar[bool] = True
     unrated_times: ClassVar[DurationIs] = "probes"
     since_unknown: ClassVar[str] = (
         "nor since when they restore (snapshot --offsets-topic reads when the group last joined)"

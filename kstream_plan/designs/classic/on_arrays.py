@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from kstream_plan.assignors.java.priority_queue import weights_of
 from kstream_plan.designs.classic.catching_up import POLL_DELAY_MS
 from kstream_plan.designs.classic.next_rebalance import Clock
-from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import (
     Assignment,
     Group,
@@ -36,6 +35,7 @@ from kstream_plan.plans.design import Lapse
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.replay import Outcome
 from kstream_plan.plans.restoring import Span
+from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.plans.step_rows import RowTally, StepMaker, StepRows
 from kstream_plan.plans.steps import Step
 from kstream_plan.protocols.transition import Transition

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note, Rates
 from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, KeepTemporary, Place, Promote, Step, Withhold
 from kstream_plan.plans.design import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import READY_AT_FOLLOW_UP
+from kstream_plan.plans.state_cleaner import Cleaner
 
 #: The steps by which an instance may take up left-over state again; a tuple, not a union, made anew for every step.
 _TAKE_UP = (Place, HandOver, Promote, KeepTemporary, Withhold)

@@ -33,6 +33,7 @@ class Learner(Design):
     assignor: ClassVar[str] = "incremental-rebalancing"
     protocol: ClassVar[str] = "learner"
     announces: ClassVar[bool] = True
+    moves_when_caught_up: ClassVar[bool] = True
 
     def start(self, state: GroupState, _scenario: Scenario | None) -> GroupState:
         """Let every copy name who holds it; who holds anything were the last members."""

@@ -25,7 +25,7 @@ from kstream_plan.documents.codec import (
     whole,
 )
 from kstream_plan.documents.plan.end_fields import END
-from kstream_plan.documents.plan.group_fields import FORM, Held, TargetTasks
+from kstream_plan.documents.plan.group_fields import FORM, NOTE, Held, TargetTasks
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.documents.plan.step_fields import STEP
 from kstream_plan.documents.records import Field
@@ -46,6 +46,7 @@ from kstream_plan.plans import (
     Trigger,
     Verdict,
 )
+from kstream_plan.plans.caught_up_evidence import Evidence, UnprovenStart
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRate, KnownRates
 from kstream_plan.plans.summary import FIGURES
@@ -130,11 +131,14 @@ class PlanDocument:
     target: Mapping[str, TargetTasks]
     summary: Summary
     warnings: tuple[Note, ...]
+    notes: tuple[Note, ...] = ()
+    next: tuple[Note, ...] = ()
     verdict: Verdict
     later_configs: tuple[LaterConfig, ...] = ()
     outages: tuple[Outage, ...] = ()
     rates: KnownRates = NOTHING_KNOWN
     end: PlanEnd | None = None
+    unproven_starts: tuple[UnprovenStart, ...] = ()
     simulation: SimulationDocument | None = None
     seal: str | None = None
 
@@ -346,6 +350,23 @@ FORM.record(
     restore=Field(description="Per instance, all its copies together.", missing=None, left_out=True),
     produce=Field(description="Per task with state.", missing=None, left_out=True),
 )
+FORM.record(
+    Evidence,
+    "What is known of a copy at a moment.",
+    fact="What decides that.",
+    words="The same for people.",
+    age_ms=or_null(WHOLE).said("How old that fact is at the moment; null: it has no age, or that is not known."),
+    at_least="It is at least so many records behind.",
+    at_most="It is at most so many records behind; null: not known.",
+    settled_by="Options that would settle it.",
+)
+FORM.record(
+    UnprovenStart,
+    task_id="The task.",
+    process_id="The instance that starts it.",
+    at_ms="When, on the plan's clock.",
+    evidence="What is known of the copy that it starts from.",
+)
 PLAN = FORM.record(
     PlanDocument,
     "What follows when a rebalance starts now: one JSON document per application. Lossless: `initial` plus the steps "
@@ -373,6 +394,12 @@ PLAN = FORM.record(
     final="What is held after the last round.",
     members="Who takes part at the end.",
     target="The balanced assignment that the rounds lead to, by process id.",
+    warnings="What may hurt: something may start cold, stand unassigned, lose data or not settle, or the plan may not "
+    "hold.",
+    notes=Field(
+        list_of(NOTE), "What is good to know, or merely costs; what 0.2.0 saved has it among the warnings.", missing=()
+    ),
+    next=Field(list_of(NOTE), "Commands that answer what one asks next.", missing=()),
     later_configs=Field(
         description="Settings that change during a simulation; left out if none does.", missing=(), left_out=True
     ),
@@ -394,13 +421,19 @@ PLAN = FORM.record(
         missing=None,
         left_out=True,
     ),
+    unproven_starts=Field(
+        description="Starts that count as warm, and nothing proves that they are: the former owner is gone, and the "
+        "copy may have fallen behind; left out if there are none.",
+        missing=(),
+        left_out=True,
+    ),
     simulation=Field(
         FORM.of(SimulationDocument), "Only of a simulation: what is known beside its plan.", missing=None, left_out=True
     ),
     seal=Field(
         TEXT,
-        "SHA-256 of `input`, `summary`, `warnings`, `assumptions`, `verdict` and the draws of the simulation: a figure "
-        "that was deleted is missed. What earlier versions saved does not have it.",
+        "SHA-256 of `input`, `summary`, `warnings`, `notes`, `assumptions`, `verdict`, `unproven_starts` and the draws of "
+        "the simulation: a figure that was deleted is missed. What earlier versions saved does not have it.",
         missing=None,
         left_out=True,
     ),

@@ -21,6 +21,7 @@ from kstream_plan.documents.plan.simulation import simulation_of
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Group, Holding, Target, TaskId, WorkId
 from kstream_plan.plans import Balance, Plan, Role, Round
+from kstream_plan.plans.note_codes import FROM_ROUNDS
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.replay import Outcome, replay
@@ -183,12 +184,13 @@ def _plan(document: PlanDocument) -> Plan:
         target=_target(document, group),
         pauses=pauses_of(group, initial, rounds, stopping, document.config, document.outages),
         summary=document.summary,
-        warnings=document.warnings,
+        warnings=tuple(note for note in (*document.warnings, *document.notes) if note.code not in FROM_ROUNDS),
         verdict=document.verdict,
         later_configs=document.later_configs,
         outages=document.outages,
         rates=document.rates,
         end=document.end,
+        unproven_starts=document.unproven_starts,
     )
 
 

@@ -18,7 +18,7 @@ from kstream_plan.plans.plan import ENDS_NOT_SAVED
 from kstream_plan.version import __version__
 
 #: The parts of a plan's JSON that nothing else in it proves.
-SEALED = ("input", "summary", "warnings", "assumptions", "verdict")
+SEALED = ("input", "summary", "warnings", "notes", "assumptions", "verdict", "unproven_starts")
 _FIX = "the file was edited: save the plan again with kstream-plan assign --out"
 
 

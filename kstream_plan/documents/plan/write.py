@@ -25,6 +25,7 @@ from kstream_plan.documents.plan.seal import seal_of
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.plans import Plan, Round
+from kstream_plan.plans.remarks import remarks
 from kstream_plan.version import __version__
 
 _NOTES = list_of(NOTE)
@@ -51,7 +52,7 @@ def notes(found: Iterable[Note]) -> Json:
 
 
 def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> PlanDocument:
-    group = plan.group
+    group, said = plan.group, remarks(plan)
     return PlanDocument(
         format_version=FORMAT_VERSION,
         application_id=group.application_id,
@@ -74,12 +75,15 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
             for instance, active, standby in zip(group.instances, plan.target.active, plan.target.standby, strict=True)
         },
         summary=plan.summary,
-        warnings=plan.warnings,
+        warnings=said.warnings,
+        notes=said.notes,
+        next=said.next,
         verdict=plan.verdict,
         later_configs=tuple(LaterConfig(*later) for later in plan.later_configs),
         outages=plan.outages,
         rates=plan.rates,
         end=plan.end,
+        unproven_starts=plan.unproven_starts,
         simulation=simulation,
     )
 

@@ -75,7 +75,7 @@ def plan_lines(checked: CheckedPlan, width: int, *, warnings_too: bool = False) 
     mark = MARKS[Status.PASSED] if checked.of(Status.PASSED) else " "
     lines += paragraph(" · ".join(ending), width, f"  {mark} ", "    ")
     said = {caveat.code for caveat in checked.caveats}
-    for note in checked.plan.warnings:
+    for note in checked.warnings:
         lines += [] if note.code in said else _warned(names.escape_message(note.message), width)
     return _text(lines)
 

@@ -21,8 +21,8 @@ from kstream_plan.comparison.changes import (
 )
 from kstream_plan.model import Group, WorkId
 from kstream_plan.plans import Role, Seat
+from kstream_plan.render.pages.step_sentences import because_of_lag
 from kstream_plan.render.plan.headline import tasks_phrase
-from kstream_plan.render.plan.sentences import because_of_lag
 from kstream_plan.render.text.escape import TERMINAL, Escape
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, generation, records, several

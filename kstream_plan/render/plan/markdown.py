@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import OverDraws
-from kstream_plan.render.plan.detail import NO_STEP, Focus, details, where_it_stands
+from kstream_plan.render.pages.steps import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.plan.story import Story, tell
 from kstream_plan.render.text.escape import MARKDOWN, markdown_row
 from kstream_plan.render.text.names import Names

@@ -7,8 +7,8 @@ from rich.cells import cell_len
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.pages.steps import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.plan.columns import time_table
-from kstream_plan.render.plan.detail import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.plan.story import Story, tell
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.page import LABEL_WIDTH, coloured, fact_lines, title_lines

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kstream_plan.plans import MemberLeft, Plan, Trigger
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.timeline import Timeline
-from kstream_plan.render.plan.picture import head_of
+from kstream_plan.render.report.picture import head_of
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import clock, count
 

@@ -14,8 +14,8 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.levels import Level, summed
 from kstream_plan.plans.timeline import InstanceCourse, LoadAt, Timeline
-from kstream_plan.render.plan.picture import shown_instances
 from kstream_plan.render.report.axis import WIDTH, Mark, Span, Tick, marks_of, ticks_of, x_of
+from kstream_plan.render.report.picture import shown_instances
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import clock, count, from_to
 

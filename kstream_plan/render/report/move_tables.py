@@ -11,8 +11,8 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, Move
 from kstream_plan.plans.loads import Load, loads
 from kstream_plan.plans.timeline import Timeline
-from kstream_plan.render.plan.picture import head_of
 from kstream_plan.render.report.page import Table, TableRow
+from kstream_plan.render.report.picture import head_of
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import clock, count, duration, records
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.plan.markdown import every_step, fact_list, heading
-from kstream_plan.render.plan.picture import picture_markdown
+from kstream_plan.render.report.picture import picture_markdown
 from kstream_plan.render.simulation.story import tell_simulation
 from kstream_plan.render.text.escape import MARKDOWN
 from kstream_plan.render.text.names import Names

@@ -14,6 +14,7 @@ from kstream_plan.plans.activity import Activity, events, membership
 from kstream_plan.plans.design import BACK_BEFORE_FENCED, CLOSE_TO_TIME_OUT
 from kstream_plan.plans.loads import most_restoring
 from kstream_plan.plans.simulated import EventOutcome, Range, Simulation, WhatIf, most_of, tells_restored
+from kstream_plan.render.pages.scenario_events import happened
 from kstream_plan.render.plan.headline import (
     balance_fact,
     cause_sentence,
@@ -28,12 +29,11 @@ from kstream_plan.render.plan.headline import (
 )
 from kstream_plan.render.plan.moment import as_of, of_generation
 from kstream_plan.render.plan.moves import hops_phrase, stateless_moves_fact
-from kstream_plan.render.plan.picture import Picture, picture
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.relief import relief_fact
 from kstream_plan.render.plan.remarks import remarks
 from kstream_plan.render.plan.runs import runs_facts, why_facts
-from kstream_plan.render.simulation.events import happened
+from kstream_plan.render.report.picture import Picture, picture
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
     amount,

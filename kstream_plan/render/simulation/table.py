@@ -6,8 +6,8 @@ from rich.cells import cell_len
 
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.plan.detail import Focus, details
-from kstream_plan.render.plan.picture import picture_lines
+from kstream_plan.render.pages.steps import Focus, details
+from kstream_plan.render.report.picture import picture_lines
 from kstream_plan.render.simulation.story import Alternatives, tell_simulation
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.page import coloured, fact_lines, title_lines

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 _PLAIN_IN_MARKDOWN = re.compile(r"(?!www\.)[A-Za-z0-9]+(?:[ .,_/→-][A-Za-z0-9]+)*", re.ASCII)
-_PLAIN_WORD = re.compile(r"\d\d:\d\d:\d\dZ|(?!www\.)\(?[A-Za-z0-9≥≤~]+(?:[._/=→'-][A-Za-z0-9]+)*[.,;:)]*|", re.ASCII)
+_PLAIN_WORD = re.compile(
+    r"\d\d:\d\d:\d\dZ?|[→–…]|(?!www\.)\(?(?:[A-Za-z0-9]+(?:[._/=→'–-][A-Za-z0-9]+)*|\d[\d,.]*)[.,;:)?!]*|", re.ASCII
+)
 #: One column wider than what they stand for, where a blank follows.
 _WIDER_ASCII_FORMS = {"→ ": "-> ", "≥ ": ">= ", "≤ ": "<= "}
 _WIDER = re.compile("[→≥≤] ")
@@ -23,6 +25,7 @@ _ASCII_FORMS = (
     ("○", "o"),
     ("·", "-"),
     *zip("▁▂▃▄▅▆▇█", "_.:-=+*#", strict=True),
+    *zip("╭╮╰╯│─–", "++++|--", strict=True),
 )
 
 

@@ -127,3 +127,33 @@ def several(names: Sequence[str], shown: int = 3) -> str:
     if len(names) <= shown + 1:
         return ", ".join(names)
     return f"{', '.join(names[:shown])} and {len(names) - shown:,} more"
+
+
+def with_range(likely: str, least: str, most: str) -> str:
+    """Return a figure with the ends of what it may be beside it: ``11m (9m54s to 12m06s)``; alone if they are equal."""
+    return likely if least == most else f"{likely} ({least} to {most})"
+
+
+def duration_range(likely_ms: int, least_ms: int, most_ms: int) -> str:
+    """Return a duration with the ends of what it may be: ``11m (9m54s to 12m06s)``."""
+    return with_range(duration(likely_ms), duration(least_ms), duration(most_ms))
+
+
+def count_range(likely: int, least: int, most: int) -> str:
+    """Return a count with the ends of what it may be: ``20 (18 to 21)``."""
+    return with_range(f"{likely:,}", f"{least:,}", f"{most:,}")
+
+
+def span_to(least: int, most: int) -> str:
+    """Return ``4`` or ``4 to 5``."""
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def numbered(first: int, last: int) -> str:
+    """Return the numbers of rebalances that follow each other: ``4`` or ``4–5``."""
+    return f"{first:,}" if first == last else f"{first:,}–{last:,}"
+
+
+def utc(time: str) -> str:
+    """Return an RFC 3339 time to the second: ``2026-11-21 13:00:38 UTC``."""
+    return f"{time[:10]} {time[11:19]} UTC"

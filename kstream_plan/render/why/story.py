@@ -20,11 +20,11 @@ from kstream_plan.plans.why_answers import (
     WhyInstance,
     WhyTask,
 )
+from kstream_plan.render.pages.step_sentences import sentence
 from kstream_plan.render.plan.headline import cause_sentence
 from kstream_plan.render.plan.moment import of_generation, to_the_second
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.remarks import remarks as plan_remarks
-from kstream_plan.render.plan.sentences import sentence
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, durations, generation, interval, several, takes_at_least
 from kstream_plan.render.text.page import Fact

@@ -47,6 +47,27 @@ def lags_when_told(reports: Reports) -> dict[tuple[int, int], int]:
     return {seat: sum(lags) for seat, lags in then.items() if lags is not None}
 
 
+def lags_at_most(reports: Reports, group: Group) -> dict[tuple[int, int], int]:
+    """Return the most that copies can be behind now, by what was written since they reported, where that is known."""
+    found = {}
+    for seat, rows in reports.items():
+        offsets = [_offset(row) for row in rows]
+        known = [offset for offset in offsets if offset is not None]
+        task = group.tasks[seat[0]]
+        if task.stateful and task.end_offset_known and len(known) == len(offsets):
+            found[seat] = max(0, task.end_offset_sum - sum(known))
+    return found
+
+
+def _offset(row: LagRow) -> int | None:
+    """Return the offset that a row tells; ``None``: it tells none."""
+    if row.offset is not None:
+        return row.offset if row.offset >= 0 else None
+    if row.lag is None or row.lag < 0 or row.end_offset is None:
+        return None
+    return row.end_offset - row.lag
+
+
 def _lags_then(rows: Sequence[LagRow]) -> list[int] | None:
     """Return the lag of each row when it was reported, ``None`` if that is not known of all."""
     lags = [

@@ -36,7 +36,7 @@ from kstream_plan.snapshots.rows.fields import (
     required_text,
     shown,
 )
-from kstream_plan.snapshots.rows.lag_age import coverage, lags_when_told, still_caught_up
+from kstream_plan.snapshots.rows.lag_age import coverage, lags_at_most, lags_when_told, still_caught_up
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
 from kstream_plan.snapshots.rows.lag_window import LagsWanted
 from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
@@ -147,7 +147,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
     tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports), nothing_logged)
     group = Group(header.application_id, tuple(tasks), members.instances)
     assumptions: tuple[Note, ...] = ()
-    told_lags = lags_when_told(reports)
+    told_lags, most_lags = lags_when_told(reports), lags_at_most(reports, group)
     if not lags_as_reported:
         reports, assumptions = still_caught_up(reports, group, holdings, config.acceptable_recovery_lag)
     copies, copy_notes = copies_of(group, holdings, reports)
@@ -184,6 +184,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         known_until_ms=_known_until_ms(row, header.captured_at_ms),
         since_ms=MappingProxyType(dict(ages.since_ms)),
         told_lags=MappingProxyType(told_lags),
+        most_lags=MappingProxyType(most_lags),
         no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
         reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),
         started_ms=MappingProxyType(read_starts(row, header.captured_at_ms)),

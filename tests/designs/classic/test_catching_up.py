@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from kstream_plan.designs.classic.catching_up import Interval, advance
-from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import LATEST, UNKNOWN, Copy, GroupState, Holding, Holdings, Rates
 from kstream_plan.model.holding_changes import unlike
 from kstream_plan.plans.restoring import Span
+from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.protocols.transition import ActiveChange, Transition, Withheld
 from tests.helpers.small_groups import group, state
 

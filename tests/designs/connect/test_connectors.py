@@ -26,7 +26,7 @@ from kstream_plan.model.scenario import (
 from kstream_plan.plans import HandOver, Plan, ReasonCode, Revoke
 from kstream_plan.plans.loads import without_owner
 from kstream_plan.policy.rules import RULES, MeasuredPlan
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate

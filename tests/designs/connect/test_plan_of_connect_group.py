@@ -23,8 +23,8 @@ from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke, Trigger
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.loads import busiest_changes
 from kstream_plan.plans.replay import replay
-from kstream_plan.render.plan.table import table
-from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.render.answers import to_table as simulation_table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
 from tests.benchmarks.replay_vectors import records, replays

@@ -30,9 +30,9 @@ from kstream_plan.model.scenario import (
 from kstream_plan.plans import HandOver, Plan, Promote, Revoke, Trigger
 from kstream_plan.plans.replay import replay
 from kstream_plan.policy.rules import RULES, MeasuredPlan
+from kstream_plan.render.answers import to_table as simulation_table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.plan.headline import runs_facts
-from kstream_plan.render.plan.table import table
-from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan_checked

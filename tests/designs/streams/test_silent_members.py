@@ -21,7 +21,7 @@ from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
 from kstream_plan.policy.limits import Policy
 from kstream_plan.policy.rules import RULES, MeasuredPlan
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.streams_rows import joining, row, snapshot
 

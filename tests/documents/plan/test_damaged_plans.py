@@ -27,6 +27,11 @@ from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Standard
+from kstream_plan.render import markdown as render_markdown
+from kstream_plan.render.answers import to_markdown as markdown
+from kstream_plan.render.answers import to_markdown as simulation_markdown
+from kstream_plan.render.answers import to_table as simulation_table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
 from kstream_plan.render.diff.json_form import diff_json
@@ -34,12 +39,10 @@ from kstream_plan.render.diff.markdown import diff_markdown
 from kstream_plan.render.diff.protocol_view import protocol_view_markdown, protocol_view_table
 from kstream_plan.render.diff.table import diff_table
 from kstream_plan.render.fleet import fleet_markdown, fleet_table
-from kstream_plan.render.plan.detail import Focus
-from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
-from kstream_plan.render.plan.table import excerpt, table
+from kstream_plan.render.pages.plan import excerpt_page
+from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.simulation.json_form import simulation_json
-from kstream_plan.render.simulation.markdown import simulation_markdown
-from kstream_plan.render.simulation.table import simulation_table
+from kstream_plan.render.terminal import to_terminal
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import check_cases, connect_rows, plan_cases, simulation_cases
 from tests.helpers.schemas import validator
@@ -196,8 +199,8 @@ def _show(plan: Plan) -> None:
     rounds = [Focus(rnd.number, None, None) for rnd in plan.rounds[:1]]
     tasks = [Focus(None, task.task_id, None) for task in plan.group.tasks[:1]]
     for focus in [*rounds, *tasks, Focus(None, None, plan.group.instances[0].process_id)]:
-        _harmless(excerpt(plan, focus))
-        _harmless(markdown_excerpt(plan, focus), is_markdown=True)
+        _harmless(to_terminal(excerpt_page(plan, focus)))
+        _harmless(render_markdown.to_markdown(excerpt_page(plan, focus)), is_markdown=True)
     _harmless(table(plan, verbose=True))
     results = [result_of(plan)] * 2
     _harmless(fleet_table(results, results))

@@ -13,12 +13,12 @@ from kstream_plan.model import Note
 from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.plans.result import result_of
+from kstream_plan.render.answers import to_markdown as markdown
+from kstream_plan.render.answers import to_markdown as simulation_markdown
+from kstream_plan.render.answers import to_table as simulation_table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check.wording import figures
 from kstream_plan.render.fleet import fleet_markdown, fleet_table
-from kstream_plan.render.plan.markdown import markdown
-from kstream_plan.render.plan.table import table
-from kstream_plan.render.simulation.markdown import simulation_markdown
-from kstream_plan.render.simulation.table import simulation_table
 from tests.helpers import plan_cases, simulation_cases
 
 pytestmark = pytest.mark.xdist_group("simulations")

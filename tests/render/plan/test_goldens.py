@@ -4,10 +4,13 @@ import pytest
 from rich.cells import cell_len
 
 from kstream_plan.model import TaskId
-from kstream_plan.render.plan.detail import Focus
-from kstream_plan.render.plan.markdown import markdown, markdown_excerpt
+from kstream_plan.render import markdown as render_markdown
+from kstream_plan.render.answers import to_markdown as markdown
+from kstream_plan.render.answers import to_table as table
+from kstream_plan.render.pages.plan import excerpt_page
+from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.plan.ranks import ranks
-from kstream_plan.render.plan.table import excerpt, table
+from kstream_plan.render.terminal import to_terminal
 from tests.helpers import plan_cases
 from tests.helpers.goldens import assert_golden
 
@@ -32,15 +35,15 @@ def test_table_with_every_step() -> None:
 
 
 def test_the_story_of_one_task() -> None:
-    focus = Focus(task_id=TaskId(0, 5))
-    assert_golden("table/one-task.txt", excerpt(plan_cases.case("scale-out-standbys"), focus))
-    assert_golden("markdown/one-task.md", markdown_excerpt(plan_cases.case("scale-out-standbys"), focus))
+    page = excerpt_page(plan_cases.case("scale-out-standbys"), Focus(task_id=TaskId(0, 5)))
+    assert_golden("table/one-task.txt", to_terminal(page))
+    assert_golden("markdown/one-task.md", render_markdown.to_markdown(page))
 
 
 def test_the_story_of_one_instance_in_one_round() -> None:
     plan = plan_cases.case("scale-out-standbys")
     focus = Focus(round_number=3, process_id=plan.group.instances[0].process_id)
-    assert_golden("table/one-instance.txt", excerpt(plan, focus))
+    assert_golden("table/one-instance.txt", to_terminal(excerpt_page(plan, focus)))
 
 
 def test_ranks() -> None:
@@ -48,7 +51,7 @@ def test_ranks() -> None:
 
 
 @pytest.mark.parametrize("name", plan_cases.NAMES)
-@pytest.mark.parametrize("width", [60, 80, 97, 120, 200])
+@pytest.mark.parametrize("width", [40, 60, 80, 97, 120, 200])
 def test_no_line_is_wider_than_the_page_and_none_ends_in_blanks(name: str, width: int) -> None:
     for line in table(plan_cases.case(name), width=width, verbose=name == "crash").splitlines():
         assert cell_len(line) <= width

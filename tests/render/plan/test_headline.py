@@ -8,10 +8,12 @@ import pytest
 from kstream_plan.model import Note, TaskId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import Load
-from kstream_plan.render.plan.detail import Focus
+from kstream_plan.render import markdown as render_markdown
+from kstream_plan.render.answers import to_table as table
+from kstream_plan.render.pages.plan import excerpt_page
+from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.plan.loads import _others
-from kstream_plan.render.plan.markdown import markdown_excerpt
-from kstream_plan.render.plan.table import excerpt, table
+from kstream_plan.render.terminal import to_terminal
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases
 
@@ -93,7 +95,7 @@ def test_a_focus_without_a_step_says_so() -> None:
     made = plan_cases.case("scale-out")
     uninvolved = next(instance.process_id for instance in made.group.instances if instance.host == "i2")
     focus = Focus(task_id=TaskId(0, 0), process_id=uninvolved)
-    for shown in (excerpt(made, focus), markdown_excerpt(made, focus)):
+    for shown in (to_terminal(excerpt_page(made, focus)), render_markdown.to_markdown(excerpt_page(made, focus))):
         assert "no step of this plan is about that" in shown
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from kstream_plan.plans import Plan
+from kstream_plan.render.answers import to_table as simulation_table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.bounce import bounce_table
 from kstream_plan.render.plan.headline import title
 from kstream_plan.render.plan.moment import as_of, of_generation
-from kstream_plan.render.plan.table import table
-from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.bounces import bounce

@@ -12,8 +12,8 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.model import Rates
 from kstream_plan.plans import Plan
-from kstream_plan.render.plan.markdown import markdown
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_markdown as markdown
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import read_leader_logs
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kstream_plan.plans import Plan
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from tests.helpers import plan_cases
 
 

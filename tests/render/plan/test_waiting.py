@@ -3,8 +3,8 @@
 import pytest
 
 from kstream_plan.plans.activity import events
-from kstream_plan.render.plan.markdown import markdown
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_markdown as markdown
+from kstream_plan.render.answers import to_table as table
 from tests.helpers import plan_cases
 
 

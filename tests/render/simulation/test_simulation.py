@@ -14,13 +14,13 @@ from kstream_plan.documents.plan.write import plan_document
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.plan.markdown import markdown
-from kstream_plan.render.plan.picture import PictureColumn, kept_columns
+from kstream_plan.render.answers import to_markdown as markdown
+from kstream_plan.render.answers import to_markdown as simulation_markdown
+from kstream_plan.render.answers import to_table as simulation_table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.plan.relief import relief_in_short, told
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.report.picture import PictureColumn, kept_columns
 from kstream_plan.render.simulation.json_form import simulation_json
-from kstream_plan.render.simulation.markdown import simulation_markdown
-from kstream_plan.render.simulation.table import simulation_table
 from kstream_plan.render.text.numbers import amount, durations
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from kstream_plan.model import Consumer, Group, Instance, TaskId
 from kstream_plan.plans import Role, Seat
-from kstream_plan.render.plan.table import table
+from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.text.escape import MARKDOWN, encodable, fenced, markdown, markdown_row, printable
 from kstream_plan.render.text.names import Names
 from tests.helpers import plan_cases

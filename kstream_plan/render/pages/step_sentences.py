@@ -28,7 +28,7 @@ from kstream_plan.plans import (
     Withhold,
 )
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, records
+from kstream_plan.render.text.numbers import duration, records
 
 #: So many tasks of one step are named.
 _MOST_NAMED = 6
@@ -54,15 +54,16 @@ def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - on
             return f"{names.instance(step.process_id)} leaves"
         case InstanceLeaving():
             what = "is leaving" if step.absent_since_ms is None else "has not come back"
-            return f"{names.instance(step.process_id)} {what}, and is gone at {clock(step.until_ms)} at the latest"
+            return f"{names.instance(step.process_id)} {what}, and is gone at {duration(step.until_ms)} at the latest"
         case InstanceStays():
             return f"{names.instance(step.process_id)} stays after all"
         case StopLearned():
-            who = "each of " if len(step.task_ids) > 1 else ""
-            return f"{who}{_several(step.task_ids, names)} stands still for the rebalance"
+            return (
+                f"{_several(step.task_ids, names)} {'pauses' if len(step.task_ids) == 1 else 'pause'} for the rebalance"
+            )
         case NobodyRuns():
-            until = "" if step.until_ms is None else f" until {clock(step.until_ms)}"
-            return f"nobody runs {_several(step.task_ids, names)}{until}"
+            until = "" if step.until_ms is None else f" until {duration(step.until_ms)}"
+            return f"{_several(step.task_ids, names)} {'is' if len(step.task_ids) == 1 else 'are'} unassigned{until}"
         case Place():
             return f"{names.task(step.task_id)} {_placed(step, names)}"
         case Withhold():
@@ -104,36 +105,36 @@ def _placed(step: Place, names: Names) -> str:
 
 
 def _cold(step: HandOver | Promote) -> str:
-    return "" if step.caught_up else f" COLD, {records(step.restore_records)} records to restore first"
+    return "" if step.caught_up else f" cold, {records(step.restore_records)} records to restore first"
 
 
 #: Why, by code; ``{lag}`` and ``{other}`` stand for the numbers that decided.
 _REASONS = {
     ReasonCode.TARGET_CAUGHT_UP: "its place in the target, and caught up there{lag}",
     ReasonCode.TARGET_WARMS_UP: "its place in the target, but it has to catch up first{lag}",
-    ReasonCode.CAUGHT_UP_MEANWHILE: "caught up here{lag}, while its target is not ({other})",
-    ReasonCode.MOST_CAUGHT_UP: "nobody is caught up, and this is the closest{lag}",
-    ReasonCode.NO_STATE_ANYWHERE: "nobody has usable state, so it starts where the target puts it{lag}",
+    ReasonCode.CAUGHT_UP_MEANWHILE: "caught up here{lag}, while the target instance is not ({other})",
+    ReasonCode.MOST_CAUGHT_UP: "no copy has caught up, and this one is the closest{lag}",
+    ReasonCode.NO_STATE_ANYWHERE: "no instance has usable state, so it starts on its target{lag}",
     ReasonCode.STANDBY_WANTED: "num.standby.replicas asks for it{lag}",
-    ReasonCode.STATELESS_LEAST_LOADED: "stateless, so to the least loaded, anew each time",
-    ReasonCode.STATELESS_EVENED_OUT: "stateless, and the balance needs it here",
-    ReasonCode.THREADS_EVENED_OUT: "the instance evens out its threads",
-    ReasonCode.OWNER_MUST_REVOKE: "its owner has to stop it first",
-    ReasonCode.MOVES_AWAY: "it goes elsewhere{lag}",
-    ReasonCode.NOT_NEEDED: "not needed any more",
-    ReasonCode.BROKER_DECIDES: "the broker's assignor puts it there, whatever state is there{lag}",
-    ReasonCode.LEARNS: "to take it over when it is caught up{lag}",
-    ReasonCode.LEARNED: "its learner is caught up{lag}",
-    ReasonCode.MOVES_AT_ONCE: "it changes hands within one rebalance",
-    ReasonCode.SCALE_DOWN: "its tasks are learned elsewhere first",
-    ReasonCode.THREAD_STOPPED: "this thread is stopped",
-    ReasonCode.MEMBERSHIP: "membership changed",
-    ReasonCode.KEPT_FOR_RETURN: "it is kept until a delay has passed, whether who ran it is back or not",
-    ReasonCode.LEADER_LEFT: "it led, and who leads next remembers nothing: what it ran is not kept for it",
-    ReasonCode.DEALT_OUT_NEXT: "it is dealt out in the next rebalance",
-    ReasonCode.LEAST_LOADED: "who has least gets it, or who came back",
+    ReasonCode.STATELESS_LEAST_LOADED: "stateless: every decision assigns it to the least loaded instance",
+    ReasonCode.STATELESS_EVENED_OUT: "stateless, and moved here for balance",
+    ReasonCode.THREADS_EVENED_OUT: "the instance balances its threads",
+    ReasonCode.OWNER_MUST_REVOKE: "its owner must revoke it first",
+    ReasonCode.MOVES_AWAY: "it moves to another instance{lag}",
+    ReasonCode.NOT_NEEDED: "no longer needed",
+    ReasonCode.BROKER_DECIDES: "the broker's assignor decides, whatever state is there{lag}",
+    ReasonCode.LEARNS: "a learner, which takes it over once it has caught up{lag}",
+    ReasonCode.LEARNED: "its learner has caught up{lag}",
+    ReasonCode.MOVES_AT_ONCE: "it changes its owner within one rebalance",
+    ReasonCode.SCALE_DOWN: "its tasks are learned on other instances first",
+    ReasonCode.THREAD_STOPPED: "this thread stops",
+    ReasonCode.MEMBERSHIP: "the membership changes",
+    ReasonCode.KEPT_FOR_RETURN: "kept for the worker that ran it until the delay has passed",
+    ReasonCode.LEADER_LEFT: "not kept: the worker led the group, and the next leader does not know of its work",
+    ReasonCode.DEALT_OUT_NEXT: "assigned in the next rebalance",
+    ReasonCode.LEAST_LOADED: "assigned to the least loaded worker, or to one that came back",
     ReasonCode.NOT_CONFIGURED: "it is not configured",
-    ReasonCode.STOOD_STILL: "nobody has run it since before the plan",
+    ReasonCode.STOOD_STILL: "unassigned since before the plan",
 }
 
 
@@ -147,10 +148,10 @@ def _lag(reason: Reason) -> str:
 
 
 def because_of_lag(lag: int | None, limit: int | None) -> str:
-    """Return a lag beside the limit it was compared with: ``lag 40 ≤ 100``; Kafka's markers in words."""
+    """Return a lag beside the limit it was compared with: ``lag 40, within the limit of 100``; markers in words."""
     if lag is None or limit is None or lag in (LATEST, UNKNOWN):
         return _lag_words(lag)
-    return f"lag {lag:,} {'≤' if lag <= limit else '>'} {limit:,}"
+    return f"lag {lag:,}, {'within' if lag <= limit else 'above'} the limit of {limit:,}"
 
 
 def _lag_words(lag: int | None) -> str:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.designs.classic.state_cleaner import Cleaner
 from kstream_plan.model import Copy
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.planner import case
 from kstream_plan.planner.loop import Rehearsal, rehearse
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import Entry

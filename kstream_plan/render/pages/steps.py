@@ -29,9 +29,9 @@ from kstream_plan.plans import (
     ThreadMove,
     Withhold,
 )
-from kstream_plan.render.plan.sentences import sentence
+from kstream_plan.render.pages.step_sentences import sentence
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock
+from kstream_plan.render.text.numbers import duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def details(plan: Plan, names: Names, focus: Focus) -> Iterator[RoundDetail]:
             yield RoundDetail(_heading(round_), (*(sentence(step, names) for step in steps), *balance))
 
 
-NO_STEP = "no step of this plan is about that"
+NO_STEP = "No step of this plan is about that"
 
 
 def where_it_stands(plan: Plan, names: Names, focus: Focus) -> tuple[str, ...]:
@@ -103,17 +103,17 @@ def _held(plan: Plan, names: Names, holdings: Sequence[Holding], process_id: str
 def _heading(round_: Round) -> str:
     phases = f" ({', '.join(phase.value for phase in round_.phases)})" if round_.phases else ""
     return (
-        f"round {round_.number}, generation {round_.generation}, at {clock(round_.at_ms)}: "
-        f"{round_.trigger.value}{phases}"
+        f"Rebalance {round_.number:,} at {duration(round_.at_ms)}: {round_.trigger.value}{phases}, "
+        f"generation {round_.generation:,}"
     )
 
 
 def _balance(of: Balance, *, of_workers: bool) -> str:
     if of_workers:
-        return f"balance: connectors and tasks per worker, most - least: {of.balance_factor:,}"
+        return f"Balance: connectors and tasks per worker differ by {of.balance_factor:,}"
     return (
-        f"balance: instance {of.balance_factor:,}, subtopology {of.subtopology_task_spread:,}, "
-        f"instances per subtopology {of.subtopology_spread:,}"
+        f"Balance: tasks per instance differ by {of.balance_factor:,}, within a subtopology by "
+        f"{of.subtopology_task_spread:,}; instances per subtopology by {of.subtopology_spread:,}"
     )
 
 

@@ -1,0 +1,159 @@
+"""What each command does, in one line, in a few sentences, and by example."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class CommandHelp(NamedTuple):
+    """The help of a command above its options.
+
+    summary: its line in the list of commands, short enough not to be cut off at 80 columns.
+    details: what else a reader has to know, in sentences.
+    examples: two or three command lines, without the name of the program.
+    """
+
+    summary: str
+    details: str
+    examples: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The help as Typer takes it; examples are not wrapped."""
+        lines = "\n".join(f"  kstream-plan {example}" for example in self.examples)
+        return f"{self.summary}. {self.details}\n\n\b\n{lines}"
+
+
+#: Every command, in the order of the list; each is a function in the module of its name.
+COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
+    {
+        "assign": CommandHelp(
+            "Plan a rebalance that starts now",
+            "Shows every rebalance that follows until the group has settled.",
+            (
+                "assign orders.json",
+                "assign orders.json --restore-rate 5000/s --max-warmup-replicas 4 --out plan.json",
+            ),
+        ),
+        "simulate-scaleout": CommandHelp(
+            "Simulate instances that join or stop",
+            "Shows what a scale-out or scale-in costs before anything is started or stopped.",
+            (
+                "simulate-scaleout orders.json --add 2 --restore-rate 5000/s",
+                "simulate-scaleout orders.json --remove orders-4",
+            ),
+        ),
+        "simulate": CommandHelp(
+            "Simulate a scenario of timed events",
+            "A scenario is a YAML file: who joins, leaves, crashes or returns when, and which settings change.",
+            ("simulate orders.json scenario.yaml", "simulate orders.json restart.yaml --restore-rate 5000/s"),
+        ),
+        "compare": CommandHelp(
+            "Compare settings, assignors or scenarios",
+            "Simulates a group under each of them and shows the results side by side; also compares saved plans.",
+            (
+                "compare orders.json --vary max.warmup.replicas=2,4,8",
+                "compare orders.json --add 2 --vary assignor=high-availability,balanced",
+                "compare before.plan.json after.plan.json",
+            ),
+        ),
+        "drain": CommandHelp(
+            "Tell whether instances may stop for good",
+            "Shows which of their tasks would start cold or pause, now and after waiting.",
+            ("drain orders.json orders-4", "drain orders.json orders-4 --metrics scrapes --require-warm"),
+        ),
+        "why": CommandHelp(
+            "Explain why a group still probes",
+            "Also explains why a task moves, and why an instance gets nothing.",
+            ("why orders.json", "why orders.json --task 0_2", "why orders.json --instance orders-4"),
+        ),
+        "bounce": CommandHelp(
+            "Find a safe way to restart instances",
+            "Answers for one instance, or compares the ways to restart all. Exit code 3: no way is safe.",
+            (
+                "bounce orders.json",
+                "bounce orders.json --instance orders-4",
+                "bounce orders.json --restart 60s --out restart.yaml",
+            ),
+        ),
+        "check": CommandHelp(
+            "Check a change against a policy, as in CI",
+            "Takes saved plans, and snapshots to plan first. Exit code 3: a rule is violated.",
+            (
+                "check orders.json --to 5 --policy policy.yaml",
+                "check plan.json --policy policy.yaml --report junit=report.xml",
+            ),
+        ),
+        "show": CommandHelp(
+            "Show a saved plan",
+            "Plans are saved by --out and by --output json.",
+            ("show plan.json", "show plan.json --round 3", "show plan.json --task 1_4"),
+        ),
+        "fleet": CommandHelp(
+            "Show many applications, the worst first",
+            "Takes results of --out-format, saved plans, and snapshots to plan first.",
+            ("fleet results", "fleet snapshots --where 'cold > 0' --top 20"),
+        ),
+        "history": CommandHelp(
+            "Show lags over time, by instance and task",
+            "Shows which instances fall behind, and which tasks are written to most.",
+            ("history lags", "history lags/date=2026-11-* --over 7d --application-id orders"),
+        ),
+        "diff": CommandHelp(
+            "Show what changed, what it cost, and why",
+            "Compares two generations of a group, two plans, or a plan with what happened.",
+            ("diff before.json after.json", "diff history.jsonl --from 7 --to 9", "diff plan.json history.jsonl"),
+        ),
+        "upgrade": CommandHelp(
+            "Show the steps to another protocol",
+            "From eager to cooperative, to a streams group, or of Connect workers to sessioned.",
+            (
+                "upgrade orders.json --to cooperative",
+                "upgrade orders.json --to streams --broker-version 4.3 --add 2 --restore-rate 5000/s",
+            ),
+        ),
+        "snapshot": CommandHelp(
+            "Make a snapshot from logs or a cluster",
+            "Reads logs of the instances, or asks the brokers. Most other commands start from a snapshot.",
+            (
+                "snapshot --leader-log orders.log --streams-config app.properties --out orders.json",
+                "snapshot --leader-log orders.log --list",
+                "snapshot --bootstrap-server broker:9092 --group orders --topology topology.txt",
+            ),
+        ),
+        "schema": CommandHelp(
+            "Print the JSON Schema of a kind of file",
+            "Of files that are written (plan and more) or read (snapshot and more).",
+            ("schema snapshot", "schema plan"),
+        ),
+        "help": CommandHelp(
+            "Explain a word, a message or a question",
+            "Lists the pages by question, shows one, or finds the answer to words.",
+            ("help", "help warm-now", "help probing end"),
+        ),
+    }
+)
+
+#: The commands that most people want, in the order in which they are needed.
+MOST_WANTED = ("snapshot", "assign", "simulate-scaleout", "bounce", "drain", "check", "why", "diff")
+
+
+def first_steps() -> str:
+    """Return what is shown where no command is given: usage, the usual commands, and where the rest is."""
+    width = max(map(len, MOST_WANTED))
+    usual = "\n".join(f"  {name:{width}}  {COMMANDS[name].summary}" for name in MOST_WANTED)
+    return f"""\
+Usage: kstream-plan COMMAND [OPTIONS] ...
+
+See what a rebalance will do before you deploy.
+
+Usual commands:
+{usual}
+
+All commands:       kstream-plan --help
+One of them:        kstream-plan assign --help
+Pages by question:  kstream-plan help
+A word, a message:  kstream-plan help warm-up
+"""

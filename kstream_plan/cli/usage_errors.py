@@ -1,0 +1,77 @@
+"""Wrong usage: what is wrong, and as the fix the nearest command line that is right."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import typer
+from typer.main import get_command
+
+from kstream_plan.cli.help_sections import page_names
+from kstream_plan.cli.panels import USAGE_ERRORS
+from kstream_plan.errors import UsageError
+
+
+def usage_error(error: Any, given: Sequence[str], app: typer.Typer) -> UsageError:
+    """Return what Typer says of wrong usage in the form of all other errors.
+
+    Its fix is that of the value (:class:`kstream_plan.cli.options.shared.WrongValueError`), else the nearest right
+    command line, else the command's own help.
+    """
+    command = error.ctx.command_path if error.ctx else "kstream-plan"
+    fix = getattr(error, "fix", "") or suggest_command_line(given, app) or f"see {command} --help"
+    where, what = _place_and_sentence(error)
+    return UsageError(what, where=where or command.partition(" ")[2], fix=fix)
+
+
+def _place_and_sentence(error: Any) -> tuple[str, str]:
+    """Return which option or argument is wrong, if it is one, and what is wrong with it."""
+    parameter = getattr(error, "param", None)
+    if parameter is None:
+        text = error.format_message().rstrip(".")
+        return "", text[:1].lower() + text[1:]
+    name = parameter.opts[0] if parameter.param_type_name == "option" else parameter.make_metavar(error.ctx).strip("{}")
+    return (name, error.message.rstrip(".")) if error.message else ("", f"{name} is missing")
+
+
+def suggest_command_line(given: Sequence[str], app: typer.Typer) -> str | None:
+    """Return the command line that was probably meant, ``None`` if nothing is near."""
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    name, *rest = given
+    if name not in commands:
+        if name in page_names():
+            return _line(["help", name])
+        near = get_close_matches(name, commands, n=1)
+        if not near and not os.path.isfile(name):
+            return None
+        return _line([near[0], *rest] if near else ["assign", *given])
+    options = [option for parameter in commands[name].params for option in parameter.opts if option.startswith("--")]
+    mended = [_option(argument, options) for argument in rest]
+    return _line([name, *mended]) if mended != rest and _is_valid(commands[name], mended) else None
+
+
+def _is_valid(command: Any, arguments: Sequence[str]) -> bool:
+    """Return True if the command parses these arguments without error."""
+    try:
+        command.make_context(command.name, list(arguments))
+    except USAGE_ERRORS:
+        return False
+    except typer.Exit:
+        pass  # help
+    return True
+
+
+def _option(argument: str, known: Sequence[str]) -> str:
+    if not argument.startswith("--") or argument == "--":
+        return argument
+    option, equals, value = argument.partition("=")
+    near = get_close_matches(option, [*known, "--help"], n=1)
+    return f"{near[0]}{equals}{value}" if near else argument
+
+
+def _line(arguments: Sequence[str]) -> str:
+    return f"kstream-plan {shlex.join(arguments)}"

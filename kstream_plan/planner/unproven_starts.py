@@ -1,0 +1,237 @@
+"""Which starts of a plan count as warm though nothing proves it: their former owner is gone, and nobody can wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from kstream_plan.model import Group, Holding, Snapshot
+from kstream_plan.model.holding_changes import apart_from_stateless
+from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
+from kstream_plan.planner.outside_events import OutsideEvents
+from kstream_plan.planner.scenario_as_noticed import PaceChange, Timeline
+from kstream_plan.plans import FigureRange, HandOver, MemberJoined, MemberLeft, Promote, Round, Step, Summary
+from kstream_plan.plans.caught_up_evidence import AS_READ, Course, Known, KnownCopies, UnprovenStart, written_at
+from kstream_plan.plans.design import Design
+from kstream_plan.plans.step_rows import steps_of_kinds
+from kstream_plan.plans.summary import FIGURES
+
+_STARTS = (HandOver, Promote)
+
+
+def unproven_starts(
+    snapshot: Snapshot,
+    design: Design,
+    group: Group,
+    initial: Sequence[Holding],
+    rounds: Sequence[Round],
+    outside: Timeline,
+    *,
+    now_ms: int,
+    trust_ms: int,
+) -> tuple[UnprovenStart, ...]:
+    """Return the starts that count as warm, and are not proven to be, in time.
+
+    Where a design moves tasks only once a copy has reported that it caught up, only those count whose former owner is
+    gone. ``group`` is everyone who takes part in the ``rounds``, ``initial`` what each holds at first; ``now_ms`` is
+    when the plan begins, on the snapshot's clock.
+    """
+    if not group.stateful:
+        return ()
+    known = known_copies(snapshot, outside.paces, now_ms=now_ms, trust_ms=trust_ms)
+    follower = _Follower(known, design, group, now_ms)
+    follower.follow(initial, rounds)
+    follower.restarted_in_place(initial, rounds, outside)
+    return tuple(sorted(follower.found, key=lambda start: (start.at_ms, start.task_id.sort_key)))
+
+
+def with_unproven(
+    ranges: tuple[FigureRange, ...], summary: Summary, unproven: Sequence[UnprovenStart]
+) -> tuple[FigureRange, ...]:
+    """Return the ranges of a plan, with the cold starts that there are if none of the unproven ones is warm."""
+    if not unproven:
+        return ranges
+    shown, worst = summary.cold_handovers, summary.cold_handovers + len(unproven)
+    known = next((each for each in ranges if each.figure == "cold_handovers"), None)
+    low, high = (shown, shown) if known is None else known[1:]
+    cold = FigureRange("cold_handovers", min(low, shown), max(high, worst))
+    others = [each for each in ranges if each.figure != "cold_handovers"]
+    return tuple(sorted([*others, cold], key=lambda each: FIGURES.index(each.figure)))
+
+
+def known_copies(snapshot: Snapshot, paces: Sequence[PaceChange], *, now_ms: int, trust_ms: int) -> KnownCopies:
+    """Return what is known of copies where a scenario says what is written, and how fast all restore."""
+    if not paces:
+        return KnownCopies(snapshot, trust_ms)
+    outside = OutsideEvents(snapshot.state.group, snapshot.rates, paces=paces)
+    return KnownCopies(
+        snapshot,
+        trust_ms,
+        written=partial(_written, snapshot, outside, now_ms),
+        bursts=partial(_bursts, snapshot.state.group, paces, now_ms),
+        restores_as_given=any(isinstance(p, RestoreRate) and not p.process_ids and p.at_ms <= 0 for p in paces),
+        writes_as_given=any(isinstance(p, ProduceRate) and p.subtopology is None and p.at_ms <= 0 for p in paces),
+    )
+
+
+def _written(
+    snapshot: Snapshot, outside: OutsideEvents, now_ms: int, task: int, from_ms: int, to_ms: int
+) -> int | None:
+    """Return what is written to a task's changelogs in a time, on the snapshot's clock; ``None``: not known."""
+    if to_ms <= now_ms:
+        return written_at(snapshot, task, from_ms, to_ms)
+    begun = min(
+        (
+            pace.at_ms
+            for pace in outside.paces
+            if isinstance(pace, ProduceRate) and pace.subtopology in (None, outside.group.subtopologies[task])
+        ),
+        default=None,
+    )
+    if not snapshot.rates.knows_produce(task) and (begun is None or begun > from_ms - now_ms):
+        return None
+    return outside.produced(task, from_ms - now_ms, to_ms - now_ms)
+
+
+def _bursts(group: Group, paces: Sequence[PaceChange], now_ms: int, task: int, from_ms: int, to_ms: int) -> int:
+    """Return what is written to a task's changelogs at once within a time, on the snapshot's clock."""
+    return sum(
+        pace.records
+        for pace in paces
+        if isinstance(pace, Burst)
+        and from_ms < pace.at_ms + now_ms <= to_ms
+        and pace.subtopology in (None, group.subtopologies[task])
+    )
+
+
+@dataclass(slots=True)
+class _Follower:
+    """Follows a plan's rounds; private to one call.
+
+    Attributes:
+        orphans: stateful task → when its owner stopped, on the plan's clock; ``None``: nobody ran it at first.
+        ran_until: (task, process id) → until when that instance ran the task, on the plan's clock.
+        restarted: process id → since when it is back, on the plan's clock.
+    """
+
+    known: KnownCopies
+    design: Design
+    group: Group
+    now_ms: int
+    orphans: dict[int, int | None] = field(default_factory=dict)
+    ran_until: dict[tuple[int, str], int] = field(default_factory=dict)
+    restarted: dict[str, int] = field(default_factory=dict)
+    found: list[UnprovenStart] = field(default_factory=list)
+
+    def follow(self, initial: Sequence[Holding], rounds: Sequence[Round]) -> None:
+        """Look at the starts of all rounds that may be cold."""
+        stateful, held = set(self.group.stateful), apart_from_stateless(initial)
+        run = {task for holding in held for task in holding.active}
+        self.orphans = dict.fromkeys(sorted(stateful - run))
+        last = max((place for place, rnd in enumerate(rounds) if _leavers(rnd)), default=-1)
+        for place, rnd in enumerate(rounds):
+            self._members(rnd, held)
+            if place > last and not self.orphans and self.design.moves_when_caught_up:
+                break
+            for at_ms, steps in _moments(rnd):
+                self._starts(at_ms, steps_of_kinds(steps, _STARTS), held)
+            held = apart_from_stateless(rnd.assigned)
+
+    def restarted_in_place(self, initial: Sequence[Holding], rounds: Sequence[Round], outside: Timeline) -> None:
+        """Look at what static members start again that were away unnoticed."""
+        for outage in outside.unnoticed:
+            before = [rnd.assigned for rnd in rounds if rnd.at_ms <= outage.from_ms]
+            held = apart_from_stateless(before[-1] if before else initial)
+            instance = self.group.instance_index[outage.process_id]
+            course = Course(
+                ran_until_ms=outage.from_ms + self.now_ms,
+                restarted_ms=outage.to_ms + self.now_ms,
+            )
+            for consumer in self.group.consumers_of[instance]:
+                for task in held[consumer].active:
+                    self._look(task, outage.process_id, outage.to_ms, outage.from_ms, course)
+
+    def _members(self, rnd: Round, held: Sequence[Holding]) -> None:
+        """Take in who left and who is back."""
+        for step in rnd.member_steps:
+            instance = self.group.instance_index[step.process_id]
+            if isinstance(step, MemberLeft):
+                for consumer in self.group.consumers_of[instance]:
+                    for task in held[consumer].active:
+                        self.orphans[task] = step.stopped_at_ms
+                        self.ran_until[task, step.process_id] = step.stopped_at_ms
+            elif isinstance(step, MemberJoined):
+                self.restarted[step.process_id] = rnd.at_ms
+
+    def _starts(self, at_ms: int, steps: Iterable[Step], held: Sequence[Holding]) -> None:
+        """Look at the starts of one moment, ``held`` being what everybody held before."""
+        for step in steps:
+            assert isinstance(step, _STARTS)
+            task = self.group.task_index[step.task_id]
+            if not self.group.tasks[task].stateful:
+                continue
+            gone = task in self.orphans
+            stopped_ms = self.orphans.pop(task, None)
+            revoked = isinstance(step, HandOver) and step.from_ is not None
+            if revoked:
+                assert step.from_ is not None
+                self.ran_until[task, step.from_.process_id] = at_ms
+            if step.caught_up and not (self.design.moves_when_caught_up and (revoked or not gone)):
+                course = self._course(task, step.to.process_id, held)
+                self._look(task, step.to.process_id, at_ms, stopped_ms, course)
+
+    def _look(self, task: int, process_id: str, at_ms: int, stopped_ms: int | None, course: Course) -> None:
+        """Write a start down unless it is proven to be warm."""
+        evidence = self.known.at(
+            task,
+            self._instance(process_id),
+            at_ms + self.now_ms,
+            written_until_ms=None if stopped_ms is None else stopped_ms + self.now_ms,
+            course=course,
+            likely=True,
+        )
+        if evidence.known is not Known.CAUGHT_UP:
+            self.found.append(
+                UnprovenStart(
+                    task_id=self.group.tasks[task].task_id, process_id=process_id, at_ms=at_ms, evidence=evidence
+                )
+            )
+
+    def _course(self, task: int, process_id: str, held: Sequence[Holding]) -> Course:
+        """Return what has become of an instance's copy since the snapshot."""
+        instance = self._instance(process_id)
+        is_held = any(
+            task in holding.active or task in holding.standby or task in holding.warmup or task in holding.temporary
+            for holding in (held[c] for c in self.group.consumers_of[self.group.instance_index[process_id]])
+        )
+        was_held, had_copy = self.known.is_assigned(task, instance), self.known.has_copy(task, instance)
+        ran_until_ms, restarted_ms = self.ran_until.get((task, process_id)), self.restarted.get(process_id)
+        is_new = ran_until_ms is None and not was_held and (is_held or not had_copy)
+        left_over_ms = None
+        if not is_held and (was_held or ran_until_ms is not None):
+            left_over_ms = self.now_ms + (ran_until_ms or 0)
+        if ran_until_ms is None and restarted_ms is None and left_over_ms is None and not is_new:
+            return AS_READ
+        return Course(
+            ran_until_ms=None if ran_until_ms is None else ran_until_ms + self.now_ms,
+            restarted_ms=None if restarted_ms is None else restarted_ms + self.now_ms,
+            left_over_ms=left_over_ms,
+            is_new=is_new,
+        )
+
+    def _instance(self, process_id: str) -> int:
+        """Return the index of an instance in the snapshot; -1: it is none of those."""
+        return self.known.snapshot.state.group.instance_index.get(process_id, -1)
+
+
+def _leavers(rnd: Round) -> bool:
+    return any(isinstance(step, MemberLeft) for step in rnd.member_steps)
+
+
+def _moments(rnd: Round) -> Iterator[tuple[int, Sequence[Step]]]:
+    """Yield the steps of stateful tasks by the time that they happen at."""
+    if not rnd.turns:
+        yield rnd.at_ms, rnd.single_steps
+        return
+    yield from rnd.moments

@@ -1,0 +1,438 @@
+"""What is known of a copy at a moment: that it has caught up, that it is behind, or neither; and by which fact.
+
+Whoever asks whether a task would start warm asks here. A copy has caught up for sure if it was measured or reported to
+have within ``--trust-reports-of`` of the moment, or if it was so far within ``acceptable.recovery.lag`` that nothing
+known to be written can have carried it out of that by then. What was true at the last join does not stay true by
+itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Snapshot, WorkId
+from kstream_plan.model.ranking import is_caught_up
+from kstream_plan.model.reported_lag import reported_lag
+from kstream_plan.model.scenario import moment
+from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.plans.state_cleaner import Cleaner
+
+#: How old a report may be that counts as true at a moment, unless ``--trust-reports-of`` says otherwise.
+TRUST_MS = 60_000
+
+#: task, from, to (milliseconds of the snapshot's clock) → records written to its changelogs; ``None``: not known.
+Written: TypeAlias = Callable[[int, int, int], int | None]
+
+
+class Known(StrEnum):
+    """What is known of a copy."""
+
+    CAUGHT_UP = "proven-caught-up"
+    BEHIND = "proven-behind"
+    UNKNOWN = "unknown"
+
+
+class Fact(StrEnum):
+    """The fact that decides what is known of a copy."""
+
+    STATELESS = "stateless"
+    WITHIN_LIMIT = "changelog-within-limit"
+    RAN_THERE = "ran-there"
+    MEASURED = "measured"
+    REPORTED = "reported"
+    SEEN_WRITTEN = "seen-written"
+    RATES = "rates"
+    FORECAST = "forecast"
+    OLD_REPORT = "old-report"
+    LEAST_LAG = "least-lag"
+    NOT_MEASURED = "measuring-failed"
+    NOT_REPORTED = "not-reported"
+    NO_CLOSER = "comes-no-closer"
+    LEFT_OVER = "left-over-state"
+    NO_COPY = "no-copy"
+    NEW_COPY = "new-copy"
+    STORES_UNKNOWN = "stores-unknown"
+    IN_MEMORY = "stores-in-memory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known of one copy at one moment.
+
+    Attributes:
+        known: whether it has caught up.
+        fact: what decides that, as a code.
+        words: the same for people.
+        age_ms: how old that fact is at the moment; ``None``: it has no age, or that is not known.
+        at_least: it is at least so many records behind.
+        at_most: it is at most so many records behind; ``None``: not known.
+        settled_by: options that would settle it, where it is unknown.
+    """
+
+    known: Known
+    fact: Fact
+    words: str
+    age_ms: int | None = None
+    at_least: int = 0
+    at_most: int | None = None
+    settled_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnprovenStart:
+    """A start of a task whose former owner is gone, from a copy that is not proven to have caught up by then.
+
+    Attributes:
+        task_id: the task.
+        process_id: the instance that starts it.
+        at_ms: when, on the plan's clock.
+        evidence: what is known of the copy that it starts from.
+    """
+
+    task_id: WorkId
+    process_id: str
+    at_ms: int
+    evidence: Evidence
+
+
+class Course(NamedTuple):
+    """What has become of a copy since the snapshot, in milliseconds of the snapshot's clock.
+
+    Attributes:
+        ran_until_ms: its instance ran the task until then; ``None``: it did not.
+        restarted_ms: its process may have been another one until then; ``None``: it is the same.
+        left_over_ms: nobody is assigned it since then; ``None``: as the snapshot says.
+        is_new: it was made after the snapshot.
+    """
+
+    ran_until_ms: int | None = None
+    restarted_ms: int | None = None
+    left_over_ms: int | None = None
+    is_new: bool = False
+
+
+#: Nothing has become of it but what the snapshot says.
+AS_READ = Course()
+
+
+class _Report(NamedTuple):
+    """A copy was ``lag`` records behind at a time; ``at_most``: or less."""
+
+    lag: int
+    at_ms: int
+    fact: Fact
+    at_most: bool = False
+
+
+@dataclass(frozen=True)
+class KnownCopies:
+    """Tells what is known of every copy of a snapshot at any moment.
+
+    Attributes:
+        snapshot: what was read.
+        trust_ms: how old a report may be that counts as true at a moment.
+        written: what is written in a time; by default by the snapshot's rates.
+        bursts: the same of what is written at once, which no report within ``trust_ms`` can have foreseen.
+        restores_as_given: it is given by hand how fast every instance restores, beside the snapshot's rates.
+        writes_as_given: it is given by hand how much is written, beside the snapshot's rates.
+    """
+
+    snapshot: Snapshot
+    trust_ms: int = TRUST_MS
+    written: Written | None = None
+    bursts: Callable[[int, int, int], int] = field(default=lambda _task, _from_ms, _to_ms: 0)
+    restores_as_given: bool = False
+    writes_as_given: bool = False
+
+    def at(
+        self,
+        task: int,
+        instance: int,
+        at_ms: int,
+        *,
+        written_until_ms: int | None = None,
+        course: Course = AS_READ,
+        likely: bool | None = None,
+    ) -> Evidence:
+        """Return what is known of a copy when its task starts there, on the snapshot's clock.
+
+        Args:
+            task: the task's index in the snapshot's group.
+            instance: the index of the instance; below 0: it is none of the snapshot's.
+            at_ms: when the task starts.
+            written_until_ms: when its former owner stopped, so that nothing was written afterwards.
+            course: what has become of the copy since the snapshot.
+            likely: whether a plan that goes by restore rates given by hand finds it caught up.
+        """
+        until_ms = at_ms if written_until_ms is None else min(at_ms, written_until_ms)
+        known = self._whatever_the_copy(task, until_ms) or self._lost(task, instance, at_ms, course)
+        if known is None and course.ran_until_ms is None and not course.is_new:
+            known = self._never_told(task, instance)
+        if known is not None:
+            return known
+        reports = self._reports(task, instance, course)
+        if likely is not None and self._rates_decide(task, instance, reports, until_ms):
+            return _by_rates(likely=likely, reports=reports, until_ms=until_ms)
+        if not reports:
+            words = "a copy that is made in this plan, and how fast it is restored and written is unknown"
+            settle = ("--restore-rate", "--produce-rate")
+            return Evidence(known=Known.UNKNOWN, fact=Fact.NEW_COPY, words=words, settled_by=settle)
+        return self._by_reports(task, instance, reports, until_ms, course)
+
+    def _rates_decide(self, task: int, instance: int, reports: tuple[_Report, ...], until_ms: int) -> bool:
+        """Tell whether it is given how fast a copy is restored, and known what is written to its changelogs."""
+        rates = self.snapshot.rates
+        if rates.restore_per_instance is None and instance not in rates.restore_of and not self.restores_as_given:
+            return False
+        if rates.knows_produce(task) or self.writes_as_given:
+            return True
+        return any(until_ms <= report.at_ms for report in reports)
+
+    def is_assigned(self, task: int, instance: int) -> bool:
+        """Tell whether a copy is assigned to an instance after the newest decision."""
+        return (task, instance) in self._assigned
+
+    def has_copy(self, task: int, instance: int) -> bool:
+        """Tell whether the snapshot has a copy of a task on an instance."""
+        return instance >= 0 and self._copy(task, instance) is not None
+
+    @property
+    def _limit(self) -> int:
+        return self.snapshot.config.acceptable_recovery_lag
+
+    def _whatever_the_copy(self, task: int, until_ms: int) -> Evidence | None:
+        """Return what holds even of an empty copy; ``None``: nothing does."""
+        kind = self.snapshot.state.group.tasks[task]
+        if not kind.stateful:
+            return Evidence(known=Known.CAUGHT_UP, fact=Fact.STATELESS, words="the task has no state", at_most=0)
+        if self._limit == MAX_LONG:
+            words = "acceptable.recovery.lag has no limit: every copy counts as caught up"
+            return Evidence(known=Known.CAUGHT_UP, fact=Fact.WITHIN_LIMIT, words=words)
+        if not kind.end_offset_known:
+            return None
+        written = self._written(task, 0, until_ms)
+        if written is None and until_ms > (self.trust_ms if kind.end_offset_sum else 0):
+            return None  # of a group that had only just begun, nobody knows how much has been written since
+        whole = kind.end_offset_sum + (written or 0)
+        if whole > self._limit:
+            return None
+        words = f"the whole changelog, {whole:,} records, is within acceptable.recovery.lag"
+        return Evidence(known=Known.CAUGHT_UP, fact=Fact.WITHIN_LIMIT, words=words, at_most=whole)
+
+    def _lost(self, task: int, instance: int, at_ms: int, course: Course) -> Evidence | None:
+        """Return what follows if there may be no copy any more; ``None``: there is one for sure."""
+        copy = self._copy(task, instance)
+        stores, whole = self.snapshot.stores, self._whole(task)
+        if copy is None and course == AS_READ and (task, instance) not in self._assigned:
+            return self._empty(Fact.NO_COPY, "there is no copy", whole)
+        left_over_ms, restarted = self._left_over_ms(task, instance, course), self._restarted(task, instance, course)
+        if stores == "in-memory" and (restarted or left_over_ms is not None):
+            return self._empty(Fact.IN_MEMORY, "its stores are in memory: a restart or a move leaves nothing", whole)
+        if restarted and stores != "persistent":
+            words = "its process restarts, and whether its stores are persistent or in memory is unknown"
+            settle = ("--stores persistent", "--stores in-memory")
+            return Evidence(known=Known.UNKNOWN, fact=Fact.STORES_UNKNOWN, words=words, settled_by=settle)
+        if left_over_ms is None or not self._may_be_deleted(task, instance, copy, left_over_ms, at_ms, course):
+            return None
+        words = "left-over state that state.cleanup.delay.ms may have deleted by then"
+        return Evidence(known=Known.UNKNOWN, fact=Fact.LEFT_OVER, words=words, settled_by=())
+
+    def _restarted(self, task: int, instance: int, course: Course) -> bool:
+        """Tell whether the process may be another one than that which had the copy when it was heard of."""
+        if course.restarted_ms is not None:
+            return True
+        if instance < 0 or course.ran_until_ms is not None:
+            return False
+        started_ms = self.snapshot.started_ms.get(self.snapshot.state.group.instances[instance].process_id)
+        return started_ms is not None and started_ms > self._reported_at_ms(task, instance)
+
+    def _empty(self, fact: Fact, words: str, whole: int | None) -> Evidence:
+        return Evidence(known=Known.BEHIND, fact=fact, words=words, at_least=whole or 0, at_most=whole)
+
+    def _left_over_ms(self, task: int, instance: int, course: Course) -> int | None:
+        """Return since when nobody is assigned the copy; ``None``: somebody is."""
+        if course.left_over_ms is not None:
+            return course.left_over_ms
+        if course != AS_READ or (task, instance) in self._assigned:
+            return None
+        copy = self._copy(task, instance)
+        return None if copy is None else copy.lost_at_ms or 0
+
+    def _may_be_deleted(
+        self, task: int, instance: int, copy: Copy | None, lost_ms: int, at_ms: int, course: Course
+    ) -> bool:
+        """Tell whether the instance's cleaner may have deleted left-over state by a time."""
+        snapshot = self.snapshot
+        if copy is None and instance < 0:
+            return True
+        seen_ms = lost_ms if course.left_over_ms is not None else self._reported_at_ms(task, instance)
+        if at_ms <= seen_ms:
+            return False  # it was there at that very moment
+        cleaner = Cleaner(snapshot.config.state_cleanup_delay_ms, started_ms=dict(snapshot.started_ms), when="early")
+        cleaner.in_stores = None if snapshot.streams_version is None else snapshot.offsets_in_stores
+        made_ms = None if copy is None else copy.made_at_ms
+        left_over = Copy(max(instance, 0), 0, lost_at_ms=lost_ms, made_at_ms=made_ms)
+        return cleaner.deletes(snapshot.state.group, left_over, at_ms)
+
+    def _never_told(self, task: int, instance: int) -> Evidence | None:
+        """Return why nothing that was reported counts, whenever it was; ``None``: it does."""
+        snapshot, seat = self.snapshot, (task, instance)
+        lag = reported_lag(snapshot, task, instance)
+        if lag is None or lag == UNKNOWN:
+            words = "nothing was reported of how far behind it is"
+            return Evidence(known=Known.UNKNOWN, fact=Fact.NOT_REPORTED, words=words, settled_by=_TO_MEASURE)
+        least = max(lag, 0)
+        if seat in snapshot.least_lags:
+            words = f"it is at least {least:,} records behind; how far at most is unknown"
+            known = Known.BEHIND if least > self._limit else Known.UNKNOWN
+            settle = ("--metrics with --end-offsets",)
+            return Evidence(known=known, fact=Fact.LEAST_LAG, words=words, at_least=least, settled_by=settle)
+        if is_caught_up(lag, self._limit):
+            return None
+        if seat in snapshot.no_closer_ms:
+            words = f"it is {lag:,} records behind, and came no closer while it was looked at"
+            return Evidence(known=Known.BEHIND, fact=Fact.NO_CLOSER, words=words, at_least=lag, at_most=lag)
+        if self._left_over_ms(task, instance, AS_READ) is not None:
+            words = f"left-over state {lag:,} records behind, which nobody restores"
+            return Evidence(known=Known.BEHIND, fact=Fact.LEFT_OVER, words=words, at_least=lag)
+        return None
+
+    def _by_reports(
+        self, task: int, instance: int, reports: tuple[_Report, ...], until_ms: int, course: Course
+    ) -> Evidence:
+        """Return what the reports of a copy say of a moment, the one that says most."""
+        if course == AS_READ and self._should_be_measured(task, instance):
+            return self._unknown(task, instance, reports[0], max(0, until_ms - reports[0].at_ms), None)
+        evidence = [self._by_report(task, instance, report, until_ms) for report in reports]
+        order = (Known.CAUGHT_UP, Known.BEHIND, Known.UNKNOWN)
+        return min(evidence, key=lambda each: order.index(each.known))
+
+    def _should_be_measured(self, task: int, instance: int) -> bool:
+        """Tell whether measuring was asked for, and failed for a copy that somebody is assigned."""
+        snapshot, seat = self.snapshot, (task, instance)
+        asked_for = snapshot.measuring_failed or snapshot.coverage is not None
+        return asked_for and seat in self._assigned and seat not in snapshot.measured_lags
+
+    def _by_report(self, task: int, instance: int, report: _Report, until_ms: int) -> Evidence:
+        age_ms = max(0, until_ms - report.at_ms)
+        written = self._written(task, report.at_ms, until_ms)
+        burst = self.bursts(task, report.at_ms, until_ms)
+        at_most = None if written is None else report.lag + written
+        if at_most is not None and at_most <= self._limit:
+            return self._caught_up(report, age_ms, at_most)
+        if age_ms <= self.trust_ms and is_caught_up(report.lag + burst, self._limit):
+            return self._caught_up(report, age_ms, report.lag + burst)
+        fresh_ms = self.trust_ms if report.fact is Fact.MEASURED else self.snapshot.config.heartbeat_interval_ms
+        if report.lag > self._limit and not report.at_most and age_ms <= min(fresh_ms, self.trust_ms):
+            words = f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}"
+            return Evidence(
+                known=Known.BEHIND, fact=report.fact, words=words, age_ms=age_ms, at_least=report.lag, at_most=at_most
+            )
+        return self._unknown(task, instance, report, age_ms, at_most)
+
+    def _caught_up(self, report: _Report, age_ms: int, at_most: int) -> Evidence:
+        words = f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, at most {at_most:,} by then"
+        return Evidence(known=Known.CAUGHT_UP, fact=report.fact, words=words, age_ms=age_ms, at_most=at_most)
+
+    def _unknown(self, task: int, instance: int, report: _Report, age_ms: int, at_most: int | None) -> Evidence:
+        rates = self.snapshot.rates
+        settle: tuple[str, ...]
+        if report.lag > self._limit and not report.at_most:
+            words = f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, and may have caught up since"
+            forecast = bool(rates.restore) or instance in rates.restore_at_least
+            fact = Fact.FORECAST if forecast else Fact.OLD_REPORT
+            settle = (*_TO_MEASURE, "--restore-rate")
+        else:
+            words = (
+                f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, and may have fallen behind since"
+            )
+            fact, settle = Fact.OLD_REPORT, (*_TO_MEASURE, f"--trust-reports-of {at_least_as_long(age_ms)}")
+            if not rates.knows_produce(task):
+                settle = (*_TO_MEASURE, "--produce-rate", settle[-1])
+        if self._should_be_measured(task, instance):
+            fact, words = Fact.NOT_MEASURED, f"measuring it was asked for and failed; {words}"
+        return Evidence(known=Known.UNKNOWN, fact=fact, words=words, age_ms=age_ms, at_most=at_most, settled_by=settle)
+
+    def _reports(self, task: int, instance: int, course: Course) -> tuple[_Report, ...]:
+        """Return what was heard of a copy; nothing: nobody said anything."""
+        if course.ran_until_ms is not None:
+            return (_Report(0, course.ran_until_ms, Fact.RAN_THERE),)
+        lag = None if instance < 0 or course.is_new else reported_lag(self.snapshot, task, instance)
+        if lag is None or lag == UNKNOWN:
+            return ()
+        seat = (task, instance)
+        fact = Fact.MEASURED if seat in self.snapshot.measured_lags else Fact.REPORTED
+        if lag == LATEST:
+            return (_Report(0, self._reported_at_ms(task, instance), Fact.RAN_THERE),)
+        told = _Report(lag, self._reported_at_ms(task, instance), fact)
+        most = self.snapshot.most_lags.get(seat)
+        return (told,) if most is None else (told, _Report(most, 0, Fact.SEEN_WRITTEN, at_most=True))
+
+    def _reported_at_ms(self, task: int, instance: int) -> int:
+        return self.snapshot.reported_ms.get((task, instance), 0)
+
+    def _written(self, task: int, from_ms: int, to_ms: int) -> int | None:
+        """Return what is written in a time; ``None``: not known."""
+        if self.written is not None:
+            return self.written(task, from_ms, to_ms)
+        return written_at(self.snapshot, task, from_ms, to_ms)
+
+    def _whole(self, task: int) -> int | None:
+        kind = self.snapshot.state.group.tasks[task]
+        return kind.end_offset_sum if kind.end_offset_known else None
+
+    def _copy(self, task: int, instance: int) -> Copy | None:
+        return next((copy for copy in self.snapshot.state.copies[task] if copy.instance == instance), None)
+
+    @cached_property
+    def _assigned(self) -> frozenset[tuple[int, int]]:
+        """The copies, as (task, instance), that somebody is assigned after the newest decision."""
+        state, decision = self.snapshot.state, self.snapshot.decision
+        held = state.holdings if decision is None or decision.consumers is None else decision.consumers
+        instance_of = state.group.instance_of
+        return frozenset(
+            (task, instance_of[consumer])
+            for consumer, holding in enumerate(held)
+            for of_role in holding
+            for task in of_role
+        )
+
+
+def _by_rates(*, likely: bool, reports: tuple[_Report, ...], until_ms: int) -> Evidence:
+    age_ms = min((max(0, until_ms - report.at_ms) for report in reports), default=None)
+    known = Known.CAUGHT_UP if likely else Known.BEHIND
+    words = f"by the rates that are known it {'has caught up' if likely else 'is behind'} by then"
+    return Evidence(known=known, fact=Fact.RATES, words=words, age_ms=age_ms)
+
+
+_TO_MEASURE = ("--metrics",)
+_SAID = {
+    Fact.MEASURED: "measured",
+    Fact.REPORTED: "reported",
+    Fact.RAN_THERE: "ran the task there, so",
+    Fact.SEEN_WRITTEN: "at most",
+}
+
+
+def written_at(snapshot: Snapshot, task: int, from_ms: int, to_ms: int) -> int | None:
+    """Return what is written to a task's changelogs in a time by a snapshot's rates; ``None``: not known."""
+    if to_ms <= from_ms:
+        return 0
+    rates = snapshot.rates
+    return int(rates.produce_rate(task) * (to_ms - from_ms) / 1000) if rates.knows_produce(task) else None
+
+
+def at_least_as_long(milliseconds: int) -> str:
+    """Return a duration as options take it, rounded up to whole minutes, hours or days."""
+    for unit_ms, most_ms, name in ((60_000, 3_600_000, "m"), (3_600_000, 172_800_000, "h")):
+        if milliseconds <= most_ms:
+            return f"{max(1, -(-milliseconds // unit_ms))}{name}"
+    return f"{-(-milliseconds // 86_400_000)}d"
+
+
+def _ago(age_ms: int) -> str:
+    return f" {moment(age_ms // 1000 * 1000)} before" if age_ms >= 1000 else ""

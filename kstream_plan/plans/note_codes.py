@@ -1,0 +1,28 @@
+"""Which of a plan's notes warn, and which are only good to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kstream_plan.model import Note
+
+#: Codes of what is good to know, or merely costs; everything else that is not assumed is a warning.
+NOTE_CODES = frozenset(
+    {
+        "copies-uneven",
+        "no-effect-in-streams-group",
+        "settings-differ",
+        "target-not-proven",
+        "threads-race",
+        "unknown-config-key",
+        "unused-names",
+    }
+)
+#: Codes of what is read off the rounds: made anew for whoever reads a plan, and no part of the plan itself.
+COLD_STARTS, STATELESS_MOVES, THREAD_MOVES = "cold-starts", "stateless-moves", "thread-moves"
+FROM_ROUNDS = frozenset({COLD_STARTS, STATELESS_MOVES, THREAD_MOVES})
+
+
+def warnings_first(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """Return notes with those that warn before the others."""
+    return tuple(sorted(notes, key=lambda note: note.code in NOTE_CODES))

@@ -1,0 +1,108 @@
+"""What a reader is told beside the figures of a plan, by what it means: warnings, notes and assumptions.
+
+A warning says that something may start cold, stand unassigned, lose data or not settle, or that the plan may not hold.
+A note says what is good to know, or what merely costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kstream_plan.model import Note
+from kstream_plan.model.times import duration
+from kstream_plan.plans.activity import Activity, Totals, events, totals
+from kstream_plan.plans.note_codes import COLD_STARTS, NOTE_CODES, STATELESS_MOVES, THREAD_MOVES
+from kstream_plan.plans.plan import Plan
+
+#: Stateless tasks that change the instance so often each are worth a note.
+_MANY_HOPS = 3
+_MOST_NAMED = 5
+
+
+class Remarks(NamedTuple):
+    """The lines below the figures of a plan.
+
+    warnings: what may hurt.
+    notes: what is good to know.
+    assumptions: what the plan takes for granted.
+    next: commands that answer what one asks next, with ``SNAPSHOT`` for the snapshot's path.
+    """
+
+    warnings: tuple[Note, ...]
+    notes: tuple[Note, ...]
+    assumptions: tuple[Note, ...]
+    next: tuple[Note, ...]
+
+
+def remarks(plan: Plan, activities: Sequence[Activity] | None = None) -> Remarks:
+    """Return what is told beside the figures of a plan; ``activities`` are its events, if they are known."""
+    total = totals(events(plan) if activities is None else activities)
+    return Remarks(
+        warnings=(*_cold_starts(plan, total), *(note for note in plan.warnings if note.code not in NOTE_CODES)),
+        notes=(
+            *(note for note in plan.warnings if note.code in NOTE_CODES),
+            *_stateless_moves(plan, total),
+            *_thread_moves(plan, total),
+        ),
+        assumptions=plan.assumptions,
+        next=tuple(_next(plan)),
+    )
+
+
+def _next(plan: Plan) -> Iterator[Note]:
+    """Yield the commands that answer what one asks next."""
+    if plan.verdict.kind != "settled" and plan.probes:
+        yield Note("ask-why", "kstream-plan why SNAPSHOT")
+    elif not plan.rounds and plan.group.tasks and not plan.outages:
+        yield Note("scale-out", "kstream-plan simulate-scaleout SNAPSHOT --add 1")
+
+
+def _cold_starts(plan: Plan, total: Totals) -> Iterator[Note]:
+    """Yield which tasks start cold, and what they restore before they run."""
+    if not total.cold:
+        return
+    task_ids = tuple(dict.fromkeys(str(move.task_id) for move in total.cold))
+    records = "an unknown number of" if total.cold_records is None else f"{total.cold_records:,}"
+    starts = f" ({len(total.cold):,} starts)" if len(total.cold) > len(task_ids) else ""
+    longest_ms = plan.summary.max_cold_restore_ms
+    lasts = "" if not longest_ms else f", the slowest for about {duration(longest_ms)}"
+    one = len(task_ids) == 1
+    message = (
+        f"{'1 task starts' if one else f'{len(task_ids):,} tasks start'} cold{starts}: {_named(task_ids)}. "
+        f"{'It restores' if one else 'They restore'} {records} records before {'it runs' if one else 'they run'}"
+        f"{lasts}; no pause on this page includes that"
+    )
+    yield Note(COLD_STARTS, message, task_ids)
+
+
+def _named(task_ids: Sequence[str]) -> str:
+    if len(task_ids) <= _MOST_NAMED + 1:
+        return ", ".join(task_ids)
+    return f"{', '.join(task_ids[:_MOST_NAMED])} and {len(task_ids) - _MOST_NAMED:,} more"
+
+
+def _stateless_moves(plan: Plan, total: Totals) -> Iterator[Note]:
+    """Yield how often stateless tasks change their instance at probes, where that is often."""
+    stateless, moves = len(plan.group.stateless), total.stateless_at_probes
+    if moves < max(1, _MANY_HOPS * stateless):
+        return
+    tasks = "The stateless task changes its" if stateless == 1 else f"The {stateless:,} stateless tasks change their"
+    message = (
+        f"{tasks} instance {moves:,} times at probing rebalances, because every decision reassigns stateless tasks. "
+        "Fewer probes mean fewer moves"
+    )
+    yield Note(STATELESS_MOVES, message)
+
+
+def _thread_moves(plan: Plan, total: Totals) -> Iterator[Note]:
+    """Yield how many pauses are only moves between the threads of an instance."""
+    moves = total.threads
+    if not moves or len(plan.stopping) == len(plan.group.consumer_ids):  # every task pauses anyway
+        return
+    pauses = "1 pause is" if moves == 1 else f"{moves:,} pauses are"
+    if plan.is_of_workers:
+        message = f"{pauses} a stop and a start on the same worker"
+    else:
+        message = f"{pauses} a move to another thread of the same instance"
+    yield Note(THREAD_MOVES, message)

@@ -1,0 +1,157 @@
+"""What a person reads of any answer: a page, before a width, a colour or a markup is known.
+
+A function makes the page of an answer; ``terminal``, ``markdown`` and ``html`` draw any page. Every text in it is
+printable (:func:`~kstream_plan.render.text.escape.printable`); whatever marks it up escapes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from kstream_plan.model import Note
+from kstream_plan.model.answer import Answer
+
+#: What a value means; a theme gives each a colour.
+Tone: TypeAlias = Literal["plain", "good", "unknown", "bad", "new", "moved", "dim"]
+#: The word that a line below the tables begins with.
+LineKind: TypeAlias = Literal["warning", "note", "assumption", "next"]
+
+_TONES: dict[Answer, Tone] = {Answer.YES: "good", Answer.NO: "bad", Answer.UNKNOWN: "unknown"}
+
+
+class Fact(NamedTuple):
+    """A labelled value of the summary.
+
+    key: a stable name, for tests and for what is coloured.
+    label: what a person reads before the value.
+    value: the figure in words.
+    tone: what the value means.
+    """
+
+    key: str
+    label: str
+    value: str
+    tone: Tone = "plain"
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    head: its heading.
+    right: whether cells are set to the right.
+    from_width: the narrowest page, in columns, that has it; 0: every page.
+    """
+
+    head: str
+    right: bool = False
+    from_width: int = 0
+
+
+class Cell(NamedTuple):
+    """A cell of a table.
+
+    items: texts that are kept whole, with ``, `` between them.
+    short: what stands for them where they take more than two lines; empty: they always stand in full.
+    tone: what the cell means.
+    bar: the length of a bar in place of a text, 0 to 1.
+    """
+
+    items: tuple[str, ...] = ()
+    short: str = ""
+    tone: Tone = "plain"
+    bar: float | None = None
+
+
+class Row(NamedTuple):
+    """A row of a table: a cell for each column, and what the whole row means."""
+
+    cells: tuple[Cell, ...]
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under heads.
+
+    title: the heading above it; empty: none.
+    columns: the heads.
+    rows: a cell for each column.
+    note: a sentence below it.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    note: str = ""
+
+
+class Line(NamedTuple):
+    """A line below the tables, by the word that it begins with; ``code`` is the same in the JSON."""
+
+    kind: LineKind
+    code: str
+    text: str
+
+
+class Section(NamedTuple):
+    """Details that are read on demand: a heading and sentences."""
+
+    heading: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The page of one answer.
+
+    title: who and what changes.
+    tone: good: settles and nothing is cold; unknown; bad; plain: no question was asked.
+    answer: the first word, where the question is one of yes or no.
+    sentences: paragraphs that say what happens, how long it takes, whether it is safe, what is unknown.
+    facts: at most seven labelled values.
+    source: what the answer is made from, and of which moment.
+    tables: in the order in which they are read.
+    lines: warnings, notes, assumptions and commands, in this order.
+    sections: details for ``--verbose``.
+    """
+
+    title: str
+    tone: Tone = "plain"
+    answer: Answer | None = None
+    sentences: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    source: str = ""
+    tables: tuple[Table, ...] = ()
+    lines: tuple[Line, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+    def without_sections(self) -> Page:
+        """Return the page without the details."""
+        return replace(self, sections=())
+
+
+def answered(answer: Answer) -> Tone:
+    """Return the tone of a yes, a no or an unknown."""
+    return _TONES[answer]
+
+
+def text_cell(text: str, tone: Tone = "plain") -> Cell:
+    """Return a cell of one text; ``–`` for an empty one."""
+    return Cell((text,), tone=tone) if text else Cell(("–",), tone="dim")
+
+
+def text_row(*texts: str, tone: Tone = "plain") -> Row:
+    """Return a row of texts."""
+    return Row(tuple(text_cell(text) for text in texts), tone)
+
+
+def lines_of(kind: LineKind, notes: Iterable[Note]) -> tuple[Line, ...]:
+    """Return the notes of an answer as lines of one kind, each ended by a full stop."""
+    return tuple(Line(kind, note.code, as_sentence(note.message)) for note in notes)
+
+
+def as_sentence(text: str) -> str:
+    """Return a text with a full stop at its end, unless it has an end of its own."""
+    return text if text.endswith((".", "!", "?", ":", ")")) else f"{text}."

@@ -1,0 +1,175 @@
+"""The page of a plan, or of a simulation: the answer, its figures, rounds, instances, and what a reader should know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kstream_plan.plans import Plan
+from kstream_plan.plans.loads import copies_of_stateful, worst_loss
+from kstream_plan.plans.remarks import remarks
+from kstream_plan.plans.simulated import Simulation
+from kstream_plan.render.page import Fact, Line, Page, Section, Tone, as_sentence, lines_of
+from kstream_plan.render.pages.plan_facts import balance_fact, pause_fact, plan_facts
+from kstream_plan.render.pages.plan_instances import instances_table
+from kstream_plan.render.pages.plan_rounds import rounds_table
+from kstream_plan.render.pages.plan_sentences import plan_sentences, settled_sentences
+from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.pages.rates import rates_text
+from kstream_plan.render.pages.simulation import relief_text, simulation_tables
+from kstream_plan.render.pages.steps import NO_STEP, Focus, details, where_it_stands
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, duration, several, span_to, utc
+
+
+def plan_page(plan: Plan, *, verbose: bool = False) -> Page:
+    """Return the page of a plan; ``verbose`` adds every step with its reason."""
+    return _page(PlanView(plan, Names(plan.group)), verbose=verbose)
+
+
+def simulation_page(simulation: Simulation, *, verbose: bool = False) -> Page:
+    """Return the page of a simulation; ``verbose`` adds every step with its reason."""
+    plan = simulation.plan
+    return _page(PlanView(plan, Names(plan.group), simulation), verbose=verbose)
+
+
+def excerpt_page(plan: Plan, focus: Focus) -> Page:
+    """Return the steps in focus with their reasons, and where what is in focus stands before and after."""
+    view = PlanView(plan, Names(plan.group))
+    found = tuple(Section(detail.heading, detail.sentences) for detail in details(plan, view.names, focus))
+    standing = tuple(as_sentence(text) for text in where_it_stands(plan, view.names, focus))
+    return Page(
+        title=plan_title(view),
+        sentences=standing or (plan_sentences(view) if plan.rounds else settled_sentences(view)),
+        source=source_text(plan, view.names),
+        sections=found or (Section(NO_STEP, ()),),
+    )
+
+
+def _page(view: PlanView, *, verbose: bool) -> Page:
+    plan = view.plan
+    tables = [rounds_table(view), instances_table(view)] if plan.rounds else []
+    return Page(
+        title=plan_title(view),
+        tone=plan_tone(view),
+        sentences=plan_sentences(view) if plan.rounds else settled_sentences(view),
+        facts=plan_facts(view) if plan.rounds else tuple(_settled_facts(view)),
+        source=source_text(plan, view.names),
+        tables=(*tables, *simulation_tables(view)),
+        lines=plan_lines(view),
+        sections=tuple(_sections(view)) if verbose else (),
+    )
+
+
+def plan_title(view: PlanView) -> str:
+    """Return who and what a plan is about: ``orders: 3 → 5 instances, 24 stateful and 6 stateless tasks``."""
+    plan, group = view.plan, view.plan.group
+    before = len(group.instances) - len(view.joined)
+    after = len(group.instances) - len(view.left)
+    noun = "worker" if plan.is_of_workers else "instance"
+    changes = view.joined or view.left
+    members = f"{before:,} → {count(after, noun)}" if changes and before != after else count(after, noun)
+    who = [
+        f"{several(view.names.instances(ids))} {word}"
+        for ids, word in ((view.joined, "new"), (view.left, "gone"))
+        if ids and plan.group.tasks
+    ]
+    named = f" ({'; '.join(who)})" if who and before == after else ""
+    return f"{view.names.escape(group.application_id)}: {members}{named}, {work_text(plan)}"
+
+
+def work_text(plan: Plan) -> str:
+    """Return how much work a group has: ``24 stateful and 6 stateless tasks``, ``15 connectors and tasks``."""
+    stateful, stateless = len(plan.group.stateful), len(plan.group.stateless)
+    if plan.is_of_workers:
+        return count(len(plan.group.tasks), "connector or task", "connectors and tasks")
+    if stateful and stateless:
+        return f"{stateful:,} stateful and {count(stateless, 'stateless task')}"
+    if stateless:
+        return count(stateless, "stateless task")
+    return count(stateful, "stateful task") if stateful else "no tasks"
+
+
+def plan_tone(view: PlanView) -> Tone:
+    """Return green if it settles and nothing starts cold, yellow if that is unknown, red if not."""
+    plan, cold, settles = view.plan, view.figure("cold_handovers"), view.figure("settles")
+    unsettled = view.draws is not None and view.draws.settled < view.draws.number
+    if plan.verdict.kind != "settled" or cold.median or unsettled:
+        return "bad"
+    return "unknown" if cold.most or not settles.least or not plan.tells_ends else "good"
+
+
+def source_text(plan: Plan, names: Names) -> str:
+    """Return what a plan was made from, and the moment that it begins at if that is later."""
+    generation = f"generation {plan.generation:,}" if plan.generation else "unknown generation"
+    if not plan.captured_at:
+        return f"snapshot: {generation}, unknown time"
+    taken = utc(plan.captured_at)
+    begins_at = None if plan.end is None else plan.end.begins_at
+    begins = "" if begins_at is None or utc(begins_at) <= taken else f"; plan begins {utc(begins_at)}"
+    return names.escape_message(f"snapshot: {generation}, {taken}{begins}")
+
+
+def plan_lines(view: PlanView) -> tuple[Line, ...]:
+    """Return the warnings, notes and assumptions of a plan, in this order."""
+    said = remarks(view.plan, view.activities)
+    return (
+        *lines_of("warning", map(view.escaped, said.warnings)),
+        *lines_of("note", map(view.escaped, said.notes)),
+        *lines_of("assumption", map(view.escaped, said.assumptions)),
+        *(Line("next", note.code, note.message) for note in said.next),
+    )
+
+
+def _settled_facts(view: PlanView) -> Iterator[Fact]:
+    """Yield what a settled group has: its balance, its copies and its settings."""
+    plan = view.plan
+    if not plan.group.tasks:
+        return
+    if plan.outages:
+        yield pause_fact(view)
+    yield balance_fact(plan)
+    if not plan.is_of_workers:
+        yield _copies_fact(view)
+    yield _settings_fact(view)
+
+
+def _copies_fact(view: PlanView) -> Fact:
+    plan, copies = view.plan, copies_of_stateful(view.plan)
+    if not copies:
+        return Fact("copies", "Standbys", "none needed: no task has state")
+    alone = {task for task, number in copies.items() if not number}
+    if not alone:
+        least, most = min(copies.values()), max(copies.values())
+        return Fact("copies", "Standbys", f"{span_to(least, most)} for each stateful task")
+    process_id, records = worst_loss(plan, alone)
+    amount = "an unknown number of" if records is None else f"up to {records:,}"
+    who = (
+        "no stateful task has one" if len(alone) == len(copies) else f"{count(len(alone), 'stateful task')} without one"
+    )
+    loss = f"losing {view.names.instance(process_id)} restores {amount} records before its tasks run"
+    return Fact("copies", "Standbys", f"{who}: {loss}", "unknown")
+
+
+def _settings_fact(view: PlanView) -> Fact:
+    plan, config = view.plan, view.plan.config
+    assignor = view.names.escape(plan.assignor)
+    if not plan.probes:
+        return Fact("settings", "Settings", assignor)
+    return Fact(
+        "settings",
+        "Settings",
+        f"{assignor}; {count(config.num_standby_replicas, 'standby', 'standbys')}, "
+        f"{count(config.max_warmup_replicas, 'warm-up')} at a time, caught up at a lag of at most "
+        f"{config.acceptable_recovery_lag:,}, a probe every {duration(config.probing_rebalance_interval_ms)}",
+    )
+
+
+def _sections(view: PlanView) -> Iterator[Section]:
+    """Yield what experts ask: the rates, the settings, every step with its reason."""
+    plan, relief = view.plan, relief_text(view)
+    figures = [f"Settings: {_settings_fact(view).value}"]
+    figures += [f"Rates: {rates}"] if (rates := rates_text(plan)) else []
+    figures += [f"Tasks of the busiest {'worker' if plan.is_of_workers else 'instance'}: {relief}"] * bool(relief)
+    yield Section("Settings, rates and load", tuple(figures))
+    for detail in details(plan, view.names, Focus()):
+        yield Section(detail.heading, detail.sentences)

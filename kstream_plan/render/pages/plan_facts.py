@@ -1,0 +1,213 @@
+"""The summary of a plan: at most seven figures, each with the ends of what it may be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans.activity import Activity, only_return
+from kstream_plan.plans.loads import most_warmups
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED
+from kstream_plan.render.page import Fact, Tone
+from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.text.numbers import amount, at_least, count, count_range, duration, duration_range, span_to
+
+#: What started a rebalance, as one and as several.
+_TRIGGERS = {
+    Trigger.MANUAL: ("triggered now", "triggered now"),
+    Trigger.JOIN: ("join", "joins"),
+    Trigger.LEAVE: ("leave", "leaves"),
+    Trigger.MEMBER_RESTART: ("restart", "restarts"),
+    Trigger.CONFIG_CHANGE: ("change of settings", "changes of settings"),
+    Trigger.LEARNER_READY: ("ready learner", "ready learners"),
+    Trigger.DEADLINE: ("deadline", "deadlines"),
+    Trigger.FOLLOW_UP: ("follow-up", "follow-ups"),
+}
+
+
+def plan_facts(view: PlanView) -> tuple[Fact, ...]:
+    """Return the summary of a plan that has rounds."""
+    return tuple(_of_workers(view) if view.plan.is_of_workers else _of_streams(view))
+
+
+def _of_streams(view: PlanView) -> Iterator[Fact]:
+    yield duration_fact(view)
+    yield from _runs_again(view)
+    yield rebalances_fact(view)
+    if view.plan.group.stateful:
+        yield moves_fact(view)
+        yield cold_fact(view)
+    else:
+        yield _stateless_moves(view)
+    yield pause_fact(view)
+    if view.plan.group.stateful:
+        yield restore_fact(view)
+    if view.plan.design != "streams":
+        yield balance_fact(view.plan)
+
+
+def _of_workers(view: PlanView) -> Iterator[Fact]:
+    yield duration_fact(view)
+    yield rebalances_fact(view)
+    yield moves_fact(view)
+    yield pause_fact(view)
+    unassigned = view.figure("paused_tasks_at_once")
+    if unassigned.most:
+        items = "connectors and tasks"
+        value = f"{count_range(*unassigned)} {items} at once, {duration(view.plan.summary.paused_task_ms)} in total"
+        yield Fact("unassigned", "Unassigned", value)
+    yield balance_fact(view.plan)
+
+
+def duration_text(view: PlanView) -> str:
+    """Return how long a plan takes, with what else it may be, and the least where the restore rate is unknown."""
+    plan, likely = view.plan, view.figure("duration_ms")
+    summary = plan.summary
+    if summary.duration_is == "least":
+        return f"at least {at_least(summary.duration_ms)}"
+    if not likely.most:
+        return "none"
+    text = f"about {duration_range(*likely)}"
+    if plan.may_be_endless("duration_ms"):
+        text += ", or unknown"
+    if summary.duration_is in ("probes", "floor"):
+        floor_ms = min(summary.floor_ms or 0, likely.least)
+        text += (
+            f"; at least {at_least(floor_ms)}" if likely.least != likely.most else f" (at least {at_least(floor_ms)})"
+        )
+    return text
+
+
+def duration_fact(view: PlanView) -> Fact:
+    """Return how long it takes until the group settles, or how far the plan goes."""
+    plan = view.plan
+    if plan.verdict.kind != "settled":
+        return Fact("duration", "Duration", f"{duration(plan.summary.duration_ms)}, not settled by then", "bad")
+    tone: Tone = "unknown" if view.figure("settles").least != view.figure("settles").most else "plain"
+    return Fact("duration", "Duration", duration_text(view), tone)
+
+
+def _runs_again(view: PlanView) -> Iterator[Fact]:
+    """Yield by when every task of a streams group runs again: Stable only says that every member was told."""
+    plan = view.plan
+    if plan.design != "streams" or not view.figure("cold_handovers").most:
+        return
+    if plan.verdict.is_never_over or plan.summary.runs_by_ms is None:
+        yield Fact("runs", "All tasks run", "unknown after how long: what starts cold restores first", "unknown")
+        return
+    unknown = ", or unknown" if plan.may_be_endless("runs_by_ms") else ""
+    yield Fact("runs", "All tasks run", f"after about {duration_range(*view.figure('runs_by_ms'))}{unknown}")
+
+
+def rebalances_fact(view: PlanView) -> Fact:
+    """Return how many rebalances there are, by what starts them."""
+    plan = view.plan
+    started = Counter(_trigger(activity, plan) for activity in view.activities if activity.probe is None)
+    follow_ups = plan.summary.rebalances - len(view.activities) + started.pop(_TRIGGERS[Trigger.FOLLOW_UP], 0)
+    parts = [f"{number:,} {one if number == 1 else many}" for (one, many), number in started.items()]
+    parts += [f"{plan.summary.probing_rebalances:,} probing"] if plan.summary.probing_rebalances else []
+    parts += [f"{follow_ups:,} follow-up"] if follow_ups else []
+    total = count_range(*view.figure("rebalances"))
+    alone = len(parts) == 1 and total == f"{plan.summary.rebalances:,}"
+    return Fact("rebalances", "Rebalances", parts[0] if alone else f"{total}: {', '.join(parts)}")
+
+
+def _trigger(activity: Activity, plan: Plan) -> tuple[str, str]:
+    trigger = activity.rounds[0].trigger
+    if plan.is_of_workers and trigger is Trigger.DEADLINE:
+        return "end of a delay", "ends of delays"
+    if activity.resized:
+        return "thread change", "thread changes"
+    if trigger is Trigger.JOIN and only_return(activity):
+        return "return", "returns"
+    return _TRIGGERS[trigger]
+
+
+def moves_fact(view: PlanView) -> Fact:
+    """Return how many stateful tasks, or connectors and tasks, change their instance; and the minimum."""
+    plan, moves = view.plan, view.figure("moves")
+    label = "Moves" if plan.is_of_workers else "Stateful moves"
+    stateful = len(plan.group.stateful)
+    hops = view.figure("hops")
+    detours = f", {count(hops.median, 'change')} of instance on the way" if hops.median > moves.median else ""
+    if not moves.most and not hops.most:
+        return Fact("moves", label, f"none of {stateful:,}")
+    minimum = f" (minimum {plan.summary.lower_bounds.moves:,})"
+    return Fact("moves", label, f"{count_range(*moves)} of {stateful:,}{minimum}{detours}")
+
+
+def _stateless_moves(view: PlanView) -> Fact:
+    hops = view.figure("stateless_hops")
+    value = f"{count_range(*hops)}; no task has state" if hops.most else "none"
+    return Fact("stateless_moves", "Stateless moves", value)
+
+
+def cold_fact(view: PlanView) -> Fact:
+    """Return how many tasks start cold, at least and at most."""
+    plan, cold = view.plan, view.figure("cold_handovers")
+    if not cold.most:
+        unknown = any(note.code == ENDS_NOT_PLAYED for note in plan.warnings)
+        return Fact("cold", "Cold starts", "none in this simulation" if unknown else "none")
+    slowest = view.figure("max_cold_restore_ms")
+    lasts = f", the slowest restores for about {duration_range(*slowest)}" if slowest.most else ""
+    if cold.least == cold.most:
+        return Fact("cold", "Cold starts", f"{cold.most:,}{lasts}", "bad")
+    tone: Tone = "bad" if cold.median else "unknown"
+    return Fact("cold", "Cold starts", f"{cold.median:,} ({span_to(cold.least, cold.most)}){lasts}", tone)
+
+
+def pause_fact(view: PlanView) -> Fact:
+    """Return which task pauses longest in total, and how often."""
+    plan, label = view.plan, "Longest pause"
+    worst, total = plan.summary.max_paused_task, view.figure("max_paused_task_ms")
+    if plan.verdict.is_never_over:
+        tasks = count(len(plan.verdict.tasks), "task")
+        return Fact("pause", label, f"unknown: {tasks} paused from the beginning on", "unknown")
+    endless = plan.may_be_endless("max_paused_task_ms") or plan.may_be_endless("longest_pause_ms")
+    unknown = ", or unknown" if endless else ""
+    if worst is None or not plan.pauses.times:
+        value = f"none, or up to {duration(total.most)}" if total.most else "none"
+        return Fact("pause", label, f"{value}{unknown}")
+    task = f"task {view.names.task_and_topic(worst.task_id)}"
+    if plan.is_of_workers:
+        task = view.names.task(worst.task_id)
+    pauses = "1 pause" if worst.times == 1 else f"{worst.times:,} pauses"
+    restores = " and the time that it restores" if plan.pauses_are_least else ""
+    at_least_ = "at least " if plan.pauses_are_least else ""
+    value = f"{task}: {at_least_}{duration_range(*total)} in {pauses}{restores}{unknown}"
+    return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")
+
+
+def restore_fact(view: PlanView) -> Fact:
+    """Return how many records are restored, and how many copies at a time."""
+    plan, label = view.plan, "State to restore"
+    restored = plan.summary.restored_records
+    warmups = most_warmups(plan)
+    at_a_time = f", at most {count(warmups, 'warm-up')} at a time" if warmups else ""
+    if restored is None:
+        return Fact("restore", label, f"unknown number of records{at_a_time}", "unknown")
+    figure = view.figure("restored_records")
+    if not figure.most:
+        return Fact("restore", label, "none")
+    unknown = ", or unknown" if plan.may_be_endless("restored_records") else ""
+    minimum = plan.summary.lower_bounds.restored_records
+    bound = "" if minimum is None else f" (minimum {minimum:,})"
+    size = None if view.simulation is None else view.simulation.record_size
+    in_bytes = "" if size is None else f", {amount(restored * size)}"
+    return Fact("restore", label, f"{count_range(*figure)} records{in_bytes}{bound}{unknown}{at_a_time}")
+
+
+def balance_fact(plan: Plan) -> Fact:
+    """Return how many tasks the instances run, from the fewest to the most, before and after."""
+    before, after = plan.initial_balance, plan.rounds[-1].balance if plan.rounds else plan.initial_balance
+    unit = "connectors and tasks per worker" if plan.is_of_workers else "tasks per instance"
+    texts = [_from_fewest(balance.active, balance.balance_factor) for balance in (before, after)]
+    value = texts[0] if texts[0] == texts[1] else " → ".join(texts)
+    return Fact("balance", "Balance", f"{value} {unit}")
+
+
+def _from_fewest(active: tuple[int, ...], difference: int) -> str:
+    """Return ``0 to 10``; who is no member runs nothing, and does not count in the difference."""
+    most = max(active, default=0)
+    return span_to(most - difference, most)

@@ -1,0 +1,163 @@
+"""What happens in a plan, how long it takes, whether it is safe, and what is unknown: two to four sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
+from kstream_plan.render.pages.plan_facts import duration_text
+from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration, several
+
+
+def plan_sentences(view: PlanView) -> tuple[str, ...]:
+    """Return the paragraphs of a plan that has rounds."""
+    first = " ".join([_settles(view), *_moves(view), *_cold(view)])
+    second = " ".join([*_unknown_rate(view), *_random(view), *_unknown_ends(view)])
+    return tuple(filter(None, (first, second)))
+
+
+def settled_sentences(view: PlanView) -> tuple[str, ...]:
+    """Return the paragraph of a plan without rounds."""
+    plan = view.plan
+    if not plan.group.tasks:
+        return ("The group has no tasks, so there is nothing to plan.",)
+    nothing = "A rebalance now changes nothing"
+    if plan.outages:
+        first = f"{nothing}, and nothing that happens starts another one."
+    elif any(note.code == "counts-only" for note in plan.assumptions):
+        first = f"{nothing}, unless a delay runs or a worker has gone: REST does not tell."
+    else:
+        first = f"The group is settled. {nothing}: no moves, no pauses{', no probes' if plan.probes else ''}."
+    return (" ".join([first, *_unknown_ends(view)]),)
+
+
+def _settles(view: PlanView) -> str:
+    plan, kind = view.plan, view.plan.verdict.kind
+    if kind == "settled":
+        return _settles_after(view)
+    reason = view.names.escape_message(plan.verdict.reason)
+    tasks = several([view.names.task(task_id) for task_id in plan.verdict.tasks])
+    about = f" ({tasks})" if tasks else ""
+    if kind == "unfinished":
+        return f"The plan ends before the group settles: {reason}{about}.{_what_is_left(view)}{_cause(view)}"
+    if plan.verdict.is_over:
+        return f"The group is stuck for {duration(plan.summary.duration_ms)}: {reason}{about}.{_cause(view)}"
+    return f"The group does not settle: {reason}{about}.{_cause(view)}"
+
+
+def _settles_after(view: PlanView) -> str:
+    summary, ends = view.plan.summary, view.figure("settles")
+    if ends.least != ends.most:
+        return f"The group may or may not settle; if it does, it takes {duration_text(view)}."
+    if summary.duration_is == "least":
+        return f"The group settles after at least {at_least(summary.duration_ms)}."
+    if not view.figure("duration_ms").median:
+        return "The group settles at once."
+    return f"The group settles in about {duration(summary.duration_ms)}."
+
+
+def _cause(view: PlanView) -> str:
+    """Return what a group that does not settle waits for, after a blank; empty if nothing."""
+    cause = view.plan.verdict.cause
+    if cause is None:
+        return ""
+    where = f"{view.names.task(cause.task_id)} on {view.names.instance(cause.process_id)}"
+    return f" It waits for {where}: {view.names.escape_message(cause.message)}."
+
+
+def _what_is_left(view: PlanView) -> str:
+    """Return how much is left of a plan that reached the limit of its rounds, after a blank."""
+    plan = view.plan
+    if plan.left is None:
+        return ""
+    whole = f"The whole plan needs about {plan.rounds_in_all:,} rebalances (--max-rounds)."
+    return f" {left_sentence(plan.left)} {whole}{_sooner(view, plan.left)}"
+
+
+def left_sentence(left: Left) -> str:
+    """Return how many tasks still have to move, and about how long that takes."""
+    verb = "has" if left.tasks == 1 else "have"
+    return (
+        f"{count(left.tasks, 'task')} {verb} still to move, {left.at_once:,} at a time: "
+        f"about {count(left.probes, 'probe')} ({duration(left.time_ms)})."
+    )
+
+
+def _sooner(view: PlanView, left: Left) -> str:
+    shorter = shorter_than(left, view.plan.config)
+    if shorter is None:
+        return ""
+    probes = f"{count(shorter.probes, 'probe')} ({duration(shorter.time_ms)})"
+    return f" With max.warmup.replicas={shorter.at_once:,} it would be about {probes}, with as many extra copies."
+
+
+def _moves(view: PlanView) -> Iterator[str]:
+    plan, moves = view.plan, view.figure("moves")
+    stateful = len(plan.group.stateful)
+    if not stateful:
+        if plan.summary.stateless_hops:
+            yield f"Stateless tasks change their instance {count(plan.summary.stateless_hops, 'time')}."
+        return
+    member, tasks = ("worker", "connectors and tasks") if plan.is_of_workers else ("instance", "stateful tasks")
+    if not moves.most and not view.figure("hops").most:
+        yield f"No {'connector or task' if plan.is_of_workers else 'stateful task'} moves."
+        return
+    verb = "moves" if moves.median == 1 else "move"
+    minimum = plan.summary.lower_bounds.moves
+    least = f" (the minimum is {minimum:,})" if minimum < moves.median else ""
+    yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{least}."
+
+
+def _cold(view: PlanView) -> Iterator[str]:
+    """Yield whether tasks start cold."""
+    plan, cold = view.plan, view.figure("cold_handovers")
+    if plan.is_of_workers or not plan.group.stateful:
+        return
+    if cold.most:
+        how_many = count_range(*cold)
+        noun = "task starts" if how_many == "1" else "tasks start"
+        yield f"{how_many} {noun} cold: no other copy has caught up, so they restore before they run."
+    elif not view.figure("moves").most and not view.figure("hops").most:
+        yield "No task starts cold."
+    elif plan.summary.warmups >= plan.summary.hops:
+        yield "No task starts cold: each one is restored on its new instance before it moves."
+    else:
+        yield "No task starts cold: each one moves to a copy that has caught up."
+
+
+def _unknown_rate(view: PlanView) -> Iterator[str]:
+    """Yield what is assumed where the restore rate is unknown."""
+    plan = view.plan
+    if plan.summary.duration_is not in ("probes", "floor") or plan.verdict.kind != "settled":
+        return
+    when = "the next probe or follow-up" if plan.ready_at_follow_ups else "the next probe"
+    yield (
+        f"The restore rate is unknown, so every copy is assumed to be caught up at {when}. The shortest possible time "
+        f"is {at_least(min(plan.summary.floor_ms or 0, view.figure('duration_ms').least))}. --restore-rate gives a "
+        "better estimate."
+    )
+
+
+def _random(view: PlanView) -> Iterator[str]:
+    """Yield that process ids of new instances are random, and how many sets of them were simulated."""
+    draws = view.draws
+    if draws is None:
+        return
+    if draws.number == 1:
+        yield "Process ids of new instances are random: this is one of many outcomes (--draws simulates more)."
+        return
+    unsettled = draws.number - draws.settled
+    not_settled = f" {unsettled:,} of them do not settle." if unsettled else ""
+    yield (
+        f"Process ids of new instances are random and decide ties: {draws.number:,} sets were simulated, a typical one "
+        f"is shown, and ranges are over all.{not_settled}"
+    )
+
+
+def _unknown_ends(view: PlanView) -> Iterator[str]:
+    """Yield that other outcomes were not simulated."""
+    codes = {note.code for note in view.plan.warnings}
+    if codes.intersection(NOT_PLAYED):
+        whose = "Other outcomes" if ENDS_NOT_PLAYED in codes else "Other outcomes of the other sets"
+        yield f"{whose} were not simulated (--ranges does)."

@@ -1,0 +1,48 @@
+"""How fast state is restored and written, and what that is known from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kstream_plan.plans import Plan
+from kstream_plan.plans.known_rates import GIVEN, KnownRate
+from kstream_plan.render.text.numbers import span_to
+
+_SOURCES = {
+    "log": "the leader's log",
+    "offsets-topic": "the offsets topic",
+    "lags": "lags over time",
+    "metrics": "metrics",
+    GIVEN: "options",
+}
+
+
+def rates_text(plan: Plan) -> str:
+    """Return what is restored and written per second, with its evidence; empty if neither is known."""
+    restore, produce = plan.rates
+    known = [rate for rate in (restore, produce) if rate is not None]
+    sources = [words for source, words in _SOURCES.items() if any(source in rate.sources for rate in known)]
+    texts = [*_text(restore, "restored", "instance"), *_text(produce, "written", "task")]
+    return "; ".join([", ".join(texts), *([f"from {' and '.join(sources)}"] if sources else [])]) if texts else ""
+
+
+def _text(rate: KnownRate | None, verb: str, noun: str) -> Iterator[str]:
+    if rate is not None:
+        bound = "at least " if rate.at_least else ""
+        yield f"{bound}{_records(rate.median)} records/s {verb} per {noun}{_evidence(rate, noun)}"
+
+
+def _records(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 100 or rate == round(rate) else f"{rate:.1f}"
+
+
+def _evidence(rate: KnownRate, noun: str) -> str:
+    """Return `` (381 to 412; 3 of 4 instances, 1 to 3 intervals)``; empty for a rate that is given."""
+    if GIVEN in rate.sources:
+        return ""
+    least, most = _records(rate.least), _records(rate.most)
+    ends = f"{least} to {most}; " if least != most else ""
+    measured = f"{rate.measured:,} of {rate.among:,} {noun}{'' if rate.among == 1 else 's'}"
+    intervals = span_to(rate.least_intervals, rate.most_intervals)
+    often = f", {intervals} {'interval' if intervals == '1' else 'intervals'}" if rate.least_intervals else ""
+    return f" ({ends}{measured}{often})"

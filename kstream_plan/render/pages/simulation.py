@@ -1,0 +1,115 @@
+"""What a simulation has beside its plan: what each event leads to, what other settings change, and relief."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kstream_plan.plans.loads import busiest_changes, busiest_first
+from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf
+from kstream_plan.render.page import Cell, Column, Row, Table, Tone, text_cell, text_row
+from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.pages.scenario_events import happened
+from kstream_plan.render.text.numbers import duration
+
+
+def simulation_tables(view: PlanView) -> Iterator[Table]:
+    """Yield the tables of a simulation beside its rounds and instances."""
+    if view.simulation is None:
+        return
+    if len(view.simulation.events) > 1:
+        yield _events_table(view.simulation, view)
+    if view.simulation.what_ifs:
+        yield what_ifs_table(view.simulation)
+
+
+def relief_text(view: PlanView) -> str:
+    """Return how much the busiest instance runs, and when that changes; empty if it never does."""
+    changes = busiest_changes(view.plan)
+    if not changes:
+        return ""
+    steps = ", ".join(f"{load:,} from {duration(at_ms)}" for load, at_ms in _few(changes))
+    more = f" ({len(changes):,} changes in all)" if len(changes) > len(_few(changes)) else ""
+    return f"{busiest_first(view.plan):,} now, {steps}{more}"
+
+
+def _few(changes: list[tuple[int, int]], most: int = 6) -> list[tuple[int, int]]:
+    """Return at most so many changes: the highest, the lowest, the last, and others evenly in between."""
+    if len(changes) <= most:
+        return changes
+    loads = [load for load, _ in changes]
+    places = {loads.index(max(loads)), loads.index(min(loads)), len(changes) - 1}
+    for place in (number * (len(changes) - 1) // (most - 1) for number in range(most)):
+        if len(places) < most:
+            places.add(place)
+    return [changes[place] for place in sorted(places)]
+
+
+def _events_table(simulation: Simulation, view: PlanView) -> Table:
+    """Return what follows from each event until the next one."""
+    with_state = view.plan.probes and bool(view.plan.group.stateful)
+    columns = [Column("Time", right=True), Column("Event"), Column("Rebalances", right=True)]
+    columns += [Column("Caught up after", right=True), Column("Cold starts", right=True)] * with_state
+    columns += [Column("Balanced after", right=True)]
+    rows = [_event_row(outcome, view, with_state=with_state) for outcome in simulation.events]
+    note = "–: not before the next event" if any(outcome.balanced_ms is None for outcome in simulation.events) else ""
+    return Table("What each event leads to", tuple(columns), tuple(rows), note)
+
+
+def _event_row(outcome: EventOutcome, view: PlanView, *, with_state: bool) -> Row:
+    cells = [
+        text_cell(duration(outcome.event.at_ms)),
+        text_cell(happened(outcome.event, view.names)),
+        text_cell(f"{outcome.rebalances:,}"),
+    ]
+    if with_state:
+        cold = outcome.cold_handovers
+        cells += [text_cell(_after(outcome.warm_ms)), Cell((f"{cold:,}",), tone="bad" if cold else "plain")]
+    return Row((*cells, text_cell(_after(outcome.balanced_ms))))
+
+
+def _after(milliseconds: int | None) -> str:
+    return "" if milliseconds is None else duration(milliseconds)
+
+
+def what_ifs_table(simulation: Simulation) -> Table:
+    """Return what other settings change, with all that they cost; the current ones come first."""
+    plan = simulation.plan
+    of_workers = plan.is_of_workers
+    heads = ["Duration", "Rebalances"]
+    heads += ["Unassigned in total", "Moves"] if of_workers else ["Extra copies", "Cold starts"]
+    columns = (Column("Setting"), *(Column(head, right=True) for head in heads))
+    settings = dict.fromkeys(what_if.setting for what_if in simulation.what_ifs)
+    rows = [row for name in settings for row in (_now_row(simulation, name), *_setting_rows(simulation, name))]
+    return Table("With other settings", columns, tuple(rows))
+
+
+def _setting_rows(simulation: Simulation, setting: str) -> Iterator[Row]:
+    for what_if in simulation.what_ifs:
+        if what_if.setting == setting:
+            yield _what_if_row(what_if, simulation)
+
+
+def _now_row(simulation: Simulation, setting: str) -> Row:
+    plan, summary = simulation.plan, simulation.plan.summary
+    value = getattr(plan.config, setting)
+    last = [duration(summary.paused_task_ms), f"{summary.moves:,}"]
+    if not plan.is_of_workers:
+        last = [f"{summary.peak_extra_copies:,}", f"{summary.cold_handovers:,}"]
+    texts = [f"{setting_text(setting, value)} (now)", duration(summary.duration_ms), f"{summary.rebalances:,}", *last]
+    return text_row(*texts, tone="dim")
+
+
+def _what_if_row(what_if: WhatIf, simulation: Simulation) -> Row:
+    settles = what_if.verdict == "settled"
+    lasts = text_cell(f"about {duration(what_if.duration_ms)}") if settles else Cell(("does not settle",), tone="bad")
+    cold: Tone = "bad" if what_if.cold_handovers > simulation.plan.summary.cold_handovers else "plain"
+    last = [Cell((f"{what_if.peak_extra_copies:,}",)), Cell((f"{what_if.cold_handovers:,}",), tone=cold)]
+    if what_if.paused_task_ms is not None:
+        last = [text_cell(duration(what_if.paused_task_ms)), text_cell(f"{what_if.moves:,}")]
+    name = text_cell(setting_text(what_if.setting, what_if.value))
+    return Row((name, lasts, text_cell(f"{what_if.rebalances:,}"), *last))
+
+
+def setting_text(name: str, value: int) -> str:
+    """Return a setting as Kafka writes it: ``max.warmup.replicas=4``, ``session.timeout.ms=45s``."""
+    return f"{name.replace('_', '.')}={duration(value) if name.endswith('_ms') else f'{value:,}'}"

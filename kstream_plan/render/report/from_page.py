@@ -1,0 +1,101 @@
+"""Any page as a section of a report: the same words as on a terminal, with drawings beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kstream_plan.render.page import Cell, LineKind, Page
+from kstream_plan.render.page import Table as PageTable
+from kstream_plan.render.page import Tone as PageTone
+from kstream_plan.render.report.page import (
+    Block,
+    Code,
+    Labelled,
+    Notes,
+    Paragraph,
+    Section,
+    Steps,
+    Table,
+    TableRow,
+    Tone,
+)
+
+_TONES: dict[PageTone, Tone] = {"good": "good", "unknown": "warn", "bad": "bad", "new": "good"}
+_HEADINGS: dict[LineKind, str] = {"warning": "Warnings", "note": "Notes", "assumption": "Assumptions"}
+#: Up to so many sentences of steps are part of a page.
+MOST_SENTENCES = 2_000
+
+
+def section_of(
+    page: Page,
+    *,
+    drawings: Sequence[Block] = (),
+    more: Sequence[Block] = (),
+    taken: str | None = None,
+    data: Mapping[str, object] | None = None,
+) -> Section:
+    """Return a page as a section.
+
+    Args:
+        page: the answer.
+        drawings: stand before its tables.
+        more: stand after its lines.
+        taken: when what it was made from was captured (RFC 3339).
+        data: what the script draws details from.
+    """
+    first, *others = page.sentences or ("",)
+    label = "" if page.answer is None else f"{page.answer.word}:"
+    return Section(
+        name=page.title,
+        about=page.source,
+        tone=_TONES.get(page.tone, "plain"),
+        answer=Labelled(label, " ".join([first, *others])) if first else None,
+        facts=tuple(Labelled(fact.label, fact.value) for fact in page.facts),
+        blocks=(*drawings, *map(_table, page.tables), *_lines(page), *more, *_steps(page)),
+        short=page.title,
+        taken=taken,
+        data=data,
+    )
+
+
+def _table(table: PageTable) -> Table:
+    rows = tuple(
+        TableRow(tuple(map(_text, row.cells)), tone=_row_tone([row.tone, *(cell.tone for cell in row.cells)]))
+        for row in table.rows
+    )
+    right = frozenset(place for place, column in enumerate(table.columns) if column.right)
+    return Table(table.title, tuple(column.head for column in table.columns), rows, right, note=table.note)
+
+
+def _row_tone(tones: Sequence[PageTone]) -> Tone:
+    """Return the worst of the tones of a row."""
+    return "bad" if "bad" in tones else "warn" if "unknown" in tones else "plain"
+
+
+def _text(cell: Cell) -> str:
+    if cell.bar is not None:
+        return "█" * round(12 * cell.bar)
+    return ", ".join(cell.items)
+
+
+def _lines(page: Page) -> Iterator[Block]:
+    for kind, heading in _HEADINGS.items():
+        texts = tuple(line.text for line in page.lines if line.kind == kind)
+        if texts:
+            yield Notes(heading, texts, tone="warn" if kind == "warning" else "plain")
+    commands = [line.text for line in page.lines if line.kind == "next"]
+    if commands:
+        yield Code("Next", "\n".join(commands))
+
+
+def _steps(page: Page) -> Iterator[Block]:
+    if not page.sections:
+        return
+    if sum(len(section.sentences) for section in page.sections) > MOST_SENTENCES:
+        more = "Too many steps for a page: kstream-plan show PLAN --round N, --task ID or --instance ID shows some."
+        yield Notes("Every step with its reason", (more,))
+        return
+    yield Steps(
+        "Every step with its reason",
+        tuple(Paragraph(section.heading, section.sentences) for section in page.sections),
+    )

@@ -1,0 +1,277 @@
+"""Any page as text for a terminal: Rich tables in a panel's width, colour only where asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from itertools import zip_longest
+from typing import NamedTuple
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.panel import Panel
+from rich.table import Table as RichTable
+from rich.text import Text
+from rich.theme import Theme
+
+from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.page import Cell, Column, Line, Page, Row, Section, Table, Tone
+
+#: Narrower pages wrap anyhow; a panel is no wider than a sentence is easy to read.
+NARROWEST, _WIDEST_PANEL = 40, 120
+#: Rich takes 2.4 ms a row: longer tables are set in plain text.
+_MOST_RICH_ROWS = 200
+#: A list of more lines stands as its short form, if it has one.
+_MOST_LINES = 2
+_BAR_WIDTH = 12
+
+#: What tones look like; the only place that knows colours.
+THEME = Theme(
+    {
+        "tone.plain": "none",
+        "tone.good": "bold green",
+        "tone.unknown": "bold yellow",
+        "tone.bad": "bold red",
+        "tone.new": "green",
+        "tone.moved": "cyan",
+        "tone.dim": "dim",
+        "line.warning": "bold yellow",
+        "line.note": "bold",
+        "line.assumption": "dim",
+        "line.next": "bold",
+        "bar": "cyan",
+    }
+)
+_BORDERS: dict[Tone, str] = {"good": "green", "unknown": "yellow", "bad": "red"}
+_KINDS = {"warning": "Warning: ", "note": "Note: ", "assumption": "Assumption: ", "next": "Next: "}
+_TRAILING_BLANKS = re.compile(r" +(?=(?:\x1b\[[0-9;]*m)*$)", re.MULTILINE)
+
+
+def to_terminal(page: Page, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+    """Return a page as lines of text, each ended.
+
+    Args:
+        page: what to show.
+        width: columns; at least 40 are taken.
+        colour: add terminal control codes; else there are none.
+    """
+    width = max(width, NARROWEST)
+    output = StringIO()
+    console = Console(
+        file=output,
+        width=width,
+        theme=THEME,
+        color_system="standard" if colour else None,
+        force_terminal=colour,
+        no_color=not colour,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+    )
+    console.print(Group(*_blocks(page, width)))
+    return _TRAILING_BLANKS.sub("", output.getvalue())
+
+
+def _blocks(page: Page, width: int) -> Iterator[RenderableType]:
+    """Yield what stands below each other, with a blank line between tables."""
+    yield _panel(page, width)
+    for table in page.tables:
+        yield Text("")
+        if table.title:
+            yield Text(table.title, "bold")
+        yield from _drawn(table, width)
+        if table.note:
+            yield Text(table.note, "tone.dim")
+    if page.lines:
+        yield Text("")
+        yield from map(_line, page.lines)
+    for section in page.sections:
+        yield Text("")
+        yield from _section(section)
+
+
+def _panel(page: Page, width: int) -> RenderableType:
+    body: list[RenderableType] = [_sentence(page, place) for place in range(len(page.sentences))]
+    if page.facts:
+        body += [*([Text("")] if body else []), _facts(page, width)]
+    if not body:
+        return Text.assemble((page.title, "bold"), f"  ({page.source})" if page.source else "")
+    long_title = cell_len(page.title) > min(width, _WIDEST_PANEL) - 6
+    if long_title:
+        body = [Text(page.title, "bold"), Text(""), *body]
+    long_source = cell_len(page.source) > min(width, _WIDEST_PANEL) - 6
+    if long_source:
+        body += [Text(""), Text(page.source, "tone.dim")]
+    return Panel(
+        Group(*body),
+        title=None if long_title else Text(page.title, "bold"),
+        title_align="left",
+        subtitle=Text(page.source, "tone.dim") if page.source and not long_source else None,
+        subtitle_align="right",
+        border_style=_BORDERS.get(page.tone, "none"),
+        padding=(0, 1),
+        width=min(width, _WIDEST_PANEL),
+    )
+
+
+def _sentence(page: Page, place: int) -> Text:
+    """Return a paragraph; the first one begins with the answer."""
+    text = Text(page.sentences[place])
+    if place == 0 and page.answer is not None:
+        return Text.assemble((f"{page.answer.word}: ", f"tone.{page.tone}"), text)
+    return text
+
+
+def _facts(page: Page, width: int) -> RenderableType:
+    """Return the summary: labels beside values, or above them on a narrow page."""
+    grid = RichTable.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=width >= 60)
+    grid.add_column(overflow="fold")
+    for fact in page.facts:
+        grid.add_row(Text(fact.label), Text(fact.value, f"tone.{fact.tone}"))
+    return grid
+
+
+def _line(line: Line) -> Text:
+    style = "tone.dim" if line.kind == "assumption" else "tone.plain"
+    return Text.assemble((_KINDS[line.kind], f"line.{line.kind}"), (line.text, style))
+
+
+def _section(section: Section) -> Iterator[RenderableType]:
+    yield Text(section.heading, "bold")
+    for sentence in section.sentences:
+        grid = RichTable.grid(padding=(0, 1, 0, 0))
+        grid.add_row("-", Text(sentence))
+        yield grid
+
+
+class _Layout(NamedTuple):
+    """A table as a page of some width has it: the columns that are there, and their places."""
+
+    columns: tuple[Column, ...]
+    places: tuple[int, ...]
+
+
+def _layout(table: Table, width: int) -> _Layout:
+    places = tuple(place for place, column in enumerate(table.columns) if column.from_width <= width)
+    return _Layout(tuple(table.columns[place] for place in places), places)
+
+
+def _drawn(table: Table, width: int) -> Iterator[RenderableType]:
+    """Yield a table: of rich cells, as text if it is long, as a list of its cells if the page is too narrow."""
+    layout = _layout(table, width)
+    least = sum(_least(table, place) for place in layout.places) + 2 * (len(layout.places) - 1)
+    if least > width:
+        yield from _as_list(table, layout)
+    elif len(table.rows) > _MOST_RICH_ROWS:
+        yield _as_text(table, layout)
+    else:
+        yield _rich(table, layout)
+
+
+def _least(table: Table, place: int) -> int:
+    """Return the columns that a column of a table needs: its head, and the longest word of its cells."""
+    texts = (text for row in table.rows for text in _texts(row.cells[place]))
+    words = (cell_len(word) for text in texts for word in text.split(" "))
+    return max(cell_len(table.columns[place].head), max(words, default=0))
+
+
+def _texts(cell: Cell) -> tuple[str, ...]:
+    """Return what may stand in a cell of a narrow column."""
+    return (cell.short,) if cell.short and len(cell.items) > _MOST_LINES else cell.items
+
+
+def _rich(table: Table, layout: _Layout) -> RichTable:
+    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold")
+    for column, place in zip(layout.columns, layout.places, strict=True):
+        plain = column.right or all(_is_short(row.cells[place]) for row in table.rows)
+        justify: JustifyMethod = "right" if column.right else "left"
+        drawn.add_column(column.head, justify=justify, no_wrap=plain, overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*(_cell(row.cells[place]) for place in layout.places), style=f"tone.{row.tone}")
+    return drawn
+
+
+def _is_short(cell: Cell) -> bool:
+    return len(cell.items) <= 1 and sum(map(cell_len, cell.items)) <= 24
+
+
+def _cell(cell: Cell) -> RenderableType:
+    if cell.bar is not None:
+        return Text("█" * max(1, round(_BAR_WIDTH * cell.bar)) if cell.bar else "", "bar")
+    if len(cell.items) > 1 or cell.short:
+        return _Items(cell)
+    return Text("".join(cell.items), f"tone.{cell.tone}")
+
+
+class _Items:
+    """A list in a cell: items are kept whole, and stand as their short form beyond two lines."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+
+    def __rich_measure__(self, _console: Console, options: ConsoleOptions) -> Measurement:
+        """Return the widths that it can take: the longest item, and all in a row."""
+        least = max(map(cell_len, self._cell.items), default=0)
+        most = sum(map(cell_len, self._cell.items)) + 2 * max(0, len(self._cell.items) - 1)
+        return Measurement(min(least, options.max_width), min(most, options.max_width))
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines."""
+        lines = filled(self._cell.items, options.max_width)
+        if self._cell.short and len(lines) > _MOST_LINES:
+            lines = [self._cell.short]
+        yield Text("\n".join(lines), f"tone.{self._cell.tone}", overflow="fold")
+
+
+def filled(items: Sequence[str], width: int) -> list[str]:
+    """Return lines of at most so many columns, broken between items with a comma in between."""
+    lines: list[str] = []
+    for place, item in enumerate(items):
+        text = f"{item}," if place + 1 < len(items) else item
+        if lines and cell_len(lines[-1]) + 1 + cell_len(text) <= width:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    return lines
+
+
+def _as_text(table: Table, layout: _Layout) -> Text:
+    """Return a long table as aligned text, each cell on one line."""
+    rows = [[_plain(row.cells[place]) for place in layout.places] for row in table.rows]
+    heads = [column.head for column in layout.columns]
+    widths = [max(map(cell_len, cells)) for cells in zip_longest(heads, *rows, fillvalue="")]
+    lines = [heads, ["─" * width for width in widths], *rows]
+    return Text("\n".join(_aligned(cells, widths, layout.columns) for cells in lines), no_wrap=True, overflow="ignore")
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
+    return "  ".join(
+        " " * (width - cell_len(cell)) + cell if column.right else cell + " " * (width - cell_len(cell))
+        for cell, width, column in zip(cells, widths, columns, strict=True)
+    ).rstrip()
+
+
+def _plain(cell: Cell) -> str:
+    if cell.bar is not None:
+        return "█" * round(_BAR_WIDTH * cell.bar)
+    return cell.short if cell.short and len(cell.items) > _MOST_LINES else ", ".join(cell.items)
+
+
+def _as_list(table: Table, layout: _Layout) -> Iterator[RenderableType]:
+    """Yield every row as lines of head and value, for a page that is narrower than the table."""
+    for row in table.rows:
+        first, *others = layout.places
+        yield Text.assemble((f"{table.columns[first].head} ", "bold"), _plain(row.cells[first]))
+        for place in others:
+            if text := _row_text(row, place):
+                yield Text.assemble(("  ", ""), (f"{table.columns[place].head}: ", "bold"), text)
+
+
+def _row_text(row: Row, place: int) -> str:
+    text = _plain(row.cells[place])
+    return "" if text == "–" else text
