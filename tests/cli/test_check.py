@@ -49,7 +49,7 @@ def test_a_plan_that_keeps_to_its_policy(plan_file: str, capsys: pytest.CaptureF
     assert run(["check", plan_file, *policy("defaults: {max_moves: 20}")]) == 0
     assert capsys.readouterr() == (
         "YES. S1 3 → 5 instances keeps to all 2 rules (generation 1, 2 min old)\n"
-        "  ✓ ~11m00s (likely, no rate known), 20 moves, 0 cold · plan.json\n",
+        "  ✓ ~11m (likely, no rate known), 20 moves, 0 cold · plan.json\n",
         "",
     )
 
@@ -235,7 +235,7 @@ def test_a_folder_may_hold_plans_and_snapshots(
     Path("both/snapshot.json").write_text("{}", encoding="utf-8")
     assert run(["check", "both", plan_file, f"./{plan_file}", *TODAY]) == 0
     assert reader.asked[0][0] == ("both/snapshot.json",)
-    assert capsys.readouterr().out.startswith("3 applications: 3 passed")
+    assert capsys.readouterr().out.startswith("YES. 3 applications: 3 passed")
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_the_baseline_is_shown(plan_file: str, capsys: pytest.CaptureFixture[str
     assert run(["check", plan_file, "--baseline", before, "--baseline", "./before.json"]) == 1
     capsys.readouterr()
     assert run(["check", plan_file, save("scale-out", "again.json"), "--baseline", before]) == 0
-    assert capsys.readouterr().out.count("before: nothing would change") == 2
+    assert " ".join(capsys.readouterr().out.split()).count("before: nothing would change") == 2
 
 
 class _Reader:
@@ -373,7 +373,7 @@ def test_a_snapshot_is_planned_first_and_its_cures_are_tried(
     assert run(["check", "snapshot.json", *arguments, "--out", "made.json", "--lags", "l.json"]) == 3
     assert reader.asked[0][0] == ("snapshot.json",)
     assert reader.asked[0][1]["lags"] == ["l.json"]
-    assert "Cure: max.warmup.replicas=4: 15.1 s" in " ".join(capsys.readouterr().out.split())
+    assert "Cure: max.warmup.replicas=4: 15.1s" in " ".join(capsys.readouterr().out.split())
     assert read_plan_file("made.json") == [plan_cases.case("scale-out")]
     assert run(["check", "snapshot.json", *arguments, "--max-warmup-replicas", "4"]) == 0
     assert run(["check", plan_file, "snapshot.json", *arguments, "--max-warmup-replicas", "4"]) == 3
@@ -403,7 +403,7 @@ def test_saved_plans_are_checked_without_spark(plan_file: str) -> None:
 def test_a_snapshot_file_with_real_reading(spark: object, plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     snapshot = Path(__file__).parents[2] / "examples/scale-out/snapshot.json"
     assert run(["check", str(snapshot), *policy("defaults: {max_pause_per_task: 30s}")]) == 3
-    assert "max_pause_per_task: 2_0 2_3 2_4 (audit) 30.1 s > 30.0 s" in capsys.readouterr().out
+    assert "max_pause_per_task: 2_0 2_3 2_4 (audit) 30.1s > 30s" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -418,7 +418,7 @@ def test_what_would_happen_is_simulated_first_and_the_worst_draw_counts(capsys: 
     two_more = ["check", "x.json", "--draws", "30", "--out", "made.json"]
     assert run([*two_more, "--add", "2", *policy("defaults: {max_moves: 19}")]) == 3
     text = capsys.readouterr().out
-    assert text.startswith("NO. S1 3 → 5 instances breaks 1 of 2 rules")
+    assert text.startswith("UNKNOWN. S1 3 → 5 instances may break 1 of 2 rules")
     assert "max_moves: 20 > 19, the worst of 30 draws" in text
     assert " cold (one of 30 draws; the worst: 20 moves) · made.json" in " ".join(text.split())
     assert run(["check", "made.json", *policy("defaults: {max_moves: 19}")]) == 3
@@ -464,7 +464,7 @@ def test_a_cure_is_simulated_with_as_many_draws(capsys: pytest.CaptureFixture[st
     arguments = ["check", "x.json", "--add", "2", "--draws", "10", *policy("defaults: {max_pause_per_task: 30s}")]
     assert run(arguments) == 3
     text = " ".join(capsys.readouterr().out.split())
-    [settings, measured] = re.findall(r"Cure: max.warmup.replicas=(\d+): ([0-9.]+) s", text)[0]
+    [settings, measured] = re.findall(r"Cure: max.warmup.replicas=(\d+): ([0-9.]+)s", text)[0]
     assert float(measured) <= 30
     assert run([*arguments, "--max-warmup-replicas", settings]) == 0
 
