@@ -48,8 +48,10 @@ if TYPE_CHECKING:
     from kstream_plan.policy.limits import Limit as Limit
     from kstream_plan.policy.limits import Policy as Policy
     from kstream_plan.protocols.upgrade import upgrade as upgrade
+    from kstream_plan.render.answers import to_markdown as compare_to_markdown
     from kstream_plan.render.answers import to_markdown as simulation_to_markdown
     from kstream_plan.render.answers import to_markdown as to_markdown
+    from kstream_plan.render.answers import to_table as compare_to_table
     from kstream_plan.render.answers import to_table as simulation_to_table
     from kstream_plan.render.answers import to_table as to_table
     from kstream_plan.render.bounce import bounce_json as bounce_to_json
@@ -59,16 +61,14 @@ if TYPE_CHECKING:
     from kstream_plan.render.check.markdown import markdown_report as check_to_markdown
     from kstream_plan.render.check.table import table_report as check_to_table
     from kstream_plan.render.compare.json_form import compare_json as compare_to_json
-    from kstream_plan.render.compare.table import compare_markdown as compare_to_markdown
-    from kstream_plan.render.compare.table import compare_table as compare_to_table
     from kstream_plan.render.diff.happened_json import happened_json as said_and_happened_to_json
     from kstream_plan.render.diff.happened_pages import happened_markdown as said_and_happened_to_markdown
     from kstream_plan.render.diff.happened_pages import happened_table as said_and_happened_to_table
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
     from kstream_plan.render.diff.markdown import diff_markdown as diff_to_markdown
     from kstream_plan.render.diff.table import diff_table as diff_to_table
-    from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
-    from kstream_plan.render.fleet import fleet_table as fleet_to_table
+    from kstream_plan.render.pages.fleet import fleet_markdown as fleet_to_markdown
+    from kstream_plan.render.pages.fleet import fleet_table as fleet_to_table
     from kstream_plan.render.sessioned import sessioned_json as sessioned_to_json
     from kstream_plan.render.sessioned import sessioned_markdown as sessioned_to_markdown
     from kstream_plan.render.sessioned import sessioned_table as sessioned_to_table
@@ -138,8 +138,8 @@ _PUBLIC = {
     "bounce_to_markdown": ("kstream_plan.render.bounce", "bounce_markdown"),
     "bounce_to_table": ("kstream_plan.render.bounce", "bounce_table"),
     "compare_to_json": ("kstream_plan.render.compare.json_form", "compare_json"),
-    "compare_to_markdown": ("kstream_plan.render.compare.table", "compare_markdown"),
-    "compare_to_table": ("kstream_plan.render.compare.table", "compare_table"),
+    "compare_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
+    "compare_to_table": ("kstream_plan.render.answers", "to_table"),
     "cures": ("kstream_plan.simulation.cures", "cures"),
     "read_said_and_happened": ("kstream_plan.documents.said_and_happened", "read_said_and_happened"),
     "said_and_happened": ("kstream_plan.comparison.beside_history", "said_and_happened"),
@@ -158,8 +158,8 @@ _PUBLIC = {
     "workers_drained_to_json": ("kstream_plan.render.simulation.drain_workers", "workers_drained_json"),
     "workers_drained_to_markdown": ("kstream_plan.render.simulation.drain_workers", "workers_drained_markdown"),
     "workers_drained_to_table": ("kstream_plan.render.simulation.drain_workers", "workers_drained_table"),
-    "fleet_to_markdown": ("kstream_plan.render.fleet", "fleet_markdown"),
-    "fleet_to_table": ("kstream_plan.render.fleet", "fleet_table"),
+    "fleet_to_markdown": ("kstream_plan.render.pages.fleet", "fleet_markdown"),
+    "fleet_to_table": ("kstream_plan.render.pages.fleet", "fleet_table"),
     "read_results": ("kstream_plan.documents.results", "read_results"),
     "result_of": ("kstream_plan.plans.result", "result_of"),
     "group_history": ("kstream_plan.snapshots.broker.source", "group_history"),

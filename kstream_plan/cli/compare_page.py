@@ -8,8 +8,8 @@ from kstream_plan.cli.actions.reports import write_reports
 from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.output import OutputForm, page
 from kstream_plan.comparison.alternatives import SameOutcome
+from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.compare.json_form import compare_json
-from kstream_plan.render.compare.table import compare_markdown, compare_table
 
 
 def compare_lines(found: Sequence[Sequence[SameOutcome]]) -> str:
@@ -22,9 +22,9 @@ def compare_page(found: Sequence[Sequence[SameOutcome]], form: OutputForm) -> st
     if form is OutputForm.JSON:
         return compare_lines(found)
     if form is OutputForm.MARKDOWN:
-        return "\n".join(map(compare_markdown, found))
+        return "\n".join(map(to_markdown, found))
     shown = page()
-    return "\n".join(compare_table(alike, width=shown.width, colour=shown.colour) for alike in found)
+    return "\n".join(to_table(alike, width=shown.width, colour=shown.colour) for alike in found)
 
 
 def report_compared(reports: Sequence[ReportFile] | None, found: Sequence[Sequence[SameOutcome]]) -> None:

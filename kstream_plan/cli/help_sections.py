@@ -16,6 +16,8 @@ _ALSO = re.compile(r"^<!-- also: (.*) -->$", re.MULTILINE)
 _BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 #: The line below the head of a table.
 _HEAD = re.compile(r"^\s*\|-", re.MULTILINE)
+#: A row of a table of two columns.
+_ROW = re.compile(r"^\| (?!term \|)([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 #: Where a bullet, a row of a table or a paragraph begins.
 _BEGINS = re.compile(r"^\s*(?:[-*|]|\d+\.) ")
 
@@ -99,6 +101,15 @@ def sections_of(name: str) -> list[Section]:
             found.append((heading, []))
         found[-1][1].append(line)
     return [Section(name, title, heading, "\n".join(text).strip() + "\n") for heading, text in found]
+
+
+def definition(word: str) -> str | None:
+    """Return the meaning of a word by the page ``terms``, as Markdown; ``None`` if it is not there."""
+    wanted = " ".join(word.lower().split())
+    for names, meaning in _ROW.findall(page_text("terms")):
+        if wanted in names.lower().split(", "):
+            return f"**{wanted}**: {meaning}"
+    return None
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[str]:

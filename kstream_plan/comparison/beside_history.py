@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from kstream_plan.comparison.decided import DecidedBeside, decided, differences
+from kstream_plan.comparison.decided import decided, differences, said_in, seen_in
+from kstream_plan.comparison.newcomers import names_of_newcomers
 from kstream_plan.comparison.said_and_happened import (
     CopyEvidence,
     DifferenceCause,
@@ -18,7 +19,7 @@ from kstream_plan.comparison.said_and_happened import (
 )
 from kstream_plan.model import UNKNOWN, Group, WorkId
 from kstream_plan.model.ranking import is_caught_up
-from kstream_plan.plans import HandOver, MemberJoined, MemberLeft, Plan, Promote, Reason, Round, Trigger, Withhold
+from kstream_plan.plans import HandOver, Plan, Promote, Reason, Round, Trigger, Withhold
 
 #: A follow-up that comes so much later or earlier than said finds other lags.
 _LATE_MS = 500
@@ -39,7 +40,7 @@ def said_and_happened(
     happened = history if whole else _course(plan, history)
     first_ms = plan.rounds[0].at_ms if plan.rounds else 0
     starts_ms = happened[0].at_ms - first_ms if event_ms is None else event_ms
-    names = _known_as(plan, happened)
+    names = names_of_newcomers(plan, happened)
     pairs = tuple(
         _pair(plan, number, said, seen, starts_ms, names)
         for number, (said, seen) in enumerate(zip_longest(plan.rounds, happened), start=1)
@@ -64,25 +65,6 @@ def _course(plan: Plan, history: Sequence[Recorded]) -> Sequence[Recorded]:
     return history[: next(ends, len(history))]
 
 
-def _known_as(plan: Plan, happened: Sequence[Recorded]) -> dict[str, str]:
-    """Return recorded process id → the plan's, of members that the plan could only make up ids for.
-
-    Those that came to a host that the plan names, else in the order in which they came.
-    """
-    recorded = {one.process_id: one for of in happened for one in of.snapshot.state.group.instances}
-    joined = [step.process_id for rnd in plan.rounds for step in rnd.member_steps if isinstance(step, MemberJoined)]
-    open_ = {one: plan.group.instances[plan.group.instance_index[one]].host for one in joined if one not in recorded}
-    found: dict[str, str] = {}
-    unknown = [one for name, one in recorded.items() if name not in plan.group.instance_index]
-    for one in unknown:
-        same = next((name for name, host in open_.items() if host and host == one.host), None)
-        if same is not None:
-            found[one.process_id] = same
-            del open_[same]
-    rest = [one.process_id for one in unknown if one.process_id not in found]
-    return found | dict(zip(rest, open_, strict=False))
-
-
 def _everybody(group: Group, happened: Sequence[Recorded], names: Mapping[str, str]) -> Group:
     more = {
         one.process_id: one
@@ -93,26 +75,6 @@ def _everybody(group: Group, happened: Sequence[Recorded], names: Mapping[str, s
     return Group.of(group.application_id, list(group.tasks), [*group.instances, *more.values()]) if more else group
 
 
-def _said(plan: Plan, rnd: Round) -> DecidedBeside:
-    return decided(plan.group, rnd.decided, sorted(_members_in(plan, rnd.number)))
-
-
-def _seen(one: Recorded, names: Mapping[str, str]) -> DecidedBeside:
-    group, decision = one.snapshot.state.group, one.snapshot.decision
-    assert decision is not None
-    assert decision.consumers is not None
-    return decided(group, decision.consumers, list(group.instance_index), names)
-
-
-def _members_in(plan: Plan, number: int) -> set[str]:
-    """Return who takes part in a round."""
-    members = set(plan.first_members)
-    for rnd in plan.rounds[:number]:
-        for step in rnd.member_steps:
-            (members.discard if isinstance(step, MemberLeft) else members.add)(step.process_id)
-    return members
-
-
 def _pair(
     plan: Plan, number: int, said: Round | None, seen: Recorded | None, starts_ms: int, names: Mapping[str, str]
 ) -> GenerationPair:
@@ -120,7 +82,7 @@ def _pair(
     if said is None or seen is None:
         likeness = Likeness.NOT_SAID if said is None else Likeness.NOT_SEEN
         return GenerationPair(number=number, said=said, seen=seen, seen_ms=seen_ms, likeness=likeness)
-    mine, theirs = _said(plan, said), _seen(seen, names)
+    mine, theirs = said_in(plan, said), seen_in(seen, names)
     decision = seen.snapshot.decision
     assert decision is not None
     wants_the_same = decision.probing_rebalance in (None, said.probing_rebalance)
@@ -142,7 +104,7 @@ def _pair(
 def _elsewhere(plan: Plan, happened: Sequence[Recorded], names: Mapping[str, str]) -> tuple[TaskDifference, ...]:
     holdings = plan.rounds[-1].decided if plan.rounds else plan.final
     said = decided(plan.group, holdings, [name for name, _ in plan.members])
-    found = differences(plan.group, said, _seen(happened[-1], names))
+    found = differences(plan.group, said, seen_in(happened[-1], names))
     return tuple(of for of in found if of.said.active != of.seen.active)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.comparison.said_and_happened import HeldBy, TaskDifference
+from kstream_plan.comparison.said_and_happened import HeldBy, Recorded, TaskDifference
 from kstream_plan.model import Group, Holding, WorkId
+from kstream_plan.plans import MemberLeft, Plan, Round
 
 #: What somebody is to run, and what to keep copies of.
 Tasks: TypeAlias = tuple[frozenset[WorkId], frozenset[WorkId]]
@@ -61,6 +62,28 @@ def decided(
             if instance.process_id in present
         }
     )
+
+
+def said_in(plan: Plan, rnd: Round) -> DecidedBeside:
+    """Return what a round of a plan decides."""
+    return decided(plan.group, rnd.decided, sorted(_members_in(plan, rnd.number)))
+
+
+def seen_in(generation: Recorded, names: Mapping[str, str] | None = None) -> DecidedBeside:
+    """Return what was decided for a recorded generation, by other process ids where ``names`` has them."""
+    group, decision = generation.snapshot.state.group, generation.snapshot.decision
+    assert decision is not None
+    assert decision.consumers is not None
+    return decided(group, decision.consumers, list(group.instance_index), names)
+
+
+def _members_in(plan: Plan, number: int) -> set[str]:
+    """Return who takes part in a round."""
+    members = set(plan.first_members)
+    for rnd in plan.rounds[:number]:
+        for step in rnd.member_steps:
+            (members.discard if isinstance(step, MemberLeft) else members.add)(step.process_id)
+    return members
 
 
 def differences(group: Group, said: DecidedBeside, seen: DecidedBeside) -> Iterator[TaskDifference]:

@@ -68,6 +68,15 @@ _SAID = {
     "draws_settled": "So many of them settle; null: nothing is random, or a row of before this was told.",
     "cause": "Why it does not settle.",
     "cure": "A setting with which it was seen to settle, as name=value.",
+    "duration_ms_likely": "How long the plan takes.",
+    "moves_likely": "Stateful tasks that change owner in the plan.",
+    "cold_handovers_likely": "Cold starts of the plan.",
+    "max_paused_task_ms_likely": "The longest pause of a task in the plan, in total.",
+    "restored_records_likely": "Records restored in the plan; null: not known.",
+    "tasks_per_instance_least": "Tasks of the instance that runs the fewest, before.",
+    "tasks_per_instance_most": "Tasks of the instance that runs the most, before.",
+    "tasks_per_instance_after_least": "The fewest at the end of the plan.",
+    "tasks_per_instance_after_most": "The most at the end of the plan.",
     "plan": "The saved plan, as `kstream-plan schema plan` has it.",
 }
 _NEEDED = {"format_version", "kind", "outcome"}

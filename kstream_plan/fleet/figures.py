@@ -81,7 +81,7 @@ def badness(result: Result) -> tuple[int, float, bool, float, float, str]:
 
 
 #: Why an application is at risk.
-RISKS = ("cold starts", "work that nobody runs meanwhile", "standbys missing")
+RISKS = ("cold starts", "unassigned connectors or tasks", "missing standbys")
 
 
 def risks(result: Result) -> tuple[str, ...]:

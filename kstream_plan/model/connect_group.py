@@ -43,6 +43,9 @@ class ConnectItems(NamedTuple):
 #: The code of the warning of what several workers hold at once, before a plan's first rebalance.
 HELD_BY_SEVERAL = "held-by-several"
 
+#: The code of the warning of workers that did not answer at their own addresses, with what shows as running there.
+WORKER_SILENT = "worker-silent"
+
 #: What no task's name ends with.
 _OF_CONNECTOR = " (connector)"
 

@@ -10,10 +10,12 @@ from statistics import median_low
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from kstream_plan.model.copies import Copy
 from kstream_plan.model.coverage import Coverage
 from kstream_plan.model.decision import KnownDecision
+from kstream_plan.model.group import Group
 from kstream_plan.model.note import Note
-from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.state import GroupState
 
 #: Where instances keep the state of tasks: on their disks, in memory, or some of it in memory.
@@ -78,6 +80,17 @@ class Rates:
         """Whether it is known what is written to a task's changelogs."""
         return self.produce_per_task is not None or task in self.produce or task in self.produce_of
 
+    def times(self, factor: float) -> Rates:
+        """Return the same with all that is known of restoring faster by a factor."""
+
+        def faster(rates: Mapping[int, float]) -> Mapping[int, float]:
+            return MappingProxyType({instance: rate * factor for instance, rate in rates.items()})
+
+        every = None if self.restore_per_instance is None else self.restore_per_instance * factor
+        return replace(
+            self, restore_per_instance=every, restore=faster(self.restore), restore_of=faster(self.restore_of)
+        )
+
     @cached_property
     def usual_restore(self) -> float | None:
         """What the instances that were measured restore in the middle; ``None`` if none was."""
@@ -106,6 +119,8 @@ class Snapshot:
     measured by what instances publish, not reported at a join, and of ``least_lags`` only the least that they are
     behind is known; ``most_lags`` is the most that copies can have been behind when the snapshot was taken, by what was
     written since they reported; ``no_closer_ms`` tells for how long copies that are behind were seen to come no closer.
+
+    ``input_lags``: by task, the records of its input that were not processed yet, where any were.
     """
 
     state: GroupState
@@ -125,6 +140,7 @@ class Snapshot:
     no_closer_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     most_lags: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    input_lags: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     streams_version: str | None = None
     untold_protocols: frozenset[str] = frozenset()
     group_protocol: str = "classic"
@@ -164,6 +180,56 @@ class Snapshot:
             for index, (task, of_task) in enumerate(zip(self.state.group.tasks, self.state.copies, strict=True))
         )
         return replace(self, state=replace(self.state, copies=copies), least_lags=frozenset())
+
+    def undated_caught_up(self) -> Snapshot:
+        """Return the same with all copies caught up that are assigned, and of which nobody knows when they reported.
+
+        Itself where none of those lacks anything: where they were dated, or seen to come no closer.
+        """
+        if self.decision is None or self.decision.at_ms is not None:
+            return self
+        group = self.state.group
+        held = self.state.holdings if self.decision.consumers is None else self.decision.consumers
+        copies = [{copy.instance: copy for copy in of_task} for of_task in self.state.copies]
+        for consumer, holding in enumerate(held):
+            instance = group.instance_of[consumer]
+            for task in holding.standby + holding.warmup + holding.temporary:
+                seat, copy = (task, instance), copies[task].get(instance, Copy(instance, None, (), 1))
+                known = seat in self.reported_ms or seat in self.no_closer_ms or seat in self.least_lags
+                if group.stateful_flags[task] and copy.remaining and not known:
+                    copies[task][instance] = copy._replace(lag=0, reporters=(consumer,), remaining=0)
+        found = tuple(tuple(of_task[instance] for instance in sorted(of_task)) for of_task in copies)
+        return self if found == tuple(self.state.copies) else replace(self, state=replace(self.state, copies=found))
+
+    @property
+    def unwritten(self) -> dict[int, int]:
+        """By stateful task, the records that its changelogs grow by while it works off its input, as far as known.
+
+        A record of input is taken to write one to each store.
+        """
+        tasks = self.state.group.tasks
+        return {
+            task: lag * max(1, len(tasks[task].changelog_partitions))
+            for task, lag in sorted(self.input_lags.items())
+            if tasks[task].stateful
+        }
+
+    def with_input_processed(self) -> Snapshot:
+        """Return the same once all input was processed, and no copy has followed."""
+        unwritten, copies, tasks = self.unwritten, list(self.state.copies), list(self.state.group.tasks)
+        for index, records in unwritten.items():
+            task = tasks[index]
+            if task.end_offset_known:
+                tasks[index] = replace(task, end_offset_sum=min(task.end_offset_sum + records, MAX_LONG - 1))
+            copies[index] = tuple(
+                copy
+                if copy.lag is None or copy.lag < 0
+                else copy._replace(lag=copy.lag + records, remaining=copy.remaining + records)
+                for copy in copies[index]
+            )
+        group = Group(self.state.group.application_id, tuple(tasks), self.state.group.instances)
+        state = replace(self.state, group=group, copies=tuple(copies))
+        return replace(self, state=state, input_lags=MappingProxyType({}))
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields; read-only views, which cannot be pickled, as plain dictionaries."""

@@ -12,7 +12,7 @@ from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.scenario_as_noticed import Timeline
 from kstream_plan.plans.design import CopyDoubt, Design, Played
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
-from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
+from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING
 
 
 def assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note, ...]:
@@ -91,6 +91,21 @@ def maybe_restoring(doubts: Sequence[CopyDoubt]) -> tuple[Note, ...]:
     who = f"{len(tasks)} tasks" if len(tasks) > 1 else "1 task"
     message = f"{who} may not run yet, having started cold before: nobody knows whether all is restored"
     return (Note(MAYBE_RESTORING, message, tasks),)
+
+
+def input_behind(snapshot: Snapshot) -> tuple[Note, ...]:
+    """Warn that tasks have more of their input to process than copies may lack: these fall behind by it meanwhile."""
+    limit, tasks = snapshot.config.acceptable_recovery_lag, snapshot.state.group.tasks
+    waiting = {task: lag for task, lag in snapshot.input_lags.items() if snapshot.unwritten.get(task, 0) > limit}
+    if not waiting:
+        return ()
+    most = max(waiting, key=lambda task: waiting[task])
+    message = (
+        f"The group still works off its input: {sum(waiting.values()):,} records of {len(waiting)} stateful tasks are "
+        f"not processed yet, up to {waiting[most]:,} ({tasks[most].task_id}). Copies fall behind by what is written "
+        "meanwhile, and how long that takes is unknown"
+    )
+    return (Note(INPUT_BEHIND, message, tuple(str(tasks[task].task_id) for task in sorted(waiting))),)
 
 
 def after_crashes(crashed: Sequence[str], snapshot: Snapshot) -> tuple[Note, ...]:

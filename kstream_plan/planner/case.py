@@ -68,6 +68,7 @@ class Case:
             in_stores=snapshot.offsets_in_stores,
             leader=snapshot.state.leader,
             next_leader=options.next_leader,
+            noticed=options.noticed,
         )
         return cls(snapshot, design, options, scenario, enough, events, outside, _now_ms(snapshot, options))
 
@@ -106,13 +107,13 @@ class Case:
     def played_soonest(self) -> Rehearsal:
         """Play it with everything restored at once and every rebalance as early as it can be; times alone are told."""
         config, design = self.snapshot.config, self.design.soonest()
-        noticed_ms = max(0, config.session_timeout_ms - config.heartbeat_interval_ms)
         outside = timeline(
             self.snapshot.state.group.instances,
-            replace(config, session_timeout_ms=noticed_ms),
+            config,
             self.events,
             in_stores=self.snapshot.offsets_in_stores,
             leader=self.snapshot.state.leader,
+            noticed="early",
         )
         if self.enough is None:
             design = design.telling_times_alone()

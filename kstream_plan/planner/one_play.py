@@ -11,6 +11,7 @@ from kstream_plan.planner.assumptions import (
     after_crashes,
     assumptions,
     emptied,
+    input_behind,
     led_by_restarted,
     maybe_restoring,
     not_noticed,
@@ -109,6 +110,7 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
             snapshot.warnings
             + maybe_restoring(outcome.doubts)
             + emptied(case.outside)
+            + (input_behind(snapshot) if rounds else ())
             + restores_within_limit(snapshot, group, rounds)
             + (copies_together(group, final, played.configs[-1]) if outcome.verdict.kind == "settled" else ())
         ),

@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from kstream_plan.model.starting_state import Cleaning, Ready
 from kstream_plan.planner.lead import NextLeader
+from kstream_plan.planner.scenario_as_noticed import Noticed
 from kstream_plan.plans import Trigger
 from kstream_plan.plans.caught_up_evidence import TRUST_MS
 
@@ -28,7 +29,8 @@ class PlanOptions:
     a copy may be that counts as true at a moment. ``ranges``: find both ends of what hangs on what is unknown; without
     ``long_ranges`` not of a plan that takes long to play, which then warns that it does not tell them.
     ``floor``: where a restore rate is not known, find the least that the plan takes. ``next_leader``: who leads when
-    the leader has gone, where restarted members have settings of their own. ``max_learners`` (``None``: no limit) and
+    the leader has gone, where restarted members have settings of their own. ``noticed``: when the group notices that
+    members have stopped. ``max_learners`` (``None``: no limit) and
     ``scale_down_timeout_ms`` are the learner design's. ``connect_delay_ms`` (``None``: the workers' own),
     ``connect_defer_join``, ``connect_step`` and ``connect_pause_ms`` are those of Connect's Designs II and III.
     """
@@ -48,6 +50,7 @@ class PlanOptions:
     long_ranges: bool = True
     floor: bool = True
     next_leader: NextLeader = "longest"
+    noticed: Noticed = "likely"
     max_learners: int | None = None
     scale_down_timeout_ms: int = 600_000
     connect_delay_ms: int | None = None
@@ -78,6 +81,7 @@ class PlanKeywords(TypedDict, total=False):
     long_ranges: bool
     floor: bool
     next_leader: NextLeader
+    noticed: Noticed
     max_learners: int | None
     scale_down_timeout_ms: int
     connect_delay_ms: int | None

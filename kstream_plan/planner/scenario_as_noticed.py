@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import inf
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Consumer, Instance
@@ -40,6 +40,12 @@ from kstream_plan.plans.membership import Arrival, Departure, GroupChange
 
 PaceChange: TypeAlias = ProduceRate | RestoreRate | Burst
 
+#: When the group notices that members have stopped. A session runs from a member's last heartbeat, which may be a whole
+#: interval old: a session time-out after the stop (``likely``), an interval earlier, or an interval later, when all
+#: others have heard of it. ``one-by-one``: the members that stop together expire one after the other within that
+#: interval, in their order or ``reversed``.
+Noticed: TypeAlias = Literal["likely", "early", "late", "one-by-one", "reversed"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
@@ -63,6 +69,11 @@ class Timeline:
     close_by_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     any_leads: bool = False
 
+    @property
+    def notices_late(self) -> bool:
+        """Whether the group notices some time after it that anybody has stopped."""
+        return any(left.stopped_at_ms < change.at_ms for change in self.changes for left in change.left)
+
 
 def timeline(
     members: Sequence[Instance],
@@ -72,11 +83,13 @@ def timeline(
     in_stores: bool = True,
     leader: int | None = None,
     next_leader: NextLeader = "longest",
+    noticed: Noticed = "likely",
 ) -> Timeline:
     """Say what the group notices of ``events``, and when. New instances have their process ids already.
 
     ``in_stores``: offsets are kept inside the stores, so a crash loses what was not flushed. ``leader`` is who leads
-    now, by place among the members; ``None``: nobody knows. Once it has gone, ``next_leader`` does.
+    now, by place among the members; ``None``: nobody knows. Once it has gone, ``next_leader`` does. ``noticed`` says
+    when the group notices that members have stopped.
 
     Raises:
         ScenarioError: an event does not fit what is there: an unknown instance, one that stops twice, nobody left, …
@@ -84,7 +97,7 @@ def timeline(
     known = leader is not None
     leads = members[leader or 0].process_id if members and (known or next_leader == "longest") else None
     lead = Lead(config, next_leader, leads, known)
-    draft = _Draft({instance.process_id: instance for instance in members}, lead, in_stores)
+    draft = _Draft({instance.process_id: instance for instance in members}, lead, in_stores, noticed)
     draft.play(events)
     draft.notice_until(None)
     return Timeline(
@@ -108,13 +121,16 @@ def _lasting(outages: Iterable[Outage]) -> tuple[Outage, ...]:
 class _Down:
     """A member that stopped without leaving, by ``event``.
 
-    ``back`` once it runs again, before the group noticed.
+    ``instance`` is what it was. ``back`` once it runs again, before the group noticed. ``expiring`` are the threads
+    that expire before the last one does, each with when; those that did by now are taken out.
     """
 
+    instance: Instance
     stopped_at_ms: int
     noticed_at_ms: int
     event: Stop
     back: Arrival | None = None
+    expiring: dict[str, int] = field(default_factory=dict)
 
 
 class _Due(NamedTuple):
@@ -133,6 +149,7 @@ class _Draft:
     members: dict[str, Instance]
     lead: Lead
     in_stores: bool
+    noticed: Noticed = "likely"
     rebalances_until_ms: int = -1
     noticed_ms: dict[str, int] = field(default_factory=dict)
     back_by_ms: dict[str, int] = field(default_factory=dict)
@@ -239,8 +256,7 @@ class _Draft:
             case Leave():
                 self._leave(event)
             case Stop():
-                for process_id in event.process_ids:
-                    self._stop(process_id, event)
+                self._stop_all(event)
             case Return():
                 self._return(event)
             case Threads():
@@ -257,20 +273,39 @@ class _Draft:
 
     def notice_until(self, at_ms: int | None) -> None:
         """Let the session time-outs pass that end by then (``None``: all)."""
-        due = [(down.noticed_at_ms, process_id) for process_id, down in self.down.items()]
-        for noticed_at_ms, process_id in sorted(due):
-            if at_ms is None or noticed_at_ms <= at_ms:
-                down = self.down.pop(process_id)
-                self.noticed_ms[process_id] = noticed_at_ms
-                self.outages.append(Outage(process_id, down.stopped_at_ms, noticed_at_ms))
-                arrivals = () if down.back is None else (down.back,)
-                self._change(
-                    noticed_at_ms,
-                    Trigger.MEMBER_RESTART if arrivals else Trigger.LEAVE,
-                    down.event,
-                    left=(Departure(process_id, down.stopped_at_ms),),
-                    joined=arrivals,
-                )
+        due = [(down.noticed_at_ms, process_id, "") for process_id, down in self.down.items()]
+        due += [
+            (expires_ms, process_id, consumer_id)
+            for process_id, down in self.down.items()
+            for consumer_id, expires_ms in down.expiring.items()
+        ]
+        for noticed_at_ms, process_id, consumer_id in sorted(due):
+            if at_ms is not None and noticed_at_ms > at_ms:
+                break
+            if consumer_id:
+                self._expire(process_id, consumer_id, noticed_at_ms)
+                continue
+            down = self.down.pop(process_id)
+            self.noticed_ms[process_id] = noticed_at_ms
+            self.outages.append(Outage(process_id, down.stopped_at_ms, noticed_at_ms))
+            self.members[process_id] = down.instance
+            arrivals = () if down.back is None else (down.back,)
+            self._change(
+                noticed_at_ms,
+                Trigger.MEMBER_RESTART if arrivals else Trigger.LEAVE,
+                down.event,
+                left=(Departure(process_id, down.stopped_at_ms),),
+                joined=arrivals,
+            )
+
+    def _expire(self, process_id: str, consumer_id: str, at_ms: int) -> None:
+        """Let one thread expire of an instance that has stopped, while others of it still count as members."""
+        down, instance = self.down[process_id], self.members[process_id]
+        del down.expiring[consumer_id]
+        left = tuple(consumer for consumer in instance.consumers if consumer.consumer_id != consumer_id)
+        self.members[process_id] = replace(instance, consumers=left)
+        self.unnoticed.append(Outage(process_id, down.stopped_at_ms, at_ms))  # it has not run since it stopped
+        self._change(at_ms, Trigger.LEAVE, down.event)
 
     def _leave(self, event: Leave) -> None:
         for process_id in event.process_ids:
@@ -282,21 +317,48 @@ class _Draft:
         if left:
             self._change(event.at_ms, Trigger.LEAVE, event, left=left)
 
+    def _stop_all(self, event: Stop) -> None:
+        """Let instances stop; where their members expire one by one, the last of them does a session later."""
+        for process_id in event.process_ids:
+            self._stop(process_id, event)
+        if self.noticed not in ("one-by-one", "reversed"):
+            return
+        threads = [
+            (process_id, consumer.consumer_id)
+            for process_id in event.process_ids
+            for consumer in self.down[process_id].instance.consumers
+        ]
+        ordered = threads[::-1] if self.noticed == "reversed" else threads
+        for place, (process_id, consumer_id) in enumerate(ordered):
+            down, heartbeat_ms = self.down[process_id], self._heartbeat_ms(process_id)
+            earlier_ms = heartbeat_ms * (len(ordered) - 1 - place) // max(1, len(ordered) - 1)
+            expires_ms = max(event.at_ms, down.noticed_at_ms - earlier_ms)
+            down.expiring[consumer_id] = expires_ms
+        for process_id in event.process_ids:  # with the last thread of an instance all of it has expired
+            down = self.down[process_id]
+            last = max(down.expiring, key=lambda of: down.expiring[of])
+            down.noticed_at_ms = down.expiring.pop(last)
+
     def _stop(self, process_id: str, event: Stop) -> None:
         self._check_running(process_id, event)
         self.put_off.pop(process_id, None)
         (self.crashed.add if event.crash else self.crashed.discard)(process_id)
-        noticed_at_ms = event.at_ms + self.lead.settings_of(process_id).session_timeout_ms
+        later_ms = {"early": -1, "late": 1}.get(self.noticed, 0) * self._heartbeat_ms(process_id)
+        session_ms = max(0, self.lead.settings_of(process_id).session_timeout_ms + later_ms)
+        noticed_at_ms = event.at_ms + session_ms
         if process_id in self.down:  # it was back, but the group has not taken it in yet
             self.down[process_id] = replace(self.down[process_id], noticed_at_ms=noticed_at_ms, event=event, back=None)
         else:
-            self.down[process_id] = _Down(event.at_ms, noticed_at_ms, event)
+            self.down[process_id] = _Down(self.members[process_id], event.at_ms, noticed_at_ms, event)
+
+    def _heartbeat_ms(self, process_id: str) -> int:
+        return self.lead.settings_of(process_id).heartbeat_interval_ms
 
     def _return(self, event: Return) -> None:
         arrivals = []
         for place, process_id in enumerate(event.process_ids):
-            known = self.gone.get(process_id) or (self.members.get(process_id) if process_id in self.down else None)
             down = self.down.get(process_id)
+            known = self.gone.get(process_id) or (None if down is None else down.instance)
             if known is None or (down is not None and down.back is not None):
                 raise ScenarioError(
                     f"{self._name(process_id)!r} runs at {moment(event.at_ms)}, so it cannot return",
@@ -313,12 +375,20 @@ class _Draft:
             elif event.keeps_disk and (event.static or known.is_static):
                 self.unnoticed.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
                 self.emptied |= {process_id: None} if arrival.flushed_per_second < inf else {}
-                del self.down[process_id]
+                self._resume(process_id, known, event)
             else:
                 down.back = arrival
                 self._rebalance()
         if arrivals:
             self._change(event.at_ms, Trigger.JOIN, event, joined=arrivals)
+
+    def _resume(self, process_id: str, instance: Instance, event: Return) -> None:
+        """Let an instance go on that was never gone, but for threads of it that have expired: these join again."""
+        expired = self.members[process_id] != instance
+        self.members[process_id] = instance
+        del self.down[process_id]
+        if expired:
+            self._change(event.at_ms, Trigger.JOIN, event)
 
     def _rebalance(self) -> None:
         """Begin a rebalance: it ends when the group has noticed everybody who is away."""

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Unpack
 
 from kstream_plan.model import Note
+from kstream_plan.model.scenario import RestoreRate, Scenario
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.model.times import duration
 from kstream_plan.planner.case import Case
@@ -18,7 +19,15 @@ from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.side_by_side import Ends, SideBySide
 from kstream_plan.plans import FigureRange, Plan, Summary
 from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design
-from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED, PAUSES, READY_AT_FOLLOW_UP, InFigures, figure_of
+from kstream_plan.plans.plan import (
+    ENDLESS,
+    ENDS_NOT_PLAYED,
+    INPUT_BEHIND,
+    PAUSES,
+    READY_AT_FOLLOW_UP,
+    InFigures,
+    figure_of,
+)
 from kstream_plan.plans.summary import FIGURES
 
 #: A plan with more steps is a long one: each play of what else may be takes seconds, ten and more with objects.
@@ -139,7 +148,8 @@ class WhatElse:
                 ends += others
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
-        return tuple(_ranges(ends, *found.get(_COLDEST, ()))), (*warnings, *_endless(ends))
+        ranges = tuple(_ranges(ends, *found.get(_COLDEST, ())))
+        return ranges, (*warnings, *_endless(ends, input_behind=_is_input_behind(made)))
 
     def _other(self, by: Design | None = None, case: Case | None = None, **changed: Unpack[PlanKeywords]) -> OtherPlay:
         """Return another play: by default of the same case by the same design."""
@@ -162,11 +172,9 @@ class WhatElse:
             always.append(self._other(ready="all"))
         if waiting or any(doubt.is_likely_ready for doubt in outcome.doubts):
             always.append(self._least_ready(case, waiting))
-        if case.design.times_vary:
-            always += map(self._other, (case.design.soonest(), case.design.late()))
-        if case.snapshot.least_lags:
-            worst = replace(case, snapshot=case.snapshot.at_worst())
-            always.append(self._least_ready(worst, waiting))
+        always += self._noticed_otherwise()
+        always += self._paced_otherwise(play)
+        always += self._with_other_copies(play, waiting)
         if case.outside.any_leads:
             always += [self._other(next_leader=who) for who in _EITHER_LEADS]
         plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
@@ -182,6 +190,62 @@ class WhatElse:
             coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
             plays[_COLDEST] = [self._other(case.design.at_probes(), coldest, ready="none")]
         return plays
+
+    def _noticed_otherwise(self) -> Iterator[OtherPlay]:
+        """Yield the plays in which members speak, and those that have stopped expire, as early and as late as can be.
+
+        Where members decide nothing together, the broker may decide between two of those that expire one by one.
+        """
+        case, design = self.case, self.case.design
+        stops = case.outside.notices_late
+        if design.times_vary:
+            yield self._other(design.soonest(), noticed="early")
+            yield self._other(design.late())
+        elif stops:
+            yield self._other(noticed="early")
+            yield self._other(noticed="late")
+        if design.times_vary and stops:
+            yield self._other(design.soonest(), noticed="one-by-one")
+            yield self._other(design.soonest(), noticed="reversed")
+
+    def _with_other_copies(self, play: OnePlay, waiting: int) -> Iterator[OtherPlay]:
+        """Yield the plays in which copies lack more, or less, than is reported of them."""
+        case, snapshot = self.case, self.case.snapshot
+        if snapshot.least_lags:
+            yield self._least_ready(replace(case, snapshot=snapshot.at_worst()), waiting)
+        undated = snapshot.undated_caught_up()
+        if snapshot.rates.any_restore and undated is not snapshot:
+            yield self._other(case=replace(case, snapshot=undated))
+        if _is_input_behind(play.plan):
+            yield self._least_ready(replace(case, snapshot=snapshot.with_input_processed()), waiting)
+
+    def _paced_otherwise(self, play: OnePlay) -> Iterator[OtherPlay]:
+        """Yield the plays in which copies restore slower and faster than by the rates that are known.
+
+        Each thread restores what it has at a rate of its own. One alone restores at its part of the instance's; where
+        a thread was measured, all of the instance restore at a multiple. No copy has to begin at once, either.
+        """
+        case, rounds = self.case, play.played.rounds
+        rated = case.snapshot.rates.any_restore or any(isinstance(pace, RestoreRate) for pace in case.outside.paces)
+        if not rated or not rounds or play.plan.summary.restored_records == 0:
+            return
+        threads, late = max(instance.capacity for instance in case.outside.everyone), case.design.at_probes()
+        if threads > 1 or late != case.design:
+            yield self._other(late, self._at_other_rates(1 / threads))
+        if threads > 1:
+            yield self._other(case=self._at_other_rates(threads))
+
+    def _at_other_rates(self, factor: float) -> Case:
+        """Return the case in which instances restore faster by a factor, by the events of its scenario as well."""
+        case = self.case
+        scenario = case.scenario and Scenario(
+            events=tuple(
+                replace(event, per_second=event.per_second * factor) if isinstance(event, RestoreRate) else event
+                for event in case.scenario.events
+            )
+        )
+        rates = case.snapshot.rates.times(factor)
+        return replace(case, snapshot=replace(case.snapshot, rates=rates), scenario=scenario)
 
     def _waiting(self, play: OnePlay) -> int:
         """Return how many probes there are before the last change from outside, for copies to be taken to be ready.
@@ -277,14 +341,18 @@ def _ranges(plays: Sequence[Ends], coldest: Ends | None = None) -> Iterator[Figu
             yield FigureRange(figure, min(ends), max(ends))
 
 
-def _endless(plays: Sequence[Ends]) -> Iterator[Note]:
-    """Warn of what is known in the first play, and not in every other one."""
+def _is_input_behind(made: Plan) -> bool:
+    return any(note.code == INPUT_BEHIND for note in made.warnings)
+
+
+def _endless(plays: Sequence[Ends], *, input_behind: bool) -> Iterator[Note]:
+    """Warn of what is known in the first play, and not in every other one, or while the input is worked off."""
     for what, names in _MAY_BE_UNKNOWN.items():
         known = (figure for figure in names if plays[0][figure] is not None)
         figures = tuple(figure for figure in known if any(play[figure] is None for play in plays))
         if figures:
             yield Note(ENDLESS, f"It may also be that nobody knows {what}", figures)
-    if plays[0][_KNOWN_TIME] is not None and any(play[_KNOWN_TIME] is None for play in plays):
+    if plays[0][_KNOWN_TIME] is not None and (input_behind or any(play[_KNOWN_TIME] is None for play in plays)):
         yield Note(ENDLESS, "It may also be that nobody knows how long it takes", ("duration_ms",))
 
 

@@ -309,7 +309,10 @@ class Design(ABC):
         return self
 
     def at_probes(self) -> Design:
-        """Return the same design with copies, where nobody knows how fast they restore, caught up at probes alone."""
+        """Return the same design with copies, where nobody knows how fast they restore, caught up at probes alone.
+
+        Where it is known, they begin late: not before a follow-up.
+        """
         return self
 
     def ready_last(self) -> Design:

@@ -71,6 +71,7 @@ class DiskCopy(NamedTuple):
     """State of one task on the disk of an instance that is no member: how far behind it was at ``at_ms``.
 
     ``made_at_ms`` as of a copy; ``open_until_ms`` is when the instance stopped, if it was assigned the task then.
+    ``backlog`` are the records that whoever takes the task over writes at once, for nobody ran it meanwhile.
     """
 
     task: int
@@ -78,6 +79,7 @@ class DiskCopy(NamedTuple):
     at_ms: int
     made_at_ms: int | None = None
     open_until_ms: int | None = None
+    backlog: int = 0
 
 
 Disk: TypeAlias = tuple[DiskCopy, ...]
@@ -143,17 +145,19 @@ def given_up(state: GroupState, group: Group, emptied: frozenset[str]) -> list[S
 def disk_of(state: GroupState, instance: int, stopped_at_ms: int, at_ms: int, produced: Produced) -> Disk:
     """Return what an instance leaves with that has not run since ``stopped_at_ms``; ``at_ms`` is now.
 
-    Nobody writes to the changelog of a task that it ran itself; what it held as a copy has fallen behind meanwhile.
+    Nobody has written to the changelog of a task that it ran itself: whoever takes over does, at once, all that was to
+    be processed meanwhile. What it held as a copy has fallen behind.
     """
     found = []
     for task in state.group.stateful:
         for copy in state.copies[task]:
             if copy.instance == instance:
-                behind = 0 if copy.active else produced(task, stopped_at_ms, at_ms)
+                written = produced(task, stopped_at_ms, at_ms)
+                behind = 0 if copy.active else written
                 whole = state.group.tasks[task].end_offset_sum
                 lag = UNKNOWN if copy.lag == UNKNOWN else min(max(copy.remaining, behind), whole)
                 open_until_ms = None if copy.consumer is None else stopped_at_ms
-                found.append(DiskCopy(task, lag, at_ms, copy.made_at_ms, open_until_ms))
+                found.append(DiskCopy(task, lag, at_ms, copy.made_at_ms, open_until_ms, written - behind))
     return tuple(found)
 
 
@@ -276,9 +280,10 @@ def _brought(group: Group, disks: Mapping[str, Disk], at_ms: int, produced: Prod
     for process_id, disk in disks.items():
         instance = group.instance_index[process_id]
         first = group.consumers_of[instance].start
-        for task, lag, since_ms, made_at_ms, _ in disk:
+        for task, lag, since_ms, made_at_ms, _, backlog in disk:
             whole = group.tasks[task].end_offset_sum
-            now = lag if lag == UNKNOWN else min(lag + produced(task, since_ms, at_ms), whole)
+            written = produced(task, since_ms, at_ms) + (backlog if at_ms > since_ms else 0)
+            now = lag if lag == UNKNOWN else min(lag + written, whole)
             found.setdefault(task, []).append(
                 Copy(instance, now, (first,), whole if now == UNKNOWN else now, None, False, -1, at_ms, made_at_ms)
             )

@@ -35,6 +35,8 @@ MAYBE_RESTORING = "tasks-maybe-restoring"
 #: The code of the warning that copies of which nobody knows how fast they restore count as caught up at follow-ups: the
 #: planner then plays what comes if they are so at probes alone, and leaves the warning out if that comes to the same.
 READY_AT_FOLLOW_UP = "ready-at-follow-up"
+#: The code of the warning that the group still works off its input, so that what copies lack grows meanwhile.
+INPUT_BEHIND = "input-behind"
 #: The code of the warning that what else may be was not played, so that figures which may be ranges are of one play.
 ENDS_NOT_PLAYED = "ends-not-played"
 #: The code of the warning that this was played of the draw that is shown alone.
@@ -212,6 +214,11 @@ class Plan(InNotebooks):
         known = [one for one in self.summary.ranges if one.figure == name]
         values = [*of_draws, *([] if shown is None else [shown]), *(end for one in known for end in one[1:])]
         return min(values, default=0), max(values, default=0)
+
+    @property
+    def balance_after(self) -> Balance:
+        """How evenly the load is spread at the end."""
+        return self.rounds[-1].balance if self.rounds else self.initial_balance
 
     @property
     def ready_at_follow_ups(self) -> bool:

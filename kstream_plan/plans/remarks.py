@@ -12,7 +12,8 @@ from typing import NamedTuple
 from kstream_plan.model import Note
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity, Totals, events, totals
-from kstream_plan.plans.note_codes import COLD_STARTS, NOTE_CODES, STATELESS_MOVES, THREAD_MOVES
+from kstream_plan.plans.kept import departures
+from kstream_plan.plans.note_codes import COLD_STARTS, KEPT_WORK, LEADER_LEFT, NOTE_CODES, STATELESS_MOVES, THREAD_MOVES
 from kstream_plan.plans.plan import Plan
 
 #: Stateless tasks that change the instance so often each are worth a note.
@@ -42,6 +43,7 @@ def remarks(plan: Plan, activities: Sequence[Activity] | None = None) -> Remarks
         warnings=(*_cold_starts(plan, total), *(note for note in plan.warnings if note.code not in NOTE_CODES)),
         notes=(
             *(note for note in plan.warnings if note.code in NOTE_CODES),
+            *_kept_work(plan),
             *_stateless_moves(plan, total),
             *_thread_moves(plan, total),
         ),
@@ -80,6 +82,28 @@ def _named(task_ids: Sequence[str]) -> str:
     if len(task_ids) <= _MOST_NAMED + 1:
         return ", ".join(task_ids)
     return f"{', '.join(task_ids[:_MOST_NAMED])} and {len(task_ids) - _MOST_NAMED:,} more"
+
+
+def _kept_work(plan: Plan) -> Iterator[Note]:
+    """Yield whose work a Connect group keeps for their return, and whose it does not."""
+    if not plan.is_of_workers:
+        return
+    left = list(departures(plan))
+    kept_ms = {departure.process_id: departure.kept_ms for departure in left if departure.kept_ms is not None}
+    if not kept_ms:
+        return
+    longest = duration(max(kept_ms.values()))
+    who = tuple(kept_ms)
+    yield Note(
+        KEPT_WORK,
+        f"The work of {_named(who)} stays unassigned for up to {longest} (scheduled.rebalance.max.delay.ms), whether "
+        f"{'it returns' if len(who) == 1 else 'they return'} or not",
+        who,
+    )
+    led = tuple(dict.fromkeys(of.process_id for of in left if of.led and of.process_id not in kept_ms))
+    if led:
+        message = f"{_named(led)} led the group: the next leader knows of no delay, and assigns the work at once"
+        yield Note(LEADER_LEFT, message, led)
 
 
 def _stateless_moves(plan: Plan, total: Totals) -> Iterator[Note]:

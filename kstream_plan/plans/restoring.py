@@ -24,13 +24,15 @@ class Span(NamedTuple):
     """A time within which the rates stay the same and the same instances run.
 
     ``stopped``: instances that do not run though the group counts them in; they restore nothing and fall behind.
-    ``burst``: task → records that are written at once, when the phase begins.
+    ``burst``: task → records that are written at once, when the phase begins; ``backlog``: the same of those that
+    nobody processed before. Copies that are behind have counted these while nobody wrote them.
     """
 
     rates: Rates
     elapsed_ms: int
     stopped: frozenset[int] = frozenset()
     burst: Mapping[int, int] = _NOTHING
+    backlog: Mapping[int, int] = _NOTHING
 
     def produced(self, task: int) -> int:
         """Records that a task's changelogs grow by (0 if its produce rate is not known)."""
@@ -60,7 +62,8 @@ def _cut(phases: Sequence[Span], at_ms: Iterable[int]) -> Sequence[Span]:
         end_ms = start_ms + phase.elapsed_ms
         edges = [start_ms, *(cut for cut in cuts if start_ms < cut < end_ms), end_ms]
         for first, (start, end) in enumerate(pairwise(edges)):
-            found.append(phase._replace(elapsed_ms=end - start, burst=_NOTHING if first else phase.burst))
+            part = phase._replace(elapsed_ms=end - start)
+            found.append(part._replace(burst=_NOTHING, backlog=_NOTHING) if first else part)
         start_ms = end_ms
     return found
 
@@ -136,7 +139,7 @@ def _restoring_copies(
     waiting: Collection[tuple[int, int]],
 ) -> dict[int, tuple[_Queue, _Queue]]:
     queues: dict[int, tuple[_Queue, _Queue]] = {}
-    grows = phase.rates.any_produce or bool(phase.burst)
+    grows = phase.rates.any_produce or bool(phase.burst) or bool(phase.backlog)
     if not (grows or phase.stopped or left or waiting):
         # by far the most frequent case
         for task, of_task in copies.items():
@@ -154,9 +157,10 @@ def _restoring_copies(
             if copy.consumer is None or not known[instance] or (task, instance) in waiting:
                 continue
             remaining = left.get((task, instance), copy.remaining)
+            backlog = 0 if copy.active or remaining else phase.backlog.get(task, 0)
             falls_behind = not copy.active and (instance in phase.stopped or task in phase.burst)
-            if remaining or falls_behind:
-                queues.setdefault(instance, ([], []))[not copy.active].append((remaining + grown, task))
+            if remaining or backlog or falls_behind:
+                queues.setdefault(instance, ([], []))[not copy.active].append((remaining + grown + backlog, task))
     return queues
 
 

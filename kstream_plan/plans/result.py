@@ -21,9 +21,10 @@ class Result:
     ``settles_surely``: whatever is not known, and in every draw. ``instances`` are those before, among them
     ``instances_empty``, which hold nothing: they have just joined, or there is nothing for them; ``instances_joining``
     and ``instances_leaving`` come and go in the plan. ``spread``: most minus least stateful tasks that an instance runs
-    as the first rebalance finds them. ``standbys_missing``: so many fewer there are than ``num.standby.replicas`` asks
-    for and instances allow. ``plan`` is the saved plan, if it is to be kept. ``draws_settled`` of the ``draws`` settle;
-    rows that were saved before do not say how many.
+    as the first rebalance finds them. ``tasks_per_instance_…``: tasks that an instance runs, from the fewest to the
+    most, before and after. ``…_likely``: as the plan itself has it. ``standbys_missing``: so many fewer there are than
+    ``num.standby.replicas`` asks for and instances allow. ``plan`` is the saved plan, if it is to be kept.
+    ``draws_settled`` of the ``draws`` settle; rows that were saved before do not say how many.
     """
 
     format_version: str = "1.0"
@@ -67,6 +68,15 @@ class Result:
     draws_settled: int | None = None
     cause: str | None = None
     cure: str | None = None
+    duration_ms_likely: int | None = None
+    moves_likely: int | None = None
+    cold_handovers_likely: int | None = None
+    max_paused_task_ms_likely: int | None = None
+    restored_records_likely: int | None = None
+    tasks_per_instance_least: int | None = None
+    tasks_per_instance_most: int | None = None
+    tasks_per_instance_after_least: int | None = None
+    tasks_per_instance_after_most: int | None = None
     plan: str | None = None
 
     @property
@@ -90,6 +100,7 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
     restored = _ends(plan, "restored_records", None if draws is None else draws.restored_records)
     cure = None if simulated is None else simulated.cure
     known = tells_restored(plan, draws)
+    before, after = plan.initial_balance.ends, plan.balance_after.ends
     floor_ms = plan.summary.floor_ms if draws is None and plan.verdict.kind == "settled" else None
     return Result(
         application_id=plan.group.application_id,
@@ -130,6 +141,15 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         draws_settled=None if draws is None else draws.settled,
         cause=_cause(plan),
         cure=None if cure is None else f"{cure.setting}={cure.value}",
+        duration_ms_likely=plan.summary.duration_ms,
+        moves_likely=plan.summary.moves,
+        cold_handovers_likely=plan.summary.cold_handovers,
+        max_paused_task_ms_likely=plan.figure("max_paused_task_ms") or 0,
+        restored_records_likely=plan.summary.restored_records if known else None,
+        tasks_per_instance_least=before[0],
+        tasks_per_instance_most=before[1],
+        tasks_per_instance_after_least=after[0],
+        tasks_per_instance_after_most=after[1],
     )
 
 

@@ -64,6 +64,12 @@ class Balance:
     subtopology_spread: int
     subtopology_task_spread: int
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The fewest and the most tasks that a member runs; who is no member does not count."""
+        most = max(self.active, default=0)
+        return most - self.balance_factor, most
+
 
 #: Of rounds of which nobody asks how even the load is after them.
 NOT_COUNTED = Balance(

@@ -9,8 +9,12 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from kstream_plan.model import Note, WorkId
+<<<<<<< HEAD
 from kstream_plan.model.answer import Answer, worst_of
 from kstream_plan.model.connect_group import HELD_BY_SEVERAL
+=======
+from kstream_plan.model.connect_group import HELD_BY_SEVERAL, WORKER_SILENT
+>>>>>>> origin/main
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan
@@ -146,10 +150,12 @@ class CheckedPlan:
         """What rules that are kept do not say: what the snapshot could not tell, or what is wrong in it already."""
         notes = {note.code: note for note in (*self.plan.warnings, *self.plan.assumptions)}
         found = []
+        if WORKER_SILENT in notes:
+            found.append(Note(WORKER_SILENT, "a worker does not answer: it may have gone"))
         if "delay-unknown" in notes:
             found.append(Note("delay-unknown", "a delay may run that is not known of"))
         elif "counts-only" in notes:
-            found.append(Note("counts-only", "unless a delay runs, or a worker has crashed: REST does not tell"))
+            found.append(Note("counts-only", "unless a worker has crashed: REST does not tell"))
         if THREADS_NOT_PLANNED in notes:
             message = "num.stream.threads is not planned: instances have other threads now"
             found.append(Note(THREADS_NOT_PLANNED, message, notes[THREADS_NOT_PLANNED].subjects))

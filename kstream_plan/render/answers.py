@@ -13,6 +13,7 @@ from kstream_plan.render.terminal import to_terminal
 #: The name of a result's type → the module and the function that make its page.
 PAGES: dict[str, tuple[str, str]] = {
     "Plan": ("plan", "plan_page"),
+    "Outcomes": ("compare", "compare_page"),
     "Simulation": ("plan", "simulation_page"),
 }
 

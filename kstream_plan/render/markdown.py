@@ -49,7 +49,7 @@ def _section(section: Section) -> str:
 def _table(table: Table) -> Iterator[str]:
     if table.title:
         yield f"**{markdown_sentence(table.title)}**"
-    heads = [column.head for column in table.columns]
+    heads = [markdown_sentence(column.head) for column in table.columns]
     rule = ["--:" if column.right else "---" for column in table.columns]
     yield "\n".join(map(markdown_row, [heads, rule, *([_cell(cell) for cell in row.cells] for row in table.rows)]))
     if table.note:

@@ -27,6 +27,10 @@ _MOST_RICH_ROWS = 200
 #: A list of more lines stands as its short form, if it has one.
 _MOST_LINES = 2
 _BAR_WIDTH = 12
+#: The cells of a column that is no wider are never broken.
+_NARROW = 12
+#: A longer word may be broken where there is no room for it.
+_LONG_WORD = 14
 
 #: What tones look like; the only place that knows colours.
 THEME = Theme(
@@ -164,20 +168,28 @@ def _layout(table: Table, width: int) -> _Layout:
 def _drawn(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield a table: of rich cells, as text if it is long, as a list of its cells if the page is too narrow."""
     layout = _layout(table, width)
-    least = sum(_least(table, place) for place in layout.places) + 2 * (len(layout.places) - 1)
-    if least > width:
+    least = [_least(table, place) for place in layout.places]
+    room = width - 2 * (len(layout.places) - 1)
+    if sum(least) > room:
         yield from _as_list(table, layout)
     elif len(table.rows) > _MOST_RICH_ROWS:
         yield _as_text(table, layout)
     else:
-        yield _rich(table, layout)
+        yield _rich(table, layout, _widths(table, layout, least, room))
 
 
 def _least(table: Table, place: int) -> int:
-    """Return the columns that a column of a table needs: its head, and the longest word of its cells."""
-    texts = (text for row in table.rows for text in _texts(row.cells[place]))
-    words = (cell_len(word) for text in texts for word in text.split(" "))
-    return max(cell_len(table.columns[place].head), max(words, default=0))
+    """Return the columns that a column of a table needs: its head, and the longest word of its cells, up to a limit."""
+    texts = [table.columns[place].head, *(text for row in table.rows for text in _texts(row.cells[place]))]
+    if _is_narrow(table, place):
+        return max(map(cell_len, texts))
+    return max(min(cell_len(word), _LONG_WORD) for text in texts for word in text.split(" "))
+
+
+def _is_narrow(table: Table, place: int) -> bool:
+    """Return whether a column is one of numbers, whose cells stay on one line."""
+    texts = [table.columns[place].head, *(text for row in table.rows for text in row.cells[place].items)]
+    return table.columns[place].right and max(map(cell_len, texts)) <= _NARROW
 
 
 def _texts(cell: Cell) -> tuple[str, ...]:
@@ -185,19 +197,37 @@ def _texts(cell: Cell) -> tuple[str, ...]:
     return (cell.short,) if cell.short and len(cell.items) > _MOST_LINES else cell.items
 
 
-def _rich(table: Table, layout: _Layout) -> RichTable:
+def _widths(table: Table, layout: _Layout, least: Sequence[int], room: int) -> Sequence[int | None]:
+    """Return the widths of columns of texts that do not fit as they are, so that words stay whole.
+
+    Columns grow to what is in them as far as there is room, those first that lack least. None: Rich measures them.
+    """
+    whole = [_whole(table, place) for place in layout.places]
+    lists = any(len(row.cells[place].items) > 1 for row in table.rows for place in layout.places)
+    if sum(whole) <= room or lists:
+        return [None] * len(whole)
+    widths = list(least)
+    for place in sorted(range(len(whole)), key=lambda place: whole[place] - least[place]):
+        widths[place] += min(whole[place] - least[place], room - sum(widths))
+    return widths
+
+
+def _whole(table: Table, place: int) -> int:
+    """Return the columns that a column of texts needs so that each stays on one line."""
+    cells = (row.cells[place] for row in table.rows)
+    needed = (_BAR_WIDTH if cell.bar is not None else max(map(cell_len, cell.items), default=0) for cell in cells)
+    return max(cell_len(table.columns[place].head), *needed)
+
+
+def _rich(table: Table, layout: _Layout, widths: Sequence[int | None]) -> RichTable:
     drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold")
-    for column, place in zip(layout.columns, layout.places, strict=True):
-        plain = column.right or all(_is_short(row.cells[place]) for row in table.rows)
+    for column, place, width in zip(layout.columns, layout.places, widths, strict=True):
         justify: JustifyMethod = "right" if column.right else "left"
-        drawn.add_column(column.head, justify=justify, no_wrap=plain, overflow="fold")
+        plain = _is_narrow(table, place)
+        drawn.add_column(column.head, justify=justify, no_wrap=plain, overflow="fold", width=width)
     for row in table.rows:
         drawn.add_row(*(_cell(row.cells[place]) for place in layout.places), style=f"tone.{row.tone}")
     return drawn
-
-
-def _is_short(cell: Cell) -> bool:
-    return len(cell.items) <= 1 and sum(map(cell_len, cell.items)) <= 24
 
 
 def _cell(cell: Cell) -> RenderableType:
@@ -245,8 +275,9 @@ def _as_text(table: Table, layout: _Layout) -> Text:
     rows = [[_plain(row.cells[place]) for place in layout.places] for row in table.rows]
     heads = [column.head for column in layout.columns]
     widths = [max(map(cell_len, cells)) for cells in zip_longest(heads, *rows, fillvalue="")]
-    lines = [heads, ["─" * width for width in widths], *rows]
-    return Text("\n".join(_aligned(cells, widths, layout.columns) for cells in lines), no_wrap=True, overflow="ignore")
+    head, *lines = [_aligned(cells, widths, layout.columns) for cells in (heads, *rows)]
+    rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
+    return Text("\n".join([head, rule, *lines]), no_wrap=True, overflow="ignore")
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:

@@ -83,8 +83,9 @@ def test_several_applications_get_one_line_each_worst_first(reads: Any, capsys: 
     reads("settled", "crash", "pods")
     assert run(["assign", "x.json"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("3 applications: 2 moving, 1 settled; 1 at risk: 1 with cold starts")
-    assert re.findall(r"^[! ] (\w+)  ", text, re.MULTILINE) == ["application", "S1", "payments", "S1"]
+    assert text.startswith("╭─ 3 applications: 2 moving, 1 settled ─")
+    assert "1 application is at risk: 1 with cold starts." in text
+    assert re.findall(r"^(\w+)  ", text, re.MULTILINE)[:4] == ["Application", "S1", "payments", "S1"]
     assert "--application-id" in text
 
 

@@ -75,13 +75,14 @@ def _finding(made: Plan, rule: str, draws: OverDraws | None = None) -> Finding:
 def test_a_task_that_restores_before_it_runs_stands_still_meanwhile(rule: str) -> None:
     made = _joined(replace(_group(), rates=Rates(restore_per_instance=1_000.0)))
     assert made.summary.cold_handovers == 2
-    assert made.ends("max_cold_restore_ms")[1] == 120_000
+    assert made.summary.max_cold_restore_ms == 120_000
+    assert made.ends("max_cold_restore_ms")[1] == 240_000  # by one of two threads alone
     assert made.pauses.longest_ms < 30_000
     found = _finding(made, rule)
     assert found.status is Status.ERROR
     assert found.measured is not None
     times = 2 if rule == "max_pause_in_all" else 1
-    assert 120_000 * times < found.measured <= 120_000 * times + made.ends("paused_task_ms")[1]
+    assert 240_000 * times < found.measured <= 240_000 * times + made.ends("paused_task_ms")[1]
     said = table_report(check_all([check_plan(made, _STANDARD[rule])], datetime.now(UTC)), width=200)
     assert "what cold starts restore included" in " ".join(said.split())
 

@@ -153,7 +153,8 @@ def test_what_may_wait_for_a_delay_that_nobody_knows_of_passes_no_rule_about_pau
 @pytest.mark.parametrize(
     ("counts", "delay_ms", "status"),
     [
-        ((4, 4), 300_000, Status.PASSED),
+        ((4, 4), 300_000, Status.ERROR),  # what a killed worker ran shows as running there
+        ((4, 4), 0, Status.PASSED),
         ((4, 3), 300_000, Status.ERROR),  # a task that nobody has
         ((6, 2), 300_000, Status.ERROR),  # as in no group that has settled
         ((6, 2), 0, Status.PASSED),
@@ -171,17 +172,29 @@ def test_of_what_rest_tells_nothing_passes_that_looks_like_a_delay(
     assert {one.status for one in found.findings if one.rule in LENIENT} == {status}
     said = " ".join(table_report(check_all([found], NOW), width=200).split())
     assert ("unknown (a delay may run that is not known of) > 15m" in said) is (status is Status.ERROR)
-    assert ("(unless a delay runs, or a worker has crashed: REST does not tell)" in said) is (status is Status.PASSED)
+    assert ("(unless a worker has crashed: REST does not tell)" in said) is (status is Status.PASSED)
     code = "delay-unknown" if status is Status.ERROR else "counts-only"
     assert [of.code for of in found.caveats] == [code]
 
 
+@pytest.mark.parametrize("delay_ms", [0, 300_000])
+def test_a_worker_that_does_not_answer_makes_unknown_what_depends_on_it(delay_ms: int) -> None:
+    held = {"w0": {"c0": (-1, 0, 1)}, "w1": {"c0": (2, 3)}}
+    of = row({"c0": 4}, held, exact=False, config={"scheduled_rebalance_max_delay_ms": delay_ms})
+    of["instances"][1]["answered"] = False
+    found = checked(plan_checked(snapshot(of)), **LENIENT)
+    assert {one.status for one in found.findings if one.rule in LENIENT} == {Status.ERROR}
+    assert "worker-silent" in {note.code for note in found.caveats}
+    validator("check").validate(json.loads(REPORTS["json"](check_all([found], NOW))))
+
+
 def test_no_format_reads_as_a_plain_pass_where_rest_does_not_tell_of_a_crash_or_items_run_several_times() -> None:
     held = {"w0": {"c0": (-1, 0, 1)}, "w1": {"c0": (1, 2, 3)}}
-    found = checked(plan_checked(snapshot(row({"c0": 4}, held, exact=False))), **LENIENT)
+    without_delay = {"scheduled_rebalance_max_delay_ms": 0}
+    found = checked(plan_checked(snapshot(row({"c0": 4}, held, exact=False, config=without_delay))), **LENIENT)
     made = check_all([found], NOW)
     assert not made.violated
-    crash = "unless a delay runs, or a worker has crashed: REST does not tell"
+    crash = "unless a worker has crashed: REST does not tell"
     several = "several workers run the same now: 1 of 5 connectors and tasks"
     document = json.loads(REPORTS["json"](made))
     validator("check").validate(document)

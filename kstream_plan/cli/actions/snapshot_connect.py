@@ -13,13 +13,13 @@ from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import talk
 from kstream_plan.documents.client_properties import load_rest_login
 from kstream_plan.documents.connect_config import load_connect_config
-from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.errors import ClusterError, SnapshotError, UsageError
 from kstream_plan.model.times import format_time
 from kstream_plan.render.generations import ConnectLine
 from kstream_plan.render.text.numbers import count
 from kstream_plan.snapshots.connect_log.history import ConnectEntry, checked_row, read_connect_logs
-from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url
-from kstream_plan.snapshots.connect_rest.status import row_of_status
+from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url, who_answers
+from kstream_plan.snapshots.connect_rest.status import StatusRow, row_of_status, with_answers
 from kstream_plan.snapshots.files.content import read_file, standard_input, unpacked
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN
@@ -74,23 +74,41 @@ def rest_rows(asked: SnapshotOptions) -> list[Mapping[str, Any]]:
     """
     group_id = only_application(asked.application_id) or _A_GROUP
     configs = per_application(asked.connect_config, "--connect-config", _settings_in)
-    config, url = configs.of(group_id), asked.connect_url
-    if url is None:
-        where, content, captured_at = _named(str(asked.connect_status)), _saved(str(asked.connect_status)), None
+    config = configs.of(group_id)
+    if asked.connect_url:
+        status = _live_status(asked, asked.connect_url, group_id, config or {})
     else:
-        address = checked_url(url)
-        content = ask_status(address, _login(asked))
-        where, captured_at = f"{address.scheme}://{address.netloc}", format_time(time.time_ns() // 1_000_000)
-    found = row_of_status(content, where, group_id=group_id, captured_at=captured_at, config=config or {})
-    snapshot_from_row(found.row, where)
-    for note in found.notes:
+        where, content = _named(str(asked.connect_status)), _saved(str(asked.connect_status))
+        status = row_of_status(content, where, group_id=group_id, captured_at=None, config=config or {})
+    snapshot_from_row(status.row, "the row of REST")
+    for note in status.notes:
         talk(f"warning: {note.message}")
     if config is None:
         talk(
             "warning: REST does not tell the workers' settings: Kafka's defaults will count "
             "(scheduled.rebalance.max.delay.ms 300000, session.timeout.ms 10000). Give --connect-config"
         )
-    return [found.row]
+    return [status.row]
+
+
+def _live_status(asked: SnapshotOptions, urls: Sequence[str], group_id: str, config: Mapping[str, Any]) -> StatusRow:
+    """Return what the first interface that answers says, and which of its workers answer themselves."""
+    addresses, login = [checked_url(url) for url in urls], _login(asked)
+    if login.user_info is not None and any(address.scheme == "http" for address in addresses):
+        talk("warning: user and password of --command-config are sent over http, which others can read: ask by https")
+    for address in addresses:
+        try:
+            content = ask_status(address, login)
+        except ClusterError as error:
+            if address is addresses[-1]:
+                raise
+            talk(f"warning: {error.where} {error.what}: the next --connect-url is asked")
+            continue
+        break
+    where, captured_at = f"{address.scheme}://{address.netloc}", format_time(time.time_ns() // 1_000_000)
+    status = row_of_status(content, where, group_id=group_id, captured_at=captured_at, config=config)
+    workers = [worker["process_id"] for worker in status.row["instances"]]
+    return with_answers(status, who_answers(workers, address.scheme, login.ssl_context))
 
 
 def only_application(application_ids: Sequence[str] | None) -> str | None:

@@ -65,9 +65,7 @@ def running_groups_of(asked: SnapshotOptions) -> RunningGroups | None:
             fix = "say where it runs: --bootstrap-server HOST:PORT"
             raise UsageError(f"{lonely[0]} is about a running group", fix=fix)
         if not asked.leader_log:
-            logs = shlex.join(["kstream-plan", "snapshot", "--leader-log", *(asked.more_logs or ["FILE"])])
-            fix = f"{logs}; of a running group: --bootstrap-server HOST:PORT --group ID"
-            raise UsageError("no source of a snapshot is given", fix=logs if asked.more_logs else fix)
+            raise UsageError("no source of a snapshot is given", fix=_with_a_source(asked.more_logs or ()))
         return None
     if not asked.group and not asked.all_groups:
         fix = "name the application's id: --group ID; or take them all: --all-groups"
@@ -94,6 +92,12 @@ def check_broker_version(release: str) -> None:
     if release not in BROKER_VERSIONS:
         what = f"{shown(release)} is no release of brokers whose streams groups are known"
         raise UsageError(what, where="--broker-version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
+
+
+def _with_a_source(logs: Sequence[str]) -> str:
+    """Return the command line that makes a snapshot of these logs; of none, how to name a source."""
+    command = shlex.join(["kstream-plan", "snapshot", "--leader-log", *(logs or ["FILE"])])
+    return command if logs else f"{command}; of a running group: --bootstrap-server HOST:PORT --group ID"
 
 
 def _of_group(asked: SnapshotOptions) -> list[str]:

@@ -17,7 +17,7 @@ import typer
 
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.help_search import Search
-from kstream_plan.cli.help_sections import Section, page_names, page_text, sections_of
+from kstream_plan.cli.help_sections import Section, definition, page_names, page_text, sections_of
 from kstream_plan.cli.output import page, say
 from kstream_plan.errors import UsageError
 
@@ -100,6 +100,11 @@ def _answer(question: str, known: Sequence[str]) -> str:
     """
     search = _search()
     found = search.best(question)
+    meaning = definition(question)
+    if meaning:
+        found = [(section, fit) for section, fit in found if section.page != "terms"]
+        if not found:
+            return f"{meaning}\n\nMore: `kstream-plan help terms`\n"
     if not found:
         near = get_close_matches("-".join(question.split()), known, n=1)
         fix = f"kstream-plan help {near[0]}" if near else "kstream-plan help lists the pages by question"
@@ -107,7 +112,7 @@ def _answer(question: str, known: Sequence[str]) -> str:
     best, fits = found[0]
     others = [section for section, fit in found[1:_MOST] if fit > fits * _LEAST]
     at = search.passage(best, question)
-    parts = [f"{_called(best)} {best.link}", *_answers(best, at), _typed(best, at)]
+    parts = [meaning or "", f"{_called(best)} {best.link}", *_answers(best, at), _typed(best, at)]
     parts += [f"More: `kstream-plan help {best.name}`"]
     if others:
         parts += ["Else:\n\n" + "\n".join(f"- {_called(section)} {section.link}" for section in others)]

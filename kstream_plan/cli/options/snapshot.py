@@ -52,8 +52,10 @@ class SnapshotOptions(Measuring, Limited):
         ),
     ] = None
     connect_url: Annotated[
-        str | None,
-        typer.Option("--connect-url", metavar="URL", help="REST interface of a running worker, e.g. http://host:8083."),
+        list[str] | None,
+        typer.Option(
+            "--connect-url", metavar="URL", help="REST interface of a running worker, http://host:8083; repeatable."
+        ),
     ] = None
     connect_config: Annotated[
         list[str] | None,

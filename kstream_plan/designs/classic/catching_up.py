@@ -30,7 +30,8 @@ class Interval(NamedTuple):
 
     ``tick``: long enough for every copy to be caught up if no restore rate says otherwise: the next rebalance is a
     probing one, or comes no earlier than one would. A follow-up never is; unless only those ``at_probes`` are told, it
-    finds caught up what was placed two or more generations before, and running what is active.
+    finds caught up what was placed two or more generations before, and running what is active. Nor does one, where only
+    those ``at_probes`` are told, find anything restored that was placed in the generation before, at whatever rate.
     ``idle``: nothing was assigned at its beginning; what is known of the copies is what a snapshot says.
     ``readiness``: it is the first one of a plan; of copies whose restore rate is not known this tells, instead of the
     length of the interval, whether they are caught up at its end. Copies may have been reported within it.
@@ -105,12 +106,13 @@ def _restless(
     group, rates = state.group, phases[-1].rates
     if any(phase.burst for phase in phases):
         return frozenset(group.stateful), {}
+    backlog = frozenset[int]().union(*(phase.backlog for phase in phases))
     known = state.restless_under(rates)
     if known is None:
         known = Restless(
             rates, frozenset(t for t in group.stateful if not _is_at_rest(group, rates, t, state.copies[t]))
         )
-    restless, instances = known.tasks, {group.instance_of[consumer] for consumer in revoking}
+    restless, instances = known.tasks | backlog, {group.instance_of[consumer] for consumer in revoking}
     restless |= {
         task
         for task, sleep in known.asleep.items()
@@ -310,7 +312,8 @@ class _Report:
             reporters = () if copy.lag is None else (self._first_to_rejoin[copy.instance],)
             return copy._replace(reporters=reporters, remaining=remaining)
         lag = copy.lag
-        if consumer not in self._disturbed and self._restoring.known(task, copy.instance):
+        known = self._restoring.known(task, copy.instance) and not self._interval.at_probes
+        if consumer not in self._disturbed and known:
             lag = LATEST if copy.active and not remaining else self._reported(task, copy, remaining)
         elif copy.active and consumer not in self._disturbed and not (remaining and self._interval.at_probes):
             lag, remaining = LATEST, 0

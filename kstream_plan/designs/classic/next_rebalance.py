@@ -22,7 +22,8 @@ class Clock(NamedTuple):
     A follow-up: ``at_once_ms`` if every consumer has a reason of its own to rejoin, else ``heartbeat`` of a heartbeat
     interval; a probing rebalance: ``tick`` of one after the probing interval. ``all_ready``: whatever was restored by
     then is reported, though its consumer may rejoin too soon for that; one that is late makes it so. ``at_probes``:
-    where nobody knows how fast copies restore, none is caught up at a follow-up, however long it is there;
+    where nobody knows how fast copies restore, none is caught up at a follow-up, however long it is there, and where
+    somebody does, none begins before a follow-up that comes right after it was placed;
     ``ready_last``: nor at a probe while somebody is to come or go yet, as if they restored ever so slowly until then.
     """
 

@@ -139,8 +139,8 @@ def _notes(played: Played) -> Iterator[Note]:
         yield Note(
             "counts-only",
             "How much moves is exact, but not which items: ids and orders are not known. Nor is who leads: a worker "
-            "that stays, it is assumed; if the leader leaves, nothing waits. No delay runs by now, and all the workers "
-            "are there, none of them without work",
+            "that stays, it is assumed; if the leader leaves, nothing waits. Whether a delay runs, a worker has gone "
+            "or one is without work is unknown: planned as if not",
         )
     elif table_bins([worker.member_id for worker in group.workers]) is None:
         message = (

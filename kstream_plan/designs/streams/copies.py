@@ -65,13 +65,14 @@ def reseated(
 def later(state: GroupState, spans: Sequence[Span], to_ms: int, cleanup_ms: int) -> GroupState:
     """Return the state after some time: restored as far as rates are known; what is left over falls behind.
 
-    A copy that has caught up stays so.
+    A copy that has caught up stays so, but for what nobody processed before and is written at once.
     """
     group, changed = state.group, dict[int, tuple[Copy, ...]]()
     restless = {
         task: state.copies[task]
         for task in group.stateful
         if any(copy.remaining or copy.consumer is None for copy in state.copies[task])
+        or any(task in span.backlog for span in spans)
     }
     if not restless:
         return state
@@ -84,7 +85,7 @@ def later(state: GroupState, spans: Sequence[Span], to_ms: int, cleanup_ms: int)
                     continue
                 behind = min(copy.remaining + produced(spans, task), group.tasks[task].end_offset_sum)
                 found.append(copy._replace(remaining=behind))
-            elif copy.remaining and restoring.known(task, copy.instance):
+            elif restoring.known(task, copy.instance) and (copy.remaining or restoring.remaining(task, copy)):
                 found.append(copy._replace(remaining=restoring.remaining(task, copy)))
             else:
                 found.append(copy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from kstream_plan.model.connect_group import WORKER_SILENT
 from kstream_plan.plans import Plan
 from kstream_plan.policy.rules import amounts, balance, endings, origins, times
 from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, Rule
@@ -28,7 +29,7 @@ def _all_records(plan: Plan) -> int | None:
 #: A plan that says this comes of a group that contradicts itself: nobody knows how it ends.
 _CONTRADICTED = ("group-not-as-told",)
 #: A plan that says one of these may leave out some of what happens.
-_IN_DOUBT = (*_CONTRADICTED, "back-before-fenced")
+_IN_DOUBT = (*_CONTRADICTED, "back-before-fenced", WORKER_SILENT)
 #: A plan that says one of these tells of work that waits, nobody knows for how long.
 _WAITS = ("delay-unknown", "revocations-unknown", "not-dealt-out", *_IN_DOUBT)
 

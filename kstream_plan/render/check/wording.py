@@ -6,7 +6,11 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from kstream_plan.model import WorkId
+<<<<<<< HEAD
 from kstream_plan.model.answer import Answer
+=======
+from kstream_plan.model.connect_group import WORKER_SILENT
+>>>>>>> origin/main
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
@@ -29,6 +33,7 @@ _WHY_UNKNOWN = {
     "group-not-as-told": "the group contradicts itself",
     "back-before-fenced": "more happens than is played",
     "group-not-ready": "the group is not ready",
+    WORKER_SILENT: "a worker does not answer",
     "delay-unknown": "a delay may run that is not known of",
     "revocations-unknown": "what members have still to give up is not known",
     "not-dealt-out": "some work is dealt out to nobody",

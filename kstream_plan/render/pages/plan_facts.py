@@ -200,14 +200,11 @@ def restore_fact(view: PlanView) -> Fact:
 
 def balance_fact(plan: Plan) -> Fact:
     """Return how many tasks the instances run, from the fewest to the most, before and after."""
-    before, after = plan.initial_balance, plan.rounds[-1].balance if plan.rounds else plan.initial_balance
     unit = "connectors and tasks per worker" if plan.is_of_workers else "tasks per instance"
-    texts = [_from_fewest(balance.active, balance.balance_factor) for balance in (before, after)]
-    value = texts[0] if texts[0] == texts[1] else " → ".join(texts)
-    return Fact("balance", "Balance", f"{value} {unit}")
+    return Fact("balance", "Balance", f"{balance_text(plan.initial_balance.ends, plan.balance_after.ends)} {unit}")
 
 
-def _from_fewest(active: tuple[int, ...], difference: int) -> str:
-    """Return ``0 to 10``; who is no member runs nothing, and does not count in the difference."""
-    most = max(active, default=0)
-    return span_to(most - difference, most)
+def balance_text(before: tuple[int, int], after: tuple[int, int]) -> str:
+    """Return ``0 to 10 → 6``: tasks from the fewest to the most, before and after; once if nothing changes."""
+    texts = [span_to(*ends) for ends in (before, after)]
+    return texts[0] if texts[0] == texts[1] else " → ".join(texts)

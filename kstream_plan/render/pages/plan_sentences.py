@@ -29,7 +29,16 @@ def settled_sentences(view: PlanView) -> tuple[str, ...]:
         first = f"{nothing}, unless a delay runs or a worker has gone: REST does not tell."
     else:
         first = f"The group is settled. {nothing}: no moves, no pauses{', no probes' if plan.probes else ''}."
-    return (" ".join([first, *_unknown_ends(view)]),)
+    return (" ".join([first, *_may_change(view), *_unknown_ends(view)]),)
+
+
+def _may_change(view: PlanView) -> Iterator[str]:
+    """Yield what may follow of a plan in which nothing is likely to follow."""
+    rebalances, cold = view.figure("rebalances").most, view.figure("cold_handovers").most
+    if rebalances:
+        follow = f"up to {count(rebalances, 'rebalance')} and {count(cold, 'cold start')} may follow"
+        longest = duration(view.figure("duration_ms").most)
+        yield f"That depends on what is unknown: {follow}, in up to {longest}."
 
 
 def _settles(view: PlanView) -> str:

@@ -62,28 +62,32 @@ def _with_tasks(counts: Sequence[TaskCount], names: Names) -> str:
 def _with_members(event: Join | Leave | Stop | Return | Bounce | Threads, names: Names) -> str:
     match event:
         case Join():
-            ids, what = [of.process_id or "" for of in event.instances], "joins|join"
+            ids, one, many = [instance.process_id or "" for instance in event.instances], "joins", "join"
         case Threads():
-            ids, what = [event.process_id], f"runs {count(event.threads, 'thread')}|"
+            ids, one, many = [event.process_id], f"runs {count(event.threads, 'thread')}", ""
         case Stop():
-            ids, what = list(event.process_ids), "crashes|crash" if event.crash else "stops|stop"
-        case Return():
-            ids, what = (
-                list(event.process_ids),
-                "returns|return"
-                if event.keeps_disk or not names.have_disks
-                else "returns without its disk|return without their disks",
-            )
-        case Bounce():
-            how = "leaves and returns|leave and return" if event.leaves else "is bounced|are bounced"
-            how = "gives way to|give way to" if event.surge else how
-            ids, what = list(event.process_ids), how
-        case Leave():
-            what = "announces that it leaves|announce that they leave" if event.announced else "leaves|leave"
             ids = list(event.process_ids)
-    one, _, many = what.partition("|")
+            one, many = ("crashes", "crash") if event.crash else ("stops", "stop")
+        case Return():
+            ids, one, many = list(event.process_ids), "returns", "return"
+            if not event.keeps_disk and names.have_disks:
+                one, many = "returns without its disk", "return without their disks"
+        case Bounce():
+            ids = list(event.process_ids)
+            one, many = _bounced(event)
+        case Leave():
+            ids, one, many = list(event.process_ids), "leaves", "leave"
+            if event.announced:
+                one, many = "announces that it leaves", "announce that they leave"
     more = _of_bounce(event, names) if isinstance(event, Bounce) else ""
     return f"{_who(ids, names)} {one if len(ids) == 1 else many}{more}"
+
+
+def _bounced(event: Bounce) -> tuple[str, str]:
+    """Return what one instance, and several, do."""
+    if event.surge:
+        return "gives way to", "give way to"
+    return ("leaves and returns", "leave and return") if event.leaves else ("is bounced", "are bounced")
 
 
 def _of_bounce(event: Bounce, names: Names) -> str:

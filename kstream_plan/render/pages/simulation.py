@@ -18,7 +18,7 @@ def simulation_tables(view: PlanView) -> Iterator[Table]:
         return
     if len(view.simulation.events) > 1:
         yield _events_table(view.simulation, view)
-    if view.simulation.what_ifs:
+    if _with_cure(view.simulation):
         yield what_ifs_table(view.simulation)
 
 
@@ -78,15 +78,23 @@ def what_ifs_table(simulation: Simulation) -> Table:
     heads = ["Duration", "Rebalances"]
     heads += ["Unassigned in total", "Moves"] if of_workers else ["Extra copies", "Cold starts"]
     columns = (Column("Setting"), *(Column(head, right=True) for head in heads))
-    settings = dict.fromkeys(what_if.setting for what_if in simulation.what_ifs)
-    rows = [row for name in settings for row in (_now_row(simulation, name), *_setting_rows(simulation, name))]
+    what_ifs = _with_cure(simulation)
+    settings = dict.fromkeys(what_if.setting for what_if in what_ifs)
+    rows = [
+        row
+        for name in settings
+        for row in (
+            _now_row(simulation, name),
+            *(_what_if_row(what_if, simulation) for what_if in what_ifs if what_if.setting == name),
+        )
+    ]
     return Table("With other settings", columns, tuple(rows))
 
 
-def _setting_rows(simulation: Simulation, setting: str) -> Iterator[Row]:
-    for what_if in simulation.what_ifs:
-        if what_if.setting == setting:
-            yield _what_if_row(what_if, simulation)
+def _with_cure(simulation: Simulation) -> tuple[WhatIf, ...]:
+    """Return the other settings, among them the one with which a group settles that does not."""
+    cure = simulation.cure
+    return simulation.what_ifs if cure is None or cure in simulation.what_ifs else (*simulation.what_ifs, cure)
 
 
 def _now_row(simulation: Simulation, setting: str) -> Row:

@@ -51,20 +51,22 @@ def section_of(
         tone=_TONES.get(page.tone, "plain"),
         answer=Labelled(label, " ".join([first, *others])) if first else None,
         facts=tuple(Labelled(fact.label, fact.value) for fact in page.facts),
-        blocks=(*drawings, *map(_table, page.tables), *_lines(page), *more, *_steps(page)),
+        blocks=(*drawings, *map(table_of, page.tables), *_lines(page), *more, *_steps(page)),
         short=page.title,
         taken=taken,
         data=data,
     )
 
 
-def _table(table: PageTable) -> Table:
+def table_of(table: PageTable, *, sortable: bool = False) -> Table:
+    """Return a table of a page; ``sortable``: by any column, on demand."""
     rows = tuple(
         TableRow(tuple(map(_text, row.cells)), tone=_row_tone([row.tone, *(cell.tone for cell in row.cells)]))
         for row in table.rows
     )
     right = frozenset(place for place, column in enumerate(table.columns) if column.right)
-    return Table(table.title, tuple(column.head for column in table.columns), rows, right, note=table.note)
+    heads = tuple(column.head for column in table.columns)
+    return Table(table.title, heads, rows, right, note=table.note, sortable=sortable)
 
 
 def _row_tone(tones: Sequence[PageTone]) -> Tone:

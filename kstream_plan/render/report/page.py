@@ -143,10 +143,11 @@ class Section:
 class Report:
     """A whole page: what it is called, an overview of several sections, and these.
 
-    ``left_out`` tells of others.
+    ``reasons`` is more on those of the overview; ``left_out`` tells of others.
     """
 
     title: str
     sections: tuple[Section, ...]
     overview: Table | None = None
+    reasons: Table | None = None
     left_out: str = ""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.errors import UsageError
-from kstream_plan.fleet.figures import badness, is_bad
+from kstream_plan.fleet.figures import badness
 from kstream_plan.plans.result import Result, result_of
-from kstream_plan.render.fleet import COLUMNS, fleet_heading, fleet_legend, result_cells, result_why
+from kstream_plan.render.pages.fleet import fleet_page
+from kstream_plan.render.report.from_page import table_of
 from kstream_plan.render.report.markup import drawing_svg, report_html
-from kstream_plan.render.report.page import Drawing, Report, Section, Table, TableRow
+from kstream_plan.render.report.page import Drawing, Report, Section, Table
 from kstream_plan.render.report.plan_section import plan_section
-from kstream_plan.render.text.escape import TERMINAL
 
 T = TypeVar("T")
 
@@ -26,8 +27,10 @@ def plans_html(saved: Sequence[SavedPlan]) -> str:
     results = [result_of(of.plan, of.simulation) for of in saved]
     ordered = sorted(zip(results, saved, strict=True), key=lambda one: badness(one[0]))
     shown = [plan_section(of, alone=len(saved) == 1) for _, of in ordered[:MOST_SECTIONS]]
-    overview = _overview(results, [result for result, _ in ordered]) if len(saved) > 1 else None
-    return report_html(report_of(shown, len(saved), overview))
+    report = report_of(shown, len(saved))
+    return report_html(
+        report if len(saved) == 1 else _with_overview(report, results, [result for result, _ in ordered])
+    )
 
 
 def plan_svg(saved: Sequence[SavedPlan]) -> str:
@@ -65,7 +68,7 @@ def section_svg(section: Section) -> str:
 
 def fleet_html(results: Sequence[Result], shown: Sequence[Result]) -> str:
     """Return many applications at a glance as one page: all are counted, some shown."""
-    return report_html(Report("kstream-plan: fleet", (), _overview(results, shown)))
+    return report_html(_with_overview(Report("kstream-plan: fleet", ()), results, shown))
 
 
 def report_of(sections: Sequence[Section], number: int, overview: Table | None = None) -> Report:
@@ -73,17 +76,12 @@ def report_of(sections: Sequence[Section], number: int, overview: Table | None =
     title = f"kstream-plan: {sections[0].name}" if number == 1 else f"kstream-plan: {number:,} applications"
     left_out = number - len(sections)
     told = f"The {len(sections):,} worst follow; one of the others: --application-id ID" if left_out else ""
-    return Report(title, tuple(sections), overview, told)
+    return Report(title, tuple(sections), overview, left_out=told)
 
 
-def _overview(results: Sequence[Result], shown: Sequence[Result]) -> Table:
-    heads = (*(column.head for column in COLUMNS), "why")
-    right = frozenset(place for place, column in enumerate(COLUMNS) if column.right)
-    rows = tuple(
-        TableRow(
-            (*result_cells(one, TERMINAL), "; ".join(result_why(one, TERMINAL))), tone="bad" if is_bad(one) else "plain"
-        )
-        for one in shown
-    )
-    note = "; ".join(fleet_legend(shown)) if shown else ""
-    return Table(fleet_heading(results, shown), heads, rows, right, note=note, sortable=True)
+def _with_overview(report: Report, results: Sequence[Result], shown: Sequence[Result]) -> Report:
+    """Return a report that begins with many applications at a glance: all are counted, some shown."""
+    page = fleet_page(results, shown)
+    title = ". ".join([page.title, *page.sentences])
+    overview, *reasons = [table_of(table, sortable=True) for table in page.tables] or [Table("", (), ())]
+    return replace(report, overview=replace(overview, title=title), reasons=reasons[0] if reasons else None)

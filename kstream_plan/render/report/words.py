@@ -60,7 +60,7 @@ _WORDS = (
     ),
     ("Stable", r"stable", "every member was told what it runs; what starts cold there may be restoring still"),
     ("settled", r"settle[ds]?", "everything runs where it stays, and no further rebalance follows"),
-    ("balance", r"balance", "how much more the busiest has than the least busy: 0 or 1 is even"),
+    ("balance", r"balance", "how many tasks the members run, from the fewest to the most, before → after"),
     ("draw", r"draws?", "one way in which it may come, where chance decides"),
     ("left", r"left", "how long it takes until everything is settled"),
     (

@@ -1,13 +1,15 @@
-"""Asks the REST interface of a Connect worker: one request, of the one host that was named, within a time."""
+"""Asks REST interfaces of Connect workers, each once, within a time; a login goes to nobody but who was named."""
 
 from __future__ import annotations
 
 import base64
 import http.client
+import json
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
@@ -18,6 +20,13 @@ from kstream_plan.snapshots.files.content import TooLargeError, limits
 from kstream_plan.snapshots.rows.fields import printable
 
 _BLOCK_BYTES = 1 << 16
+#: What a worker says of itself at ``/`` is shorter.
+_ABOUT_BYTES = 1 << 16
+#: So many workers are asked at once, and so long each at most.
+_AT_ONCE = 16
+_MOST_WAIT_S = 10.0
+#: What wants a login is there.
+_LOGIN_WANTED = frozenset({401, 403})
 _FIXES = {
     401: "give user and password in --command-config: basic.auth.user.info=USER:PASSWORD",
     403: "ask as a user that may list connectors (--command-config)",
@@ -73,6 +82,48 @@ def ask_status(url: SplitResult, access: Access) -> bytes:
                 raise _unanswered(error, where, wait_s, expired=expired.is_set()) from None
     finally:
         connection.close()
+
+
+def who_answers(worker_ids: Sequence[str], scheme: str, ssl_context: ssl.SSLContext | None) -> dict[str, bool]:
+    """Return of each worker whether a Connect worker answers at its own address; it is sent no login.
+
+    Args:
+        worker_ids: ``host:port`` as the status names them.
+        scheme: that of the interface that gave the status.
+        ssl_context: what TLS is to trust.
+    """
+    access, wait_s = Access(ssl_context), min(limits().wait_ms / 1000, _MOST_WAIT_S)
+    if not worker_ids:
+        return {}
+    with ThreadPoolExecutor(min(len(worker_ids), _AT_ONCE)) as pool:
+        answers = pool.map(lambda worker_id: _answers(f"{scheme}://{worker_id}", access, wait_s), worker_ids)
+        return dict(zip(worker_ids, answers, strict=True))
+
+
+def _answers(url: str, access: Access, wait_s: float) -> bool:
+    try:
+        parts = checked_url(url)
+    except UsageError:
+        return False
+    connection = _connection(parts, access, wait_s)
+    try:
+        with _ended_after(connection, wait_s) as expired:
+            connection.request("GET", "/", headers={"Accept": "application/json", "Connection": "close"})
+            response = connection.getresponse()
+            about = response.read(_ABOUT_BYTES)
+            return not expired.is_set() and (response.status in _LOGIN_WANTED or _is_about_a_worker(about))
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _is_about_a_worker(content: bytes) -> bool:
+    try:
+        about = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(about, dict) and "kafka_cluster_id" in about
 
 
 def _connection(url: SplitResult, access: Access, wait_s: float) -> http.client.HTTPConnection:

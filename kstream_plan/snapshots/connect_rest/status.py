@@ -40,6 +40,15 @@ class StatusRow(NamedTuple):
     notes: tuple[Note, ...]
 
 
+def with_answers(status: StatusRow, answers: Mapping[str, bool]) -> StatusRow:
+    """Return the row with whether each worker answered at its own address."""
+    instances = [
+        {**worker, "answered": answers[worker["process_id"]]} if worker["process_id"] in answers else worker
+        for worker in status.row["instances"]
+    ]
+    return status._replace(row={**status.row, "instances": instances})
+
+
 class _Connector(NamedTuple):
     """A connector: its tasks as they are configured, and of each item (-1: itself) its worker and its state."""
 

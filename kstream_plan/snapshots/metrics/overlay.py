@@ -88,7 +88,9 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     ]
     overlaid = {
         **row,
-        "tasks": _with_ends(row.get("tasks") or (), seats, measured.ends, reference_ms),
+        "tasks": _with_input_lags(
+            _with_ends(row.get("tasks") or (), seats, measured.ends, reference_ms), _input_lags(measured.scrapes, seats)
+        ),
         "lags": lag_rows,
     }
     if (until := _known_until(row, copies)) is not None:
@@ -235,6 +237,26 @@ def _with_ends(tasks: Sequence[Row], seats: Seats, ends: Offsets, reference_ms: 
                 for partition in task["changelog_partitions"]
             ]
         found.append(new)
+    return found
+
+
+def _input_lags(scrapes: Iterable[Scrape], seats: Seats) -> dict[TopicPartition, int]:
+    """Return, by partition of the input, how far behind its stream thread was when it was last scraped."""
+    newest: dict[TopicPartition, tuple[int, int]] = {}
+    for scrape in scrapes:
+        for (client, partition), lag in scrape.input_lags.items():
+            if client in seats.clients:
+                newest[partition] = max(newest.get(partition, (-1, 0)), (scrape.at_ms or 0, lag))
+    return {partition: lag for partition, (_, lag) in newest.items()}
+
+
+def _with_input_lags(tasks: Iterable[Row], lags: Mapping[TopicPartition, int]) -> list[dict[str, Any]]:
+    """Return the tasks with the records of their input that wait, where any of it was measured."""
+    found = []
+    for task in tasks:
+        sources = [(normal_topic(of["topic"]), of["partition"]) for of in task.get("source_partitions") or ()]
+        known = [lags[partition] for partition in sources if partition in lags]
+        found.append({**task, "input_lag": min(sum(known), MAX_LONG)} if known else dict(task))
     return found
 
 

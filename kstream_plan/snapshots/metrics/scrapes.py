@@ -58,6 +58,7 @@ class Scrape:
         about_kafka: whether it has any of Kafka's metrics.
         updates_unrecorded: whether it has standbys with positions, and metrics that say nothing was ever applied.
         odd: the values that are no positions, as text.
+        input_lags: by client id and partition of the input, how far behind its stream thread was when it last fetched.
     """
 
     where: str
@@ -71,6 +72,7 @@ class Scrape:
     about_kafka: bool = True
     updates_unrecorded: bool = False
     odd: tuple[str, ...] = ()
+    input_lags: Mapping[tuple[str, TopicPartition], int] = field(default_factory=dict)
 
     @property
     def clients(self) -> list[str]:
@@ -119,12 +121,15 @@ def _scrape(exposition: Exposition, labels: Sequence[tuple[str, str]], samples: 
     positions: dict[tuple[str, TopicPartition], Position] = {}
     remaining: dict[tuple[str, str], int] = {}
     identities: dict[str, Identity] = {}
+    input_lags: dict[tuple[str, TopicPartition], int] = {}
     odd: list[str] = []
     updates: list[float] = []
     failed = False
     for found in samples:
         if _is_position(found):
             _add_position(positions, found, where, odd)
+        elif found.meaning is Meaning.LAG:
+            _add_input_lag(input_lags, found)
         elif found.meaning is Meaning.REMAINING:
             _add_remaining(remaining, found)
         elif found.meaning is Meaning.IDENTITY and "client_id" in found.labels:
@@ -146,7 +151,16 @@ def _scrape(exposition: Exposition, labels: Sequence[tuple[str, str]], samples: 
         exposition.about_kafka,
         updates_unrecorded=bool(updates and positions) and not any(updates),
         odd=tuple(odd),
+        input_lags=input_lags,
     )
+
+
+def _add_input_lag(input_lags: dict[tuple[str, TopicPartition], int], found: FoundSample) -> None:
+    client, number = client_of_thread(found.labels.get("client_id", "")), found.labels.get("partition", "")
+    records = _records(found.value)
+    if client is not None and records is not None and number.isdecimal() and "topic" in found.labels:
+        key = client, (normal_topic(found.labels["topic"]), int(number))
+        input_lags[key] = max(records, input_lags.get(key, 0))
 
 
 def _add_position(

@@ -11,6 +11,7 @@ from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, N
 from kstream_plan.model.connect_group import (
     CONNECT_SETTINGS,
     HELD_BY_SEVERAL,
+    WORKER_SILENT,
     ConnectGroup,
     ConnectItems,
     ConnectWorker,
@@ -49,6 +50,8 @@ _CONNECTOR = -1
 _MOST_NAMES = 8
 #: Of what runs, or does not because somebody wants it so.
 _WANTED_STATES = frozenset({"RUNNING", "PAUSED", "STOPPED", "RESTARTING"})
+#: Of what no worker has: that nobody holds it tells.
+_NOBODYS = "UNASSIGNED"
 
 
 def read_connect(
@@ -73,14 +76,17 @@ def read_connect(
     if "java" in java.missing:
         notes.append(Note("java-assumed", f"Workers that do not say so run Java {_JAVA}"))
     _check_configured(workers, counts)
-    warnings += [*_held_by_several(workers), *_twice(given, instances)]
+    answered = {item["process_id"]: optional_boolean(item, "answered") for item in given}
+    silent = [worker for worker in workers if answered[worker.member_id] is False]
+    warnings += [*_held_by_several(workers), *_twice(given, instances), *_not_answering(silent)]
     if protocol != "eager":
         told = list[Note]()
         if leader is not None:
             workers, told = _with_leaders_memory(workers, leader, generation)
             notes += told
         if told or leader is None:
-            warnings += _perhaps_delayed(workers, counts, config, exact=leader is not None)
+            all_asked = None not in answered.values()
+            warnings += _perhaps_delayed(workers, counts, config, exact=leader is not None, all_asked=all_asked)
     group = Group.of(application_id, work_of(counts), instances)
     held = {worker.member_id: worker.held for worker in workers}
     number = group.task_index_by_text
@@ -148,7 +154,7 @@ def _read_connectors(row: Row) -> tuple[tuple[tuple[str, int], ...], list[Note]]
                 state, item_name = optional_text(one, "state"), name if of in (None, _CONNECTOR) else f"{name}-{of}"
                 if state == "FAILED":
                     failed.append(item_name)
-                elif state is not None and state not in _WANTED_STATES:
+                elif state is not None and state not in (*_WANTED_STATES, _NOBODYS):
                     idle.append(f"{item_name} {shown(state)}")
         except FieldError as error:
             raise error.inside(f"connectors[{place}]") from None
@@ -328,34 +334,54 @@ def _twice(given: Sequence[Row], instances: Sequence[Instance]) -> list[Note]:
 
 
 def _perhaps_delayed(
-    workers: Sequence[ConnectWorker], counts: Sequence[tuple[str, int]], config: AssignmentConfig, *, exact: bool
+    workers: Sequence[ConnectWorker],
+    counts: Sequence[tuple[str, int]],
+    config: AssignmentConfig,
+    *,
+    exact: bool,
+    all_asked: bool,
 ) -> list[Note]:
-    """Warn of work that nobody runs, if it is not known what the leader remembers of it.
+    """Warn of work that nobody may run, if it is not known what the leader remembers of it.
 
-    Where it is not even ``exact`` who runs what, so does what no settled group has.
+    REST (not ``exact``) never tells: what a lost worker ran shows as running there, and a delay shows nowhere.
+    ``all_asked``: at its own address every worker was asked whether it is there.
     """
-    configured, held = set(all_items(counts).names()), {name for worker in workers for name in worker.held.names()}
     delay_ms = config.scheduled_rebalance_max_delay_ms or 0
-    if not delay_ms:
+    configured, held = set(all_items(counts).names()), {name for worker in workers for name in worker.held.names()}
+    if not delay_ms or (exact and configured == held):
         return []
-    waits = f"up to {delay_ms / 1000:g} s (scheduled.rebalance.max.delay.ms)"
-    if configured != held:
-        unrun = f"{len(configured - held)} of {len(configured)} connectors and tasks are run by nobody"
+    waits = f"up to {delay_ms / 1000:g}s (scheduled.rebalance.max.delay.ms)"
+    unassigned = tuple(sorted(configured - held, key=java_string_key))
+    if unassigned:
         message = (
-            f"{unrun}, and what the leader remembers of them is not known: they count as new. If a worker has gone, "
-            f"they wait {waits}"
+            f"{len(unassigned)} of {len(configured)} connectors and tasks are unassigned ({_some(unassigned)}), and "
+            f"what the leader remembers of them is unknown: they count as new. If a worker has gone, they wait {waits}"
         )
-    elif not exact and any(
-        max(kind) - min(kind) > 1 for kind in zip(*(map(len, worker.held) for worker in workers), strict=True)
-    ):
+    elif any(max(kind) - min(kind) > 1 for kind in zip(*(map(len, worker.held) for worker in workers), strict=True)):
         message = (
             "A worker has two connectors, or two tasks, more than another one, as in no group that has settled: a "
             f"rebalance is under way, or a delay runs, in which something waits {waits}"
         )
     else:
+        unseen = "a worker that was killed and has restarted since"
+        if not all_asked:
+            unseen = "not every worker was asked (snapshot --connect-url asks them), and one that has gone or restarted"
+        message = f"Whether a delay runs is unknown: {unseen} may be without work, {waits}"
+    tells = "The workers' logs tell (snapshot --connect-log)"
+    return [Note("delay-unknown", f"{message}. {tells}", unassigned)]
+
+
+def _not_answering(silent: Sequence[ConnectWorker]) -> list[Note]:
+    """Warn of workers that did not answer at their own addresses."""
+    if not silent:
         return []
-    names = tuple(sorted(configured - held, key=java_string_key))
-    return [Note("delay-unknown", f"{message}. The workers' logs tell (snapshot --connect-log)", names)]
+    items = [name for worker in silent for name in worker.held.names()]
+    message = (
+        f"No answer from {_some([worker.member_id for worker in silent])}: gone, or not reachable from here. "
+        f"{len(items)} connectors and tasks that show as running there may be unassigned. Fix: ask from where "
+        "workers reach each other, or give their logs (snapshot --connect-log)"
+    )
+    return [Note(WORKER_SILENT, message, tuple(items))]
 
 
 def _some(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ so that a misspelt setting is seen), ``"texts"`` (an object of texts), a list of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from kstream_plan.errors import SnapshotError
@@ -49,6 +49,7 @@ SNAPSHOT: Mapping[str, Type] = {
             "task_id": "text",
             "stateful": "boolean",
             "end_offset_sum": "integer",
+            "input_lag": "integer",
             "source_partitions": [_SOURCE_PARTITION],
             "changelog_partitions": [{**_SOURCE_PARTITION, "end_offset": "integer"}],
         }
@@ -64,6 +65,7 @@ SNAPSHOT: Mapping[str, Type] = {
             "java": "integer",
             "last_completed": "integer",
             "config_offset": "integer",
+            "answered": "boolean",
             "held": _CONNECT_ITEMS,
             "memory": {
                 "previous": _CONNECT_ITEMS,
@@ -171,6 +173,19 @@ LAGS: Mapping[str, Type] = {
     "consumer_ids": ["text"],
 }
 
+
+def _names_of_times(row: Type) -> Iterator[str]:
+    """Yield the names of all fields that are times, nested ones too."""
+    if isinstance(row, list):
+        yield from _names_of_times(row[0])
+    elif isinstance(row, Mapping):
+        for name, kind in row.items():
+            yield from [name] if kind == "time" else _names_of_times(kind)
+
+
+#: The names of all fields that are times.
+TIMES = frozenset((*_names_of_times(SNAPSHOT), *_names_of_times(LAGS)))
+
 #: What decides which snapshot rows count; as text, so that what is wrong with a value can still be told. A row with a
 #: ``kind`` may be none at all.
 SNAPSHOT_KEYS: Mapping[str, Type] = {
@@ -226,6 +241,14 @@ class _Misfit(NamedTuple):
     wanted: str
 
 
+class _NameError(Exception):
+    """A column at ``path`` is called as one that counts, ``name``, but for capital letters."""
+
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__()
+        self.path, self.name = path, name
+
+
 def check_columns(columns: Mapping[str, Any], row: Mapping[str, Type], where: str) -> None:
     """Check that a Parquet file's columns fit; what ``row`` does not name is ignored.
 
@@ -235,9 +258,14 @@ def check_columns(columns: Mapping[str, Any], row: Mapping[str, Type], where: st
         where: the file, for the error message.
 
     Raises:
-        SnapshotError: a column of another type; whole numbers must be whole, also where a fraction would be 0.
+        SnapshotError: a column of another type, or whose name differs in case only; whole numbers must be whole, also
+            where a fraction would be 0.
     """
-    misfit = _misfit(columns, row, "")
+    try:
+        misfit = _misfit(columns, row, "")
+    except _NameError as error:
+        what = f"column {error.path} differs from {error.name} in case only"
+        raise SnapshotError(what, where=where, fix=f"rename it to {error.name}") from None
     if misfit is not None:
         what = f"column {misfit.path} is of type {misfit.found}, where {misfit.wanted} must be"
         raise SnapshotError(what, where=where, fix="write the Parquet file with that type")
@@ -255,6 +283,9 @@ def _misfit(found: Any, wanted: Type, path: str) -> _Misfit | None:
     if not isinstance(found, dict) or found["type"] != "struct":
         return _Misfit(path, _spelt(found), "a struct")
     fields = {field["name"]: field["type"] for field in found["fields"]}
+    otherwise = next((name for name in fields if name not in wanted and name.lower() in wanted), None)
+    if otherwise is not None:
+        raise _NameError(f"{path}.{otherwise}" if path else otherwise, otherwise.lower())
     misfits = (
         _misfit(fields[name], wanted[name], f"{path}.{name}" if path else name) for name in wanted if name in fields
     )

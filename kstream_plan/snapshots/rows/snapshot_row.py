@@ -180,6 +180,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         coverage=coverage(reports, held_now, group, header.captured_at_ms),
         measured_lags=_from(LagSource.METRICS, reports),
         least_lags=_from(LagSource.METRICS_AT_LEAST, reports),
+        input_lags=MappingProxyType({n: row.input_lag for n, row in enumerate(task_rows) if row.input_lag}),
         decision=decision,
         known_until_ms=_known_until_ms(row, header.captured_at_ms),
         since_ms=MappingProxyType(dict(ages.since_ms)),

@@ -29,6 +29,7 @@ class TaskRow(NamedTuple):
     end_offset_sum: int | None
     source_partitions: tuple[Partition, ...]
     changelog_partitions: tuple[Partition, ...]
+    input_lag: int | None = None
 
 
 def read_task_rows(row: Row) -> list[TaskRow]:
@@ -121,6 +122,7 @@ def _read_task_row(item: Row) -> TaskRow:
         end_offset_sum,
         _partitions("source_partitions", optional_rows(item, "source_partitions")),
         changelog_partitions,
+        optional_integer(item, "input_lag"),
     )
 
 

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812 - its customary name
 from kstream_plan.snapshots.files.day_folders import of_days
 from kstream_plan.snapshots.files.sources import Input
 from kstream_plan.snapshots.rows.schema import LAG_KEYS, LAGS
+from kstream_plan.snapshots.spark.parquet_schemas import ParquetSchemas
 from kstream_plan.snapshots.spark.texts import (
-    ParquetSchemas,
     either,
     json_texts,
     key_columns,

@@ -44,12 +44,16 @@ _DEFAULTS = {
     "spark.driver.maxResultSize": "0",
     # more than 32 files are looked up by a job of Spark's, which has a task for each unless told otherwise
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
+    # times as pandas writes them; else Spark reads no file that has one
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
     # where in Python a column was written down, for messages that nobody sees: two questions to Java for every column
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 #: On this machine alone nothing has to be reached from outside.
 _LOCAL_DEFAULTS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+#: Whoever asks Java there has to know a secret that Spark makes anew; executors of other processes would need one too.
+_LOCAL_SECRET = {"spark.authenticate": "true"}
 
 #: Where Linux says how much memory a container may use.
 _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -199,6 +203,8 @@ def _settings(master: str | None, spark_conf: Mapping[str, str], little_work: bo
     settings = {**_DEFAULTS, **memory, **(_LITTLE_WORK if little_work else _MUCH_WORK)}
     if place.startswith("local"):
         settings = {**_LOCAL_DEFAULTS, "spark.sql.shuffle.partitions": str(os.cpu_count() or 1), **settings}
+    if place == "local" or place.startswith("local["):
+        settings = {**_LOCAL_SECRET, **settings}
     return {**settings, **spark_conf, "spark.master": place}
 
 

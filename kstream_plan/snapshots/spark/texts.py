@@ -5,18 +5,15 @@ Those columns are parsed with an explicit schema; everything else stays text unt
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from typing import NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
-from pyspark.sql.types import StructType
 
 from kstream_plan.errors import KstreamPlanError, SnapshotError
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
@@ -25,6 +22,7 @@ from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, WRITTE
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.schema import Type, check_columns, spark_columns
 from kstream_plan.snapshots.spark.failures import no_room, plain_path, spark_failure, why_java_ended
+from kstream_plan.snapshots.spark.parquet_schemas import ParquetSchemas
 
 #: Parquet timestamps as text in UTC, whatever the session's time zone; those without a zone are in UTC.
 _TIME_AS_TEXT = {
@@ -72,47 +70,6 @@ def json_texts(spark: SparkSession, inputs: Sequence[Input]) -> Iterator[DataFra
         yield whole.select(file_column(), F.explode(_elements(F.col("value"))).alias("text"))
 
 
-class Part(NamedTuple):
-    """Parquet files in which a column is of the same type, and their rows."""
-
-    paths: Sequence[str]
-    rows: DataFrame
-
-
-class ParquetSchemas:
-    """What columns Parquet files have: asked once, however often the files are read."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        """Know of none yet."""
-        self._spark = spark
-        self._known: dict[str, StructType] = {}
-        self._frames: dict[tuple[str, ...], list[Part]] = {}
-
-    def frames(self, paths: Sequence[str]) -> list[Part]:
-        """Return the files' rows together, or in several parts if the same column is of different types in them."""
-        of = tuple(paths)
-        if of not in self._frames:
-            self._frames[of] = self._read(of)
-        return self._frames[of]
-
-    def _read(self, paths: Sequence[str]) -> list[Part]:
-        if not all(path in self._known for path in paths):
-            try:
-                together = self._spark.read.option("mergeSchema", "true").parquet(*paths)
-                self._known |= dict.fromkeys(paths, together.schema)
-                return [Part(paths, together)]
-            except (PySparkException, Py4JError) as error:
-                if len(paths) == 1 or "MERGE_SCHEMA" not in str(error):
-                    raise
-                half = len(paths) // 2  # the few that differ are found in few jobs, however many files there are
-                self._read(paths[:half])
-                self._read(paths[half:])
-        alike: dict[str, list[str]] = defaultdict(list)
-        for path in paths:
-            alike[self._known[path].json()].append(path)
-        return [Part(of, self._spark.read.schema(self._known[of[0]]).parquet(*of)) for of in alike.values()]
-
-
 def parquet_columns(
     schemas: ParquetSchemas, inputs: Sequence[Input], row: Mapping[str, Type], *, with_file: bool = True
 ) -> Iterator[DataFrame]:
@@ -123,7 +80,7 @@ def parquet_columns(
     names = {file.path: file.name for file in inputs if file.form is Form.PARQUET}
     if not names:
         return
-    for part in schemas.frames(list(names)):
+    for part in schemas.frames(names):
         yield _checked(part.rows, row, [names[path] for path in part.paths], with_file=with_file)
 
 

@@ -38,7 +38,7 @@ from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.diff.markdown import diff_markdown
 from kstream_plan.render.diff.protocol_view import protocol_view_markdown, protocol_view_table
 from kstream_plan.render.diff.table import diff_table
-from kstream_plan.render.fleet import fleet_markdown, fleet_table
+from kstream_plan.render.pages.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.simulation.json_form import simulation_json

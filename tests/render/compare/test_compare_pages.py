@@ -14,15 +14,17 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
 from kstream_plan.cli.actions.variants import axes_of
-from kstream_plan.comparison.alternatives import Change, SameOutcome, beside_each_other
+from kstream_plan.comparison.alternatives import Change, Outcomes, SameOutcome, beside_each_other
 from kstream_plan.designs import OF_GROUP_PROTOCOL
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.model import Group
 from kstream_plan.model.scenario import Bounce, Join, NewInstance, Scenario
+from kstream_plan.model.times import duration
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.policy.findings import Standard
+from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.compare.json_form import compare_json
-from kstream_plan.render.compare.table import compare_markdown, compare_table, folded
+from kstream_plan.render.pages.compare import compare_page, duration_text, folded
 from kstream_plan.simulation.alternatives import alternative, alternatives
 from kstream_plan.simulation.scale_out import scale_out
 from tests.helpers import captured_scenarios, check_cases, connect_rows, plan_cases
@@ -89,29 +91,29 @@ CASES: dict[str, Callable[[], list[SameOutcome]]] = {
 
 
 @cache
-def case(name: str) -> list[SameOutcome]:
-    return CASES[name]()
+def case(name: str) -> Outcomes:
+    return Outcomes(CASES[name]())
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_alternatives_at_80_columns(name: str) -> None:
-    assert_golden(f"compare/{name}.txt", compare_table(case(name)))
+    assert_golden(f"compare/{name}.txt", to_table(case(name)))
 
 
 @pytest.mark.parametrize("name", ["grid", "policy", "evil-names", "connect-designs"])
 def test_alternatives_as_markdown(name: str) -> None:
-    text = compare_markdown(case(name))
+    text = to_markdown(case(name))
     assert_golden(f"compare/{name}.md", text)
     html = MarkdownIt("commonmark").enable("table").render(text)
-    assert html.count("<tr>") == 1 + len(case(name))
+    assert html.count("<table>") == len(compare_page(case(name)).tables)
     assert "<red>" not in html
     assert "<b>" not in html
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("width", [60, 80, 121])
+@pytest.mark.parametrize("width", [40, 60, 80, 121])
 def test_no_line_is_wider_than_the_page_and_none_ends_in_blanks(name: str, width: int) -> None:
-    for line in compare_table(case(name), width=width).splitlines():
+    for line in to_table(case(name), width=width).splitlines():
         assert cell_len(line) <= width, line
         assert line == line.rstrip()
         assert line.isprintable()
@@ -128,31 +130,36 @@ def test_json_is_as_its_schema_says(name: str) -> None:
     assert not SCHEMA.is_valid({**document, "outcomes": []})
 
 
-def test_a_time_without_a_rate_has_its_least_beside_it() -> None:
-    without, known = compare_table(case("grid"), width=121), compare_table(case("known-rates"), width=121)
-    assert " least " in without
-    assert "settles ~" in without
-    assert " least " not in known
+def _rows(name: str) -> dict[str, tuple[str, ...]]:
+    """Return the cells of every row of a comparison by its name, over all tables."""
+    rows: dict[str, tuple[str, ...]] = {}
+    for table in compare_page(case(name), verbose=True).tables:
+        for row in table.rows:
+            head, *cells = ["".join(cell.items) for cell in row.cells]
+            rows[head.strip()] = (*rows.get(head.strip(), ()), *cells)
+    return rows
+
+
+def test_a_time_without_a_rate_has_its_least_below_it() -> None:
+    assert "Duration if copies restore at once" in _rows("grid")
+    assert "Duration if copies restore at once" not in _rows("known-rates")
 
 
 def test_what_does_not_settle_says_in_how_many_draws() -> None:
-    text = compare_table(case("does-not-settle"), width=121)
-    assert "4 of 4 draws do not settle" in text
+    assert "4 of 4 do not settle" in _rows("does-not-settle")["Duration"]
 
 
-def test_settings_to_deploy_are_those_of_the_fastest_that_keeps_to_the_policy() -> None:
-    text = compare_table(case("policy"))
-    [best] = [of for of in case("policy") if of.fastest]
-    assert best.one.kept
-    assert text.endswith("to deploy it:\n  max.warmup.replicas=20\n  # assignor: balanced\n")
+def test_nothing_is_told_to_be_deployed_and_what_is_faster_tells_its_costs() -> None:
+    for name in CASES:
+        assert "deploy" not in to_table(case(name))
+    first = compare_page(case("policy")).sentences[0]
+    assert first.startswith("max.warmup.replicas=20, assignor=balanced settles first of those that keep to the policy")
+    assert "it costs: " in first
 
 
-def test_nobody_is_told_to_deploy_what_no_release_has() -> None:
-    varied = _scale_out("design=classic,learner", "assignor=high-availability,balanced", restore_rate=500.0)
-    for alike in (varied, case("connect-designs")):
-        for text in (compare_table(alike), compare_markdown(alike)):
-            assert text.endswith(", by a design that no release has\n")
-            assert "deploy" not in text
+def test_less_safety_is_warned_of() -> None:
+    varied = Outcomes(_scale_out("num.standby.replicas=0,1"))
+    assert [line.code for line in compare_page(varied).lines if line.kind == "warning"].count("safety-setting") == 1
 
 
 def test_times_that_overlap_are_said_to() -> None:
@@ -161,10 +168,18 @@ def test_times_that_overlap_are_said_to() -> None:
     shortest = min(of.balanced_ms.median for of in figures)
     near = [SameOutcome(of.alternatives, fastest=of.one.figures.balanced_ms.median < 2 * shortest) for of in outcomes]
     assert sum(of.fastest for of in near) > 1
-    text = " ".join(compare_table(near).split())
-    assert "times overlap, so which of them is faster may be chance: beside 20|40, high-availability, " in text
-    assert " draws, slower in " in text
-    assert "; to deploy the one with the shorter median:" in text
+    sentence = compare_page(near).sentences[0]
+    assert "Its time overlaps with" in sentence
+    assert "random simulations and slower in" in sentence
+
+
+def test_every_duration_is_that_of_the_json() -> None:
+    for name in CASES:
+        document = json.loads(compare_json(case(name)))
+        balanced = [of["figures"]["balanced_ms"] for of in document["outcomes"]]
+        for outcome, figure in zip(case(name), balanced, strict=True):
+            if outcome.one.settles and outcome.one.figures.rebalances.most:
+                assert duration_text(outcome.one).removeprefix("at least ").startswith(duration(figure["median"]))
 
 
 _VALUES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True)
@@ -175,7 +190,7 @@ def test_a_grid_of_values_is_told_axis_by_axis(axes: Sequence[Sequence[str]]) ->
     grid: list[tuple[Change, ...]] = [()]
     for place, axis in enumerate(axes):
         grid = [(*before, Change(str(place), value)) for before in grid for value in axis]
-    assert folded(grid) == ", ".join("|".join(axis) for axis in axes)
+    assert folded(grid) == ", ".join(" or ".join(axis) for axis in axes)
 
 
 def test_what_is_no_grid_is_told_one_by_one() -> None:

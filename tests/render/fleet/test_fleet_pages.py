@@ -1,85 +1,139 @@
-"""A fleet at a glance, looked at line by line once and kept; no line is wider than it may be."""
+"""Many applications as a page: counted, each in its row, and no figure of a row is better than what is known."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kstream_plan.fleet.figures import RISKS, badness, risks
+from kstream_plan.fleet.figures import RISKS, badness, is_least, risks
 from kstream_plan.plans.result import Result, result_of
-from kstream_plan.render.fleet import fleet_heading, fleet_markdown, fleet_table, result_cells, result_why
-from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.page import Cell, Page
+from kstream_plan.render.pages.fleet import fleet_markdown, fleet_page, fleet_table
+from kstream_plan.render.pages.plan_facts import balance_fact
 from tests.helpers import plan_cases
 from tests.helpers.goldens import assert_golden
 
 BROKEN = Result(application_id=None, outcome="unreadable", error="fleet.json: it is broken. Fix: mend it")
 RESULTS = sorted([BROKEN, *(result_of(plan_cases.case(name)) for name in plan_cases.NAMES)], key=badness)
+CALM = Result(application_id="a", outcome="settled", settles_surely=True, instances=1, tasks=1)
+MOVING = replace(CALM, outcome="moving", instances=3, tasks=9, stateful_tasks=8)
 
 
-def test_a_fleet() -> None:
-    assert_golden("table/fleet-at-a-glance.txt", fleet_table(RESULTS, RESULTS))
+def cell(page: Page, head: str, row: int = 0) -> Cell:
+    table = page.tables[0]
+    return table.rows[row].cells[[column.head for column in table.columns].index(head)]
+
+
+def text(page: Page, head: str, row: int = 0) -> str:
+    return ", ".join(cell(page, head, row).items)
+
+
+def reason(result: Result) -> str:
+    tables = fleet_page([result], [result]).tables
+    return ", ".join(tables[1].rows[0].cells[1].items) if len(tables) > 1 else ""
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_a_fleet(width: int) -> None:
+    shown = fleet_table(RESULTS, RESULTS, width=width)
+    assert_golden(f"table/fleet-at-a-glance-{width}.txt", shown)
+    assert max(map(cell_len, shown.splitlines())) <= width
+
+
+def test_a_fleet_in_markdown() -> None:
     assert_golden("markdown/fleet-at-a-glance.md", fleet_markdown(RESULTS, RESULTS[:4]))
 
 
-def test_who_is_at_risk_is_counted_once_and_by_what() -> None:
-    calm = Result(application_id="a", outcome="settled", settles_surely=True, instances=1, tasks=1)
-    cold = replace(calm, application_id="b", cold_handovers_most=2, standbys_missing=1)
-    unrun = replace(calm, application_id="c", design="connect", max_paused_task_ms_most=303_000)
-    bare = replace(calm, application_id="d", standbys_missing=3)
-    paused = replace(calm, application_id="e", design="classic", max_paused_task_ms_most=3_000)
-    assert [risks(one) for one in (calm, cold, unrun, bare, paused)] == [
-        (), (RISKS[0], RISKS[2]), (RISKS[1],), (RISKS[2],), ()
-    ]  # fmt: skip
-    heading = fleet_heading([calm, cold, unrun, bare, paused], [calm])
-    assert heading == (
-        "5 applications: 5 settled; 3 at risk: 1 with cold starts, 1 with work that nobody runs meanwhile, "
-        "2 with standbys missing (1 shown)"
+def test_applications_at_risk_are_counted_once_and_by_risk() -> None:
+    cold = replace(CALM, application_id="b", cold_handovers_most=2, standbys_missing=1)
+    unassigned = replace(CALM, application_id="c", design="connect", max_paused_task_ms_most=303_000)
+    bare = replace(CALM, application_id="d", standbys_missing=3)
+    paused = replace(CALM, application_id="e", design="classic", max_paused_task_ms_most=3_000)
+    fleet = [CALM, cold, unassigned, bare, paused]
+    assert [risks(result) for result in fleet] == [(), (RISKS[0], RISKS[2]), (RISKS[1],), (RISKS[2],), ()]
+    page = fleet_page(fleet, [CALM])
+    assert page.title == "5 applications: 5 settled"
+    assert page.tone == "unknown"
+    assert page.sentences == (
+        "3 applications are at risk: 1 with cold starts, 1 with unassigned connectors or tasks, 2 with missing "
+        "standbys. 1 of 5 is shown.",
     )
-    assert "3 standbys missing" in fleet_table([bare], [bare])
-    assert fleet_heading([calm, BROKEN], [calm, BROKEN]) == "1 application: 1 settled; 1 file that cannot be read"
+    assert fleet_page([CALM], [CALM]).tone == "good"
+    assert fleet_page([CALM, BROKEN], [CALM, BROKEN]).sentences == ("1 file cannot be read.",)
 
 
-def test_what_cannot_be_read_and_is_not_shown_is_said() -> None:
-    calm = Result(application_id="a", outcome="settled", settles_surely=True, instances=1, tasks=1)
+def test_unreadable_results_that_are_not_shown_are_counted() -> None:
     broken = replace(BROKEN, application_id="b")
-    heading = fleet_heading([calm, BROKEN, broken], [calm])
-    assert heading.endswith("; 1 file that cannot be read (1 shown, without 2 unreadable)")
-    assert fleet_heading([calm, broken], [broken]).endswith(" (1 shown)")
+    (sentence,) = fleet_page([CALM, BROKEN, broken], [CALM]).sentences
+    assert sentence == "1 file cannot be read. 1 of 3 is shown, without 2 unreadable."
+    assert fleet_page([CALM, broken], [broken]).sentences == ("1 of 2 is shown.",)
 
 
-def test_why_something_follows_where_nobody_joins_and_loads_are_even() -> None:
-    moving = Result(
-        application_id="a",
-        outcome="moving",
-        settles_surely=True,
-        instances=3,
-        tasks=9,
-        moves_least=3,
-        moves_most=4,
-        stateful_tasks=8,
-    )
-    why = {
-        "3-4 of 8 tasks to move, though loads are even": moving,
-        "2 rebalances follow, though no load moves": replace(moving, moves_most=0, rebalances=2),
-        "6 standbys missing": replace(moving, moves_most=0, rebalances=2, standbys_missing=6),
-        "1 joins; 3-4 of 8 tasks to move": replace(moving, instances_joining=1),
-        "3.0 s at least": replace(moving, duration_ms_least=3_000, duration_ms_most=600_000),
-        "does not settle in 1 of 1 draw": replace(
-            moving, moves_most=0, instances_leaving=2, draws=1, draws_settled=0, settles_surely=False
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (BROKEN, "fleet.json: it is broken. Fix: mend it"),
+        (replace(MOVING, moves_least=3, moves_most=4), "the load is even, and tasks move all the same"),
+        (replace(MOVING, rebalances=2), "2 rebalances without a move"),
+        (replace(MOVING, rebalances=2, standbys_missing=6), "6 standbys missing"),
+        (replace(MOVING, instances_joining=1, moves_most=4), ""),
+        (
+            replace(MOVING, instances_leaving=2, draws=3, draws_settled=1, settles_surely=False),
+            "does not settle in 2 of 3 simulations",
         ),
-    }
-    for said, one in why.items():
-        assert said in "; ".join(result_why(one, TERMINAL))
+        (replace(MOVING, outcome="stuck", spread=2, cause="0_0 waits", cure="a=1"), "0_0 waits; settles with a=1"),
+        (CALM, ""),
+    ],
+)
+def test_why_an_application_is_on_the_list(result: Result, said: str) -> None:
+    assert reason(result) == said
 
 
-def test_figures_of_what_was_not_played_to_its_end_are_the_least() -> None:
-    cells = {one.outcome: result_cells(one, TERMINAL)[4:] for one in RESULTS}
-    assert all(cell.startswith("≥ ") for cell in cells["unfinished"])
-    assert [cell.startswith("≥ ") for cell in cells["stuck"]] == [False, False, True]
+def test_what_does_not_settle_for_sure_is_no_plain_moving() -> None:
+    for unsure in (replace(MOVING, settles_surely=False), replace(MOVING, settles_surely=None)):
+        page = fleet_page([unsure], [unsure])
+        assert (text(page, "Status"), cell(page, "Status").tone, page.tone) == ("uncertain", "unknown", "unknown")
+        assert page.sentences == ("1 moving application may not settle.",)
 
 
-@pytest.mark.parametrize("width", [80, 97, 200])
-def test_no_line_is_too_wide(width: int) -> None:
-    assert max(map(cell_len, fleet_table(RESULTS, RESULTS, width=width).splitlines())) <= width
+@given(
+    likely=st.integers(0, 9),
+    below=st.integers(0, 9),
+    above=st.integers(0, 9),
+    outcome=st.sampled_from(["moving", "stuck", "cyclic", "unfinished"]),
+)
+def test_cold_starts_are_never_fewer_than_they_may_be(likely: int, below: int, above: int, outcome: str) -> None:
+    result = replace(
+        MOVING,
+        outcome=outcome,  # type: ignore[arg-type]
+        cold_handovers_likely=likely,
+        cold_handovers_least=max(0, likely - below),
+        cold_handovers_most=likely + above,
+    )
+    page = fleet_page([result], [result])
+    shown, most = cell(page, "Cold starts"), f"{likely + above}"
+    bounded = is_least(result, "cold")
+    assert most in shown.items[0] or (bounded and shown.items == ("unknown",))
+    assert shown.items[0].startswith("at least") == (bounded and most != "0")
+    assert (shown.tone == "plain") == (most == "0" and not bounded)
+    assert page.tone != "good" or shown.tone == "plain"
+
+
+@pytest.mark.parametrize("name", plan_cases.NAMES)
+def test_the_figures_of_a_row_are_those_of_the_plan(name: str) -> None:
+    plan = plan_cases.case(name)
+    page = fleet_page([result_of(plan)], [result_of(plan)])
+    assert text(page, "Tasks per instance") == balance_fact(plan).value.split(" tasks")[0].split(" connectors")[0]
+    if plan.verdict.kind == "settled" and plan.rounds and plan.group.stateful:
+        assert text(page, "To move").startswith(f"{plan.summary.moves:,}")
+
+
+def test_rows_of_earlier_releases_have_no_likely_figures() -> None:
+    old = replace(MOVING, duration_ms_most=60_000, moves_least=1, moves_most=2, cold_handovers_most=1)
+    page = fleet_page([old], [old])
+    heads = ("Time left", "To move", "Cold starts", "Tasks per instance")
+    assert [text(page, head) for head in heads] == ["about 1m", "2 (1 to 2) of 8", "1 (0 to 1)", "–"]

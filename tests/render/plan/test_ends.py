@@ -18,7 +18,7 @@ from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check.wording import figures
-from kstream_plan.render.fleet import fleet_markdown, fleet_table
+from kstream_plan.render.pages.fleet import fleet_markdown, fleet_page, fleet_table
 from tests.helpers import plan_cases, simulation_cases
 
 pytestmark = pytest.mark.xdist_group("simulations")
@@ -68,7 +68,7 @@ def test_so_does_a_simulation(draws: bool) -> None:
         for text in (*SAID, "(1-99)", "≤ 17 copies beside"):
             assert text in first_lines
     results = [result_of(one.plan, one) for one in (of, simulated)]
-    assert "3-21 of 24 tasks to move; " in " ".join(fleet_table(results, results).split())
+    assert "20 (3 to 21) of 24" in fleet_table(results, results, width=200)
 
 
 def test_what_is_known_of_the_shown_draw_is_said_beside_that_others_were_not_played() -> None:
@@ -83,10 +83,11 @@ def test_so_do_the_lines_of_several_and_alternatives() -> None:
     made = open_ended(plan_cases.case("scale-out"))
     result = result_of(made)
     assert (result.cold_handovers_most, result.duration_ms_most) == (8, 7_200_000)
-    for shown in (fleet_table([result], [result]), fleet_markdown([result], [result])):
-        assert "1 of the moving may not settle; 1 at risk: 1 with cold starts" in " ".join(shown.split())
-        assert "~2h00m or not" in shown
-        assert "3-21 of 24 tasks to move; 28.5 s at least" in " ".join(shown.split())
+    for shown in (fleet_table([result], [result], width=200), fleet_markdown([result], [result])):
+        words = " ".join(shown.split())
+        assert "1 moving application may not settle. 1 application is at risk: 1 with cold starts" in words
+        for text in ("uncertain", "20 (3 to 21) of 24", "0 (0 to 8)", "at least 28.5s"):
+            assert text in shown
     found = alternative_figures(made, None)
     assert (found.cold_handovers.least, found.cold_handovers.most) == (0, 8)
     assert found.balanced_ms.most == 7_200_000
@@ -103,8 +104,9 @@ def test_nothing_to_do_is_not_said_of_what_may_change() -> None:
     of_nobody = result_of(open_ended(nobody.plan), replace(nobody, plan=open_ended(nobody.plan)))
     results = [result_of(settled), of_nobody, result_of(plan_cases.case("settled"))]
     assert [is_bad(result) for result in results] == [True, True, False]
-    heading = "3 applications: 2 moving, 1 settled, 2 of the moving may not settle; 2 at risk: 2 with cold starts\n"
-    assert fleet_table(results, results, width=160).startswith(heading)
+    page = fleet_page(results, results)
+    assert page.title == "3 applications: 2 moving, 1 settled"
+    assert page.sentences == ("2 moving applications may not settle. 2 applications are at risk: 2 with cold starts.",)
     assert outcome(settled, fail_on_changes=True) is ExitCode.CHANGES
     assert figures(settled) == "nothing would change (or, which is not known, up to 1,022 rebalances)"
 
@@ -128,7 +130,7 @@ def test_pauses_of_cold_starts_that_restore_nobody_knows_how_long_are_no_certain
     assert "PAUSES ≥ " in shown
     assert "how long cold starts restore is unknown" in shown
     assert "≤" not in shown.partition("PAUSES")[2].partition("RESTORE")[0]
-    assert "  ≥ " in fleet_table([result_of(unknown)], [result_of(unknown)])
+    assert "at least 15.3s" in fleet_table([result_of(unknown)], [result_of(unknown)], width=120)
     worst = unknown.summary.max_paused_task
     assert worst is not None
     at_once = replace(unknown, summary=replace(unknown.summary, max_paused_task=worst._replace(ms=0)))

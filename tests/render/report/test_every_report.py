@@ -15,9 +15,9 @@ from kstream_plan.errors import UsageError
 from kstream_plan.policy.findings import Status
 from kstream_plan.policy.rules import GUARDS, RULES
 from kstream_plan.render.check.wording import heading, sentence
-from kstream_plan.render.compare.table import compared
 from kstream_plan.render.diff.happened_story import tell_happened
 from kstream_plan.render.diff.story import tell_diff
+from kstream_plan.render.pages.compare import compare_page
 from kstream_plan.render.report.check_section import ABOUT
 from kstream_plan.render.report.compare_section import compare_section
 from kstream_plan.render.report.drain_section import drain_section, drains_svg
@@ -26,7 +26,6 @@ from kstream_plan.render.report.page import Drawing, Table
 from kstream_plan.render.report.plain import plain
 from kstream_plan.render.report.reports import plan_svg, plans_html
 from kstream_plan.render.simulation.drain import tell_drain
-from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import records
 from kstream_plan.simulation.alternatives import alternatives
@@ -151,10 +150,10 @@ def test_what_happened_is_told_as_in_its_table() -> None:
 
 
 def test_alternatives_have_the_figures_of_the_table() -> None:
-    shown = [one for one in compared(report_cases.alike(), TERMINAL) if any(one.cells)]
+    [table, *_] = compare_page(report_cases.alike(), verbose=True).tables
     page = Page(report_cases.case("compare"))
-    assert page.tables[0][0] == [one.column.head for one in shown]
-    assert page.tables[0][1:] == [list(row) for row in zip(*(one.cells for one in shown), strict=True)]
+    assert page.tables[0][0] == [column.head for column in table.columns]
+    assert page.tables[0][1:] == [[" ".join("".join(cell.items).split()) for cell in row.cells] for row in table.rows]
     assert in_it("max.warmup.replicas=8", page)
 
 

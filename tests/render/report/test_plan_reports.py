@@ -433,8 +433,8 @@ def test_of_many_instances_the_page_has_areas_first_and_everyone_below() -> None
 def test_several_applications_have_an_overview_and_no_picture() -> None:
     saved = [SavedPlan(plan_cases.case(name)) for name in ("settled", "crash", "scale-out")]
     found = Page(plans_html(saved))
-    assert [row[0] for row in found.tables[0]] == ["application", *(of.plan.group.application_id for of in saved)]
-    assert "3 applications: 2 moving, 1 settled; 1 at risk: 1 with cold starts" in found.text
+    assert [row[0] for row in found.tables[0]] == ["Application", *(of.plan.group.application_id for of in saved)]
+    assert "3 applications: 2 moving, 1 settled. 1 application is at risk: 1 with cold starts" in found.text
     with pytest.raises(UsageError, match="one application"):
         plan_svg(saved)
 

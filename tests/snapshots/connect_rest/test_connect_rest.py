@@ -22,7 +22,7 @@ from kstream_plan.model.scenario import Join, Leave, Return, Scenario, Stop
 from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs
-from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url
+from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url, who_answers
 from kstream_plan.snapshots.connect_rest.status import PATH, StatusRow, row_of_status
 from kstream_plan.snapshots.files.content import Limits, reading_within
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -113,7 +113,7 @@ def test_who_has_stopped_is_named_by_what_nobody_runs() -> None:
 def test_a_failed_item_is_assigned_and_told() -> None:
     found = read(_state("FAILED"))
     captured = snapshot_from_row(found.row, "row")
-    assert [note.code for note in captured.warnings] == ["failed-items"]
+    assert [note.code for note in captured.warnings] == ["failed-items", "delay-unknown"]
     assert sum(len(held.active) for held in captured.state.holdings) == 15
 
 
@@ -273,6 +273,102 @@ def test_a_running_worker_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (row["exact"], row["application_id"], len(row["instances"])) == (False, "connect", 3)
     assert row["captured_at"] >= "2026"
     assert "REST does not tell who leads" in capsys.readouterr().err
+
+
+ABOUT = json.dumps({"version": "4.3.1", "commit": "1", "kafka_cluster_id": "c"}).encode()
+
+
+def at(*addresses: str) -> bytes:
+    """The saved answer of workers at other addresses."""
+    saved = SAVED
+    for number, address in enumerate(addresses, start=1):
+        saved = saved.replace(f"127.0.0.1:1808{number}".encode(), address.encode())
+    return saved
+
+
+def test_a_worker_that_is_gone_in_the_middle_of_a_delay_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a killed worker ran still shows as running there: only its own address tells that it has gone."""
+    seen, workers, out = list[str | None](), list[str](), tmp_path / "connect.json"
+    login = tmp_path / "client.properties"
+    login.write_text("basic.auth.user.info=user:secret\n", encoding="utf-8")
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        if handler.path == "/":
+            seen.append(handler.headers["Authorization"])
+            says(ABOUT)(handler)
+        else:
+            says(at(*workers))(handler)
+
+    with serving(answer) as first, serving(says(b"{}", 401)) as second, serving(says(ABOUT)) as third:
+        workers += [url.removeprefix("http://") for url in (first, second, third)]
+        asked = ["snapshot", "--connect-url", first, "--command-config", str(login), "--out", str(out)]
+        assert run(asked) == 0
+        captured = snapshot_from_row(json.loads(out.read_text(encoding="utf-8")), "row")
+        assert [note.code for note in captured.warnings] == ["delay-unknown"]
+        assert "a worker that was killed and has restarted since" in captured.warnings[0].message
+    third = third.removeprefix("http://")
+    with serving(answer) as first, serving(says(b"{}", 401)) as second:
+        workers[:2] = [url.removeprefix("http://") for url in (first, second)]
+        asked[2] = first
+        assert run(asked) == 0
+    row = json.loads(out.read_text(encoding="utf-8"))
+    validator("snapshot").validate(row)
+    assert {of["process_id"]: of["answered"] for of in row["instances"]} == {
+        workers[0]: True,
+        workers[1]: True,
+        third: False,
+    }
+    silent, unknown = snapshot_from_row(row, "row").warnings
+    assert (silent.code, unknown.code) == ("worker-silent", "delay-unknown")
+    assert third in silent.message
+    assert len(silent.subjects) == 5
+    assert seen == [None, None]  # a login goes to nobody who was not named
+    assert "user and password of --command-config are sent over http" in capsys.readouterr().err
+    assert run(["assign", str(out)]) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert "No delay runs by now" not in page
+    assert f"No answer from {third}: gone, or not reachable from here. 5 connectors and tasks" in page
+
+
+def test_another_address_is_asked_if_one_does_not_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "connect.json"
+    with serving(says(b"")) as gone:
+        pass
+    with serving(says(SAVED)) as url:
+        assert run(["snapshot", "--connect-url", gone, "--connect-url", url, "--out", str(out)]) == 0
+        assert "the next --connect-url is asked" in capsys.readouterr().err
+        assert run(["snapshot", "--connect-url", url, "--connect-url", gone, "--out", str(out)]) == 0
+    assert run(["snapshot", "--connect-url", gone, "--connect-url", gone]) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "there"),
+    [
+        (says(ABOUT), True),
+        (says(b"", 401), True),
+        (says(b"", 403), True),
+        (says(b"<html>"), False),
+        (says(b"[]"), False),
+        (says(b'{"version": "1"}'), False),
+        (says(b"", 302, Location="http://other.example:8083/"), False),
+        (lambda handler: handler.wfile.write(b"SSH-2.0\r\n"), False),
+        (lambda handler: handler.connection.close(), False),
+    ],
+)
+def test_only_a_worker_counts_as_one_that_is_there(answer: Callable[[Any], None], there: bool) -> None:
+    with serving(answer) as url:
+        worker_id = url.removeprefix("http://")
+        assert who_answers([worker_id, "no address"], "http", None) == {worker_id: there, "no address": False}
+
+
+def test_unassigned_items_are_told_as_such() -> None:
+    captured = snapshot_from_row(read(_state("UNASSIGNED")).row, "row")
+    (note,) = captured.warnings
+    assert note.code == "delay-unknown"
+    assert note.subjects == ("alpha-1",)
+    assert "1 of 15 connectors and tasks are unassigned (alpha-1)" in note.message
 
 
 @pytest.mark.parametrize(

@@ -554,6 +554,79 @@ def test_parquet_columns_of_another_type_are_an_error(column: str, value: pa.Arr
     assert " where " in said
 
 
+def _in_nanoseconds(rows: list[dict[str, Any]], zone: str | None) -> pa.Table:
+    """Rows with their times as pandas writes them."""
+    table, times = pa.Table.from_pylist(rows), pa.timestamp("ns", zone)
+    at = table.column("captured_at").to_pylist()
+    moments = pa.array([None if one is None else parse_time(one) * 1_000_000 + 999_999 for one in at], pa.int64())
+    return table.set_column(table.schema.get_field_index("captured_at"), "captured_at", moments.cast(times))
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_parquet_times_may_be_in_nanoseconds_as_pandas_writes_them(zone: str | None, tmp_path: Path) -> None:
+    pq.write_table(_in_nanoseconds([row()], zone), tmp_path / "a.parquet")
+    assert only(tmp_path / "a.parquet") == EXPECTED
+    parquet(tmp_path / "b.parquet", [at("2026-11-21T13:00:00Z", 8)])
+    pq.write_table(_in_nanoseconds([at("2026-11-21T14:00:00Z", 9)], zone), tmp_path / "c.parquet")
+    assert only(tmp_path).state.generation == 9
+
+
+def test_parquet_times_in_nanoseconds_inside_of_rows_are_read_too(tmp_path: Path) -> None:
+    began = "2026-11-21T11:00:00.123Z"
+    expected = snapshot_from_row(changed("instances.0.started_at", began), "")
+    item = changed("instances.0.started_at", datetime.fromisoformat(began))
+    schema = pa.Table.from_pylist([item]).schema
+    fields = [
+        field.with_type(pa.timestamp("ns", "UTC")) if field.name == "started_at" else field
+        for field in schema.field("instances").type.value_type
+    ]
+    schema = schema.set(schema.get_field_index("instances"), pa.field("instances", pa.list_(pa.struct(fields))))
+    parquet(tmp_path / "a.parquet", [item], schema)
+    assert only(tmp_path / "a.parquet") == expected
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_lags_may_have_times_in_nanoseconds(zone: str | None, tmp_path: Path) -> None:
+    rows = [
+        lag(application_id="orders", captured_at=time, lag=records)
+        for time, records in ((NOON, 4), ("2026-11-21T11:59:00Z", 99))
+    ]
+    expected = only(save(tmp_path / "a.json", [row()]), lags=[parquet(tmp_path / "text.parquet", rows)])
+    pq.write_table(_in_nanoseconds(rows, zone), tmp_path / "lags.parquet")
+    assert only(tmp_path / "a.json", lags=[str(tmp_path / "lags.parquet")]) == expected
+
+
+def test_parquet_columns_that_differ_in_case_only_are_named(tmp_path: Path) -> None:
+    table = pa.Table.from_pylist([row()])
+    twice = table.append_column("Captured_At", pa.array([NOON]))
+    pq.write_table(twice, tmp_path / "a.parquet")
+    assert f"{tmp_path / 'a.parquet'}: columns 'captured_at' and 'Captured_At' differ in case only" in refused(
+        tmp_path / "a.parquet"
+    )
+    pq.write_table(
+        table.rename_columns([name.replace("captured_at", "Captured_At") for name in table.column_names]),
+        tmp_path / "a.parquet",
+    )
+    assert "column Captured_At differs from captured_at in case only" in refused(tmp_path / "a.parquet")
+    inside = [changed("instances.0.Host", "a")]
+    assert "columns 'host' and 'Host' differ in case only" in refused(parquet(tmp_path / "a.parquet", inside))
+    parquet(tmp_path / "good.parquet", [at(application_id="good")])
+    outcomes = read([str(tmp_path)], keep_going=True)
+    assert sorted(isinstance(outcome, Snapshot) for outcome in outcomes) == [False, True]
+
+
+def test_a_spark_that_reads_no_nanoseconds_says_so(tmp_path: Path, spark: Any) -> None:
+    pq.write_table(_in_nanoseconds([row()], "UTC"), tmp_path / "a.parquet")
+    setting = "spark.sql.legacy.parquet.nanosAsLong"
+    spark.conf.set(setting, "false")
+    try:
+        said = refused(tmp_path / "a.parquet")
+    finally:
+        spark.conf.set(setting, "true")
+    assert f"{tmp_path / 'a.parquet'}: column 'captured_at' is a time in nanoseconds" in said
+    assert setting in said
+
+
 def test_parquet_columns_inside_are_checked_too(tmp_path: Path) -> None:
     item = changed("tasks.0.end_offset_sum", 1.0)
     said = refused(parquet(tmp_path / "a.parquet", [item]))

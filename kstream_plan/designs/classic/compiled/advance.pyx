@@ -201,7 +201,7 @@ cdef class Advance(Restoring):
             slot.reporter = -1 if slot.lag == NONE else interval.first[slot.instance]
             slot.remaining = remaining
             return
-        if not disturbed and self.is_known(place, slot):
+        if not disturbed and not interval.at_probes and self.is_known(place, slot):
             slot.lag = LATEST if active and not remaining else self._reported(place, slot, remaining)
         elif active and not disturbed and not (remaining and interval.at_probes):
             slot.lag, remaining = LATEST, 0

@@ -1,0 +1,330 @@
+"""The page of alternatives beside each other: a column for each, what they have in common, and what each one costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from kstream_plan.comparison.alternatives import (
+    Alternative,
+    Change,
+    DrawByDraw,
+    SameOutcome,
+    draw_by_draw,
+    fastest,
+)
+from kstream_plan.model import Note
+from kstream_plan.plans.remarks import remarks
+from kstream_plan.plans.simulated import Range
+from kstream_plan.render.page import Cell, Column, Line, Page, Row, Table, Tone, as_sentence, text_cell
+from kstream_plan.render.pages.plan import plan_title, source_text
+from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.text.escape import printable
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, count_range, duration, duration_range
+
+#: So many alternatives have a column each in one table; more follow in the next one.
+_MOST_COLUMNS = 5
+#: Settings whose purpose is safety: a plan that is faster with less of it is no better.
+_SAFETY = {
+    "num.standby.replicas": "standbys are what lets tasks start warm after a crash",
+    "acceptable.recovery.lag": "a copy may be so far behind when its task starts on it, and restores before it runs",
+    "session.timeout.ms": "a shorter time-out takes slow members for crashed ones, a longer one notices crashes later",
+}
+
+
+class Figure(NamedTuple):
+    """A row of the comparison: its name, its text of an alternative, and the number that tells which is less."""
+
+    name: str
+    text: Callable[[Alternative], str]
+    cost: Callable[[Alternative], int | None] | None = None
+
+
+def compare_page(alike: Sequence[SameOutcome], *, verbose: bool = False) -> Page:
+    """Return the page of the alternatives of one group; ``verbose`` adds what only experts ask."""
+    plan = alike[0].one.plan
+    view = PlanView(plan, Names(plan.group))
+    figures = [figure for figure in figures_of(alike) if any(figure.text(outcome.one) for outcome in alike)]
+    different = [figure for figure in figures if len({figure.text(outcome.one) for outcome in alike}) > 1]
+    shown = figures if verbose or len(alike) == 1 else different
+    return Page(
+        title=_title(alike, view),
+        tone=_tone(alike),
+        sentences=tuple(filter(None, (conclusion(alike), _same(alike, figures, different)))),
+        source=source_text(plan, view.names),
+        tables=tuple(_tables(alike, shown)),
+        lines=tuple(_lines(alike)),
+    )
+
+
+def alternative_name(outcome: SameOutcome) -> str:
+    """Return the values of the alternatives that come to the same: ``8 or 20, balanced``."""
+    return printable(folded([alternative.changes for alternative in outcome.alternatives]))
+
+
+def folded(changes: Sequence[Sequence[Change]]) -> str:
+    """Return several alternatives as one text: ``8 or 20, balanced``, or each if they are no grid of values."""
+    axes = [dict.fromkeys(change.value for change in axis) for axis in zip(*changes, strict=True)]
+    cells = 1
+    for axis in axes:
+        cells *= len(axis)
+    if cells == len(changes):
+        return ", ".join(" or ".join(axis) for axis in axes)
+    return " or ".join(", ".join(change.value for change in alternative) for alternative in changes)
+
+
+def axes_name(alike: Sequence[SameOutcome]) -> str:
+    """Return what the alternatives differ in: ``max.warmup.replicas, assignor``."""
+    return ", ".join(change.name for change in alike[0].one.changes)
+
+
+def is_bad(alternative: Alternative) -> bool:
+    """Return whether an alternative does not settle, breaks the policy, or starts tasks cold."""
+    return not alternative.settles or alternative.kept is False or alternative.figures.cold_handovers.most > 0
+
+
+def figures_of(alike: Sequence[SameOutcome]) -> list[Figure]:
+    """Return the rows of a comparison, for workers of Connect or for groups whose tasks have state."""
+    with_policy = any(outcome.one.kept is not None for outcome in alike)
+    rows = _OF_WORKERS if alike[0].one.plan.is_of_workers else _OF_STATE
+    return [Figure("Duration", duration_text, _balanced_ms), *rows, *([Figure("Policy", _policy)] * with_policy)]
+
+
+def duration_text(alternative: Alternative) -> str:
+    """Return how long an alternative takes until the group settles."""
+    draws, figures = alternative.draws, alternative.figures
+    if draws is not None and draws.settled < draws.number:
+        return f"{draws.number - draws.settled:,} of {draws.number:,} do not settle"
+    if alternative.plan.verdict.kind != "settled":
+        return "does not settle"
+    if not figures.rebalances.most:
+        return "no rebalance"
+    if alternative.plan.summary.duration_is == "least":
+        return f"at least {duration(figures.balanced_ms.median)}"
+    text = duration_range(*figures.balanced_ms)
+    return text if alternative.settles else f"{text}, or does not settle"
+
+
+def _balanced_ms(alternative: Alternative) -> int | None:
+    return alternative.figures.balanced_ms.most if alternative.settles else None
+
+
+def _shortest(alternative: Alternative) -> str:
+    floor_ms = alternative.plan.summary.floor_ms
+    return "" if floor_ms is None else duration(floor_ms)
+
+
+def _relief(alternative: Alternative) -> str:
+    relief_ms = alternative.figures.relief_ms
+    return "never" if relief_ms is None else duration(relief_ms)
+
+
+def _pause(alternative: Alternative) -> str:
+    text = duration_range(*alternative.figures.max_paused_ms)
+    is_bound = alternative.plan.pauses_are_least and not alternative.plan.is_of_workers
+    return f"at least {text}" if is_bound else text
+
+
+def _range(name: str) -> Callable[[Alternative], str]:
+    def text(alternative: Alternative) -> str:
+        figure: Range | None = getattr(alternative.figures, name)
+        return "unknown" if figure is None else count_range(*figure)
+
+    return text
+
+
+def _number(name: str) -> Callable[[Alternative], str]:
+    def text(alternative: Alternative) -> str:
+        number: int | None = getattr(alternative.figures, name)
+        return "unknown" if number is None else f"{number:,}"
+
+    return text
+
+
+def _most(name: str) -> Callable[[Alternative], int | None]:
+    def most(alternative: Alternative) -> int | None:
+        figure: Range | int | None = getattr(alternative.figures, name)
+        return figure.most if isinstance(figure, Range) else figure
+
+    return most
+
+
+def _lasting(name: str) -> Callable[[Alternative], str]:
+    def text(alternative: Alternative) -> str:
+        figure: Range | None = getattr(alternative.figures, name)
+        return "" if figure is None else duration_range(*figure)
+
+    return text
+
+
+def _policy(alternative: Alternative) -> str:
+    return "kept" if alternative.kept else f"breaks {', '.join(alternative.broken)}"
+
+
+_OF_STATE = (
+    Figure("Duration if copies restore at once", _shortest),
+    Figure("First relief of the busiest instance", _relief),
+    Figure("Rebalances", _range("rebalances"), _most("rebalances")),
+    Figure("Stateful moves", _range("moves"), _most("moves")),
+    Figure("Longest pause of a task", _pause, _most("max_paused_ms")),
+    Figure("Tasks paused at once", _number("paused_at_once"), _most("paused_at_once")),
+    Figure("Cold starts", _range("cold_handovers"), _most("cold_handovers")),
+    Figure("Records to restore", _range("restored_records"), _most("restored_records")),
+    Figure("Extra copies at once", _number("peak_extra_copies"), _most("peak_extra_copies")),
+    Figure("Restores begun at once", _number("most_restores_begun"), _most("most_restores_begun")),
+    Figure("Records on the fullest instance", _number("most_state_records"), _most("most_state_records")),
+)
+_OF_WORKERS = (
+    Figure("Rebalances", _range("rebalances"), _most("rebalances")),
+    Figure("Moves", _range("moves"), _most("moves")),
+    Figure("Unassigned time, all tasks", _lasting("paused_task_ms"), _most("paused_task_ms")),
+    Figure("Unassigned time, all connectors", _lasting("paused_connector_ms")),
+    Figure("Longest pause", _pause, _most("max_paused_ms")),
+    Figure("Unassigned at once", _number("paused_at_once"), _most("paused_at_once")),
+    Figure("Stops", _range("stopped"), _most("stopped")),
+    Figure("Starts", _range("started"), _most("started")),
+)
+
+
+def _title(alike: Sequence[SameOutcome], view: PlanView) -> str:
+    number = sum(len(outcome.alternatives) for outcome in alike)
+    return f"{plan_title(view)}: {count(number, 'alternative')} of {printable(axes_name(alike))}"
+
+
+def _tone(alike: Sequence[SameOutcome]) -> Tone:
+    return "bad" if all(is_bad(outcome.one) for outcome in alike) else "plain"
+
+
+def conclusion(alike: Sequence[SameOutcome]) -> str:
+    """Return which alternative settles first, what it costs, and whether chance may have decided."""
+    if len(alike) == 1:
+        return "All alternatives come to the same." if len(alike[0].alternatives) > 1 else ""
+    best = fastest(alike)
+    if not best:
+        policy = " and keeps to the policy" if alike[0].one.kept is not None else ""
+        return f"No alternative is known to settle{policy}."
+    first = best[0]
+    pauses = first.one.plan.is_of_workers
+    what = "has the shortest unassigned time" if pauses else "settles first"
+    policy = " of those that keep to the policy" if first.one.kept and any(o.one.kept is False for o in alike) else ""
+    parts = [f"{_named(first)} {what}{policy}: {_first_figure(first.one)}."]
+    parts += [f"Its time overlaps with {_several(best[1:])}, so chance may decide."] if len(best) > 1 else []
+    parts += _in_the_same_draws(best)
+    parts += _costs(first, alike)
+    return " ".join(parts)
+
+
+def _first_figure(alternative: Alternative) -> str:
+    if alternative.plan.is_of_workers:
+        return f"{_lasting('paused_task_ms')(alternative)} over all tasks"
+    return duration_text(alternative)
+
+
+def _named(outcome: SameOutcome) -> str:
+    """Return ``max.warmup.replicas=8``, or the values of several axes after their names."""
+    changes = outcome.one.changes
+    if len(outcome.alternatives) > 1:
+        return f"{printable(axes_of(changes))} = {alternative_name(outcome)}"
+    return ", ".join(printable(f"{change.name}={change.value}") for change in changes)
+
+
+def axes_of(changes: Sequence[Change]) -> str:
+    """Return the names of what changes."""
+    return ", ".join(change.name for change in changes)
+
+
+def _several(outcomes: Sequence[SameOutcome]) -> str:
+    return " and ".join(alternative_name(outcome) for outcome in outcomes)
+
+
+def _in_the_same_draws(best: Sequence[SameOutcome]) -> Iterator[str]:
+    """Yield how those whose times overlap compare with the first one in the same random simulations."""
+    first = best[0].one
+    for other in best[1:]:
+        beside: DrawByDraw | None = draw_by_draw(other.one, first)
+        if beside is not None:
+            yield (
+                f"{alternative_name(other)} is faster than it in {beside.faster:,} of {len(first.drawn_ms):,} random "
+                f"simulations and slower in {beside.slower:,}."
+            )
+
+
+def _costs(best: SameOutcome, alike: Sequence[SameOutcome]) -> Iterator[str]:
+    """Yield what the first alternative has more of than the first one of the others: nothing is gained for free."""
+    other = next(outcome for outcome in alike if outcome is not best)
+    worse = [
+        f"{figure.name.lower()} {figure.text(best.one)} instead of {figure.text(other.one)}"
+        for figure in figures_of(alike)
+        if figure.cost is not None and _ordered(figure.cost(best.one)) > _ordered(figure.cost(other.one))
+    ]
+    if worse:
+        yield f"Compared with {alternative_name(other)} it costs: {'; '.join(worse)}."
+
+
+def _ordered(number: int | None) -> float:
+    return float("inf") if number is None else number
+
+
+def _same(alike: Sequence[SameOutcome], figures: Sequence[Figure], different: Sequence[Figure]) -> str:
+    """Return the figures that are the same in all alternatives, and how many random simulations there are."""
+    draws = {
+        alternative.draws.number
+        for outcome in alike
+        for alternative in outcome.alternatives
+        if alternative.draws is not None
+    }
+    parts = [f"Each is simulated with the same {max(draws):,} random sets of process ids."] if draws else []
+    same = [f"{figure.name.lower()} {figure.text(alike[0].one)}" for figure in figures if figure not in different]
+    if same and len(alike) > 1:
+        parts.append(f"The same in all: {'; '.join(same)}.")
+    return " ".join(parts)
+
+
+def _tables(alike: Sequence[SameOutcome], figures: Sequence[Figure]) -> Iterator[Table]:
+    """Yield tables with a column for each alternative, so many of them as a page takes."""
+    for start in range(0, len(alike), _MOST_COLUMNS):
+        part = alike[start : start + _MOST_COLUMNS]
+        columns = (Column(printable(axes_name(alike))), *(Column(alternative_name(of), right=True) for of in part))
+        rows = (Row((text_cell(figure.name), *(_cell(figure, outcome.one) for outcome in part))) for figure in figures)
+        yield Table("" if start else "Alternatives", columns, tuple(rows))
+
+
+def _cell(figure: Figure, alternative: Alternative) -> Cell:
+    text = figure.text(alternative)
+    bad = (
+        (figure.name == "Cold starts" and alternative.figures.cold_handovers.most > 0)
+        or (figure.name == "Policy" and alternative.kept is False)
+        or (figure.name == "Duration" and not alternative.settles)
+    )
+    return text_cell(text, "bad" if bad else "plain")
+
+
+def compare_notes(alike: Sequence[SameOutcome]) -> tuple[tuple[Note, ...], tuple[Note, ...], tuple[Note, ...]]:
+    """Return the warnings, notes and assumptions of all alternatives, each once, with the alternatives they are of."""
+    found: tuple[dict[str, Note], ...] = ({}, {}, {})
+    whose: dict[str, list[str]] = {}
+    for outcome in alike:
+        for kind, notes in zip(found, remarks(outcome.one.plan)[:3], strict=True):
+            for note in notes:
+                kind.setdefault(note.code, note)
+                whose.setdefault(note.code, []).append(alternative_name(outcome))
+    return tuple(  # type: ignore[return-value]
+        tuple(_of_alternatives(note, whose[note.code], len(alike)) for note in kind.values()) for kind in found
+    )
+
+
+def _of_alternatives(note: Note, names: Sequence[str], number: int) -> Note:
+    if len(names) == number:
+        return note
+    return note._replace(message=f"With {' and '.join(names)}: {note.message}")
+
+
+def _lines(alike: Sequence[SameOutcome]) -> Iterator[Line]:
+    warnings, notes, assumptions = compare_notes(alike)
+    for name in dict.fromkeys(change.name for change in alike[0].one.changes):
+        if name in _SAFETY and len(alike) > 1:
+            yield Line("warning", "safety-setting", f"{name} is there for safety: {_SAFETY[name]}.")
+    yield from (Line("warning", note.code, as_sentence(printable(note.message))) for note in warnings)
+    yield from (Line("note", note.code, as_sentence(printable(note.message))) for note in notes)
+    yield from (Line("assumption", note.code, as_sentence(printable(note.message))) for note in assumptions)

@@ -1,0 +1,265 @@
+"""The page of many applications: how many are how, then each, worst first, and why it is on the list."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kstream_plan.fleet.figures import OUTCOMES, RISKS, is_least, risks
+from kstream_plan.plans.result import Result
+from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.markdown import to_markdown
+from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, text_cell, text_row
+from kstream_plan.render.pages.plan_facts import balance_text
+from kstream_plan.render.terminal import to_terminal
+from kstream_plan.render.text.escape import printable
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration, span_to
+
+_COLUMNS = (
+    Column("Application"),
+    Column("Status"),
+    Column("Time left", right=True),
+    Column("Instances", right=True),
+    Column("To move", right=True),
+    Column("Cold starts", right=True),
+    Column("Longest pause", right=True),
+    Column("Time range", from_width=105),
+    Column("State to restore", right=True, from_width=125),
+    Column("Tasks per instance", from_width=145),
+    Column("Pause range", from_width=165),
+)
+_NONE = text_cell("")
+_NO_END = ("stuck", "cyclic", "unfinished", "unreadable")
+
+
+def fleet_table(
+    all_results: Sequence[Result], shown: Sequence[Result], *, width: int = DEFAULT_WIDTH, colour: bool = False
+) -> str:
+    """Return the page as lines of text, each ended."""
+    return to_terminal(fleet_page(all_results, shown), width=width, colour=colour)
+
+
+def fleet_markdown(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
+    """Return the page as Markdown."""
+    return to_markdown(fleet_page(all_results, shown))
+
+
+def fleet_page(all_results: Sequence[Result], shown: Sequence[Result]) -> Page:
+    """Return the page of all results, of which some are shown."""
+    applications = [result for result in all_results if result.application_id is not None]
+    return Page(
+        title=_title(applications),
+        tone=_tone(all_results),
+        sentences=tuple(filter(None, [" ".join(_sentences(all_results, applications, shown))])),
+        tables=tuple(_tables(shown)),
+    )
+
+
+def _title(applications: Sequence[Result]) -> str:
+    outcomes = Counter(result.outcome for result in applications)
+    parts = [f"{outcomes[outcome]:,} {outcome}" for outcome in OUTCOMES if outcomes[outcome]]
+    number = count(len(applications), "application")
+    return f"{number}: {', '.join(parts)}" if parts else number
+
+
+def _tone(results: Sequence[Result]) -> Tone:
+    if any(result.outcome in _NO_END or result.cold_handovers_likely for result in results):
+        return "bad"
+    return "unknown" if any(not result.settles_surely or risks(result) for result in results) else "good"
+
+
+def _sentences(all_results: Sequence[Result], applications: Sequence[Result], shown: Sequence[Result]) -> Iterator[str]:
+    """Yield what may go wrong, what cannot be read, and what is not shown."""
+    unsure = sum(result.outcome == "moving" and not result.settles_surely for result in applications)
+    if unsure:
+        yield f"{count(unsure, 'moving application')} may not settle."
+    risks_of = [risks(result) for result in applications]
+    if at_risk := sum(map(bool, risks_of)):
+        numbers = Counter(risk for each in risks_of for risk in each)
+        by_risk = ", ".join(f"{numbers[risk]:,} with {risk}" for risk in RISKS if numbers[risk])
+        yield f"{count(at_risk, 'application')} {'is' if at_risk == 1 else 'are'} at risk: {by_risk}."
+    if files := len(all_results) - len(applications):
+        yield f"{count(files, 'file')} cannot be read."
+    if len(shown) < len(all_results):
+        verb = "is" if len(shown) == 1 else "are"
+        yield f"{len(shown):,} of {len(all_results):,} {verb} shown{_out_of_sight(all_results, shown)}."
+
+
+def _out_of_sight(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
+    """Return how many that cannot be read are not among the shown ones, after a comma; empty if all are."""
+    every, here = (sum(result.outcome == "unreadable" for result in results) for results in (all_results, shown))
+    return f", without {every - here:,} unreadable" if every > here else ""
+
+
+def _tables(shown: Sequence[Result]) -> Iterator[Table]:
+    if not shown:
+        return
+    yield Table("", _COLUMNS, tuple(map(_row, shown)), " ".join(_table_note(shown)))
+    reasons = [(result, "; ".join(_reasons(result))) for result in shown]
+    rows = tuple(text_row(_name(result), reason) for result, reason in reasons if reason)
+    if rows:
+        yield Table("Why", (Column("Application"), Column("Reason")), rows)
+
+
+def _table_note(shown: Sequence[Result]) -> Iterator[str]:
+    """Yield what times depend on, and which end of a figure is compared."""
+    if any(result.duration_is in ("probes", "floor") and result.outcome == "moving" for result in shown):
+        yield "Where the restore rate is unknown, each copy is assumed to be caught up at the next probe."
+    if any(result.outcome in ("cyclic", "unfinished") for result in shown):
+        yield "What is cyclic or unfinished goes on: its figures are at least those shown."
+    if any(
+        _first(result.duration_ms_likely, result.duration_ms_most) != _first(result.duration_ms_most)
+        or _first(result.max_paused_task_ms_likely, result.max_paused_task_ms_most)
+        != _first(result.max_paused_task_ms_most)
+        for result in shown
+    ):
+        yield "Times are those of the plan; --where and --sort take the longest that they may be."
+
+
+def _name(result: Result) -> str:
+    return "(a file)" if result.application_id is None else printable(result.application_id)
+
+
+def _row(result: Result) -> Row:
+    cells = [text_cell(_name(result)), _status(result)]
+    if result.outcome == "unreadable":
+        return Row((*cells, *(_NONE for _ in _COLUMNS[2:])))
+    cells += [_time_left(result), text_cell(_instances(result)), _moves(result), _cold(result), _pause(result)]
+    cells += [text_cell(_time_range(result)), _restored(result), text_cell(_balance(result))]
+    return Row((*cells, text_cell(_pause_range(result))))
+
+
+def _status(result: Result) -> Cell:
+    if result.outcome in _NO_END:
+        return text_cell(result.outcome, "bad")
+    if not result.settles_surely:
+        return text_cell("uncertain", "unknown")
+    if risks(result):
+        return text_cell(result.outcome, "unknown")
+    return text_cell(result.outcome, "good" if result.outcome == "settled" else "plain")
+
+
+def _time_left(result: Result) -> Cell:
+    if result.outcome == "settled":
+        return _NONE
+    if result.outcome == "stuck":
+        return text_cell("unknown", "unknown")
+    if result.outcome == "cyclic":
+        return text_cell("endless", "bad")
+    likely_ms = _first(result.duration_ms_likely, result.duration_ms, result.duration_ms_most)
+    if result.outcome == "unfinished" or result.duration_is == "least":
+        return text_cell(f"at least {at_least(likely_ms)}")
+    return text_cell(f"about {duration(likely_ms)}" if likely_ms else "none")
+
+
+def _time_range(result: Result) -> str:
+    """Return both ends of the time that is left, or the least where the restore rate is unknown."""
+    if result.outcome != "moving" or result.duration_ms_least is None or result.duration_ms_most is None:
+        return ""
+    least, most = at_least(result.duration_ms_least), duration(result.duration_ms_most)
+    if is_least(result, "left") or result.duration_is in ("probes", "floor"):
+        return f"at least {least}"
+    return f"{least} to {most}" if result.duration_ms_least < result.duration_ms_most else ""
+
+
+def _instances(result: Result) -> str:
+    before, joining, leaving = result.instances or 0, result.instances_joining or 0, result.instances_leaving or 0
+    if joining and joining == leaving:
+        return f"{before:,} ({joining:,} new)"
+    after = before + joining - leaving
+    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+
+
+def _moves(result: Result) -> Cell:
+    least, most, of_all = result.moves_least or 0, result.moves_most or 0, result.stateful_tasks or 0
+    if result.outcome == "settled" or not of_all:
+        return _NONE
+    moves = count_range(_first(result.moves_likely, most), least, most)
+    return text_cell(f"{moves} of {of_all:,}")
+
+
+def _cold(result: Result) -> Cell:
+    least, most = result.cold_handovers_least or 0, result.cold_handovers_most or 0
+    if not most:
+        if is_least(result, "cold"):
+            return text_cell("unknown", "unknown")
+        return _NONE if result.outcome == "settled" else text_cell("0")
+    likely = _first(result.cold_handovers_likely, most)
+    text = f"{_bound(result, 'cold')}{count_range(likely, least, most)}"
+    return text_cell(text, "bad" if likely else "unknown")
+
+
+def _pause(result: Result) -> Cell:
+    likely_ms = _first(result.max_paused_task_ms_likely, result.max_paused_task_ms_most)
+    if not likely_ms:
+        return text_cell("unknown", "unknown") if is_least(result, "pause") else _NONE
+    bound = _bound(result, "pause")
+    return text_cell(f"{bound}{at_least(likely_ms) if bound else duration(likely_ms)}")
+
+
+def _pause_range(result: Result) -> str:
+    least_ms, most_ms = result.max_paused_task_ms_least or 0, result.max_paused_task_ms_most or 0
+    return f"{duration(least_ms)} to {duration(most_ms)}" if least_ms < most_ms else ""
+
+
+def _restored(result: Result) -> Cell:
+    if result.outcome == "settled":
+        return _NONE
+    least, most = result.restored_records_least, result.restored_records_most
+    if least is None or most is None:
+        return text_cell("unknown", "unknown")
+    return text_cell(f"{_bound(result, 'restored')}{span_to(least, most)}")
+
+
+def _balance(result: Result) -> str:
+    ends = (
+        result.tasks_per_instance_least,
+        result.tasks_per_instance_most,
+        result.tasks_per_instance_after_least,
+        result.tasks_per_instance_after_most,
+    )
+    least, most, after_least, after_most = ends
+    if least is None or most is None or after_least is None or after_most is None:
+        return ""
+    return balance_text((least, most), (after_least, after_most))
+
+
+def _bound(result: Result, figure: str) -> str:
+    """Return ``at least`` and a blank before a figure of which only a lower bound is known."""
+    return "at least " if is_least(result, figure) else ""
+
+
+def _first(*values: int | None) -> int:
+    """Return the first value that is known; rows of earlier releases lack some."""
+    return next((value for value in values if value is not None), 0)
+
+
+def _reasons(result: Result) -> Iterator[str]:
+    """Yield what cannot be read, what keeps it from settling and would help, and what is missing."""
+    if result.outcome == "unreadable":
+        yield printable(result.error or "")
+        return
+    if result.draws is not None and result.draws_settled is not None and not result.every_draw_settles:
+        yield f"does not settle in {result.draws - result.draws_settled:,} of {count(result.draws, 'simulation')}"
+    if result.cause:
+        yield printable(result.cause)
+    if result.cure:
+        yield f"settles with {printable(result.cure)}"
+    if "connect" in (result.design or "") and result.max_paused_task_ms_most:
+        yield "connectors or tasks are unassigned for a while"
+    if result.standbys_missing:
+        yield f"{count(result.standbys_missing, 'standby')} missing"
+    if result.instances_empty:
+        yield f"{count(result.instances_empty, 'instance')} without tasks"
+    yield from _moves_though_even(result)
+
+
+def _moves_though_even(result: Result) -> Iterator[str]:
+    """Yield that something follows though nobody comes or goes and the load is even: assignors go by more than that."""
+    changes = result.instances_empty or result.instances_joining or result.instances_leaving
+    if result.outcome == "settled" or changes or (result.spread or 0) > 1 or result.standbys_missing:
+        return
+    if result.moves_most:
+        yield "the load is even, and tasks move all the same"
+    elif result.rebalances:
+        yield f"{count(result.rebalances, 'rebalance')} without a move"

@@ -1,0 +1,271 @@
+"""What was captured of real groups lies within what is said of them, where it was outside before."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.documents.scenario_file import read_scenario
+from kstream_plan.model import Consumer, Instance, Rates, Snapshot
+from kstream_plan.model.scenario import Leave, Return, Scenario, Stop
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.starting_state import seated
+from kstream_plan.planner.assumptions import input_behind
+from kstream_plan.planner.outside_events import OutsideEvents
+from kstream_plan.planner.scenario_as_noticed import timeline
+from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans.membership import disk_of
+from kstream_plan.plans.plan import figure_of
+from kstream_plan.simulation.new_ids import drawn
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.snapshots.metrics.measurements import Measurements
+from kstream_plan.snapshots.metrics.overlay import with_measured_lags
+from kstream_plan.snapshots.metrics.scrapes import read_scrapes
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import captured_scenarios
+from tests.helpers.schemas import validator
+
+FOLDER = Path(__file__).parent
+
+
+def _snapshot(name: str, rates: Rates) -> Snapshot:
+    return replace(snapshot_from_row(json.loads((FOLDER / name).read_text("utf-8")), name), rates=rates)
+
+
+def _ends(made: Plan, figure: str) -> tuple[int, int]:
+    value = figure_of(made, figure)
+    assert value is not None
+    ranges = {of.figure: (of.low, of.high) for of in made.summary.ranges}
+    return ranges.get(figure, (value, value))
+
+
+class TestMembersExpireOneByOne:
+    """Two threads were killed together: the broker decided between the ends of their sessions, and twice."""
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def made() -> Plan:
+        snapshot = _snapshot("s4-streams-43/3-after-leave.json", Rates(restore_per_instance=6000.0))
+        scenario = read_scenario((FOLDER / "s4-streams-43/crash.yaml").read_text("utf-8"), "crash.yaml")
+        return plan_checked(snapshot, scenario=drawn(scenario, snapshot.state.group, 0))
+
+    def test_what_started_cold_is_within_the_range(self, made: Plan) -> None:
+        assert made.summary.cold_handovers == 1
+        assert _ends(made, "cold_handovers") == (1, 2)
+
+    def test_when_it_was_stable_is_within_the_range(self, made: Plan) -> None:
+        low_ms, high_ms = _ends(made, "duration_ms")
+        assert low_ms <= 43_300 <= high_ms
+        assert (low_ms, high_ms) == (40_200, 55_200)
+
+    def test_a_single_thread_expires_once(self) -> None:
+        crash = Stop(at_ms=0, process_ids=("a",), crash=True)
+        members = [_instance("a", 1), _instance("b", 2)]
+        for noticed in ("one-by-one", "reversed"):
+            found = timeline(members, AssignmentConfig(), (crash,), noticed=noticed)
+            assert [change.at_ms for change in found.changes] == [45_000]
+
+
+def _instance(name: str, threads: int) -> Instance:
+    consumers = tuple(Consumer(consumer_id=f"{name}{number}") for number in range(threads))
+    return Instance(process_id=name, consumers=consumers)
+
+
+@given(
+    threads=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    at_ms=st.integers(0, 100_000),
+    session_ms=st.integers(6_000, 60_000),
+    heartbeat_ms=st.integers(500, 5_000),
+    is_crash=st.booleans(),
+)
+def test_every_member_expires_within_an_interval_of_the_session(
+    threads: list[int], at_ms: int, session_ms: int, heartbeat_ms: int, is_crash: bool
+) -> None:
+    stopped = [_instance(f"a{number}", of) for number, of in enumerate(threads)]
+    config = AssignmentConfig(session_timeout_ms=session_ms, heartbeat_interval_ms=heartbeat_ms)
+    stop = Stop(at_ms=at_ms, process_ids=tuple(of.process_id for of in stopped), crash=is_crash)
+    for noticed in ("early", "likely", "late", "one-by-one", "reversed"):
+        found = timeline([*stopped, _instance("b", 1)], config, (stop,), noticed=noticed)
+        earliest_ms, latest_ms = at_ms + session_ms - heartbeat_ms, at_ms + session_ms
+        if noticed == "late":
+            latest_ms += heartbeat_ms
+        assert all(earliest_ms <= change.at_ms <= latest_ms for change in found.changes)
+        assert [change.at_ms for change in found.changes] == sorted(change.at_ms for change in found.changes)
+        assert [of.process_id for of in found.changes[-1].members] == ["b"]
+        assert sorted(left.process_id for change in found.changes for left in change.left) == sorted(stop.process_ids)
+        by_itself = noticed in ("one-by-one", "reversed")
+        assert len(found.changes) == (sum(threads) if by_itself else len(threads))
+
+
+def test_a_crash_of_a_classic_group_is_noticed_within_two_heartbeat_intervals() -> None:
+    """The session runs from the last heartbeat, and the others hear of its end with their own."""
+    before = captured_scenarios.before("scale-out-standbys", 10_000.0)
+    scenario = read_scenario("events: [{at: 0s, crash: i1}]", "s.yaml")
+    made = plan_checked(before, scenario=drawn(scenario, before.state.group, 0))
+    session_ms, heartbeat_ms = before.config.session_timeout_ms, before.config.heartbeat_interval_ms
+    assert made.rounds[0].at_ms == session_ms
+    assert _ends(made, "longest_pause_ms") == (session_ms - heartbeat_ms, session_ms + heartbeat_ms)
+
+
+class TestBacklog:
+    """Two static members were away for longer than the session, while 15 records a second came for each task."""
+
+    RATES = Rates(restore_per_instance=3000.0, produce_per_task=15.0)
+
+    @pytest.mark.parametrize(
+        ("name", "process_id", "back", "seen_ms"),
+        [
+            ("S2", "0d2f709f-a1dd-4dcf-8c44-6b14a7d61272", "36s", 299_800),
+            ("S3", "bc1154f2-3d2b-47df-b81b-df7a14083eb7", "39s", 112_100),
+        ],
+    )
+    def test_how_long_it_took_is_within_the_range(self, name: str, process_id: str, back: str, seen_ms: int) -> None:
+        snapshot = _snapshot(f"s3-static/{name}-live.json", self.RATES)
+        scenario = read_scenario(
+            f"events: [{{at: 0s, bounce: {{instances: [{process_id}], restart: {back}}}}}]", "s.yaml"
+        )
+        made = plan_checked(snapshot, scenario=drawn(scenario, snapshot.state.group, 0))
+        low_ms, high_ms = _ends(made, "duration_ms")
+        assert low_ms <= seen_ms <= high_ms
+
+    @given(away_ms=st.integers(0, 100_000), longer_ms=st.integers(0, 100_000), rate=st.floats(0, 1000))
+    def test_the_longer_the_owner_is_away_the_more_its_state_lacks(
+        self, away_ms: int, longer_ms: int, rate: float
+    ) -> None:
+        """What nobody processed until the session ended is written by whoever takes over then."""
+        state = seated(captured_scenarios.before("scale-out-standbys").state)
+        outside = OutsideEvents(state.group, Rates(produce_per_task=rate))
+        soon = disk_of(state, 0, 0, away_ms, outside.produced)
+        late = disk_of(state, 0, 0, away_ms + longer_ms, outside.produced)
+        assert any(copy.active for copies in state.copies for copy in copies)
+        for earlier, later in zip(soon, late, strict=True):
+            assert earlier.lag <= later.lag
+            assert earlier.backlog <= later.backlog
+            whole = state.group.tasks[earlier.task].end_offset_sum
+            assert earlier.lag + earlier.backlog >= min(int(rate * away_ms / 1000), whole)
+
+    def test_what_the_owner_lacks_when_it_is_back(self) -> None:
+        """Lags of 508 to 555 records were reported after 38 s; 240 were said."""
+        snapshot = _snapshot("s3-static/S2-live.json", self.RATES)
+        process_id = "0d2f709f-a1dd-4dcf-8c44-6b14a7d61272"
+        events = (
+            Stop(at_ms=0, process_ids=(process_id,)),
+            Return(at_ms=36_000, process_ids=(process_id,), state="kept"),
+        )
+        made = plan_checked(snapshot, scenario=Scenario(events=events), ranges=False)
+        before, back = (next(rnd for rnd in made.rounds if rnd.at_ms == at_ms) for at_ms in (20_000, 36_000))
+        here = [c for c, of in enumerate(made.group.consumer_index) if of[0] == process_id]
+        ran = {task for consumer in here for task in made.initial[consumer].active if made.group.stateful_flags[task]}
+        assert ran
+        assert not ran & {task for held in (back.decided[c] for c in here) for task in held.active}
+        assert not any(before.decided[c].active for c in here)
+
+
+class TestRates:
+    """A rate that is given may be that of a thread, and no copy has to begin at once."""
+
+    def test_a_chain_of_follow_ups_is_a_range(self) -> None:
+        """Where a follow-up after 3 s finds nothing restored yet, each step takes until the next probe."""
+        before = captured_scenarios.before("scale-out-standbys", 10_000.0)
+        joined = read_scenario("events: [{at: 0s, join: 1}]", "s.yaml")
+        made = plan_checked(before, scenario=drawn(joined, before.state.group, 0))
+        follows = [rnd for rnd in made.rounds if rnd.trigger is Trigger.FOLLOW_UP]
+        low_ms, high_ms = _ends(made, "duration_ms")
+        assert follows
+        assert low_ms <= made.summary.duration_ms < high_ms
+
+    def test_nothing_to_restore_is_no_range(self) -> None:
+        before = captured_scenarios.before("scale-out", 10_000.0)
+        made = plan_checked(before)
+        assert made.summary.restored_records == 0
+        assert made.summary.ranges == ()
+
+
+class TestUndatedReports:
+    """A running group does not tell when its members reported: what is behind may have caught up, at any rate."""
+
+    @pytest.mark.parametrize("restore_rate", [None, 3000.0])
+    def test_a_cold_start_may_be_none(self, restore_rate: float | None) -> None:
+        snapshot = _snapshot("s9-hot/W-live.json", Rates(restore_per_instance=restore_rate))
+        leave = Leave(at_ms=0, process_ids=("05d0de1d-4f8d-4c80-b0d2-4582566b228b",))
+        made = plan_checked(snapshot, scenario=Scenario(events=(leave,)))
+        assert made.summary.cold_handovers == 5
+        assert _ends(made, "cold_handovers") == (0, 5)
+
+    def test_dated_reports_are_what_they_say(self) -> None:
+        snapshot = captured_scenarios.before("scale-out-standbys", 10_000.0)
+        assert snapshot.undated_caught_up() is snapshot
+
+
+class TestInputBehind:
+    """A group that still works off its input writes to changelogs: its copies fall behind while it looks settled."""
+
+    SCRAPE = FOLDER / "s9-hot/2-hA.prom.gz"
+    STOP = Stop(at_ms=0, process_ids=("05d0de1d-4f8d-4c80-b0d2-4582566b228b",), crash=True)
+
+    @staticmethod
+    def _read(tmp_path: Path, waiting: int) -> Snapshot:
+        """The group as it was scraped, but with so many records of each partition of ``orders`` to process."""
+        lag = re.compile(r'(records_lag\{client_id="[^"]*-StreamThread-\d-consumer",[^}]*topic="orders"\}) 0\.0')
+        text = gzip.decompress(TestInputBehind.SCRAPE.read_bytes()).decode()
+        scraped = tmp_path / "scraped.prom"
+        scraped.write_text(lag.sub(rf"\1 {waiting}.0", text))
+        scrapes, _ = read_scrapes([str(scraped)])
+        row = json.loads((FOLDER / "s9-hot/W-live.json").read_text("utf-8"))
+        overlaid = with_measured_lags(row, Measurements(tuple(scrapes))).row
+        validator("snapshot").validate(overlaid)
+        rates = Rates(restore_per_instance=3000.0)
+        return replace(snapshot_from_row(overlaid, "scraped"), rates=rates)
+
+    def test_what_stream_threads_have_not_read_is_told(self, tmp_path: Path) -> None:
+        snapshot = self._read(tmp_path, 550)
+        names = {str(snapshot.state.group.tasks[task].task_id): lag for task, lag in snapshot.input_lags.items()}
+        assert names == dict.fromkeys(("0_0", "0_2", "0_3", "0_5", "0_6"), 550)
+
+    def test_how_long_it_takes_is_unknown_then(self, tmp_path: Path) -> None:
+        caught_up, behind = (
+            plan_checked(self._read(tmp_path, waiting), scenario=Scenario(events=(self.STOP,))) for waiting in (0, 550)
+        )
+        assert "input-behind" not in {note.code for note in caught_up.warnings}
+        (told,) = (note for note in behind.warnings if note.code == "input-behind")
+        assert told.subjects == ("0_0", "0_2", "0_3", "0_5", "0_6")
+        assert "2,750 records" in told.message
+        assert behind.may_be_endless("duration_ms")
+        assert not caught_up.may_be_endless("duration_ms")
+
+    @given(waiting=st.integers(0, 10_000), more=st.integers(0, 10_000))
+    def test_more_input_is_never_safer(self, waiting: int, more: int) -> None:
+        snapshot = _snapshot("s3-static/S1-live.json", Rates(restore_per_instance=3000.0))
+        leave = Scenario(events=(Leave(at_ms=0, process_ids=("0d2f709f-a1dd-4dcf-8c44-6b14a7d61272",)),))
+        tasks = snapshot.state.group.stateful
+        worst = [
+            plan_checked(
+                replace(snapshot, input_lags=dict.fromkeys(tasks, lag) if lag else {}).with_input_processed(),
+                scenario=leave,
+                ranges=False,
+            ).summary.cold_handovers
+            for lag in (waiting, waiting + more)
+        ]
+        assert worst == sorted(worst)
+
+    def test_a_few_records_are_no_backlog(self, tmp_path: Path) -> None:
+        snapshot = self._read(tmp_path, 200)
+        assert snapshot.input_lags
+        assert input_behind(snapshot) == ()
+
+
+@given(back_ms=st.integers(0, 60_000), threads=st.integers(1, 4), is_reversed=st.booleans())
+def test_a_static_member_that_is_back_has_all_its_threads(back_ms: int, threads: int, is_reversed: bool) -> None:
+    """Threads of it may have expired by then; they join again."""
+    members = [_instance("a", threads), _instance("b", 1)]
+    events = (Stop(at_ms=0, process_ids=("a",), crash=True), Return(at_ms=back_ms, process_ids=("a",), static=True))
+    found = timeline(members, AssignmentConfig(), events, noticed="reversed" if is_reversed else "one-by-one")
+    last = found.changes[-1].members if found.changes else tuple(members)
+    assert {instance.process_id: instance.capacity for instance in last} == {"a": threads, "b": 1}
