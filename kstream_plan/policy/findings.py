@@ -9,12 +9,8 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from kstream_plan.model import Note, WorkId
-<<<<<<< HEAD
 from kstream_plan.model.answer import Answer, worst_of
-from kstream_plan.model.connect_group import HELD_BY_SEVERAL
-=======
 from kstream_plan.model.connect_group import HELD_BY_SEVERAL, WORKER_SILENT
->>>>>>> origin/main
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from kstream_plan.model import WorkId
-<<<<<<< HEAD
 from kstream_plan.model.answer import Answer
-=======
 from kstream_plan.model.connect_group import WORKER_SILENT
->>>>>>> origin/main
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
