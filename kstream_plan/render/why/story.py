@@ -25,6 +25,7 @@ from kstream_plan.render.plan.headline import cause_sentence
 from kstream_plan.render.plan.moment import of_generation, to_the_second
 from kstream_plan.render.plan.rates import rates_facts
 from kstream_plan.render.plan.remarks import remarks as plan_remarks
+from kstream_plan.render.simulation.story import cold_starts_of
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, durations, generation, interval, several, takes_at_least
 from kstream_plan.render.text.page import Fact
@@ -151,7 +152,7 @@ def _sooner(answers: Why) -> str:
 def _what_if(of: WhatIf, plan: Plan) -> str:
     more = of.peak_extra_copies - plan.summary.peak_extra_copies
     at_once = f", {count(more, 'more copy', 'more copies')} at once" if more > 0 else ""
-    return f"{_setting(of)}: {_total(of.duration_ms, of.rebalances)}{at_once}"
+    return f"{_setting(of)}: {_total(of.duration_ms, of.rebalances)}{at_once}{cold_starts_of(of)}"
 
 
 def _total(duration_ms: int, rebalances: int) -> str:
