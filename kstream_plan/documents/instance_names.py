@@ -14,6 +14,7 @@ from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.documents.yaml_node import Loader
 from kstream_plan.errors import ConfigError
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.kinds import naming_other_kinds
 
 _FIELDS = ("host", "rack")
 _FIX = "write one line per instance: ID: {host: orders-0, rack: a}"
@@ -27,10 +28,17 @@ def load_instance_names(path: Path) -> dict[str, dict[str, str]]:
     """
     where = str(path)
     try:
-        root = yaml.compose(read_file(path, SETTINGS_BYTES), Loader=Loader)
+        data = read_file(path, SETTINGS_BYTES)
     except OSError as error:
         what = f"cannot read the file: {error.strerror or error}"
         raise ConfigError(what, where=where, fix="check --names") from error
+    with naming_other_kinds(data, "a file of names", where):
+        return _names(data, where)
+
+
+def _names(data: bytes, where: str) -> dict[str, dict[str, str]]:
+    try:
+        root = yaml.compose(data, Loader=Loader)
     except (yaml.YAMLError, UnicodeError, RecursionError) as error:
         raise ConfigError(f"is neither YAML nor JSON: {_reason(error)}", where=where, fix=_FIX) from error
     names: dict[str, dict[str, str]] = {}

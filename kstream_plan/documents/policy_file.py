@@ -14,6 +14,7 @@ from kstream_plan.errors import ConfigError
 from kstream_plan.policy.limits import Level, Limit, LimitValue, Policy, TagCounts, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Rule
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.kinds import POLICY, naming_other_kinds
 
 VERSION = "1"
 _PARTS = ("version", "defaults", "applications", "waivers")
@@ -38,7 +39,8 @@ def load_policy(path: Path) -> Policy:
     except OSError as error:
         what = f"cannot read the file: {error.strerror or error}"
         raise ConfigError(what, where=str(path), fix="check --policy") from error
-    return read_policy(data, str(path))
+    with naming_other_kinds(data, POLICY.name, str(path)):
+        return read_policy(data, str(path))
 
 
 def read_policy(data: bytes, file: str) -> Policy:

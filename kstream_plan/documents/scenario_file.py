@@ -40,12 +40,11 @@ from kstream_plan.model.scenario import (
 )
 from kstream_plan.model.settings import MAX_INT, MAX_LONG
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.kinds import SCENARIO, naming_other_kinds
 
 #: what an event's value says, when it happens → the event
 _Read: TypeAlias = Callable[[YamlNode, int], Event]
 
-#: What every snapshot has and no scenario.
-_OF_SNAPSHOTS = {"application_id", "instances"}
 _MOST_EVENTS = 10_000
 
 
@@ -62,7 +61,8 @@ def load_scenario(path: str | Path) -> Scenario:
         raise ScenarioError(
             f"cannot read the file: {error.strerror or error}", where=where, fix="check the name of the scenario file"
         ) from error
-    return read_scenario(text, where)
+    with naming_other_kinds(text, SCENARIO.name, where):
+        return read_scenario(text, where)
 
 
 def read_scenario(text: bytes | str, where: str) -> Scenario:
@@ -70,9 +70,6 @@ def read_scenario(text: bytes | str, where: str) -> Scenario:
     root = read_document(text, where, "the file", ScenarioError)
     if root is None:
         raise ScenarioError("the file is empty", where=where, fix="write events: and a list of what happens")
-    if root.is_mapping and any(name in _OF_SNAPSHOTS for name, _, _ in root.named()):
-        fix = "give snapshots first and the scenario last"
-        raise ScenarioError("this is a snapshot, not a scenario", where=where, fix=fix)
     with root.fields({"version", "events"}, required={"events"}) as fields:
         if "version" in fields and fields.nodes["version"].whole_number(0, MAX_INT) != 1:
             raise fields.nodes["version"].fail("is not 1, the only version there is", "write version: 1")

@@ -20,8 +20,11 @@ from kstream_plan.errors import ConfigError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, RACK_STRATEGIES, RANGES, AssignmentConfig
+from kstream_plan.model.snapshot import Stores
+from kstream_plan.model.stores import STORE_SETTINGS, stores_of
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind, naming_other_kinds, other_kind
 
 #: Prefixes that Kafka Streams gives its consumers' settings; a later one beats an earlier one.
 _CONSUMER_PREFIXES = ("", "consumer_", "main_consumer_")
@@ -31,7 +34,7 @@ _KNOWN_NAMES = {name: (name, 0) for name in CONFIG_NAMES} | {
     prefix + name: (name, strength) for strength, prefix in enumerate(_CONSUMER_PREFIXES) for name in _CONSUMER_SETTINGS
 }
 #: What tells that a file is an application's settings, though all that the assignor goes by may be Kafka's defaults.
-_IDENTITY = frozenset({"application_id", "bootstrap_servers"})
+_IDENTITY = frozenset({"application_id", "bootstrap_servers", *STORE_SETTINGS})
 #: So alike is a misspelt name to the right one; Kafka's own other names stay below.
 _TYPO_LIKENESS = 0.9
 
@@ -45,12 +48,14 @@ class StreamsConfigFile:
 
     ``group`` is what it sets of a streams group (``streams.…``), by the same names. ``threads`` is its
     ``num.stream.threads``, which is no setting of the assignor's: a snapshot tells the threads of each instance.
+    ``stores`` is where the stores of the DSL are, if it says.
     """
 
     overrides: Mapping[str, SettingValue]
     warnings: tuple[str, ...] = ()
     group: Mapping[str, SettingValue] = field(default_factory=lambda: MappingProxyType({}))
     threads: int | None = None
+    stores: Stores | None = None
 
 
 def load_streams_config(path: str | Path) -> StreamsConfigFile:
@@ -64,6 +69,15 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
     """
     where, path = str(path), Path(path)
     text = _read(path)
+    data = text.encode("utf-8", "replace")
+    kind = file_kind(data)
+    if kind in (SNAPSHOT, SAVED_PLAN):  # whose settings would count as the file's own
+        raise other_kind(kind, "a file of settings", where, ConfigError)
+    with naming_other_kinds(data, "a file of settings", where):
+        return _settings(path, text, where)
+
+
+def _settings(path: Path, text: str, where: str) -> StreamsConfigFile:
     parse = parse_yaml if _is_yaml(path, text) else parse_properties
     found = parse(text, where)
     typos = tuple(typo for setting in found for typo in _typo(setting, where))
@@ -76,13 +90,17 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
         raise _nothing_known(found, typos, where)
     known.sort(key=lambda one: one.strength)  # of the strongest, the last in the file beats the others
     own, group = ({one.name: one.value for one in known if one.of_group is of_group} for of_group in (False, True))
-    return StreamsConfigFile(own, typos, group, _threads(found))
+    return StreamsConfigFile(own, typos, group, _threads(found), stores_of(_texts(found)))
 
 
 def _threads(found: Sequence[Setting]) -> int | None:
     """Return ``num.stream.threads``, if it is there and no placeholder."""
     values = [str(one.value).strip() for one in found if one.name.replace(".", "_") == "num_stream_threads"]
     return int(values[-1]) if values and _WHOLE_NUMBER.fullmatch(values[-1]) else None
+
+
+def _texts(found: Sequence[Setting]) -> Mapping[str, str]:
+    return {one.name.replace(".", "_"): str(one.value).strip() for one in found}
 
 
 class _Known(NamedTuple):

@@ -74,7 +74,7 @@ def read_pairs(
     if alone:
         return _within_plans(_source(old), new, wanted)
     if old.path == new.path == STDIN:
-        raise UsageError("standard input is to be read twice", fix="give - once")
+        raise UsageError("standard input is given twice", fix="give - once")
     before, after = _read_both((_source(old), _source(new)), wanted, spark)
     return _paired(before, after, old, new)
 

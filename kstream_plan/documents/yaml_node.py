@@ -189,7 +189,7 @@ class YamlNode:
         with Mistakes() as mistakes:
             found = tuple(mistakes.each(items, YamlNode._name))
         if not found or len(set(found)) < len(found):
-            raise self.fail("names something twice" if found else "names nobody", "name every instance once")
+            raise self.fail("has a duplicate" if found else "has no name", "name every instance once")
         return found
 
     def _name(self) -> str:

@@ -29,9 +29,9 @@ class Beginning:
     ``measured_lags`` are those that were measured: then nobody calls the others caught up that were not when reported.
     ``no_closer`` are copies that were seen to come no closer: nobody calls them caught up either.
     ``started_ms`` tells when instances, by process id, have started, ``in_stores`` whether offsets are kept inside the
-    stores (``None``: not known). ``undated``: when the decision was made is not known, nor when lags were reported that
-    do not say so themselves. ``ready`` tells which copies count as caught up by now of which nobody knows it,
-    ``cleaning`` when left-over state is deleted.
+    stores (``None``: not known), ``in_memory`` that a closed store leaves nothing. ``undated``: when the decision was
+    made is not known, nor when lags were reported that do not say so themselves. ``ready`` tells which copies count as
+    caught up by now of which nobody knows it, ``cleaning`` when left-over state is deleted.
     """
 
     decision: KnownDecision | None = None
@@ -41,6 +41,7 @@ class Beginning:
     no_closer: frozenset[_Seat] = frozenset()
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     in_stores: bool | None = None
+    in_memory: bool = False
     undated: bool = False
     ready: Ready = "likely"
     cleaning: Cleaning = "likely"
@@ -63,6 +64,7 @@ def beginning_of(
         no_closer=frozenset(snapshot.no_closer_ms),
         started_ms=MappingProxyType({of: at_ms - now_ms for of, at_ms in snapshot.started_ms.items()}),
         undated=decision is not None and decision.at_ms is None,
+        in_memory=snapshot.stores == "in-memory",
         in_stores=None if snapshot.streams_version is None else snapshot.offsets_in_stores,
         ready=ready,
         cleaning=cleaning,

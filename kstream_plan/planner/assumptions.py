@@ -12,11 +12,13 @@ from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.scenario_as_noticed import Timeline
 from kstream_plan.plans.design import CopyDoubt, Design, Played
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
-from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING
+from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING, STORES
 
 
-def assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int) -> tuple[Note, ...]:
-    """Say what is taken for granted whatever the design."""
+def assumptions(
+    design: Design, played: Played, outcome: Rehearsal, now_ms: int, *, is_undated: bool
+) -> tuple[Note, ...]:
+    """Say what is taken for granted whatever the design; ``is_undated`` as of a case."""
     snapshot, state, scenario, rounds = played.snapshot, played.state, played.scenario, played.rounds
     notes = []
     written = snapshot.rates.any_produce or (
@@ -59,9 +61,35 @@ def assumptions(design: Design, played: Played, outcome: Rehearsal, now_ms: int)
         notes.append(Note("restore-rate-of-others", message, unmeasured))
     if outcome.doubts:
         notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms))
+    if played.group.stateful:
+        notes.append(_stores_note(snapshot))
     if snapshot.captured_at is None:
-        notes.append(Note("no-capture-time", "The snapshot does not say when it was taken"))
+        unused = ": --now has no effect, and how old its reports are is unknown" if is_undated else ""
+        notes.append(Note("no-capture-time", f"The snapshot does not say when it was taken{unused}"))
     return tuple(notes)
+
+
+def _stores_note(snapshot: Snapshot) -> Note:
+    """Say which stores are taken for granted."""
+    source = f" ({snapshot.stores_from})" if snapshot.stores_from else ""
+    match snapshot.stores:
+        case "persistent":
+            message = f"Stores are persistent{source}: who comes back has what it had"
+        case "in-memory":
+            message = (
+                f"Stores are in memory{source}: nothing of them is left after a restart, or where a task was closed"
+            )
+        case "mixed":
+            message = (
+                f"Stores count as persistent, and some are in memory{source}: those are restored after a restart, and "
+                "where a task was closed"
+            )
+        case None:
+            message = (
+                "Stores count as persistent, as is usual; whether they are is unknown (--stores). In memory nothing "
+                "of them is left after a restart"
+            )
+    return Note(STORES, message)
 
 
 def not_noticed(outside: Timeline) -> tuple[Note, ...]:

@@ -66,6 +66,7 @@ class Case:
             snapshot.config,
             events,
             in_stores=snapshot.offsets_in_stores,
+            in_memory=snapshot.stores == "in-memory",
             leader=snapshot.state.leader,
             next_leader=options.next_leader,
             noticed=options.noticed,
@@ -99,6 +100,11 @@ class Case:
         )
         return state, everyone, outcome
 
+    @property
+    def is_undated(self) -> bool:
+        """Whether it is said what time it is, and not when the snapshot was taken."""
+        return self.options.now_ms is not None and self.snapshot.captured_at is None
+
     def most_rounds(self, group: Group) -> int:
         """Return with how many rounds a play of ``group`` is cut off."""
         most = 4 * (len(group.stateful) + 10) * (1 + len(self.outside.changes))
@@ -112,6 +118,7 @@ class Case:
             config,
             self.events,
             in_stores=self.snapshot.offsets_in_stores,
+            in_memory=self.snapshot.stores == "in-memory",
             leader=self.snapshot.state.leader,
             noticed="early",
         )

@@ -128,6 +128,7 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
             case.outside,
             now_ms=case.now_ms,
             trust_ms=case.options.trust_ms,
+            undated=case.is_undated,
         ),
     )
     return OnePlay(made, played, outcome)
@@ -159,7 +160,7 @@ def _digests(case: Case) -> tuple[str, str]:
 def _assumed(case: Case, played: Played, outcome: Rehearsal) -> tuple[Note, ...]:
     return (
         case.design.assumptions(played)
-        + assumptions(case.design, played, outcome, case.now_ms)
+        + assumptions(case.design, played, outcome, case.now_ms, is_undated=case.is_undated)
         + not_noticed(case.outside)
         + after_crashes(case.outside.crashed, case.snapshot)
         + led_by_restarted(case.events, case.outside)

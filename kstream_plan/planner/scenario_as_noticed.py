@@ -81,15 +81,16 @@ def timeline(
     events: Iterable[Event],
     *,
     in_stores: bool = True,
+    in_memory: bool = False,
     leader: int | None = None,
     next_leader: NextLeader = "longest",
     noticed: Noticed = "likely",
 ) -> Timeline:
     """Say what the group notices of ``events``, and when. New instances have their process ids already.
 
-    ``in_stores``: offsets are kept inside the stores, so a crash loses what was not flushed. ``leader`` is who leads
-    now, by place among the members; ``None``: nobody knows. Once it has gone, ``next_leader`` does. ``noticed`` says
-    when the group notices that members have stopped.
+    ``in_stores``: offsets are kept inside the stores, so a crash loses what was not flushed; ``in_memory``: who comes
+    back has nothing of what it had. ``leader`` is who leads now, by place among the members; ``None``: nobody knows.
+    Once it has gone, ``next_leader`` does. ``noticed`` says when the group notices that members have stopped.
 
     Raises:
         ScenarioError: an event does not fit what is there: an unknown instance, one that stops twice, nobody left, …
@@ -97,7 +98,8 @@ def timeline(
     known = leader is not None
     leads = members[leader or 0].process_id if members and (known or next_leader == "longest") else None
     lead = Lead(config, next_leader, leads, known)
-    draft = _Draft({instance.process_id: instance for instance in members}, lead, in_stores, noticed)
+    everybody = {instance.process_id: instance for instance in members}
+    draft = _Draft(everybody, lead, in_stores, in_memory=in_memory, noticed=noticed)
     draft.play(events)
     draft.notice_until(None)
     return Timeline(
@@ -149,6 +151,7 @@ class _Draft:
     members: dict[str, Instance]
     lead: Lead
     in_stores: bool
+    in_memory: bool = False
     noticed: Noticed = "likely"
     rebalances_until_ms: int = -1
     noticed_ms: dict[str, int] = field(default_factory=dict)
@@ -374,7 +377,8 @@ class _Draft:
                 self.gone.pop(process_id)
             elif event.keeps_disk and (event.static or known.is_static):
                 self.unnoticed.append(Outage(process_id, down.stopped_at_ms, event.at_ms))
-                self.emptied |= {process_id: None} if arrival.flushed_per_second < inf else {}
+                emptied = arrival.disk_of is None or arrival.flushed_per_second < inf
+                self.emptied |= {process_id: None} if emptied else {}
                 self._resume(process_id, known, event)
             else:
                 down.back = arrival
@@ -397,6 +401,8 @@ class _Draft:
     def _back(self, known: Instance, event: Return, place: int) -> Arrival:
         if not event.keeps_disk:
             return Arrival(renamed(known, event.new_process_ids[place]))
+        if self.in_memory:
+            return Arrival(known)
         state = event.state
         if state is None and known.process_id in self.crashed:
             self.guessed[known.process_id] = None

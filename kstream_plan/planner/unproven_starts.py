@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kstream_plan.model import Group, Holding, Snapshot
@@ -30,16 +30,17 @@ def unproven_starts(
     *,
     now_ms: int,
     trust_ms: int,
+    undated: bool = False,
 ) -> tuple[UnprovenStart, ...]:
     """Return the starts that count as warm, and are not proven to be, in time.
 
     Where a design moves tasks only once a copy has reported that it caught up, only those count whose former owner is
     gone. ``group`` is everyone who takes part in the ``rounds``, ``initial`` what each holds at first; ``now_ms`` is
-    when the plan begins, on the snapshot's clock.
+    when the plan begins, on the snapshot's clock; ``undated``: that is not known, though it is said what time it is.
     """
     if not group.stateful or snapshot.group_protocol == "connect":  # connectors and tasks have no state
         return ()
-    known = known_copies(snapshot, outside.paces, now_ms=now_ms, trust_ms=trust_ms)
+    known = replace(known_copies(snapshot, outside.paces, now_ms=now_ms, trust_ms=trust_ms), undated=undated)
     follower = _Follower(known, design, group, now_ms)
     follower.follow(initial, rounds)
     follower.restarted_in_place(initial, rounds, outside)
@@ -50,9 +51,10 @@ def with_unproven(
     ranges: tuple[FigureRange, ...], summary: Summary, unproven: Sequence[UnprovenStart]
 ) -> tuple[FigureRange, ...]:
     """Return the ranges of a plan, with the cold starts that there are if none of the unproven ones is warm."""
-    if not unproven:
+    may_be_cold = sum(start.may_be_cold for start in unproven)
+    if not may_be_cold:
         return ranges
-    shown, worst = summary.cold_handovers, summary.cold_handovers + len(unproven)
+    shown, worst = summary.cold_handovers, summary.cold_handovers + may_be_cold
     known = next((each for each in ranges if each.figure == "cold_handovers"), None)
     low, high = (shown, shown) if known is None else known[1:]
     cold = FigureRange("cold_handovers", min(low, shown), max(high, worst))

@@ -19,7 +19,7 @@ def restores_within_limit(snapshot: Snapshot, group: Group, rounds: Sequence[Rou
     """Warn of tasks that start warm by Kafka's rule and restore all the same before they run: no pause counts that.
 
     Told are those whose instance takes a second or more for it, or, where nobody knows how fast it restores, those that
-    begin with nothing. ``group`` is everyone who takes part in the ``rounds``.
+    begin with half of what they need or less. ``group`` is everyone who takes part in the ``rounds``.
     """
     found = dict[WorkId, tuple[int, int | None]]()
     for rnd in rounds:
@@ -48,7 +48,7 @@ def _restoring(snapshot: Snapshot, group: Group, rnd: Round) -> Iterator[tuple[W
     lasts = cold_restoring_ms(starts, lambda of: rates.restore_rate(index.get(of, len(index))))
     for step in starts:
         takes_ms, whole = lasts.get(step.task_id), group.tasks[group.task_index[step.task_id]].end_offset_sum
-        if (step.restore_records or 0) >= whole if takes_ms is None else takes_ms >= _NOTABLE_MS:
+        if 2 * (step.restore_records or 0) >= whole if takes_ms is None else takes_ms >= _NOTABLE_MS:
             yield step.task_id, (step.restore_records or 0, takes_ms)
 
 
@@ -60,7 +60,7 @@ def _steps(snapshot: Snapshot, rnd: Round) -> Iterable[Step]:
     if not steps.tally.restores_within_limit:
         return ()
     rows, which = steps.rows, steps.restoring(*STARTS) & (steps.rows["caught_up"] != 0)
-    if not snapshot.rates.any_restore:  # then those that begin with nothing
+    if not snapshot.rates.any_restore:  # then those that begin with half of it or less
         whole = steps.maker.end_offset_sums[rows["task"]]
-        which &= rows["restore_records"] >= whole
+        which &= 2 * rows["restore_records"] >= whole
     return steps.of_rows(which)

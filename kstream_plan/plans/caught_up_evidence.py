@@ -9,7 +9,7 @@ itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -48,6 +48,7 @@ class Fact(StrEnum):
     RATES = "rates"
     FORECAST = "forecast"
     OLD_REPORT = "old-report"
+    UNDATED = "no-capture-time"
     LEAST_LAG = "least-lag"
     NOT_MEASURED = "measuring-failed"
     NOT_REPORTED = "not-reported"
@@ -68,6 +69,7 @@ class Evidence:
         fact: what decides that, as a code.
         words: the same for people.
         age_ms: how old that fact is at the moment; ``None``: it has no age, or that is not known.
+        heard_ms: when the copy was last heard of, in milliseconds after the snapshot was taken; ``None``: not known.
         at_least: it is at least so many records behind.
         at_most: it is at most so many records behind; ``None``: not known.
         settled_by: options that would settle it, where it is unknown.
@@ -77,6 +79,7 @@ class Evidence:
     fact: Fact
     words: str
     age_ms: int | None = None
+    heard_ms: int | None = None
     at_least: int = 0
     at_most: int | None = None
     settled_by: tuple[str, ...] = ()
@@ -97,6 +100,11 @@ class UnprovenStart:
     process_id: str
     at_ms: int
     evidence: Evidence
+
+    @property
+    def may_be_cold(self) -> bool:
+        """Whether it may be cold by Kafka's rule; else it may restore first, no more than that rule allows."""
+        return self.evidence.fact is not Fact.WITHIN_LIMIT
 
 
 class Course(NamedTuple):
@@ -127,6 +135,11 @@ class _Report(NamedTuple):
     fact: Fact
     at_most: bool = False
 
+    @property
+    def heard_ms(self) -> int | None:
+        """When somebody said so; ``None``: nobody did, it follows from a plan."""
+        return None if self.fact is Fact.RAN_THERE else self.at_ms
+
 
 @dataclass(frozen=True)
 class KnownCopies:
@@ -138,6 +151,7 @@ class KnownCopies:
         written: what is written in a time; by default by the snapshot's rates.
         bursts: the same of what is written at once, which no report within ``trust_ms`` can have foreseen.
         restores_as_given: it is given by hand how fast every instance restores, beside the snapshot's rates.
+        undated: when the snapshot was taken is unknown, and so is how old its reports are by now.
         writes_as_given: it is given by hand how much is written, beside the snapshot's rates.
     """
 
@@ -147,6 +161,7 @@ class KnownCopies:
     bursts: Callable[[int, int, int], int] = field(default=lambda _task, _from_ms, _to_ms: 0)
     restores_as_given: bool = False
     writes_as_given: bool = False
+    undated: bool = False
 
     def at(
         self,
@@ -169,7 +184,24 @@ class KnownCopies:
             likely: whether a plan that goes by restore rates given by hand finds it caught up.
         """
         until_ms = at_ms if written_until_ms is None else min(at_ms, written_until_ms)
-        known = self._whatever_the_copy(task, until_ms) or self._lost(task, instance, at_ms, course)
+        whatever = self._whatever_the_copy(task, until_ms)
+        if whatever is not None and whatever.fact is Fact.STATELESS:
+            return whatever
+        known = self._of_copy(task, instance, (at_ms, until_ms), course, likely)
+        if whatever is None or known.known is Known.CAUGHT_UP:
+            return known
+        if known.known is Known.BEHIND:
+            return whatever  # how much is restored first, the start itself tells
+        return replace(
+            known, fact=Fact.WITHIN_LIMIT, words=f"{known.words}; {whatever.words}", at_most=whatever.at_most
+        )
+
+    def _of_copy(
+        self, task: int, instance: int, times_ms: tuple[int, int], course: Course, likely: bool | None
+    ) -> Evidence:
+        """Return what is known of a copy itself; ``times_ms`` as of :meth:`_by_reports`."""
+        at_ms, until_ms = times_ms
+        known = self._lost(task, instance, at_ms, course)
         if known is None and course.ran_until_ms is None and not course.is_new:
             known = self._never_told(task, instance)
         if known is not None:
@@ -181,7 +213,7 @@ class KnownCopies:
             words = "a copy that is made in this plan, and how fast it is restored and written is unknown"
             settle = ("--restore-rate", "--produce-rate")
             return Evidence(known=Known.UNKNOWN, fact=Fact.NEW_COPY, words=words, settled_by=settle)
-        return self._by_reports(task, instance, reports, until_ms, course)
+        return self._by_reports(task, instance, reports, times_ms, course)
 
     def _rates_decide(self, task: int, instance: int, reports: tuple[_Report, ...], until_ms: int) -> bool:
         """Tell whether it is given how fast a copy is restored, and known what is written to its changelogs."""
@@ -302,12 +334,19 @@ class KnownCopies:
         return None
 
     def _by_reports(
-        self, task: int, instance: int, reports: tuple[_Report, ...], until_ms: int, course: Course
+        self, task: int, instance: int, reports: tuple[_Report, ...], times_ms: tuple[int, int], course: Course
     ) -> Evidence:
-        """Return what the reports of a copy say of a moment, the one that says most."""
+        """Return what the reports of a copy say of a moment, the one that says most.
+
+        ``times_ms`` are when the task starts, and until when something was written.
+        """
+        at_ms, until_ms = times_ms
+        if self.undated and course.ran_until_ms is None:
+            words = "the snapshot does not say when it was taken, so how old its reports are is unknown"
+            return Evidence(known=Known.UNKNOWN, fact=Fact.UNDATED, words=words, settled_by=_TO_MEASURE)
         if course == AS_READ and self._should_be_measured(task, instance):
             return self._unknown(task, instance, reports[0], max(0, until_ms - reports[0].at_ms), None)
-        evidence = [self._by_report(task, instance, report, until_ms) for report in reports]
+        evidence = [self._by_report(task, instance, report, at_ms, until_ms) for report in reports]
         order = (Known.CAUGHT_UP, Known.BEHIND, Known.UNKNOWN)
         return min(evidence, key=lambda each: order.index(each.known))
 
@@ -317,7 +356,7 @@ class KnownCopies:
         asked_for = snapshot.measuring_failed or snapshot.coverage is not None
         return asked_for and seat in self._assigned and seat not in snapshot.measured_lags
 
-    def _by_report(self, task: int, instance: int, report: _Report, until_ms: int) -> Evidence:
+    def _by_report(self, task: int, instance: int, report: _Report, at_ms: int, until_ms: int) -> Evidence:
         age_ms = max(0, until_ms - report.at_ms)
         written = self._written(task, report.at_ms, until_ms)
         burst = self.bursts(task, report.at_ms, until_ms)
@@ -327,24 +366,43 @@ class KnownCopies:
         if age_ms <= self.trust_ms and is_caught_up(report.lag + burst, self._limit):
             return self._caught_up(report, age_ms, report.lag + burst)
         fresh_ms = self.trust_ms if report.fact is Fact.MEASURED else self.snapshot.config.heartbeat_interval_ms
-        if report.lag > self._limit and not report.at_most and age_ms <= min(fresh_ms, self.trust_ms):
+        restores_long = at_ms - report.at_ms >= self.snapshot.config.probing_rebalance_interval_ms
+        may_have_caught_up = report.at_most or restores_long or self._is_forecast(instance)
+        if report.lag > self._limit and not may_have_caught_up and age_ms <= min(fresh_ms, self.trust_ms):
             words = f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}"
             return Evidence(
-                known=Known.BEHIND, fact=report.fact, words=words, age_ms=age_ms, at_least=report.lag, at_most=at_most
+                known=Known.BEHIND,
+                fact=report.fact,
+                words=words,
+                age_ms=age_ms,
+                heard_ms=report.heard_ms,
+                at_least=report.lag,
+                at_most=at_most,
             )
         return self._unknown(task, instance, report, age_ms, at_most)
 
+    def _is_forecast(self, instance: int) -> bool:
+        """Tell whether it was measured how fast an instance restores, so that its copies may have caught up."""
+        rates = self.snapshot.rates
+        return rates.restore_rate(instance) is not None or instance in rates.restore_at_least
+
     def _caught_up(self, report: _Report, age_ms: int, at_most: int) -> Evidence:
         words = f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, at most {at_most:,} by then"
-        return Evidence(known=Known.CAUGHT_UP, fact=report.fact, words=words, age_ms=age_ms, at_most=at_most)
+        return Evidence(
+            known=Known.CAUGHT_UP,
+            fact=report.fact,
+            words=words,
+            age_ms=age_ms,
+            heard_ms=report.heard_ms,
+            at_most=at_most,
+        )
 
     def _unknown(self, task: int, instance: int, report: _Report, age_ms: int, at_most: int | None) -> Evidence:
         rates = self.snapshot.rates
         settle: tuple[str, ...]
         if report.lag > self._limit and not report.at_most:
             words = f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, and may have caught up since"
-            forecast = bool(rates.restore) or instance in rates.restore_at_least
-            fact = Fact.FORECAST if forecast else Fact.OLD_REPORT
+            fact = Fact.FORECAST if self._is_forecast(instance) else Fact.OLD_REPORT
             settle = (*_TO_MEASURE, "--restore-rate")
         else:
             words = (
@@ -355,7 +413,15 @@ class KnownCopies:
                 settle = (*_TO_MEASURE, "--produce-rate", settle[-1])
         if self._should_be_measured(task, instance):
             fact, words = Fact.NOT_MEASURED, f"measuring it was asked for and failed; {words}"
-        return Evidence(known=Known.UNKNOWN, fact=fact, words=words, age_ms=age_ms, at_most=at_most, settled_by=settle)
+        return Evidence(
+            known=Known.UNKNOWN,
+            fact=fact,
+            words=words,
+            age_ms=age_ms,
+            heard_ms=report.heard_ms,
+            at_most=at_most,
+            settled_by=settle,
+        )
 
     def _reports(self, task: int, instance: int, course: Course) -> tuple[_Report, ...]:
         """Return what was heard of a copy; nothing: nobody said anything."""
@@ -370,6 +436,8 @@ class KnownCopies:
             return (_Report(0, self._reported_at_ms(task, instance), Fact.RAN_THERE),)
         told = _Report(lag, self._reported_at_ms(task, instance), fact)
         most = self.snapshot.most_lags.get(seat)
+        if most is not None and seat not in self.snapshot.reported_ms:  # an offset of any time before
+            return (_Report(most, 0, Fact.SEEN_WRITTEN, at_most=True),)
         return (told,) if most is None else (told, _Report(most, 0, Fact.SEEN_WRITTEN, at_most=True))
 
     def _reported_at_ms(self, task: int, instance: int) -> int:
@@ -414,7 +482,7 @@ _SAID = {
     Fact.MEASURED: "measured",
     Fact.REPORTED: "reported",
     Fact.RAN_THERE: "ran the task there, so",
-    Fact.SEEN_WRITTEN: "at most",
+    Fact.SEEN_WRITTEN: "it was at most",
 }
 
 

@@ -30,6 +30,8 @@ COPIES_TOGETHER = "copies-together"
 RESTORES_WITHIN_LIMIT = "restores-within-limit"
 #: The code of the assumption about copies of which nobody knows whether they have caught up by now.
 MAYBE_READY = "copies-maybe-ready"
+#: The code of the assumption of where stores are: on the disks of instances, or in memory.
+STORES = "stores"
 #: The code of the warning of tasks that started cold before the plan, and nobody knows whether they run by now.
 MAYBE_RESTORING = "tasks-maybe-restoring"
 #: The code of the warning that copies of which nobody knows how fast they restore count as caught up at follow-ups: the

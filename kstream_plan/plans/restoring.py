@@ -89,13 +89,15 @@ class Restoring:
         phases: Sequence[Span],
         from_ms: Mapping[tuple[int, int], int] = _AT_ONCE,
         beginners: Collection[int] = (),
+        pressed: Collection[int] = (),
     ) -> Restoring:
         """Restore through all ``phases``, starting from what ``copies`` have ``remaining``.
 
         While an instance restores an active task, its standbys and warm-ups wait. An instance's rate is known if it is
         in every phase. What a copy, by (task, instance), has remaining may be that of a later time than the beginning
         (``from_ms``): until then nothing becomes of it. The ``beginners``, instances, start to restore with the first
-        phase: they are ahead of their rate by what is left of a poll, for the first one comes at once.
+        phase: they are ahead of their rate by what is left of a poll, for the first one comes at once. On the
+        ``pressed``, instances, copies fall behind that had caught up: more is written of them than these restore.
         """
         instances = range(len(group.instances))
         if not all(phase.rates.any_restore for phase in phases):
@@ -106,7 +108,7 @@ class Restoring:
             at_ms, ahead = 0, {i: _rest_of_a_poll(i, phases) for i in beginners if known[i]}
             for phase in _cut(phases, from_ms.values()):
                 waiting = {seat for seat, first_ms in from_ms.items() if first_ms > at_ms}
-                for instance, queues in _restoring_copies(copies, known, phase, left, waiting).items():
+                for instance, queues in _restoring_copies(copies, known, phase, left, waiting, pressed).items():
                     _restore(phase, instance, queues, group, left, ahead.pop(instance, 0))
                 at_ms += phase.elapsed_ms
         at_once = all(phase.rates.restore_rate(i) == inf for phase in phases for i in instances)
@@ -137,6 +139,7 @@ def _restoring_copies(
     phase: Span,
     left: Mapping[tuple[int, int], int],
     waiting: Collection[tuple[int, int]],
+    pressed: Collection[int],
 ) -> dict[int, tuple[_Queue, _Queue]]:
     queues: dict[int, tuple[_Queue, _Queue]] = {}
     grows = phase.rates.any_produce or bool(phase.burst) or bool(phase.backlog)
@@ -158,7 +161,9 @@ def _restoring_copies(
                 continue
             remaining = left.get((task, instance), copy.remaining)
             backlog = 0 if copy.active or remaining else phase.backlog.get(task, 0)
-            falls_behind = not copy.active and (instance in phase.stopped or task in phase.burst)
+            falls_behind = not copy.active and (
+                instance in phase.stopped or task in phase.burst or (grown > 0 and instance in pressed)
+            )
             if remaining or backlog or falls_behind:
                 queues.setdefault(instance, ([], []))[not copy.active].append((remaining + grown + backlog, task))
     return queues

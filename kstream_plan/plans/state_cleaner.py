@@ -24,7 +24,8 @@ class Cleaner:
 
     ``started_ms`` is by process id, where it is known when it started; ``in_stores``: offsets are kept inside the
     stores (``None``: not known, so likely). ``when``: what is not known is as likely, or as early or late as can be.
-    ``otherwise`` collects for which ``when`` an answer of :meth:`deletes` would have been another one.
+    ``in_memory``: no state is left over at all. ``otherwise`` collects for which ``when`` an answer of :meth:`deletes`
+    would have been another one.
     """
 
     delay_ms: int
@@ -32,6 +33,7 @@ class Cleaner:
     in_stores: bool | None = None
     when: Cleaning = "likely"
     otherwise: set[Cleaning] = field(default_factory=set)
+    in_memory: bool = False
 
     def deletes(self, group: Group, copy: Copy, by_ms: int) -> bool:
         """Say whether a copy that is left over is gone by a time."""
@@ -58,6 +60,8 @@ class Cleaner:
         return int(min((end_ms for end_ms in ends_ms if end_ms >= by_ms), default=MAX_LONG))
 
     def _deletes(self, group: Group, copy: Copy, by_ms: int, when: Cleaning) -> bool:
+        if self.in_memory:
+            return True  # with the task its store is closed, and gone
         lost_ms = copy.lost_at_ms
         assert lost_ms is not None
         started_ms = self.started_ms.get(group.instances[copy.instance].process_id)

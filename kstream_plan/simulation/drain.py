@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
 from typing import Literal, NamedTuple, Unpack
 
 from kstream_plan.errors import UsageError
-from kstream_plan.model import LATEST, Group, Note, Snapshot, WorkId
+from kstream_plan.model import LATEST, Note, Snapshot, WorkId
+from kstream_plan.model.answer import Answer, worst_of
+from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
@@ -15,10 +18,11 @@ from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, MemberLeft, Plan, Promote
 from kstream_plan.plans.activity import records_of
+from kstream_plan.plans.caught_up_evidence import Evidence, Known, UnprovenStart
 from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.aftermath import Aftermath, aftermath
-from kstream_plan.simulation.forecasts import doubtful, forecasts, relied_on
+from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import design_of, plan_checked
 
@@ -53,7 +57,9 @@ class DrainNow:
     nobody may call it warm. ``reported`` and ``measured`` are the first and the last time of the lags of copies that
     were reported at joins, and of those that were measured, where that is known. ``rests_on`` tells what is taken for
     granted of copies that were behind when last heard of and count as caught up. ``nothing_reported``: it is a streams
-    group, and no member has told how far behind any copy is.
+    group, and no member has told how far behind any copy is. ``unproven`` are the starts, of others' tasks as well,
+    that count as warm at best, and nothing proves that they are; ``not_seen`` are the tasks that ran there and had not
+    started anywhere where the plan was cut off. ``heard_at`` tells when copies of ``unproven`` were last heard of.
     """
 
     plan: Plan
@@ -66,6 +72,38 @@ class DrainNow:
     reported: tuple[str, str] | None = None
     measured: tuple[str, str] | None = None
     nothing_reported: bool = False
+    unproven: tuple[UnprovenStart, ...] = ()
+    not_seen: tuple[WorkId, ...] = ()
+    heard_at: Mapping[WorkId, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def answer(self) -> Answer:
+        """Whether they may stop now without a cold start: NO if one is proven or likely, YES if none can be."""
+        others = [answer_of(start.evidence) for start in self.unproven if start.task_id not in self.answers]
+        cold = [Answer.NO] if self.follows.others_cold else []
+        unseen = [Answer.UNKNOWN] if self.not_seen else []
+        return worst_of([*self.answers.values(), *others, *cold, *unseen])
+
+    @property
+    def answers(self) -> Mapping[WorkId, Answer]:
+        """Whether each of the tasks that run there starts warm elsewhere."""
+        evidence = {start.task_id: start.evidence for start in self.unproven}
+        cold_at_best = {task.task_id for task in self.cold_at_best}
+        restoring = {name for doubt in self.doubts if doubt.code == RESTORES_WITHIN_LIMIT for name in doubt.subjects}
+        answers = dict[WorkId, Answer]()
+        for task in self.now:
+            if task.task_id in cold_at_best or str(task.task_id) in restoring:
+                answers[task.task_id] = Answer.NO
+            elif task.task_id in evidence:
+                answers[task.task_id] = answer_of(evidence[task.task_id])
+            else:
+                answers[task.task_id] = Answer.YES if task.caught_up else Answer.UNKNOWN
+        return answers
+
+    @property
+    def unknown(self) -> tuple[UnprovenStart, ...]:
+        """The starts of which it is unknown whether they are warm."""
+        return tuple(start for start in self.unproven if start.evidence.known is Known.UNKNOWN)
 
     @property
     def cold_now(self) -> tuple[DrainedTask, ...]:
@@ -94,11 +132,17 @@ class DrainNow:
 
     @property
     def how_many_cold(self) -> tuple[int, int]:
-        """How many tasks would start cold now, at best and at worst: the ones that ``doubts`` are about start cold."""
-        doubtful = {name for doubt in self.doubts for name in doubt.subjects}
-        worst = sum(not task.caught_up or str(task.task_id) in doubtful for task in self.now)
-        best = len(self.cold_at_best)
-        return min(best, worst), max(best, worst)
+        """How many tasks would start cold now: those that do by all that is known, and those that may."""
+        behind = {start.task_id for start in self.unproven if start.evidence.known is Known.BEHIND}
+        surely = behind.union(task.task_id for task in self.cold_at_best)
+        return sum(task.task_id in surely for task in self.now), sum(
+            answer is not Answer.YES for answer in self.answers.values()
+        )
+
+
+def answer_of(evidence: Evidence) -> Answer:
+    """Return whether a task starts warm from a copy of which this is known."""
+    return {Known.CAUGHT_UP: Answer.YES, Known.BEHIND: Answer.NO, Known.UNKNOWN: Answer.UNKNOWN}[evidence.known]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,8 +207,8 @@ def drain(
 
     made, now = stopped_at(0, replace(options, ready="none"))
     unknown = any(note.code == MAYBE_READY for note in made.assumptions)
-    at_best = stopped_at(0, replace(options, ready="all"))[1] if unknown else now
-    at_once = _at_once(snapshot, made, process_ids, now, at_best)
+    best, at_best = stopped_at(0, replace(options, ready="all")) if unknown else (made, now)
+    at_once = _at_once(snapshot, (made, best), process_ids, now, at_best)
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
@@ -172,7 +216,7 @@ def drain(
     under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
     wait_ms = _settled_ms(waiting, snapshot) if under_way else None
     return Drain(
-        **{field.name: getattr(at_once, field.name) for field in fields(DrainNow)},
+        **{each.name: getattr(at_once, each.name) for each in fields(DrainNow)},
         waiting=waiting,
         wait_ms=wait_ms,
         later=() if wait_ms is None else stopped_at(wait_ms, options, len(waiting.rounds))[1],
@@ -195,7 +239,7 @@ def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round
     }
     let_go = gone_ms.keys() >= set(now.process_ids)
     return Drain(
-        **{field.name: getattr(now, field.name) for field in fields(DrainNow)},
+        **{each.name: getattr(now, each.name) for each in fields(DrainNow)},
         waiting=made,
         wait_ms=max(gone_ms.values()) if let_go else None,
         later=_drained(made, snapshot, now.process_ids, 0) if let_go else (),
@@ -205,13 +249,14 @@ def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round
 
 def _at_once(
     snapshot: Snapshot,
-    made: Plan,
+    plans: tuple[Plan, Plan],
     process_ids: tuple[str, ...],
     now: tuple[DrainedTask, ...],
     at_best: tuple[DrainedTask, ...],
 ) -> DrainNow:
-    """Return the answer for now, with what it rests on."""
-    foretold = forecasts(snapshot, _warm_starts(snapshot.state.group, now))
+    """Return the answer for now, with what it rests on; ``plans`` are those at worst and at best."""
+    made, best = plans
+    unproven = {start.task_id: start for start in (*made.unproven_starts, *best.unproven_starts)}
     looked_at = snapshot.measured_lags | snapshot.least_lags
     seats = {
         (task, copy.instance)
@@ -220,18 +265,30 @@ def _at_once(
         if copy.lag not in (None, LATEST)
     }
     all_measured = snapshot.coverage is not None and not snapshot.coverage.joined
+    started = {task.task_id for task in now}
     return DrainNow(
         plan=made,
         process_ids=process_ids,
         now=now,
         at_best=at_best,
         warnings=(*snapshot.warnings, *(note for note in made.warnings if note.code == MAYBE_RESTORING)),
-        doubts=(*_doubts(snapshot, process_ids), *doubtful(snapshot, foretold), *_restoring(made, now)),
-        rests_on=relied_on(snapshot, foretold),
+        doubts=(*doubts_of(snapshot, tuple(unproven.values())), *_restoring(made, now)),
+        rests_on=rests_on(snapshot, [seat for seat in _warm_seats(snapshot, now) if _was_behind(snapshot, *seat)]),
         reported=None if all_measured else _span(snapshot, seats - looked_at),
         measured=_span(snapshot, seats & looked_at),
         nothing_reported=snapshot.group_protocol == "streams" and not _any_reported(snapshot),
+        unproven=tuple(unproven.values()),
+        heard_at=MappingProxyType(
+            {task: at for task, start in unproven.items() if (at := heard_at(snapshot, start)) is not None}
+        ),
+        not_seen=tuple(sorted(_ran(made, process_ids, 0) - started, key=lambda task_id: task_id.sort_key)),
     )
+
+
+def _was_behind(snapshot: Snapshot, task: int, instance: int) -> bool:
+    """Tell whether a copy was behind when it was heard of last."""
+    lag = reported_lag(snapshot, task, instance)
+    return lag is not None and not is_caught_up(lag, snapshot.config.acceptable_recovery_lag)
 
 
 def _any_reported(snapshot: Snapshot) -> bool:
@@ -251,8 +308,9 @@ def _span(snapshot: Snapshot, seats: Set[tuple[int, int]]) -> tuple[str, str] | 
     return format_time(snapshot.captured_at_ms + min(times)), format_time(snapshot.captured_at_ms + max(times))
 
 
-def _warm_starts(group: Group, now: Sequence[DrainedTask]) -> list[tuple[int, int]]:
+def _warm_seats(snapshot: Snapshot, now: Sequence[DrainedTask]) -> list[tuple[int, int]]:
     """Return where stateful tasks start warm, as (task, instance)."""
+    group = snapshot.state.group
     return [
         (group.task_index[start.task_id], group.instance_index[start.destination])
         for start in now
@@ -266,23 +324,6 @@ def _restoring(made: Plan, now: Iterable[DrainedTask]) -> Iterator[Note]:
     for note in made.warnings:
         if note.code == RESTORES_WITHIN_LIMIT and (of_these := tuple(of for of in note.subjects if of in task_ids)):
             yield note._replace(subjects=of_these)
-
-
-def _doubts(snapshot: Snapshot, gone: Sequence[str]) -> tuple[Note, ...]:
-    """Return why nobody can tell that the tasks of the instances in ``gone`` start warm elsewhere."""
-    group, state = snapshot.state.group, snapshot.state
-    stopped = {group.instance_index[process_id] for process_id in gone}
-    ran = sorted(t for i in stopped for consumer in group.consumers_of[i] for t in state.holdings[consumer].active)
-    elsewhere = [(task, copy) for task in ran for copy in state.copies[task] if copy.instance not in stopped]
-    least = [task for task, copy in elsewhere if (task, copy.instance) in snapshot.least_lags]
-    if not least:
-        return ()
-    message = "Only the least that the copies of these tasks are behind is known"
-    return (Note("least-lag", message, _names(group, least)),)
-
-
-def _names(group: Group, tasks: Sequence[int]) -> tuple[str, ...]:
-    return tuple(str(group.tasks[task].task_id) for task in dict.fromkeys(tasks))
 
 
 def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms: int) -> tuple[DrainedTask, ...]:

@@ -93,7 +93,7 @@ def read(
     Raises:
         SnapshotError: the input is missing, unreadable, or breaks the contract.
         SparkError: Spark or Java cannot be started or gave up.
-        UsageError: ``as_of`` is no time, no path is given, or standard input is to be read twice.
+        UsageError: ``as_of`` is no time, no path is given, or standard input is given twice.
     """
     wanted = selection(application_ids, as_of)
     snapshot_paths, lag_paths = _checked(paths, lags)
@@ -164,7 +164,7 @@ def _checked(paths: Sequence[str], lags: Sequence[str]) -> tuple[Paths, Paths]:
         raise UsageError("no snapshot is given", fix="name files, folders or globs, or - for standard input")
     snapshot_paths, lag_paths = check_paths(paths), check_paths(lags)
     if snapshot_paths.stdin and lag_paths.stdin:
-        raise UsageError("standard input is to be read twice", fix="give - once")
+        raise UsageError("standard input is given twice", fix="give - once")
     return snapshot_paths, lag_paths
 
 

@@ -195,7 +195,10 @@ def test_the_plan_of_a_simulation_alone_says_nothing_of_other_draws(
     capsys.readouterr()
     assert run(["check", str(path)]) == 1
     error = capsys.readouterr().err
-    assert "the plan of 'S1' is of a simulation, of which the rest is missing (simulation). Fix: check what" in error
+    assert (
+        "the plan of 'S1' belongs to a simulation whose other parts are missing (field simulation). Fix: check what"
+        in error
+    )
     path.write_text(simulation_json(simulation_cases.case("add-two")), encoding="utf-8")
     assert run(["check", str(path)]) == 0
 
@@ -507,7 +510,7 @@ def test_the_digest_of_the_snapshot_alone_is_enough(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--add", "1", "--to", "5"], "--add and --to say the same thing"),
+        (["--add", "1", "--to", "5"], "--add and --to cannot be combined"),
         (["--threads", "2"], "--threads goes with --add, --to or --scenario"),
         (["--draws", "2"], "--draws goes with --add, --to or --scenario"),
         (["--add", "1", "--trigger", "join"], "--trigger is for a rebalance that starts now"),

@@ -179,7 +179,7 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign", "x", "--show-ranks", "--output", "json"], "--show-ranks is for people"),
         (["assign", "x", "--lags-tolerance", "5m"], "--lags-tolerance goes with --lags"),
         (["assign", "x", "--rates-over", "1h"], "--rates-over goes with --lags"),
-        (["assign", "x", "--lags", "y", "--rates-over", "0"], "no rate can be measured in no time"),
+        (["assign", "x", "--lags", "y", "--rates-over", "0"], "rates need a time above 0"),
         (["schema", "house"], "'house' is not one of plan, "),
         (["fly"], "error: no such command 'fly'. Fix: see kstream-plan --help"),
     ],
@@ -502,7 +502,7 @@ def test_show_of_something_else_is_exit_code_1(capsys: pytest.CaptureFixture[str
     path = tmp_path / "snapshot.json"
     path.write_text('{"application_id": "a", "tasks": []}')
     assert run(["show", str(path)]) == 1
-    assert "this is not a saved plan. Fix: kstream-plan assign plans a snapshot" in capsys.readouterr().err
+    assert "this is not a saved plan. Fix: plan a snapshot with kstream-plan assign" in capsys.readouterr().err
     path.write_text("null")
     assert run(["show", str(path)]) == 1
     assert "line 1: this is not a saved plan, it is not an object. Fix: save one" in capsys.readouterr().err

@@ -146,7 +146,7 @@ def test_what_plans_do_not_take(
         (["--vary", "max.warmup.replicas=0"], 2, "max.warmup.replicas"),
         (["--vary", "probing.rebalance.interval.ms=soon"], 2, "probing.rebalance.interval.ms is 'soon'"),
         (["--vary", "max.warmup.replicas=2", "--draws", "3"], 2, "--draws goes with --add, --to or --scenario"),
-        (["--vary", "max.warmup.replicas=2", "--add", "1", "--to", "9"], 2, "--add and --to say the same thing"),
+        (["--vary", "max.warmup.replicas=2", "--add", "1", "--to", "9"], 2, "--add and --to cannot be combined"),
         (["--scenario", "no.yaml", "--scenario", "no.yaml"], 1, "no.yaml"),
     ],
 )

@@ -124,7 +124,7 @@ def test_an_application_that_is_there_more_than_once_is_told(results: Path, caps
     said = capsys.readouterr()
     assert said.out.startswith("4 applications: 4 moving\n")
     which = "application-00001, application-00003"
-    assert said.err == f"kstream-plan: note: there more than once, and counted each time: {which}\n"
+    assert said.err == f"kstream-plan: note: more than once among the results, and counted each time: {which}\n"
     assert run(["fleet", plans]) == 0
     assert capsys.readouterr().err == ""
 
@@ -174,7 +174,9 @@ def test_policies_and_settings_beside_applications_are_passed_over_and_that_is_s
         said = capsys.readouterr()
         assert said.out.startswith("3 applications: 3 moving\n")
         assert said.err.count("\n") == 1
-        assert said.err.startswith("kstream-plan: note: 4 files passed over, by the names no applications: ")
+        assert said.err.startswith(
+            "kstream-plan: note: 4 files skipped, whose names say that they are no applications: "
+        )
         assert "policy.yaml" in said.err
     assert run(["fleet", str(tmp_path / "policy.yaml")]) == 1
     assert "policy.yaml: is neither JSON nor Parquet" in capsys.readouterr().err
@@ -253,7 +255,7 @@ def test_without_going_on_nothing_is_written(applications: str, tmp_path: Path) 
     ("arguments", "said"),
     [
         (["--out-format", "parquet"], "name a folder for them with --out"),
-        (["--overwrite", "--out", "x"], "--overwrite replaces a data set"),
+        (["--overwrite", "--out", "x"], "--overwrite goes with --out-format"),
     ],
 )
 def test_options_that_do_not_go_together(arguments: list[str], said: str, capsys: Capture) -> None:

@@ -101,11 +101,11 @@ def test_the_broken_export_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([*LOG, *ENDS], "--end-offsets goes with --metrics"),
         ([*LOG, "--start-offsets", "x"], "--start-offsets goes with --metrics"),
-        ([*LOG, "--metrics", "x", "--all"], "metrics tell of now, a history of the past"),
-        ([*LOG, "--metrics", "x", "--list"], "metrics tell of now, a history of the past"),
-        ([*LOG, "--metrics", "-", "--store-lags", "-"], "standard input is to be read twice"),
-        (["assign", "-", "--metrics", "-"], "standard input is to be read twice"),
-        (["assign", "x", "--metrics", "y", "--lags", "z"], "--lags is what was reported, --metrics what is true now"),
+        ([*LOG, "--metrics", "x", "--all"], "--metrics has current lags, and a history is about the past"),
+        ([*LOG, "--metrics", "x", "--list"], "--metrics has current lags, and a history is about the past"),
+        ([*LOG, "--metrics", "-", "--store-lags", "-"], "standard input is given twice"),
+        (["assign", "-", "--metrics", "-"], "standard input is given twice"),
+        (["assign", "x", "--metrics", "y", "--lags", "z"], "--lags and --metrics both give the lags"),
         ([*LOG, "--topology", "x"], "--topology is about a running group"),
     ],
 )
@@ -220,7 +220,7 @@ def test_a_topology_tells_whose_the_metrics_are(
     assert run([*asked, "--topology", str(topology), "--topology", f"other={topology}"]) == 0
     assert "--topology other=… is for an application that is not there" in capsys.readouterr().err
     assert run(["drain", "x.json", "two", "--topology", str(topology)]) == 2
-    assert "--topology tells whose metrics are meant" in capsys.readouterr().err
+    assert "--topology goes with --metrics" in capsys.readouterr().err
 
 
 def test_no_rule_is_kept_by_the_least_that_copies_are_behind(

@@ -106,7 +106,7 @@ def test_the_table(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["simulate", "even", SCENARIO, "--design", "connect", "--design", "connect"], "--design names one twice"),
+        (["simulate", "even", SCENARIO, "--design", "connect", "--design", "connect"], "--design has a duplicate"),
         (["simulate", "even", SCENARIO, "--design", "connect", "--design", "learner"], "a connect group cannot be"),
         (["simulate", "scale-out", SCENARIO, "--design", "connect-eager"], "a classic group cannot be planned by"),
         (["simulate", "even", SCENARIO, "--design", "nothing"], "'nothing' is not one of classic, learner"),

@@ -179,12 +179,12 @@ def test_a_failure_leaves_the_file_as_it_was(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name the application's logs: --leader-log FILE"),
-        (["app.log"], "name the application's logs: --leader-log FILE"),
+        ([], "Fix: kstream-plan snapshot --leader-log FILE"),
+        (["app.log"], "Fix: kstream-plan snapshot --leader-log app.log"),
         (["--leader-log", LOG, "--as-of", "2026-11-21T13:00:00Z", "--all"], "give one of them"),
         (["--leader-log", LOG, "--as-of", "noon"], "'noon' is not a time"),
         (["--leader-log", LOG, "--from", "noon"], "--from: 'noon' is not a time"),
-        (["--leader-log", LOG, "--as-of", "13:00"], "--as-of: '13:00' is a time of day: of which day is not said"),
+        (["--leader-log", LOG, "--as-of", "13:00"], "--as-of: '13:00' is a time of day without its date"),
         (["--leader-log", "none.log", "--as-of", "noon"], "--as-of: 'noon' is not a time"),
         (["--leader-log", LOG, "--out", "x.parquet"], "end it in one of .json"),
         (["--leader-log", LOG, "--out", "x.json", "--list"], "leave out --out, or --list"),
@@ -222,7 +222,7 @@ def test_assign_says_what_to_do_with_a_log(layout: Any, tmp_path: Path, capsys: 
     log.write_bytes(log_layouts.laid_out(log_layouts.records("scale-out"), layout))
     assert run(["assign", str(log)]) == 1
     assert capsys.readouterr().err == (
-        f"kstream-plan: error: {log}: is a log, not a snapshot. Fix: make a snapshot of it: "
+        f"kstream-plan: error: {log}: this is a log, not a snapshot. Fix: make a snapshot of it: "
         f"kstream-plan snapshot --leader-log {log} | kstream-plan assign -\n"
     )
 

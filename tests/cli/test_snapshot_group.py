@@ -113,7 +113,7 @@ def test_what_is_left_out_is_warned_of(capsys: pytest.CaptureFixture[str]) -> No
     _, said = snapshot(capsys, *GROUP)
     assert [line.partition("warning: ")[2].split(":")[0] for line in said.splitlines()] == [
         "a running group does not tell when its members reported their offsets",
-        "without --topology nobody tells the changelogs of 2 stateful subtopologies",
+        "without --topology the changelogs are unknown of 2 stateful subtopologies",
         "a group does not tell its application's configuration",
     ]
 
@@ -229,7 +229,7 @@ def test_names_are_given_by_process_client_or_host(tmp_path: Path, capsys: pytes
     )
     shown, said = snapshot(capsys, *GROUP, "--names", str(names))
     row = json.loads(shown)
-    assert "nobody has names that --names gives, gone first" in said
+    assert "no instance has a name that --names gives, gone first" in said
     assert [(of["host"], of["rack"]) for of in row["instances"]][:3] == [
         ("orders-0", "a"),
         ("one-machine", "b"),
@@ -250,7 +250,7 @@ def test_the_command_config_says_how_to_log_in(tmp_path: Path, capsys: pytest.Ca
         ((), "no source of a snapshot is given"),
         (("--group", "S2b"), "--group is about a running group"),
         (("--leader-log", "x.log", "--offsets-topic"), "--offsets-topic is about a running group"),
-        (("--bootstrap-server", "b:1"), "--bootstrap-server says where, not what"),
+        (("--bootstrap-server", "b:1"), "--bootstrap-server needs a group"),
         ((*GROUP, "--leader-log", "x.log"), "a log and a cluster are two sources"),
         ((*GROUP, "more.log"), "a log and a cluster are two sources"),
         ((*GROUP, "--application-id", "S2b"), "--group names the application already"),

@@ -16,7 +16,7 @@ PAGES = Path(__file__).parents[2] / "kstream_plan" / "render" / "pages"
 WORDS = """
 settle, settled, probing rebalance, probe, follow-up rebalance, cut over, warm up, warm-up, pause, paused, cold start,
 caught up, restore, simulation, random simulation, minimum, stateless moves, left-over state, at least,
-lower bound, at most, about, unassigned, yes, no, unknown, warning, note, assumption, next, duration, rebalances,
+lower bound, at most, about, unassigned, yes, no, warning, note, assumption, next, duration, rebalances,
 stateful moves, cold starts, longest pause, state to restore, balance, instance, worker, member, thread, standby,
 generation, lag, task, stateful, stateless, moving, stuck
 """

@@ -199,7 +199,7 @@ def test_a_document_and_standard_input_are_read_too(folder: Path, tmp_path: Path
     [
         ("99", None, SnapshotError, "holds no generation 99.*generations 0 to 23"),
         ("soon", None, UsageError, "--from: 'soon' is not a time. Fix: give a generation like 7, or a time like"),
-        ("13:00", None, UsageError, "--from: '13:00' is a time of day: of which day is not said"),
+        ("13:00", None, UsageError, "--from: '13:00' is a time of day without its date"),
         ("7", "4", UsageError, "--from is after --to"),
     ],
 )

@@ -90,7 +90,9 @@ class TestReports:
 
     def test_a_small_changelog_is_within_the_limit_whatever_the_copy(self) -> None:
         tasks = [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 10_000} for number in range(3)]
-        assert _at(snapshot(tasks=tasks, lag=None), 0).fact is Fact.WITHIN_LIMIT
+        evidence = _at(snapshot(tasks=tasks, lag=None), 0)
+        assert (evidence.known, evidence.fact, evidence.at_most) == (Known.UNKNOWN, Fact.WITHIN_LIMIT, 10_000)
+        assert _at(snapshot(tasks=tasks, lag=None, left_over=True), 0).known is Known.CAUGHT_UP
 
 
 class TestLeftOverState:

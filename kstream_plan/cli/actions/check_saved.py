@@ -163,7 +163,7 @@ def _read(
 def _alone(plan: Plan, file: str) -> PlanFileError:
     """Return the error of a plan without what its simulation tells of other draws, of which one may be worse."""
     application_id = plan.group.application_id
-    what = f"the plan of {application_id!r} is of a simulation, of which the rest is missing (simulation)"
+    what = f"the plan of {application_id!r} belongs to a simulation whose other parts are missing (field simulation)"
     fix = "check what simulate or simulate-scaleout saved by --out"
     return PlanFileError(what, where=file or "standard input", fix=fix, application_id=application_id)
 

@@ -42,7 +42,7 @@ def check_measuring(asked: Measuring, *, reads_stdin: bool, others: Sequence[str
         *(asked.store_lags or ()),
     ]
     if paths.count(STDIN) + reads_stdin > 1:
-        raise UsageError("standard input is to be read twice", fix="give - once")
+        raise UsageError("standard input is given twice", fix="give - once")
 
 
 def _check_no_scrape(paths: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.settings import Settings
@@ -19,6 +20,7 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import CONFIG_NAMES, DEFAULT_SETTINGS, THREADS_NOT_PLANNED
+from kstream_plan.model.snapshot import Stores
 
 #: What the clients of a streams group go by themselves.
 _OF_CLIENTS = ("state_cleanup_delay_ms",)
@@ -28,7 +30,7 @@ _OF_CONNECT = ("heartbeat_interval_ms", "session_timeout_ms")
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """What is given by hand: settings of an application's file, settings that beat it, and rates.
+    """What is given by hand: settings of an application's file, settings that beat it, rates, and where stores are.
 
     Settings are by name of :class:`AssignmentConfig`, rates in records per second; ``None``: not given.
     """
@@ -37,6 +39,7 @@ class Overrides:
     settings: Mapping[str, SettingValue]
     restore_rate: float | None = None
     produce_rate: float | None = None
+    stores: Stores | None = None
 
     def over(self, snapshot: Snapshot) -> Snapshot:
         """Return ``snapshot`` with what is given in place of its own.
@@ -51,6 +54,7 @@ class Overrides:
         if self.produce_rate is not None:
             rates = replace(rates, produce_per_task=self.produce_rate)
         file = self.files.of(snapshot.state.group.application_id) or StreamsConfigFile({})
+        snapshot = _of_stores(snapshot, self.stores, file.stores)
         given = {**file.overrides, **self.settings}
         if snapshot.group_protocol == "streams":
             return _of_streams_group(replace(snapshot, rates=rates), given, file.group)
@@ -60,6 +64,13 @@ class Overrides:
         told = tuple(note for note in snapshot.assumptions if not given or note.code != DEFAULT_SETTINGS)
         known = (*snapshot.warnings, *warnings)
         return replace(snapshot, config=config, rates=rates, warnings=known, assumptions=told)
+
+
+def _of_stores(snapshot: Snapshot, given: Stores | None, of_file: Stores | None) -> Snapshot:
+    """Return the snapshot with the stores that are given, by an option before a file."""
+    if given is not None:
+        return replace(snapshot, stores=given, stores_from="--stores")
+    return snapshot if of_file is None else replace(snapshot, stores=of_file, stores_from="--streams-config")
 
 
 def _other_threads(snapshot: Snapshot, threads: int | None) -> tuple[Note, ...]:
@@ -121,7 +132,8 @@ def overrides(asked: Settings) -> Overrides:
         if value is not None:
             settings[name] = _tags(value) if name == "rack_aware_assignment_tags" else value
     files = per_application(asked.streams_config, "--streams-config", _settings_in)
-    return Overrides(files, settings, asked.restore_rate, asked.produce_rate)
+    stores = cast("Stores | None", asked.stores)
+    return Overrides(files, settings, asked.restore_rate, asked.produce_rate, stores)
 
 
 def _settings_in(path: Path) -> StreamsConfigFile:

@@ -47,7 +47,7 @@ _OTHER = {
     ),
     "connect": (
         "Kafka Connect group",
-        "drain (kstream-plan drain SNAPSHOT WORKER says what a restart leaves standing still), assign, simulate (its "
+        "drain (kstream-plan drain SNAPSHOT WORKER says what a restart pauses), assign, simulate (its "
         "event bounce restarts several), simulate-scaleout, check, fleet, diff, compare or upgrade --to sessioned",
     ),
 }
@@ -69,13 +69,13 @@ def check_before_reading(
     """
     _check_lags(asked)
     if asked.topology and not (asked.metrics or asked.store_lags):
-        raise UsageError("--topology tells whose metrics are meant", fix="give --metrics, or leave it out")
+        raise UsageError("--topology goes with --metrics", fix="give --metrics, or leave it out")
     if asked.balance_factor is not None and asked.assignor != "balanced" and "learner" not in asked.designs:
         what = "--balance-factor goes with --assignor balanced, or --design learner"
         raise UsageError(what, fix="give both, or leave it out")
     designs = asked.design or ()
     if len(set(designs)) < len(designs):
-        raise UsageError("--design names one twice", fix="give every design once")
+        raise UsageError("--design has a duplicate", fix="give every design once")
     if len(designs) > 1 and not several_designs:
         what = f"--design is given {len(designs)} times"
         raise UsageError(what, fix="give one; simulate and simulate-scaleout set several beside each other")
@@ -199,9 +199,9 @@ def _check_lags(asked: PlansSnapshots) -> None:
     if asked.rates_over is not None and not asked.lags:
         raise UsageError("--rates-over goes with --lags", fix="give --lags, or leave it out")
     if asked.rates_over == 0:
-        raise UsageError("--rates-over is 0: no rate can be measured in no time", fix="give a time such as 1h")
+        raise UsageError("--rates-over is 0: rates need a time above 0", fix="give a time such as 1h")
     if asked.lags and (asked.metrics or asked.store_lags):
-        raise UsageError("--lags is what was reported, --metrics what is true now", fix="give one of them")
+        raise UsageError("--lags and --metrics both give the lags", fix="give one of them")
 
 
 def _check_design(asked: PlansSnapshots) -> None:

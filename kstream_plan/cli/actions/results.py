@@ -49,10 +49,10 @@ def results_asked(out: str | None, form: str | None, *, overwrite: bool, json_sh
     """
     if form is None:
         if overwrite:
-            raise UsageError("--overwrite replaces a data set", fix="give --out-format as well, or leave it out")
+            raise UsageError("--overwrite goes with --out-format", fix="give --out-format as well, or leave it out")
         return None
     if out is None:
-        raise UsageError("--out-format says how results are written", fix="name a folder for them with --out")
+        raise UsageError("--out-format needs a folder", fix="name a folder for them with --out")
     if Path(out).exists() and not overwrite:
         fix = "name another folder, or replace it with --overwrite"
         raise KstreamPlanError("exists already", where=f"--out {out}", fix=fix)

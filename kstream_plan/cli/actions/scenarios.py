@@ -56,9 +56,9 @@ def scale_out_of(asked: NewInstances) -> ScenarioOf:
         UsageError: nobody joins or stops, or options that do not go together.
     """
     if asked.add is not None and asked.to is not None:
-        raise UsageError("--add and --to say the same thing", fix="give one of them")
+        raise UsageError("--add and --to cannot be combined", fix="give one of them")
     if asked.add is None and asked.to is None and not asked.remove:
-        raise UsageError("nobody joins or stops", fix="give --add N, --to N or --remove ID")
+        raise UsageError("no instance joins or stops", fix="give --add N, --to N or --remove ID")
     if asked.to is None:
         _check_new(asked, asked.add or 0)
     return lambda group: _scale_out(group, asked)
@@ -76,14 +76,14 @@ def _check_new(asked: NewInstances, add: int) -> None:
             continue
         if not add:
             raise UsageError(
-                f"{option} is for new instances, and nobody joins", fix=f"give --add N, or leave out {option}"
+                f"{option} is for new instances, and none joins", fix=f"give --add N, or leave out {option}"
             )
         if isinstance(value, list) and len(value) > add:
             what = f"{option} is given {len(value)} times for {count(add, 'new instance')}"
             raise UsageError(what, fix=f"give {option} once per new instance at most")
     ids = asked.process_id or ()
     if len(set(ids)) < len(ids):
-        raise UsageError("--process-id names an id twice", fix="give every new instance its own")
+        raise UsageError("--process-id has a duplicate", fix="give every new instance its own")
 
 
 def _scale_out(group: Group, asked: NewInstances) -> Scenario:

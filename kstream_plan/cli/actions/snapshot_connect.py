@@ -52,7 +52,7 @@ def is_about_connect(asked: SnapshotOptions) -> bool:
             (name for name in ("connect_config", "generation", "now") if getattr(asked, name) is not None), None
         )
         if lonely is not None:
-            fix = "say of which: --connect-log, or leave it out"
+            fix = "name its log with --connect-log, or leave it out"
             raise UsageError(f"{_option(lonely)} is about a Connect group", fix=fix)
         return False
     others = [*given[1:], *_OF_STREAMS]

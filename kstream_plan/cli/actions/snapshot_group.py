@@ -69,7 +69,7 @@ def running_groups_of(asked: SnapshotOptions) -> RunningGroups | None:
         return None
     if not asked.group and not asked.all_groups:
         fix = "name the application's id: --group ID; or take them all: --all-groups"
-        raise UsageError("--bootstrap-server says where, not what", fix=fix)
+        raise UsageError("--bootstrap-server needs a group", fix=fix)
     if asked.group and asked.all_groups:
         raise UsageError("--all-groups takes in every --group", fix="give one of them")
     if asked.application_id:
@@ -305,5 +305,5 @@ def _unused(names: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list
     unused = tuple(name for name in names if name not in keys)
     if not unused:
         return []
-    message = f"nobody has names that --names gives, {printable(unused[0])} first: ids change at a restart"
+    message = f"no instance has a name that --names gives, {printable(unused[0])} first: ids change at a restart"
     return [Note("unused-names", message, unused)]

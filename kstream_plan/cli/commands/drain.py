@@ -26,6 +26,7 @@ from kstream_plan.cli.output import OutputForm, Page, page, say, talk, written_a
 from kstream_plan.cli.progress import Report, progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError, UsageError
 from kstream_plan.model import Snapshot
+from kstream_plan.model.answer import Answer
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.render.simulation.drain import (
     doubt_text,
@@ -33,6 +34,7 @@ from kstream_plan.render.simulation.drain import (
     drain_markdown_begun,
     drain_table,
     drain_table_begun,
+    settling,
 )
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.render.simulation.drain_workers import (
@@ -49,8 +51,8 @@ from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
 if TYPE_CHECKING:
     from kstream_plan.render.report.page import Section
 
-#: The answer for one group.
-Answer: TypeAlias = Drain | WorkersDrained
+#: What is said of one group.
+Drained: TypeAlias = Drain | WorkersDrained
 
 _CHOOSE = "choose the application with --application-id"
 
@@ -111,6 +113,7 @@ class _Warmth(NamedTuple):
 
     reasons: tuple[str, ...]
     rests_on: tuple[str, ...]
+    answer: Answer = Answer.YES
 
 
 class _Shown(NamedTuple):
@@ -139,7 +142,7 @@ def _shown(asked: DrainOptions, shown: Page, snapshot: Snapshot, at: Workplace) 
     return _Shown(f"{_as_json(answer)}\n", text, warmth, _section(answer) if asked.report else None)
 
 
-def _section(answer: Answer) -> Section:
+def _section(answer: Drained) -> Section:
     from kstream_plan.render.report.drain_section import drain_section  # noqa: PLC0415 - only for reports
 
     return drain_section(answer)
@@ -147,7 +150,7 @@ def _section(answer: Answer) -> Section:
 
 def _drain(
     snapshot: Snapshot, asked: DrainOptions, tell: Report, begin: Callable[[DrainNow], None], *, several: bool
-) -> Answer:
+) -> Drained:
     """Answer for one application, ``begin`` with what is known first; of ``several`` an error names it.
 
     Raises:
@@ -156,7 +159,7 @@ def _drain(
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     try:
-        what = f"playing {snapshot.state.group.application_id}"
+        what = f"simulating {snapshot.state.group.application_id}"
         if snapshot.group_protocol == "connect":
             return _drain_workers(snapshot, asked, on_round(what, tell))
         soon, waiting = on_round(what, tell), on_long_plan(what, tell, snapshot)
@@ -189,9 +192,7 @@ def _drain_workers(snapshot: Snapshot, asked: DrainOptions, told: OnRound) -> Wo
     """
     if asked.require_warm:
         what = "--require-warm is about state, and connectors and tasks have none"
-        fix = (
-            "leave it out; check --scenario with a policy of max_pause_per_task says whether they stand still too long"
-        )
+        fix = "leave it out; check --scenario with a policy of max_pause_per_task says whether they are paused too long"
         raise UsageError(what, where=f"application {snapshot.state.group.application_id!r}", fix=fix)
     return drain_workers(snapshot, asked.instances, asked.plan_options, on_round=told)
 
@@ -204,14 +205,15 @@ def _warmth(drained: Drain) -> _Warmth:
         reasons.insert(0, f"{cold} of {len(drained.now):,} tasks would start cold")
     others = drained.follows.others_cold
     reasons += [f"{count(others, 'task')} that others run would start cold"] if others else []
-    return _Warmth(tuple(reasons), tuple(map(doubt_text, drained.rests_on)))
+    return _Warmth(tuple(reasons), tuple(map(doubt_text, drained.rests_on)), drained.answer)
 
 
 def _told_not_warm(warmth: _Warmth) -> bool:
     """Say on stderr why this is not known to be warm, if it is not; else what that rests on."""
-    for text in warmth.reasons or warmth.rests_on:
+    unwarm = warmth.answer is not Answer.YES
+    for text in warmth.reasons if unwarm else warmth.rests_on:
         talk(f"--require-warm: {text}")
-    return bool(warmth.reasons)
+    return unwarm
 
 
 def _errors(work: Work[_Shown]) -> list[KstreamPlanError]:
@@ -246,6 +248,18 @@ def _report(reports: Sequence[ReportFile] | None, sections: Sequence[Section]) -
         write_reports(reports, {"html": lambda: drains_html(sections), "svg": lambda: drains_svg(sections)})
 
 
+def _what_settles(drained: Drain, asked: DrainOptions) -> str:
+    """Return the command that tells what is unknown; nothing where nothing is."""
+    options = settling(drained)
+    if drained.answer is not Answer.UNKNOWN or not options:
+        return ""
+    first, values = options[0], {"--metrics": "DIR", "--produce-rate": "RATE", "--restore-rate": "RATE"}
+    command = shlex.join(["kstream-plan", "drain", asked.path, *asked.instances])
+    others = f" (or {', '.join(options[1:])})" if options[1:] else ""
+    value = f" {values[first]}" if first in values else ""
+    return f"To settle it{others}:\n  {printable(command)} {first}{value}\n"
+
+
 def _if_only_restarted(drained: Drain, asked: DrainOptions) -> str:
     """Return which command says what a restart of one does, that comes back soon; nothing where none does."""
     if drained.plan.design != "classic" or len(drained.process_ids) > 1:
@@ -254,7 +268,7 @@ def _if_only_restarted(drained: Drain, asked: DrainOptions) -> str:
     return f"Only a restart, and back soon? Ask (with the same settings):\n  {printable(command)}\n"
 
 
-def _as_json(drained: Answer) -> str:
+def _as_json(drained: Drained) -> str:
     match drained:
         case Drain():
             return drain_json(drained)
@@ -264,13 +278,14 @@ def _as_json(drained: Answer) -> str:
             assert_never(drained)
 
 
-def _text(drained: Answer, asked: DrainOptions, shown: Page) -> str:
+def _text(drained: Drained, asked: DrainOptions, shown: Page) -> str:
     markdown = asked.output is OutputForm.MARKDOWN
     match drained:
         case Drain():
             if markdown:
                 return drain_markdown(drained)
-            return drain_table(drained, width=shown.width, colour=shown.colour) + _if_only_restarted(drained, asked)
+            text = drain_table(drained, width=shown.width, colour=shown.colour)
+            return text + _what_settles(drained, asked) + _if_only_restarted(drained, asked)
         case WorkersDrained():
             if markdown:
                 return workers_drained_markdown(drained)

@@ -130,7 +130,7 @@ def _sorted(paths: Sequence[str]) -> _Sources:
         return _Sources((), (), tuple(passed_over))  # whose error says what is wrong with each
     if passed_over:
         which = several([printable(name) for name in passed_over])
-        talk(f"note: {count(len(passed_over), 'file')} passed over, by the names no applications: {which}")
+        talk(f"note: {count(len(passed_over), 'file')} skipped, whose names say that they are no applications: {which}")
     return _Sources(tuple(results), tuple(plans), tuple(snapshots))
 
 
@@ -191,7 +191,7 @@ def _tell_twice(results: Sequence[Result]) -> None:
     """Say which applications are there more than once, as of results of several days: each of them counts."""
     found = Counter(result.application_id for result in results if result.application_id is not None)
     if twice := [printable(name) for name, number in sorted(found.items()) if number > 1]:
-        talk(f"note: there more than once, and counted each time: {several(twice)}")
+        talk(f"note: more than once among the results, and counted each time: {several(twice)}")
 
 
 def _chosen(results: Sequence[Result], picked: Sequence[Condition], asked: FleetOptions) -> list[Result]:

@@ -51,7 +51,7 @@ def history(asked: HistoryOptions) -> None:
         over_ms = _DAY_MS if asked.over is None else asked.over
         top = _TOP if asked.top is None else asked.top
         if over_ms < 1:
-            raise UsageError("--over is 0: nothing happens in no time", fix="give a time such as 24h")
+            raise UsageError("--over is 0: a time above 0 is needed", fix="give a time such as 24h")
         with progress(quiet=asked.quiet) as tell:
             tell("reading")
             found = read_lag_courses(

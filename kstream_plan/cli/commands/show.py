@@ -95,7 +95,7 @@ def _check_final(asked: ShowOptions) -> None:
     """
     if asked.as_snapshot is None:
         if asked.final:
-            raise UsageError("--final says from when a snapshot is saved", fix="give --as-snapshot FILE as well")
+            raise UsageError("--final goes with --as-snapshot", fix="give --as-snapshot FILE as well")
         return
     if not asked.final:
         raise UsageError("--as-snapshot saves a plan's end", fix="give --final as well")

@@ -94,7 +94,10 @@ def _checked_source(asked: SnapshotOptions) -> RunningGroups | None:
     if asked.as_of is not None and asked.wants_history:
         raise UsageError("--as-of is about one snapshot, --from, --to and --all are about many", fix="give one of them")
     if (asked.metrics or asked.store_lags) and (asked.listed or asked.wants_history):
-        raise UsageError("metrics tell of now, a history of the past", fix="leave out --metrics, or take one snapshot")
+        raise UsageError(
+            "--metrics has current lags, and a history is about the past",
+            fix="leave out --metrics, or take one snapshot",
+        )
     logs = [*(asked.leader_log or ()), *(asked.more_logs or ())]
     check_measuring(asked, reads_stdin="-" in logs, others=logs)
     _check_out(asked)

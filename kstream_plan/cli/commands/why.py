@@ -127,7 +127,7 @@ def _why(snapshot: Snapshot, asked: WhyOptions, tell: Report) -> Why:
     if asked.replay and snapshot.decision is None:
         fix = "make it with kstream-plan snapshot --leader-log, or leave out --replay"
         raise UsageError("the snapshot does not tell its newest decision", fix=fix)
-    told = on_long_plan(f"playing {group.application_id}", tell, snapshot)
+    told = on_long_plan(f"simulating {group.application_id}", tell, snapshot)
     return explain(
         snapshot,
         asked.plan_options,

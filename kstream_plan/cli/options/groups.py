@@ -60,6 +60,14 @@ class Reading(Options, panel=INPUT):
     ] = None
     as_of: shared.AsOf = None
     now: shared.Now = None
+    trust_reports_of: Annotated[
+        int | None,
+        typer.Option(
+            "--trust-reports-of",
+            **A_WHILE,
+            help="How old a report of a copy may be that counts as true (default 1m).",
+        ),
+    ] = None
 
     @property
     def now_ms(self) -> int | None:
@@ -338,5 +346,6 @@ class PlansSnapshots(Reading, Measuring, Settings, Deciding, Spark, Limited, App
 
     @property
     def plan_options(self) -> PlanOptions:
-        """How to plan, and from when on."""
-        return replace(super().plan_options, now_ms=self.now_ms)
+        """How to plan, from when on, and which reports to trust."""
+        trust_ms = _USUAL.trust_ms if self.trust_reports_of is None else self.trust_reports_of
+        return replace(super().plan_options, now_ms=self.now_ms, trust_ms=trust_ms)

@@ -88,6 +88,14 @@ class Settings(Options, panel=SETTINGS):
     state_cleanup_delay: Annotated[
         int | None, _duration("state_cleanup_delay", "Time that left-over state is kept.", rare=True)
     ] = None
+    stores: Annotated[
+        str | None,
+        typer.Option(
+            "--stores",
+            **one_of(("persistent", "in-memory")),
+            help="Where stores are, if metrics and settings do not tell.",
+        ),
+    ] = None
     restore_rate: RestoreRate = None
     produce_rate: Annotated[
         float | None,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from math import inf
 from typing import NamedTuple
 
 from kstream_plan.designs.classic.readiness import Readiness, to_restore
@@ -65,8 +66,9 @@ def advance(
     rates = phases[-1].rates
     revoking = frozenset[int]() if interval.tick else transition.revoking
     restless, asleep = _restless(state, phases, interval.to_ms, revoking)
-    seated = _changed_seats(state, transition)
-    tasks = tuple(restless.union(seated))
+    seated, pressed = _changed_seats(state, transition), _pressed(state.group, transition, phases)
+    falling_behind = _held_as_copies(state.group, transition, pressed)
+    tasks = tuple(restless.union(seated, falling_behind))
     copies = dict(zip(tasks, state.copies_of(tasks), strict=True))
     for task, seats in seated.items():
         whole = state.group.end_offset_sums[task]
@@ -79,11 +81,16 @@ def advance(
         phases=phases,
         copies=copies,
         revoking=revoking,
+        pressed=pressed,
     )
     reported = {task: report.of(task, copies[task]) for task in sorted(copies)}
-    resting = {task for task, of_task in reported.items() if _is_at_rest(state.group, rates, task, of_task)}
+    resting = {
+        task
+        for task, of_task in reported.items()
+        if task not in falling_behind and _is_at_rest(state.group, rates, task, of_task)
+    }
     asleep = {task: sleep for task, sleep in asleep.items() if task not in reported}
-    for task in reported.keys() - resting:
+    for task in reported.keys() - resting - falling_behind:
         sleep = _sleep(state.group, rates, task, reported[task], cleaner, interval.to_ms)
         if sleep is not None:
             asleep[task] = sleep
@@ -94,6 +101,30 @@ def advance(
         revoked={task: state.group.instance_of[owner] for task, owner, _, _ in transition.withheld},
         restless=Restless(rates, frozenset(reported.keys() - resting - asleep.keys()), asleep),
     )
+
+
+def _pressed(group: Group, transition: Transition, phases: Sequence[Span]) -> frozenset[int]:
+    """Return the instances of whose copies more is written in some phase than they restore."""
+    found = set[int]()
+    for rates in (phase.rates for phase in phases if phase.rates.any_restore and phase.rates.any_produce):
+        restores = [rates.restore_rate(instance) for instance in range(len(group.instances))]
+        writes = [rates.produce_rate(task) for task in range(len(group.tasks))]
+        slowest = min((rate for rate in restores if rate is not None), default=inf)
+        if sum(writes) <= slowest:
+            continue
+        pressure = [0.0] * len(restores)
+        for consumer, held in enumerate(transition.holdings.stateful):
+            copies = (*held.standby, *held.warmup, *held.temporary)
+            pressure[group.instance_of[consumer]] += sum(map(writes.__getitem__, copies))
+        found |= {i for i, rate in enumerate(restores) if rate is not None and pressure[i] > rate}
+    return frozenset(found)
+
+
+def _held_as_copies(group: Group, transition: Transition, instances: frozenset[int]) -> set[int]:
+    """Return the tasks of which these instances hold a copy that they do not run."""
+    held = transition.holdings.stateful
+    consumers = (held[consumer] for instance in instances for consumer in group.consumers_of[instance])
+    return {task for of in consumers for task in (*of.standby, *of.warmup, *of.temporary)}
 
 
 def _restless(
@@ -218,6 +249,7 @@ class _Report:
         phases: Sequence[Span],
         copies: Mapping[int, tuple[Copy, ...]],
         revoking: frozenset[int],
+        pressed: frozenset[int],
     ) -> None:
         self._state = state
         self._generation = state.generation + 1
@@ -230,9 +262,9 @@ class _Report:
         reported_in = {} if interval.readiness is None else interval.readiness.reported_in()
         created = interval.to_ms - interval.from_ms > AT_ONCE_MS and phases[0].rates.any_restore
         beginners = _beginners(copies, self._generation) if created else ()
-        self._restoring = Restoring.over(state.group, copies, phases, reported_in, beginners)
+        self._restoring = Restoring.over(state.group, copies, phases, reported_in, beginners, pressed)
         self._restoring_at_once = (
-            Restoring.over(state.group, copies, beginning(phases, AT_ONCE_MS), reported_in)
+            Restoring.over(state.group, copies, beginning(phases, AT_ONCE_MS), reported_in, (), pressed)
             if self._disturbed
             else self._restoring
         )

@@ -259,7 +259,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def _begin(self, beginning: Beginning) -> None:
         self._cleaner.started_ms = dict(beginning.started_ms)
-        self._cleaner.in_stores = beginning.in_stores
+        self._cleaner.in_stores, self._cleaner.in_memory = beginning.in_stores, beginning.in_memory
         self._cleaner.when = beginning.cleaning
 
     def _turn(

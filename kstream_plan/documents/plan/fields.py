@@ -356,6 +356,9 @@ FORM.record(
     fact="What decides that.",
     words="The same for people.",
     age_ms=or_null(WHOLE).said("How old that fact is at the moment; null: it has no age, or that is not known."),
+    heard_ms=or_null(WHOLE).said(
+        "When the copy was last heard of, in milliseconds after the snapshot was taken; null: not known."
+    ),
     at_least="It is at least so many records behind.",
     at_most="It is at most so many records behind; null: not known.",
     settled_by="Options that would settle it.",

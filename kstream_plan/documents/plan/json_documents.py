@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from kstream_plan.errors import PlanFileError
 from kstream_plan.snapshots.files.content import TooLargeError, limits, unpacked
+from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind, other_kind
 from kstream_plan.snapshots.rows.json_text import object_of
 
 #: Where the next document begins if one is broken: at a line that opens an object (those inside are indented).
@@ -44,9 +45,12 @@ def documents_in(data: bytes, where: str) -> Iterator[JsonDocument | PlanFileErr
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
-            yield PlanFileError(
-                f"not JSON: {error}", where=here, fix="save the plan again with kstream-plan assign --out"
-            )
+            kind = file_kind(text.encode("utf-8", "replace")) if line == 1 else None
+            if kind not in (None, SNAPSHOT, SAVED_PLAN):
+                yield other_kind(kind, "a saved plan", where, PlanFileError)
+                return
+            fix = "save the plan again with kstream-plan assign --out"
+            yield PlanFileError(f"not JSON: {error}", where=here, fix=fix)
             following = _NEXT_DOCUMENT.search(text, start)
             start = len(text) if following is None else following.end()
             continue

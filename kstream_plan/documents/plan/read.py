@@ -141,8 +141,9 @@ def _check_kind(document: Any) -> None:
         what = "this is not a saved plan, it is not an object"
         raise WrongValueError(what, fix="save one with kstream-plan assign --out")
     if document.get("kind") != "plan":
-        what = "this is not a saved plan"
-        raise WrongValueError(what, fix="kstream-plan assign plans a snapshot; --out saves the plan")
+        is_snapshot = {"application_id", "instances"} <= document.keys()
+        what = f"this is {'a snapshot, not' if is_snapshot else 'not'} a saved plan"
+        raise WrongValueError(what, fix="plan a snapshot with kstream-plan assign; --out saves the plan")
     version = document.get("format_version")
     if isinstance(version, str) and version.split(".")[0] != _MAJOR_VERSION:
         what = f"is {version!r}; this version reads {_MAJOR_VERSION}.x"

@@ -111,7 +111,8 @@ def _runs(now: DrainNow) -> list[Fact]:
 def _title(drained: DrainNow, names: Names) -> Fact:
     who = several(names.instances(drained.process_ids))
     verb = "stops" if len(drained.process_ids) == 1 else "stop"
-    label, which = names.escape(drained.plan.group.application_id), of_generation(drained.plan, names)
+    application, which = names.escape(drained.plan.group.application_id), of_generation(drained.plan, names)
+    label = f"{drained.answer.word}: {application}"
     answer = "; ".join([_answer(drained), *besides(drained.plan, drained.follows)])
     return Fact(label, (f"if {who} {verb} now, {answer}. {which[0].upper()}{which[1:]}",))
 
@@ -138,10 +139,7 @@ def _now(drained: DrainNow, names: Names) -> Fact:
         return Fact("NOW", ("nothing: no task runs there",))
     cold = drained.cold_now
     if not cold and drained.doubts:
-        least = any(doubt.code == "least-lag" for doubt in drained.doubts)
-        why = "of some copies only the least that they are behind is known"
-        why = why if least else "some copies are behind or were not measured, and may still be by then"
-        return Fact("NOW", (f"{_between(drained)} cold: {why}",))
+        return Fact("NOW", (f"{_between(drained)} cold: {drained.doubts[0].message}",))
     if not cold:
         stateful = drained.stateful_now
         if not stateful:
@@ -160,6 +158,11 @@ def _between(drained: DrainNow) -> str:
     """Return how many tasks start cold: both ends where nobody knows which it is."""
     best, worst = drained.how_many_cold
     return f"{worst:,}" if best == worst else f"{best:,}-{worst:,}"
+
+
+def settling(drained: DrainNow) -> tuple[str, ...]:
+    """Return the options that would tell more of what is unknown, each once."""
+    return tuple(dict.fromkeys(option for start in drained.unknown for option in start.evidence.settled_by))
 
 
 def _deciding(drained: DrainNow) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.documents.plan.write import notes
+from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
+from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.simulation.aftermath import Aftermath
 from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.version import __version__
@@ -26,6 +29,8 @@ def drain_json(drained: Drain) -> str:
             "captured_at": drained.plan.captured_at,
         },
         "process_ids": list(drained.process_ids),
+        "answer": drained.answer.value,
+        "unknown": [_unknown(start, drained.heard_at) for start in drained.unknown],
         "now": [_task(task) for task in drained.now],
         "cold_now": list(drained.how_many_cold),
         "wait_ms": drained.wait_ms,
@@ -49,6 +54,20 @@ def follows_json(plan: Plan, follows: Aftermath) -> dict[str, Json]:
         "rebalances": plan.summary.rebalances,
         "duration_ms": plan.summary.duration_ms,
         "duration_is": plan.summary.duration_is,
+    }
+
+
+def _unknown(start: UnprovenStart, heard_at: Mapping[WorkId, str]) -> Json:
+    """Return what is known of a copy of which it is unknown whether a task starts warm from it."""
+    evidence = start.evidence
+    return {
+        "task_id": str(start.task_id),
+        "process_id": start.process_id,
+        "fact": evidence.fact.value,
+        "words": evidence.words,
+        "heard_at": heard_at.get(start.task_id),
+        "at_most": evidence.at_most,
+        "settled_by": list(evidence.settled_by),
     }
 
 

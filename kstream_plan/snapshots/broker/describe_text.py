@@ -245,7 +245,7 @@ def _tasks(group_id: str, group: _Group, topology: Topology | None) -> tuple[lis
         stateful = copied
         notes.append(Note("stateful-by-standbys", "What has standbys counts as stateful, all else as stateless"))
     else:
-        what = "does not tell which tasks keep state, and nobody has a standby"
+        what = "does not tell which tasks are stateful, and there is no standby"
         raise SnapshotError(what, where=group.where, fix="give Topology.describe() of the application: --topology FILE")
     tasks = [
         {"task_id": f"{of}_{partition}", "stateful": of in stateful}

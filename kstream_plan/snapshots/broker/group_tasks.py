@@ -174,7 +174,7 @@ def _changelog_topics(
     """Return the changelogs that exist, by subtopology; a store without one has no lag, as in Kafka Streams."""
     if topology is None:
         message = (
-            f"without --topology nobody tells the changelogs of {len(logged)} stateful "
+            f"without --topology the changelogs are unknown of {len(logged)} stateful "
             f"{'subtopology' if len(logged) == 1 else 'subtopologies'}: no end offset is known, and so neither how far "
             "copies are behind nor what a move restores"
         )

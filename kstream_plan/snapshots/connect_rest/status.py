@@ -202,7 +202,7 @@ def _notes(connectors: list[_Connector]) -> Iterator[Note]:
         yield Note("stale-status", f"{_some(stale)} not configured any more, and left out", tuple(stale))
     nobodys = [name for of in connectors for name in _nobodys(of)]
     if nobodys:
-        yield Note("unassigned", f"{_some(nobodys)} run by nobody now{_gone(connectors)}", tuple(nobodys))
+        yield Note("unassigned", f"{_some(nobodys)} unassigned now{_gone(connectors)}", tuple(nobodys))
 
 
 def _nobodys(of: _Connector) -> Iterator[str]:

@@ -242,7 +242,7 @@ def _wait(number: int) -> None:
     poll.register(number, select.POLLIN)
     if not poll.poll(wait_ms):
         seconds = f"{wait_ms / 1000:g}"
-        raise OSError(errno.ETIMEDOUT, f"nobody has written to this pipe within {seconds} s (--timeout)")
+        raise OSError(errno.ETIMEDOUT, f"no data has arrived in this pipe within {seconds} s (--timeout)")
 
 
 def _size(size: int) -> str:

@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlparse
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, Head, unreadable, unzipped_head
 from kstream_plan.snapshots.files.content import at_hand, counted, fetched, waited_for
+from kstream_plan.snapshots.files.kinds import file_kind
 from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
 from kstream_plan.snapshots.rows.fields import printable, shown
 
@@ -225,18 +226,6 @@ def read_head(file: LocalFile) -> Head:
         raise unreadable(file.name, error) from None
 
 
-#: What is given in place of a snapshot by mistake: how it is known, what it is, and how it is to be given.
-_NO_SNAPSHOTS = (
-    (re.compile(rb"^defaults:", re.MULTILINE), "a policy", "give a snapshot, to check with --policy and this file"),
-    (
-        re.compile(rb"^events:", re.MULTILINE),
-        "a scenario",
-        "give it to simulate, or to check --scenario, after a snapshot",
-    ),
-    (re.compile(rb"^ *Sub-topology: ", re.MULTILINE), "a topology", "give a snapshot, and this file to --topology"),
-)
-
-
 def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:
     """Tell from the beginning of a file what it holds.
 
@@ -254,11 +243,11 @@ def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:
         log = STDIN if name == "standard input" else printable(name)
         option = "--connect-log" if OF_A_WORKER in text else "--leader-log"
         fix = f"make a snapshot of it: kstream-plan snapshot {option} {log} | kstream-plan assign -"
-        raise BrokenFileError(name, "is a log, not a snapshot", fix)
+        raise BrokenFileError(name, "this is a log, not a snapshot", fix)
     if text[:1] not in (b"{", b"["):
-        for pattern, what, fix in _NO_SNAPSHOTS:
-            if pattern.search(text):
-                raise BrokenFileError(name, f"is {what}, not a snapshot", fix)
+        kind = file_kind(text)
+        if kind is not None:
+            raise BrokenFileError(name, f"this is {kind.name}, not a snapshot", kind.fix)
         what = f"is neither JSON nor Parquet: it begins with {shown(text[:20])[1:]}"
         raise BrokenFileError(name, what, "give JSON, JSON Lines (gzip or not) or Parquet")
     return Form.LINES if text[:1] == b"{" and _first_line_is_whole(text) else Form.DOCUMENT

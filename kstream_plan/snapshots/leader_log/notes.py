@@ -25,7 +25,7 @@ def notes_about_logs(history: LogHistory) -> list[Note]:
         )
         notes.append(Note("incomplete-generation", message, places))
     if names:
-        message = f"nobody has names that --names gives, {names[0]} first: ids change at a restart"
+        message = f"no instance has a name that --names gives, {names[0]} first: ids change at a restart"
         notes.append(Note("unused-names", message, names))
     return notes
 

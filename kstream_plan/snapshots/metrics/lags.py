@@ -356,6 +356,6 @@ def _task_of_store(one: StoreLags, store: str, partition: int, seats: Seats) -> 
         fix = f"give --topology of the version that is running, or correct it; known is {printable(known[0])}"
         fix += f" and {len(known) - 1} more" if len(known) > 1 else ""
     else:
-        what += f"and nobody tells which task of the group {shown(seats.application_id)} that is of"
+        what += f"and its task in the group {shown(seats.application_id)} is unknown"
         fix = "give --topology FILE: what Topology.describe() of the running version prints, here or to snapshot"
     raise SnapshotError(what, where=one.where, fix=fix, application_id=seats.application_id)

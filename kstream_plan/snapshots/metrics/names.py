@@ -69,11 +69,15 @@ _ENDS = (
 
 
 class StoreLabel(NamedTuple):
-    """A store that a task has, as the labels of its metrics tell; ``windowed`` of a store whose records expire."""
+    """A store that a task has, as the labels of its metrics tell.
+
+    ``windowed`` of a store whose records expire; ``in_memory`` of one that a restart empties (``None``: not told).
+    """
 
     task_id: str
     store: str
     windowed: bool
+    in_memory: bool | None = None
 
 
 def may_count(line: bytes) -> bool:
@@ -144,4 +148,5 @@ def store_label(labels: bytes) -> StoreLabel | None:
     named = _STORE_TYPE.search(labels)
     kind = (store[1] if named is None else named[1]).lower()
     names = (task[1].decode("utf-8", "replace"), store[2].decode("utf-8", "replace"))
-    return StoreLabel(*names, windowed=b"window" in kind or b"session" in kind)
+    in_memory = None if not kind.startswith((b"in", b"rocksdb")) else kind.startswith(b"in")
+    return StoreLabel(*names, windowed=b"window" in kind or b"session" in kind, in_memory=in_memory)

@@ -93,6 +93,12 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         ),
         "lags": lag_rows,
     }
+    if held.copies and not any(lag.get("source") in _MEASURED for lag in lag_rows):
+        overlaid["measuring_failed"] = True
+    else:
+        overlaid.pop("measuring_failed", None)
+    if (kept := _where_stores_are(measured, row)) is not None:
+        overlaid["stores"] = kept
     if (until := _known_until(row, copies)) is not None:
         overlaid["known_until"] = until
     if rates:
@@ -160,6 +166,15 @@ def _own_ends(row: Row) -> Offsets:
 
 def _stores(scrapes: Iterable[Scrape]) -> frozenset[StoreLabel]:
     return frozenset(label for scrape in scrapes for label in scrape.stores)
+
+
+def _where_stores_are(measured: Measurements, row: Row) -> str | None:
+    """Return where the group's stores are, by the labels of their metrics; ``None``: none tells."""
+    tasks = {task["task_id"] for task in row.get("tasks") or ()}
+    told = {label.in_memory for label in _stores(measured.scrapes) if label.task_id in tasks} - {None}
+    if not told:
+        return None
+    return "mixed" if len(told) > 1 else "in-memory" if True in told else "persistent"
 
 
 def _published(measured: Measurements, ends: Offsets) -> set[str]:

@@ -90,7 +90,7 @@ class Seats:
             what = f"restores {name}, which is no changelog of the group {shown(self.application_id)}"
             fix = "take the snapshot again, with --topology of the version that is running"
         else:
-            what = f"restores {name}, and nobody tells which task that is of"
+            what = f"restores {name}, whose task is unknown"
             fix = "make the snapshot with --topology FILE: what Topology.describe() prints"
         raise SnapshotError(what, where=scrape.where, fix=fix, application_id=self.application_id)
 

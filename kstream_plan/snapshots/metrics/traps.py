@@ -31,8 +31,8 @@ _DOUBTS = {
     ),
     DoubtfulLag.UNTIMED: (
         "scrapes that do not say when they were taken are files of after the end offsets, or of more than a probing "
-        "interval before: nobody knows what belongs together, and the lags are the least only; write the time into a "
-        "comment at the top of the scrape, or look up the end offsets again"
+        "interval before: which of them belong together is unknown, and the lags are lower bounds; write the time "
+        "into a comment at the top of the scrape, or look up the end offsets again"
     ),
 }
 
@@ -102,7 +102,7 @@ def notes_about_offsets(
             notes.append(Note(f"lags-{doubt}", f"{message}, task {doubtful[0]} first", tuple(doubtful)))
     if least and not any_ends:
         message = (
-            "without end offsets nobody knows more than the least that copies are behind (records-lag stands still "
+            "without end offsets only lower bounds of lags are known (records-lag does not change "
             "while nothing is fetched): give --end-offsets; none of them counts as safe"
         )
         notes.append(Note("lags-at-least", message, tuple(least)))

@@ -10,6 +10,7 @@ from typing import Any
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Note
 from kstream_plan.model.settings import CONFIG_NAMES, DEFAULT_SETTINGS, RANGES, AssignmentConfig
+from kstream_plan.model.stores import STORE_SETTINGS
 from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, optional_texts, shown, wrong_type
 
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
@@ -41,7 +42,8 @@ def read_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, l
         config = AssignmentConfig(**values)
     except ConfigError as error:
         raise FieldError("config", error.what, error.fix) from None
-    return config, [unknown_key(key, CONFIG_NAMES) for key in sorted(set(given) - set(CONFIG_NAMES))]
+    others = sorted(set(given).difference(CONFIG_NAMES, STORE_SETTINGS))
+    return config, [unknown_key(key, CONFIG_NAMES) for key in others]
 
 
 def no_settings(row: Row, config: AssignmentConfig) -> tuple[Note, ...]:

@@ -264,7 +264,7 @@ def _memory(given: Any, captured_at_ms: int | None) -> WorkerMemory:
     try:
         scheduled_ms = optional_time(given, "scheduled_at")
         if scheduled_ms is not None and captured_at_ms is None:
-            what = "says that a delay runs, but captured_at is missing: nobody knows how long still"
+            what = "says that a delay runs, but captured_at is missing: the time that is left is unknown"
             raise FieldError("scheduled_at", what, "give captured_at")
         generation = optional_integer(given, "generation", -1)
         return WorkerMemory(
@@ -327,7 +327,7 @@ def _twice(given: Sequence[Row], instances: Sequence[Instance]) -> list[Note]:
     if shared:
         message = (
             f"Several workers are at {_some(shared)}, and all of them count: one may be a process of before, which is "
-            "a member until session.timeout.ms has passed, and what it ran is run by nobody"
+            "a member until session.timeout.ms has passed, and what it ran is unassigned"
         )
         notes.append(Note("same-address", message, tuple(shared)))
     return notes

@@ -176,7 +176,8 @@ def _rows_that_count(rows: list[LagRow]) -> list[LagRow]:
 
 def _age_key(row: LagRow) -> int:
     """Sort by time, rows without one first."""
-    return -1 if row.at_ms is None else row.at_ms
+    times = [time for time in (row.at_ms, row.reported_at_ms) if time is not None]
+    return max(times, default=-1)
 
 
 def _highest(first: int | None, second: int | None) -> int | None:

@@ -215,7 +215,7 @@ def _notes(group: Group, gone: Sequence[str], deleted: Sequence[int], config: As
     if deleted:
         tasks = tuple(str(group.tasks[task].task_id) for task in sorted(set(deleted)))
         message = (
-            f"lag rows about copies that nobody is assigned and older than state_cleanup_delay_ms "
+            f"lag rows about unassigned copies older than state_cleanup_delay_ms "
             f"({config.state_cleanup_delay_ms}) were dropped, {tasks[0]} first"
         )
         notes.append(Note("lag-of-deleted-state", message, tasks))

@@ -84,6 +84,6 @@ def _note(group: Group, instance: int, tasks: Mapping[int, Course]) -> Note:
     message = (
         f"the {copy} of {named} on {of.host or of.process_id} {has} come no closer in the last "
         f"{elapsed_ms // 1000:,} s that were looked at ({ids[0]}: {before:,} records behind, then {now:,}): "
-        f"nobody knows that {it} up at all, and where no rate is known plans count as if {counts} ready at a probe"
+        f"it is unknown whether {it} up at all; where no rate is known plans count as if {counts} caught up at a probe"
     )
     return Note(COMES_NO_CLOSER, message, ids)

@@ -29,6 +29,8 @@ SNAPSHOT: Mapping[str, Type] = {
     "captured_at": "time",
     "known_until": "time",
     "streams_version": "text",
+    "stores": "text",
+    "measuring_failed": "boolean",
     "group_protocol": "text",
     "broker_version": "text",
     "target_epoch": "integer",

@@ -6,12 +6,14 @@ Plain Python values in, frozen model out; nothing here knows where rows come fro
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, cast, get_args
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.model import Group, GroupState, Instance, Note, Snapshot, Task
+from kstream_plan.model import Group, GroupState, Holding, Instance, Note, Snapshot, Task
+from kstream_plan.model.snapshot import Stores
+from kstream_plan.model.stores import stores_of
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows.config import no_settings, read_config
 from kstream_plan.snapshots.rows.connect_group import read_connect
@@ -29,6 +31,7 @@ from kstream_plan.snapshots.rows.fields import (
     FieldError,
     Row,
     checked_text,
+    optional_boolean,
     optional_integer,
     optional_rows,
     optional_text,
@@ -39,7 +42,7 @@ from kstream_plan.snapshots.rows.fields import (
 from kstream_plan.snapshots.rows.lag_age import coverage, lags_at_most, lags_when_told, still_caught_up
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
 from kstream_plan.snapshots.rows.lag_window import LagsWanted
-from kstream_plan.snapshots.rows.lags import LagSource, read_lag_rows
+from kstream_plan.snapshots.rows.lags import LagRow, LagSource, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts, untold_protocols
 from kstream_plan.snapshots.rows.no_closer import Course, no_closer, notes_of
 from kstream_plan.snapshots.rows.rates import read_rates
@@ -145,6 +148,8 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
     reports = reports_of(lag_rows)
     nothing_logged = {row.task for row in lag_rows} - {row.task for row in lag_rows if row.logged}
     tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports), nothing_logged)
+    if lags is None:
+        _check_stateless(lag_rows, task_rows)
     group = Group(header.application_id, tuple(tasks), members.instances)
     assumptions: tuple[Note, ...] = ()
     told_lags, most_lags = lags_when_told(reports), lags_at_most(reports, group)
@@ -159,6 +164,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
     ages = read_copies_since(row, group, header.captured_at_ms)
     broker_group = read_broker_group(row, group, header.generation, header.captured_at_ms) if streams else None
     broker_notes = () if broker_group is None else tuple(group_notes(broker_group, group, holdings))
+    stores = _stores(row)
     state = GroupState(
         group=group,
         generation=header.generation,
@@ -192,7 +198,45 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         untold_protocols=untold_protocols(row),
         streams_version=_streams_version(row),
         group_protocol=header.protocol,
+        stores=stores,
+        stores_from="" if stores is None else "the snapshot",
+        measuring_failed=_measuring_failed(row, reports, held_now),
     )
+
+
+def _check_stateless(lag_rows: Sequence[LagRow], task_rows: Sequence[TaskRow]) -> None:
+    """Check that no task that is said to have no state has any.
+
+    Raises:
+        FieldError: one has.
+    """
+    for lag in lag_rows:
+        records = max(lag.lag or 0, lag.offset or 0, lag.end_offset or 0)
+        if task_rows[lag.task].stateful is False and lag.logged and records > 0:
+            what = f"tell of {records:,} records of task {task_rows[lag.task].task_id}, which tasks say has no state"
+            raise FieldError("lags", what, 'write "stateful": true, or leave the row out')
+
+
+def _stores(row: Row) -> Stores | None:
+    """Return where stores are, as the row itself or its settings say."""
+    given = optional_text(row, "stores")
+    if given is None:
+        return stores_of(row.get("config") or {})
+    if given not in get_args(Stores):
+        raise FieldError("stores", f"is {shown(given)}", f"write one of {', '.join(get_args(Stores))}")
+    return cast("Stores", given)
+
+
+def _measuring_failed(row: Row, reports: Reports, holdings: Sequence[Holding]) -> bool:
+    """Tell whether measuring was asked for, and no copy was measured: rates from metrics alone tell that, too."""
+    measured = any(row.source is not LagSource.JOIN for rows in reports.values() for row in rows)
+    if measured or not any(held.standby or held.warmup for held in holdings):
+        return False
+    rates = row.get("rates") or {}
+    by_metrics = any(
+        rate.get("source") == "metrics" for kind in ("produce", "restore") for rate in rates.get(kind) or ()
+    )
+    return by_metrics or optional_boolean(row, "measuring_failed") is True
 
 
 def _from(source: LagSource, reports: Reports) -> frozenset[tuple[int, int]]:

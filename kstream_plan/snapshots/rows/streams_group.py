@@ -156,11 +156,11 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
     left_out = tuple(name for name in names if name not in dealt_out)
     if left_out and memory.group_epoch == memory.target_epoch:
         if not all(_arrived(of, held[of.member_id], memory) for of in memory.members):
-            what = f"gives {shown(left_out[0])} to nobody, though it is the newest one"
+            what = f"gives {shown(left_out[0])} to no member, though it is the newest target"
             fix = "give what each member is to hold, or describe the group again once it is Stable"
             raise FieldError("instances[].consumers[].target", what, fix)
         message = (
-            f"{', '.join(left_out)}: nobody runs {'it' if len(left_out) == 1 else 'them'}, and nobody is to: the "
+            f"{', '.join(left_out)}: unassigned, and in no target: the "
             "brokers know fewer tasks by now, or the row is not whole. What follows counts from a target that has all"
         )
         yield Note("not-dealt-out", message, left_out)
@@ -240,7 +240,7 @@ def _member(
         what = f"is {epoch}, and the newest target's (target_epoch) is {target_epoch}: the group went on in between"
         raise FieldError("member_epoch", what, "describe the group again, all of it at one moment")
     if epoch == target_epoch and state == "UNREVOKED_TASKS":
-        what = f"is {epoch}, the newest target's, which nobody has come to who still revokes (UNREVOKED_TASKS)"
+        what = f"is {epoch}, the newest target's, which no member that still revokes (UNREVOKED_TASKS) has reached"
         raise FieldError("member_epoch", what, "describe the group again, all of it at one moment")
     return BrokerMember(
         member_id=seat["consumer_id"],

@@ -96,6 +96,11 @@ def _complete(row: TaskRow, has_lag_row: bool, reported_end: int | None) -> Task
     stateful = row.stateful
     if stateful is None:
         stateful = bool(row.changelog_partitions) or row.end_offset_sum is not None or has_lag_row
+    elif not stateful and (row.changelog_partitions or row.end_offset_sum):
+        what = f"is false, and {row.task_id} has {_of_changelog(row)}"
+        raise FieldError(
+            "tasks", f"contradict themselves: stateful {what}", 'write "stateful": true, or leave the changelog out'
+        )
     if not stateful:
         end = 0
     return Task(
@@ -106,6 +111,12 @@ def _complete(row: TaskRow, has_lag_row: bool, reported_end: int | None) -> Task
         source_partitions=row.source_partitions,
         changelog_partitions=row.changelog_partitions,
     )
+
+
+def _of_changelog(row: TaskRow) -> str:
+    if row.end_offset_sum:
+        return f"a changelog of {row.end_offset_sum:,} records"
+    return "changelog_partitions"
 
 
 def _read_task_row(item: Row) -> TaskRow:

@@ -52,7 +52,7 @@ def time_asked_for(text: str, option: str, fix: str = "write it as 2026-11-21T12
         return parse_time_us(text)
     except ValueError:
         no_date = _TIME_OF_DAY.fullmatch(text) is not None
-        what = "is a time of day: of which day is not said" if no_date else "is not a time"
+        what = "is a time of day without its date" if no_date else "is not a time"
         raise UsageError(f"{shown(text)} {what}", where=option, fix=fix) from None
 
 

@@ -94,7 +94,7 @@ def _cluster_failure(said: str) -> SparkError | None:
         fix = "give them more memory, as with --spark-conf spark.executor.memory=4g; their logs say more"
         return SparkError(f"executors died while they worked{why}", fix=fix)
     if "SparkContext was shut down" in said or "stopped SparkContext" in said:
-        fix = "its logs say why: perhaps executors do not start there, or somebody ended it"
+        fix = "its logs say why: perhaps executors do not start there, or the job was ended"
         return SparkError("the cluster ended this application", fix=fix)
     return None
 

@@ -105,7 +105,7 @@ def test_a_pipe_that_nobody_writes_to_is_waited_for_so_long(
 ) -> None:
     said = refused(capsys, *filled(arguments, tmp_path, pipe), "--timeout", "50ms")
     assert "cannot" in said
-    assert re.search(r"nobody has written to this pipe within 0\.05 s \(--timeout\)\. Fix: (check|name a file) ", said)
+    assert re.search(r"no data has arrived in this pipe within 0\.05 s \(--timeout\)\. Fix: (check|name a file) ", said)
 
 
 @pytest.mark.parametrize("arguments", [["show", "FILE"], ["check", "FILE"], ["diff", "FILE", "PLAN"]], ids=" ".join)
@@ -143,9 +143,9 @@ def test_within_one_command_a_pipe_can_be_read_again(pipe: Path) -> None:
 def test_standard_input_is_waited_for_so_long() -> None:
     read_end, write_end = os.pipe()
     with open(read_end, "rb") as silent, open(write_end, "wb"), reading_within(Limits(wait_ms=50)):
-        with pytest.raises(KstreamPlanError, match="standard input: cannot be read: nobody has written"):
+        with pytest.raises(KstreamPlanError, match="standard input: cannot be read: no data has arrived"):
             standard_input(silent)
-        with pytest.raises(KstreamPlanError, match="standard input: cannot be read: nobody has written"):
+        with pytest.raises(KstreamPlanError, match="standard input: cannot be read: no data has arrived"):
             read_leader_logs(["-"], stdin=silent)
     with open("/dev/zero", "rb") as endless, pytest.raises(KstreamPlanError, match="it is a device"):
         standard_input(endless)

@@ -524,9 +524,7 @@ def test_a_topology_tells_which_task_a_store_is_of() -> None:
     bare = {**GROUP, "tasks": [{**of, "changelog_partitions": None} for of in GROUP["tasks"]]}
     document = {"one": {store: {"0": {"offsetLag": 3}} for store in "AB"}}
     said = read_store_lags(["-"], io.BytesIO(json.dumps(document).encode()), 0)
-    with pytest.raises(
-        SnapshotError, match=r"nobody tells which task of the group 'my.app' that is of.*give --topology"
-    ):
+    with pytest.raises(SnapshotError, match=r"its task in the group 'my.app' is unknown.*give --topology"):
         with_measured_lags(bare, Measurements(store_lags=said))
     sub = "Topologies:\n   Sub-topology: 0\n    Source: s (topics: [in])\n      --> p\n"
     for stores, lag in (("A, B", 6), ("C", None)):

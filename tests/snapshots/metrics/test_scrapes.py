@@ -117,11 +117,12 @@ def test_the_process_is_told_by_client_state_wherever_it_stands() -> None:
 
 def test_stores_are_told_by_the_labels_of_their_metrics() -> None:
     line = b'kafka_streams_stream_state_metrics_put_rate{rocksdb_window_state_id="A",task_id="0_1",thread_id="x"} 0.0'
-    assert store_label(line) == ("0_1", "A", True)
-    assert store_label(line.replace(b"window_", b"")) == ("0_1", "A", False)
-    assert store_label(b'{record_cache_id="A",task_id="0_1",thread_id="x"') == ("0_1", "A", False)
+    assert store_label(line) == ("0_1", "A", True, False)
+    assert store_label(line.replace(b"window_", b"")) == ("0_1", "A", False, False)
+    assert store_label(b'{record_cache_id="A",task_id="0_1",thread_id="x"') == ("0_1", "A", False, None)
+    assert store_label(line.replace(b"rocksdb", b"in_memory")) == ("0_1", "A", True, True)
     by_rules = b'{store_name="A",store_type="rocksdb-window",task_id="0_1",thread_id="x"'
-    assert store_label(by_rules) == ("0_1", "A", True)
+    assert store_label(by_rules) == ("0_1", "A", True, False)
     assert store_label(b'{task_id="0_1",thread_id="x"') is None
 
 

@@ -165,7 +165,7 @@ def test_a_task_is_stateful_if_it_has_a_changelog_an_end_offset_or_a_lag_row() -
     assert end_of({"changelog_partitions": changelog(5)}) == (True, 5, True)
     assert end_of({"end_offset_sum": 0}) == (True, 0, True)
     assert end_of({}, lag(end_offset=9, offset=4)) == (True, 9, True)
-    assert end_of({"stateful": False, "end_offset_sum": 7}) == (False, 0, True)
+    assert end_of({"stateful": False, "end_offset_sum": 0}) == (False, 0, True)
     assert end_of({"stateful": True, "end_offset_sum": 7}) == (True, 7, True)
 
 
@@ -294,8 +294,13 @@ def test_the_reporters_are_those_named_else_the_holder_else_the_instances_first(
     assert copies(read(item), 2)[P1].reporters == (0,), "nobody holds it: the first"
 
 
+def test_records_of_a_stateless_task_are_an_error() -> None:
+    with pytest.raises(SnapshotError, match="5 records of task 1_0, which tasks say has no state"):
+        with_lags(lag(P0, "1_0", lag=5))
+
+
 def test_lags_of_a_stateless_task_are_ignored_with_a_warning() -> None:
-    snapshot = with_lags(lag(P0, "1_0", lag=5))
+    snapshot = with_lags(lag(P0, "1_0", lag=0))
     assert snapshot.state.copies[1] == ()
     assert codes(snapshot) == ["lag-of-stateless-task"]
 

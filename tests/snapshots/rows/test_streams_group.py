@@ -138,7 +138,7 @@ def test_who_revokes_is_told_to_be_revoking() -> None:
 
 def test_a_target_that_cannot_be_is_refused() -> None:
     a, b = held("0_0", "0_1", target=held("0_0")), held("0_2", target=held("0_1", "0_2"))
-    with pytest.raises(SnapshotError, match="target gives '0_3' to nobody, though it is the newest one"):
+    with pytest.raises(SnapshotError, match="target gives '0_3' to no member, though it is the newest target"):
         group(a, b, "Reconciling")
     with pytest.raises(SnapshotError, match="target_epoch is 13, and the group's own"):
         group(held("0_0", "0_1"), _WELL, target_epoch=13)

@@ -282,7 +282,7 @@ def test_nothing_early_enough_is_an_error(tmp_path: Path) -> None:
     said = refused(save(tmp_path / "a.json", [at()]), as_of="2026-11-21T11:00:00Z")
     assert said == f"{tmp_path}/a.json: holds no snapshot at or before 2026-11-21T11:00:00.000Z. Fix: check --as-of"
     assert f"{tmp_path}/none.json: holds no snapshot" in refused(save(tmp_path / "none.json", b"[ ]"))
-    with pytest.raises(UsageError, match="--as-of: '13:00' is a time of day: of which day is not said"):
+    with pytest.raises(UsageError, match="--as-of: '13:00' is a time of day without its date"):
         read([str(tmp_path)], as_of="13:00")
     with pytest.raises(UsageError, match="'noon' is not a time"):
         read([str(tmp_path)], as_of="noon")
@@ -407,10 +407,13 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "escape": (b"\x1b[31mhello", r"it begins with '\x1b[31mhello'"),
     "policy": (
         b"# limits\nversion: 1\ndefaults:\n",
-        "is a policy, not a snapshot. Fix: give a snapshot, to check with --policy",
+        "this is a policy, not a snapshot. Fix: pass it with --policy",
     ),
-    "scenario": (b"version: 1\nevents: []\n", "is a scenario, not a snapshot. Fix: give it to simulate"),
-    "topology": (b"Topologies:\n   Sub-topology: 0\n", "is a topology, not a snapshot"),
+    "scenario": (b"version: 1\nevents: []\n", "this is a scenario, not a snapshot. Fix: pass it with --scenario"),
+    "topology": (
+        b"Topologies:\n   Sub-topology: 0\n",
+        "this is a topology, not a snapshot. Fix: pass it with --topology",
+    ),
     "number": (b"17", "is neither JSON nor Parquet"),
     "binary junk": (bytes(range(256)), r"it begins with '\x00\x01"),
     "utf-16": (json.dumps(row()).encode("utf-16"), "is neither JSON nor Parquet"),
@@ -534,7 +537,7 @@ def test_paths_are_checked_before_spark_is_asked(tmp_path: Path) -> None:
         read(str(good))
     with pytest.raises(UsageError, match="no snapshot is given"):
         read([])
-    with pytest.raises(UsageError, match="standard input is to be read twice"):
+    with pytest.raises(UsageError, match="standard input is given twice"):
         read(["-"], lags=["-"])
 
 

@@ -48,6 +48,7 @@ cdef class Advance(Restoring):
                 self._seat(place, &interval)
                 self.dirty[place], self.rests[place] = 1, 0
         if self.any_restores:
+            self.press()
             self.restore(to_ms - from_ms, generation, soon=False)
             if is_any_disturbed:
                 self.restore(min(to_ms - from_ms, AT_ONCE_MS), generation, soon=True)
@@ -85,7 +86,7 @@ cdef class Advance(Restoring):
         """Tell whether a copy stays as it is until it gets another seat."""
         if slot.consumer < 0 or slot.remaining or slot.reporter != slot.consumer:
             return False
-        return slot.lag == (LATEST if slot.role == ACTIVE else self.standing[place])
+        return slot.lag == (LATEST if slot.role == ACTIVE else self.standing[place]) and not self.falls_behind(place, slot)
 
     # -- who has copies ---------------------------------------------------------------------------------------------
 

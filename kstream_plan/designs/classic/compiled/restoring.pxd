@@ -32,9 +32,15 @@ cdef class Restoring(Steps):
     cdef Restored* restored
     cdef Py_ssize_t n_restored, room_for_restored
     cdef Flags goes_on
+    # by instance: what is written per second of the copies it holds, and whether that is more than it restores
+    cdef double* pressure
+    cdef Flags pressed
+    cdef bint any_pressed
 
     cdef bint is_known(self, Py_ssize_t place, Slot* slot) noexcept
     cdef int64_t written(self, Py_ssize_t place, int64_t elapsed_ms) noexcept
+    cdef void press(self) noexcept
+    cdef bint falls_behind(self, Py_ssize_t place, Slot* slot) noexcept
     cdef void restore(self, int64_t elapsed_ms, int64_t generation, bint soon) except *
     cdef void _collect(self, Py_ssize_t place, int64_t elapsed_ms, int64_t generation, bint soon) except *
     cdef void _add(self, Slot* slot, Py_ssize_t place, int64_t written, bint soon) except *

@@ -23,6 +23,8 @@ cdef class Restoring(Steps):
         Steps.__init__(self, group, target, limit, warm_ups)
         self.restores = <double*>zeros(self.memory, self.instances, sizeof(double))
         self.writes = <double*>zeros(self.memory, self.tasks, sizeof(double))
+        self.pressure = <double*>zeros(self.memory, self.instances, sizeof(double))
+        self.pressed = int8s(self.memory, self.instances)
         self.standing, self.goes_on = int64s(self.memory, self.tasks), int8s(self.memory, self.instances)
         self.room_for_restored = self.tasks
         self.restored = <Restored*>zeros(self.memory, self.room_for_restored, sizeof(Restored))
@@ -46,6 +48,34 @@ cdef class Restoring(Steps):
     cdef int64_t written(self, Py_ssize_t place, int64_t elapsed_ms) noexcept:
         """Return how many records are written of a task in a time."""
         return <int64_t>(self.writes[place] * elapsed_ms / 1000)
+
+    cdef void press(self) noexcept:
+        """Find the instances of whose copies more is written than they restore, and let no task of theirs rest."""
+        cdef Py_ssize_t place, at, instance
+        cdef Slot* slots
+        self.any_pressed = False
+        memset(self.pressure, 0, self.instances * sizeof(double))
+        for place in range(self.tasks):
+            slots = &self.slots[place * self.room]
+            for at in range(self.number[place]):
+                if slots[at].consumer >= 0 and slots[at].role != ACTIVE:
+                    self.pressure[slots[at].instance] += self.writes[place]
+        for instance in range(self.instances):
+            self.pressed[instance] = self.restores[instance] >= 0 and self.pressure[instance] > self.restores[instance]
+            self.any_pressed = self.any_pressed or self.pressed[instance]
+        if not self.any_pressed:
+            return
+        for place in range(self.tasks):
+            slots = &self.slots[place * self.room]
+            for at in range(self.number[place]):
+                if self.falls_behind(place, &slots[at]):
+                    self.rests[place] = 0
+
+    cdef bint falls_behind(self, Py_ssize_t place, Slot* slot) noexcept:
+        """Tell whether a copy may fall behind that has caught up."""
+        return self.any_pressed and slot.consumer >= 0 and slot.role != ACTIVE and self.pressed[slot.instance] and (
+            self.writes[place] > 0
+        )
 
     cdef void restore(self, int64_t elapsed_ms, int64_t generation, bint soon) except *:
         """Find what every copy that is held has ``left`` after a time, or ``left_soon``.
@@ -84,10 +114,12 @@ cdef class Restoring(Steps):
             if slots[at].role == ACTIVE and slots[at].remaining:
                 written = 0
         for at in range(self.number[place]):
-            if slots[at].consumer < 0 or not slots[at].remaining or self.restores[slots[at].instance] < 0:
+            if slots[at].consumer < 0 or self.restores[slots[at].instance] < 0 or not (
+                slots[at].remaining or (written and self.falls_behind(place, &slots[at]))
+            ):
                 (&slots[at].left_soon if soon else &slots[at].left)[0] = slots[at].remaining
                 continue
-            if slots[at].placed_in < generation:
+            if slots[at].placed_in < generation and slots[at].remaining:
                 self.goes_on[slots[at].instance] = 1
             self._add(&slots[at], place, written, soon)
 

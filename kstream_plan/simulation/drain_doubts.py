@@ -1,0 +1,89 @@
+"""Why starts that count as warm may be cold, and what those rest on whose copies were behind: in words, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kstream_plan.model import Note, Snapshot
+from kstream_plan.model.times import format_time
+from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
+
+#: The code of what is taken for granted of copies that were behind: the restore rate that is given.
+RATE_GIVEN = "rate-given"
+
+#: What is known of the copies that several tasks start from, by the fact that decides it.
+_MESSAGES = {
+    Fact.OLD_REPORT: "The copies of these tasks may be behind by now: they were last heard of {when}",
+    Fact.UNDATED: "The snapshot does not say when it was taken: how old the reports of these tasks' copies are is "
+    "unknown",
+    Fact.NOT_MEASURED: "Measuring was asked for, and the copies of these tasks were not measured; they were last heard "
+    "of {when}",
+    Fact.FORECAST: "These tasks start warm only if their copies, which were behind when last heard of, {when}, go on "
+    "being restored as was measured",
+    Fact.LEAST_LAG: "Only the least that the copies of these tasks are behind is known",
+    Fact.NOT_REPORTED: "Nothing tells how far behind the copies of these tasks are (--metrics and --lags tell, and "
+    "brokers of 4.4 of a streams group)",
+    Fact.LEFT_OVER: "These tasks start from left-over state, which state.cleanup.delay.ms may have deleted by then",
+    Fact.STORES_UNKNOWN: "These tasks start on an instance that restarts, and whether its stores are persistent or in "
+    "memory is unknown (--stores)",
+    Fact.IN_MEMORY: "The stores of these tasks are in memory: a restart or a move leaves nothing of them",
+    Fact.NEW_COPY: "These tasks start from copies that are still to be made, and how fast they are restored and "
+    "written is unknown",
+}
+_MESSAGES[Fact.WITHIN_LIMIT] = (
+    "How far behind the copies of these tasks are is unknown: they count as caught up, being within "
+    "acceptable.recovery.lag in any case, and may restore all they have before they run"
+)
+_BEHIND = "The copies of these tasks are behind"
+
+
+def doubts_of(snapshot: Snapshot, unproven: Sequence[UnprovenStart]) -> tuple[Note, ...]:
+    """Return why these starts may be cold, one note for each fact."""
+    by_fact: dict[tuple[Fact, bool], list[UnprovenStart]] = {}
+    for start in unproven:
+        evidence = start.evidence
+        by_fact.setdefault((evidence.fact, evidence.known is Known.BEHIND), []).append(start)
+    notes = []
+    for (fact, behind), starts in by_fact.items():
+        template = _BEHIND if behind and fact is not Fact.IN_MEMORY else _MESSAGES.get(fact, _BEHIND)
+        message = template.format(when=_when(snapshot, starts))
+        notes.append(Note(fact.value, message, tuple(dict.fromkeys(str(start.task_id) for start in starts))))
+    return tuple(notes)
+
+
+def heard_at(snapshot: Snapshot, start: UnprovenStart) -> str | None:
+    """Return when a copy was last heard of, as RFC 3339; ``None``: not known."""
+    return None if snapshot.captured_at_ms is None else _heard_at(snapshot.captured_at_ms, start.evidence)
+
+
+def _heard_at(captured_at_ms: int, evidence: Evidence) -> str | None:
+    return None if evidence.heard_ms is None else format_time(captured_at_ms + evidence.heard_ms)
+
+
+def _when(snapshot: Snapshot, starts: Sequence[UnprovenStart]) -> str:
+    times = sorted(at for start in starts if (at := heard_at(snapshot, start)) is not None)
+    if not times:
+        return "at a time that is not known"
+    first, last = (f"{at[:10]} {at[11:19]} UTC" for at in (times[0], times[-1]))
+    return f"at {first}" if first == last else f"from {first} to {last}"
+
+
+def rests_on(snapshot: Snapshot, seats: Sequence[tuple[int, int]]) -> tuple[Note, ...]:
+    """Return what is taken for granted of copies, as (task, instance), that were behind and count as caught up."""
+    rates = snapshot.rates
+    given = [
+        (task, rate)
+        for task, instance in seats
+        if (rates.restore_per_instance is not None or instance in rates.restore_of)
+        and (rate := rates.restore_rate(instance)) is not None
+    ]
+    if not given:
+        return ()
+    least, most = (f"{end(rate for _, rate in given):,.0f}" for end in (min, max))
+    span = least if least == most else f"{least} to {most}"
+    message = (
+        "That the copies of these tasks, behind when last heard of, have caught up rests on the restore rate that is "
+        f"given, {span} records/s per instance"
+    )
+    tasks = tuple(str(snapshot.state.group.tasks[task].task_id) for task, _ in given)
+    return (Note(RATE_GIVEN, message, tasks),)

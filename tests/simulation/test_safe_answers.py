@@ -1,0 +1,193 @@
+"""Questions that were answered with a yes, and are not; and those that are (``tests/safe``)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model.answer import Answer
+from kstream_plan.model.scenario import Bounce, Scenario
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.caught_up_evidence import Fact
+from kstream_plan.simulation.drain import drain
+from kstream_plan.simulation.instance_names import process_id_of
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.one_standby import IDS, snapshot
+
+_SAFE = Path(__file__).parents[1] / "safe"
+_THREE_HOURS = 3 * 3_600_000
+#: The answers, from the worst to the best.
+_ORDER = (Answer.NO, Answer.UNKNOWN, Answer.YES)
+
+
+def _row(path: str) -> dict[str, Any]:
+    row: dict[str, Any] = json.loads((_SAFE / path).read_text())
+    return row
+
+
+def _read(path: str) -> Snapshot:
+    return snapshot_from_row(_row(path), path)
+
+
+def _answer(of: Snapshot, host: str, *, later_ms: int = 0, leave: bool = False, trust_ms: int = 60_000) -> Answer:
+    assert of.captured_at_ms is not None
+    options = PlanOptions(now_ms=of.captured_at_ms + later_ms, trust_ms=trust_ms)
+    return drain(of, [host], options, leave=leave).answer
+
+
+def _facts(of: Snapshot, host: str, *, leave: bool = False) -> set[Fact]:
+    return {start.evidence.fact for start in drain(of, [host], PlanOptions(), leave=leave).unproven}
+
+
+class TestConstructed:
+    def test_left_over_state_of_unknown_age(self) -> None:
+        of = _read("01-leftover-unknown-age/snap.json")
+        assert _answer(of, "i0") is Answer.UNKNOWN
+        assert _facts(of, "i0") == {Fact.LEFT_OVER}
+
+    @pytest.mark.parametrize("name", ["lag0", "lag10001"])
+    def test_more_written_than_restored(self, name: str) -> None:
+        of = _read(f"04-produce-above-restore/{name}.json")
+        rated = replace(of, rates=Rates(restore_per_instance=50.0, produce_per_task=1_000.0))
+        assert _answer(rated, "i0", later_ms=_THREE_HOURS) is Answer.NO
+
+    def test_a_copy_that_has_fallen_behind_is_as_far_as_the_rates_say(self) -> None:
+        of = _read("04-produce-above-restore/lag0.json")
+        rated = replace(of, rates=Rates(restore_per_instance=50.0, produce_per_task=1_000.0))
+        assert of.captured_at_ms is not None
+        [task] = drain(rated, ["i0"], PlanOptions(now_ms=of.captured_at_ms + _THREE_HOURS)).now
+        assert task.restore_records == 10_302_750
+
+    def test_measuring_that_failed(self) -> None:
+        of = _read("05-metrics-open/nan.json")
+        assert of.measuring_failed
+        assert _answer(of, "i1") is Answer.UNKNOWN
+        assert _facts(of, "i1") == {Fact.NOT_MEASURED}
+
+    @pytest.mark.parametrize("name", ["snap", "without"])
+    def test_the_least_lag_with_a_decision_and_without(self, name: str) -> None:
+        of = _read(f"07-least-lag-decision/{name}.json")
+        assert _answer(of, "i0") is Answer.UNKNOWN
+        assert _facts(of, "i0") == {Fact.LEAST_LAG}
+
+    def test_a_stateless_task_with_a_changelog_is_an_error(self) -> None:
+        with pytest.raises(SnapshotError, match="a changelog of 1,000,000 records"):
+            _read("08-contradictions/stateful-false-with-changelog.json")
+
+    def test_a_stateless_task_with_lags_is_an_error(self) -> None:
+        row = _row("08-contradictions/stateful-false-with-changelog.json")
+        row["tasks"] = [{"task_id": task["task_id"], "stateful": False} for task in row["tasks"]]
+        with pytest.raises(SnapshotError, match="1,000,000 records of task 0_0"):
+            snapshot_from_row(row, "x")
+
+    @pytest.mark.parametrize("name", ["whole-0-older-store-1e6-newer", "no-stateful-flag-lag-1e6", "no-copy-at-all"])
+    def test_other_contradictions(self, name: str) -> None:
+        assert _answer(_read(f"08-contradictions/{name}.json"), "i0") is Answer.NO
+
+
+class TestCaptured:
+    @pytest.mark.parametrize(
+        ("name", "answer"),
+        [("live", Answer.UNKNOWN), ("log", Answer.UNKNOWN), ("ot", Answer.UNKNOWN), ("met", Answer.NO)],
+    )
+    def test_standbys_of_a_slow_instance(self, name: str, answer: Answer) -> None:
+        of = _read(f"s9-hot/W-{name}.json")
+        found = drain(of, ["9bc2"], PlanOptions(), leave=True)
+        assert found.answer is answer
+
+    def test_with_the_true_rates_they_are_behind(self) -> None:
+        of = replace(_read("s9-hot/W-ot.json"), rates=Rates(restore_per_instance=60.0, produce_per_task=30.0))
+        assert drain(of, ["9bc2"], PlanOptions(), leave=True).answer is Answer.NO
+
+    @pytest.mark.parametrize("path", ["s7-mem/B-live", "s7-mem/B-log", "s7-mem1/B-live", "s7-mem1/B-log"])
+    @pytest.mark.parametrize(("stores", "ends"), [(None, (0, 5)), ("in-memory", (5, 5)), ("persistent", (0, 0))])
+    def test_a_restart_with_stores_in_memory(self, path: str, stores: Any, ends: tuple[int, int]) -> None:
+        of = replace(_read(f"{path}.json"), stores=stores)
+        who = process_id_of(of.state.group, "05bb" if "s7-mem/" in path else "69ec")
+        made = plan_checked(of, scenario=Scenario(events=(Bounce(at_ms=0, process_ids=(who,), restart_ms=3_000),)))
+        low, high = made.ends("cold_handovers")
+        if "s7-mem1" in path and stores == "in-memory":
+            assert high <= 5  # they go to their standbys
+        else:
+            assert (low, high) == ends or (path.endswith("1/B-log") and high >= ends[1])
+
+
+class TestControls:
+    def test_now_of_a_snapshot_that_does_not_say_when_it_was_taken_is_not_ignored(self) -> None:
+        undated = snapshot(captured_at=None, reported_at=None)
+        assert drain(undated, ["i0"]).answer is Answer.YES
+        told = drain(undated, ["i0"], PlanOptions(now_ms=1_795_000_000_000))
+        assert told.answer is Answer.UNKNOWN
+        assert [doubt.code for doubt in told.doubts] == ["no-capture-time"]
+
+    def test_reported_within_the_minute(self) -> None:
+        assert _answer(snapshot(), "i0") is Answer.YES
+
+    def test_measured_within_the_minute(self) -> None:
+        measured = replace(snapshot(lag=9_999), measured_lags=frozenset({(0, 1)}))
+        assert _answer(measured, "i0", later_ms=59_000) is Answer.YES
+
+    def test_no_more_written_since_than_fits(self) -> None:
+        lags = [
+            {
+                "process_id": IDS[1],
+                "task_id": "0_0",
+                "offset": 995_000,
+                "end_offset": 995_000,
+                "reported_at": "2026-11-20T12:00:00.000Z",
+            }
+        ]
+        assert _answer(snapshot(lags=lags), "i0") is Answer.YES
+
+    def test_old_reports_for_who_accepts_them(self) -> None:
+        old = snapshot(reported_at="2026-11-20T12:00:00.000Z")
+        assert _answer(old, "i0") is Answer.UNKNOWN
+        assert _answer(old, "i0", trust_ms=3 * 86_400_000) is Answer.YES
+
+
+@given(
+    lag=st.integers(0, 20_000),
+    more=st.integers(0, 20_000),
+    age_ms=st.integers(0, 120_000),
+    older_ms=st.integers(0, 120_000),
+    trust_ms=st.integers(0, 120_000),
+    lower=st.integers(0, 10_000),
+    left_over=st.booleans(),
+)
+def test_more_lag_older_a_lower_limit_or_less_known_is_never_safer(
+    lag: int, more: int, age_ms: int, older_ms: int, trust_ms: int, lower: int, left_over: bool
+) -> None:
+    def answer(of: Snapshot, age_ms: int = age_ms, trust_ms: int = trust_ms) -> int:
+        return _ORDER.index(_answer(of, "i0", later_ms=age_ms, trust_ms=trust_ms))
+
+    of = snapshot(lag=lag, left_over=left_over)
+    better = answer(of)
+    assert better >= answer(snapshot(lag=lag + more, left_over=left_over)) or better == 1
+    assert better >= answer(of, age_ms + older_ms) or better < 2
+    assert better >= answer(of, trust_ms=trust_ms // 2) or better < 2
+    strict = replace(of, config=replace(of.config, acceptable_recovery_lag=10_000 - lower))
+    assert better == 2 or answer(strict) < 2
+    assert better == 2 or answer(replace(of, least_lags=frozenset({(0, 1)}))) < 2
+    assert better == 2 or answer(snapshot(lag=None, left_over=left_over)) < 2
+    if not left_over:
+        assert better == 2 or answer(snapshot(lag=lag, left_over=True)) < 2
+
+
+@given(
+    lags=st.lists(st.none() | st.integers(-3, 30_000).filter(lambda lag: lag not in (-1, -2)), min_size=1, max_size=1)
+)
+def test_a_task_whose_survivors_cannot_have_a_copy_within_the_limit_is_cold(lags: list[int | None]) -> None:
+    """Checked by hand: who is left has reported more than the limit, and nothing else is known of it."""
+    [lag] = lags
+    of = snapshot(lag=lag, left_over=lag is not None and lag > 20_000)
+    within = lag is not None and 0 <= lag <= 10_000
+    assert (_answer(of, "i0") is Answer.YES) == within
