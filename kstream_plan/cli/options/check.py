@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -16,9 +15,8 @@ from kstream_plan.cli.options.reports import ReportFile, report_option
 from kstream_plan.cli.options.shared import A_WHILE, WrongValueError, parser, whole_number
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.documents.policy_file import parse_date
-from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.check import REPORTS
-from kstream_plan.snapshots.rows.times import parse_time, time_asked_for
+from kstream_plan.snapshots.rows.times import parse_time
 
 
 def _moment(text: str) -> datetime:
@@ -112,9 +110,3 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
         bool, typer.Option("--fail-on-warning", help="Fail with exit code 3 on warnings as well.")
     ] = False
     today: Today = None
-
-    @property
-    def plan_options(self) -> PlanOptions:
-        """How to plan: as of the snapshot's moment, whatever the time is now."""
-        of_snapshot = None if self.as_of is None else time_asked_for(self.as_of, "--as-of") // 1000
-        return replace(super().plan_options, now_ms=of_snapshot)
