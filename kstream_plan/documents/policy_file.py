@@ -21,17 +21,18 @@ _PARTS = ("version", "defaults", "applications", "waivers")
 _LONG_FORM = ("limit", "level", "reason")
 _WAIVER = ("application", "rule", "until", "reason")
 _FIX_POLICY = "write version: 1, then defaults, applications and waivers (kstream-plan schema policy)"
+_FIX_NO_RULES = "write one, as in defaults: {max_duration: 45m}; without --policy plans only have to settle"
 _FIX_LIMITS = "write rules with their limits, as in max_duration: 45m"
 _FIX_WAIVER = 'write {application: "legacy-*", rule: max_duration, until: 2027-01-31, reason: "why"}'
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 def load_policy(path: Path) -> Policy:
-    """Read a policy file; an empty one only demands that plans settle.
+    """Read a policy file.
 
     Raises:
-        ConfigError: the file cannot be read, is not YAML, or something in it is not known, missing, there twice or
-            out of its range; with line and column.
+        ConfigError: the file cannot be read, is not YAML, has no rules, or something in it is not known, missing,
+            there twice or out of its range; with line and column.
     """
     try:
         data = read_file(path, SETTINGS_BYTES)
@@ -44,6 +45,13 @@ def load_policy(path: Path) -> Policy:
 
 def read_policy(data: bytes, file: str) -> Policy:
     """Return the policy in ``data``; see :func:`load_policy`."""
+    policy = _read(data, file)
+    if not policy.defaults and not any(policy.applications.values()):
+        raise ConfigError("the policy has no rules", where=file, fix=_FIX_NO_RULES)
+    return policy
+
+
+def _read(data: bytes, file: str) -> Policy:
     document = read_document(data, file)
     if document is None:
         return Policy()

@@ -23,6 +23,7 @@ from kstream_plan.plans.design import Coordinator, CopyDoubt, Due, Lapse, Turn
 from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, as_flushed, disk_of, first_joined
 from kstream_plan.plans.rounds import NOT_COUNTED, MemberTurn
 from kstream_plan.plans.stateless_steps import single_steps
+from kstream_plan.plans.step_rows import cold_starts
 
 #: Called after every round with the number of rounds so far, of tasks that still have to move, and of their movements:
 #: an active copy and a standby of the same task move one after the other.
@@ -179,6 +180,7 @@ class _Run:
         self.at_ms = before.at_ms
         steps = single_steps(before.steps)
         self.restored.add(self.at_ms, before.state.group, self.outside.rates, steps, self.outside.steady)
+        self.restored.begin([*cold_starts(steps)])
         due = self.coordinator.next(before, partial(self.outside.ahead, self.at_ms))
         if due is None and self.outside.next_change_ms() is None:
             due, self.may_end = Due(0, self.trigger), True

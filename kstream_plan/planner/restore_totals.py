@@ -69,6 +69,12 @@ class RestoreTotals:
             before_ms = self._busy_until_ms.get(step.to.process_id, 0)
             self._busy_until_ms[step.to.process_id] = max(before_ms, at_ms + lasts[step.task_id])
 
+    def begin(self, cold: Sequence[HandOver | Promote]) -> None:
+        """Count no start so far: it was decided before the plan. Where these ``cold`` ones restore others may wait."""
+        if self.max_cold_ms is None:
+            self._busy_until_ms.update({step.to.process_id: MAX_LONG for step in cold})
+        self.max_cold_ms = 0
+
     def unrated(self, group: Group) -> tuple[str, ...]:
         """Return the tasks that are restored somewhere at a rate nobody knows, in task order.
 

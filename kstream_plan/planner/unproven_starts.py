@@ -38,7 +38,7 @@ def unproven_starts(
     gone. ``group`` is everyone who takes part in the ``rounds``, ``initial`` what each holds at first; ``now_ms`` is
     when the plan begins, on the snapshot's clock; ``undated``: that is not known, though it is said what time it is.
     """
-    if not group.stateful:
+    if not group.stateful or snapshot.group_protocol == "connect":  # connectors and tasks have no state
         return ()
     known = replace(known_copies(snapshot, outside.paces, now_ms=now_ms, trust_ms=trust_ms), undated=undated)
     follower = _Follower(known, design, group, now_ms)

@@ -43,8 +43,10 @@ INPUT_BEHIND = "input-behind"
 ENDS_NOT_PLAYED = "ends-not-played"
 #: The code of the warning that this was played of the draw that is shown alone.
 ENDS_OF_OTHERS_NOT_PLAYED = "ends-of-others-not-played"
-#: Either of them.
-NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED)
+#: The code of the warning of a saved plan whose ranges may be gone.
+ENDS_NOT_SAVED = "ends-not-saved"
+#: Any of them: what else may be is unknown.
+NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, ENDS_NOT_SAVED)
 #: The figures of how long, and how many, tasks stand still.
 PAUSES = ("paused_task_ms", "max_paused_task_ms", "longest_pause_ms", "paused_tasks_at_once")
 

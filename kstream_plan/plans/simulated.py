@@ -84,7 +84,8 @@ class OverDraws(NamedTuple):
 class WhatIf:
     """The same scenario with one other setting (name of ``AssignmentConfig``).
 
-    ``paused_task_ms``: of Connect groups, how long all connectors and tasks stand still together; else ``None``.
+    paused_task_ms: of Connect groups, how long all connectors and tasks stand still together; else ``None``.
+    least_duration_ms, most_duration_ms, most_cold_handovers: the ends of what may be; ``None``: unknown.
     """
 
     setting: str
@@ -97,6 +98,9 @@ class WhatIf:
     peak_extra_copies: int
     cold_handovers: int
     paused_task_ms: int | None = None
+    least_duration_ms: int | None = None
+    most_duration_ms: int | None = None
+    most_cold_handovers: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

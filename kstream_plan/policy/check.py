@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 
+from kstream_plan.model import Note
 from kstream_plan.plans import Plan
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.simulated import OverDraws
@@ -17,6 +18,7 @@ from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.policy.rules.origins import age
 from kstream_plan.policy.rules.over_draws import over_draws
 from kstream_plan.policy.rules.restores import with_restores
+from kstream_plan.policy.rules.times import lacks_rate
 
 #: What grows as long as a group probes, though nothing else comes of it.
 _OF_EVERY_PROBE = ("max_duration", "max_rebalances")
@@ -40,11 +42,12 @@ def check_plan(
     ``draws`` the plan is one of several, and of each rule the worst of them counts; ``baseline_draws`` likewise.
     ``was_saved``: the plan was read from a file, where somebody may have edited it.
     """
-    subject = MeasuredPlan(plan, standard.now, draws)
-    earlier = None if baseline is None else MeasuredPlan(baseline, standard.now, baseline_draws)
     application_id = plan.group.application_id
-    findings = [_invariant(application_id, name, offences, was_saved) for name, offences in _broken(plan).items()]
     limits = standard.policy.limits(application_id)
+    needs_rate = "require_restore_rate" in limits and limits["require_restore_rate"].value is True
+    subject = MeasuredPlan(plan, standard.now, draws, needs_rate)
+    earlier = None if baseline is None else MeasuredPlan(baseline, standard.now, baseline_draws, needs_rate)
+    findings = [_invariant(application_id, name, offences, was_saved) for name, offences in _broken(plan).items()]
     for name, rule in RULES.items():
         if name in limits:
             found = _find(name, rule, limits[name], subject, None if rule.of_input else earlier)
@@ -67,9 +70,11 @@ def check_all(
     *,
     fail_on_warning: bool = False,
     errors: Iterable[tuple[str | None, str]] = (),
+    warnings: Iterable[tuple[str, Note]] = (),
 ) -> Check:
     """Put checked plans together, whatever order they come in."""
-    return Check(tuple(sorted(plans, key=attrgetter("place"))), now, fail_on_warning, tuple(errors))
+    ordered = tuple(sorted(plans, key=attrgetter("place")))
+    return Check(ordered, now, fail_on_warning, tuple(errors), tuple(warnings))
 
 
 def _find(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan, earlier: MeasuredPlan | None) -> Finding:
@@ -100,6 +105,8 @@ def _find(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan, earlier: M
         at_least=rule.at_least,
         worst_of=measurement.worst_of,
         between=measurement.between,
+        unknown=measurement.unknown,
+        likely=name == "max_duration" and measurement.value is not None and lacks_rate(subject.plan),
         before=None if before is None else before.value,
         kept_before=None if before is None else not before.offences,
     )
@@ -108,7 +115,7 @@ def _find(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan, earlier: M
 def _measure(name: str, rule: Rule, limit: Limit, subject: MeasuredPlan) -> tuple[LimitValue | None, Measurement]:
     allowed = rule.resolved(limit.value, subject.plan)
     if allowed is None:
-        return None, Measurement(None, (Offence(None, note="end offsets are not known"),))
+        return None, Measurement(None, (Offence(None, note="end offsets are not known"),), unknown=True)
     shown = rule.worst(subject, allowed)
     found = shown if subject.draws is None else over_draws(name, rule, shown, subject.draws, allowed)
     found = with_restores(name, rule, found, subject, allowed)

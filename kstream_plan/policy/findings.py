@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
 from kstream_plan.model import Note, WorkId
+from kstream_plan.model.answer import Answer, worst_of
 from kstream_plan.model.connect_group import HELD_BY_SEVERAL, WORKER_SILENT
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan
+from kstream_plan.plans.note_codes import COLD_STARTS, NOTE_CODES
 from kstream_plan.plans.plan import COPIES_TOGETHER, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.limits import Limit, LimitValue, Policy, Waiver
@@ -49,7 +51,9 @@ class Finding:
     unknown); ``measured`` is ``None`` if it cannot be told. ``offences`` name what is to blame, worst first, and are
     empty if and only if the rule is kept; ``figures`` as of :class:`~kstream_plan.policy.rules.Measurement`.
     ``waiver`` is in force, ``expired`` would have covered the violation until its day. ``before`` is what the baseline
-    measures, ``kept_before`` whether it keeps to the rule (``None``: there is no baseline). ``worst_of``: what is
+    measures, ``kept_before`` whether it keeps to the rule (``None``: there is no baseline). ``unknown``: whether the
+    rule is broken is unknown, and what is measured is the worst that is not ruled out.
+    ``likely``: no restore rate is known, so that what is measured is the likely time alone. ``worst_of``: what is
     measured is that of the worst of so many draws, of which the plan is a better one; ``between``: it is the worse end
     of this range. ``invariant`` marks a broken invariant of the plan instead of a rule; ``was_saved``: of a plan that
     was read from a file. ``applies``: there can be something in such a plan that the rule is about; else nothing is
@@ -72,6 +76,8 @@ class Finding:
     cure: Cure | None = None
     worst_of: int | None = None
     between: tuple[int, int] | None = None
+    unknown: bool = False
+    likely: bool = False
     invariant: bool = False
     was_saved: bool = False
     applies: bool = True
@@ -84,6 +90,13 @@ class Finding:
         if not self.offences:
             return Status.PASSED
         return Status.WAIVED if self.waiver is not None else Status(self.limit.level.value)
+
+    @property
+    def answer(self) -> Answer:
+        """Whether the plan keeps to the rule, waived or not: NO by what is proven or likely, UNKNOWN at worst."""
+        if not self.applies or not self.offences:
+            return Answer.YES
+        return Answer.UNKNOWN if self.unknown else Answer.NO
 
     @property
     def round_number(self) -> int | None:
@@ -171,9 +184,31 @@ class CheckedPlan:
         """The worst status of its findings that counts; a waived one does not."""
         return next((status for status in (Status.ERROR, Status.WARNING) if self.of(status)), Status.PASSED)
 
+    @property
+    def answer(self) -> Answer:
+        """Whether it keeps to the policy; what only warns does not count, nor what is waived."""
+        return worst_of([finding.answer for finding in self.of(Status.ERROR)])
+
+    def answered(self, *, warnings_too: bool) -> Answer:
+        """Return the answer of a check, in which warnings may count as well: those of rules, and the plan's own."""
+        if not warnings_too:
+            return self.answer
+        of_rules = [finding.answer for finding in self.of(Status.WARNING)]
+        return worst_of([self.answer, *of_rules, *([Answer.UNKNOWN] if self.warnings else [])])
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """What the plan warns of beside its rules, caveats included."""
+        cold = self.plan.summary.cold_handovers
+        message = f"{'1 start is' if cold == 1 else f'{cold:,} starts are'} cold"
+        starts = (Note(COLD_STARTS, message),) if cold else ()
+        said = {note.code for note in self.plan.warnings} | NOTE_CODES
+        of_plan = tuple(note for note in self.plan.warnings if note.code not in NOTE_CODES)
+        return (*starts, *of_plan, *(caveat for caveat in self.caveats if caveat.code not in said))
+
     def fails(self, *, warnings_too: bool) -> bool:
         """Tell whether a check of it fails."""
-        return self.worst is Status.ERROR or (warnings_too and self.worst is Status.WARNING)
+        return self.answered(warnings_too=warnings_too) is not Answer.YES
 
     @property
     def place(self) -> tuple[int | str, ...]:
@@ -186,38 +221,56 @@ class CheckedPlan:
 class Tally:
     """What one call has checked, without the plans: the worst status of each, in their order, and the rest as a whole.
 
-    ``violated``: the policy or a guard is violated so that the check fails; ``errors`` as of :class:`Check`.
+    ``answers``: whether each keeps to the policy, in the same order.
+    ``violated``: the check fails.
+    ``errors``, ``warnings``: as of :class:`Check`.
     """
 
     worst: tuple[Status, ...]
+    answers: tuple[Answer, ...]
     now: datetime
     fail_on_warning: bool
     violated: bool
     errors: tuple[tuple[str | None, str], ...]
+    warnings: tuple[tuple[str, Note], ...] = ()
+
+    @property
+    def answer(self) -> Answer:
+        """Whether all is as it has to be; UNKNOWN, too, where something was not checked."""
+        amiss = not self.answers or bool(self.errors) or (self.fail_on_warning and bool(self.warnings))
+        return check_answer(self.answers, amiss=amiss)
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """Everything one call has checked, and the errors of applications that could not be.
 
-    Plans are sorted: the worst first, then by application.
+    Plans are sorted: the worst first, then by application. ``warnings`` are those of no plan, with the application.
     """
 
     plans: tuple[CheckedPlan, ...]
     now: datetime
     fail_on_warning: bool = False
     errors: tuple[tuple[str | None, str], ...] = ()
+    warnings: tuple[tuple[str, Note], ...] = ()
+
+    @property
+    def answer(self) -> Answer:
+        """As of :class:`Tally`."""
+        return self.tally.answer
 
     @property
     def violated(self) -> bool:
         """Whether the policy or a guard is violated so that the check fails."""
-        return any(checked.fails(warnings_too=self.fail_on_warning) for checked in self.plans)
+        fails = any(checked.fails(warnings_too=self.fail_on_warning) for checked in self.plans)
+        return fails or (self.fail_on_warning and bool(self.warnings))
 
     @property
     def tally(self) -> Tally:
         """All but the plans."""
         worst = tuple(checked.worst for checked in self.plans)
-        return Tally(worst, self.now, self.fail_on_warning, self.violated, self.errors)
+        answers = tuple(checked.answered(warnings_too=self.fail_on_warning) for checked in self.plans)
+        return Tally(worst, answers, self.now, self.fail_on_warning, self.violated, self.errors, self.warnings)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -232,6 +285,11 @@ class Standard:
     policy: Policy
     now: datetime
     guards: Mapping[str, LimitValue] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def check_answer(answers: Iterable[Answer], *, amiss: bool) -> Answer:
+    """Return the answer to a whole check; what is ``amiss`` leaves it unknown."""
+    return worst_of([*answers, *([Answer.UNKNOWN] if amiss else [])])
 
 
 def badness(finding: Finding) -> tuple[int, bool, float, str, int]:

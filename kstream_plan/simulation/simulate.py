@@ -128,5 +128,6 @@ def _with_what_ifs(
 
 
 def _under(snapshot: Snapshot, options: PlanOptions, scenario: Scenario, config: AssignmentConfig) -> Plan:
-    """Play it once with other settings."""
-    return plan_checked(replace(snapshot, config=config), options.of_one_play(), scenario=scenario)
+    """Play it with other settings, and what else may come of it where that does not take long."""
+    once = replace(options.of_one_play(), ranges=options.ranges, long_ranges=False)
+    return plan_checked(replace(snapshot, config=config), once, scenario=scenario)

@@ -87,6 +87,9 @@ def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> W
     """Simulate one other value of one setting."""
     changed: dict[str, Any] = {setting: value}
     made = play(replace(config, **changed))
+    known = made.tells_ends
+    least_ms, most_ms = made.ends("duration_ms")
+    endless = made.may_be_endless("duration_ms")
     return WhatIf(
         setting=setting,
         value=value,
@@ -98,6 +101,9 @@ def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> W
         peak_extra_copies=made.summary.peak_extra_copies,
         cold_handovers=made.summary.cold_handovers,
         paused_task_ms=made.summary.paused_task_ms if made.is_of_workers else None,
+        least_duration_ms=least_ms if known else None,
+        most_duration_ms=most_ms if known and not endless else None,
+        most_cold_handovers=made.ends("cold_handovers")[1] if known else None,
     )
 
 

@@ -78,7 +78,7 @@ def why(
     queued = queued_tasks(given, handed_over)
 
     def play(config: AssignmentConfig) -> Plan:
-        other = replace(options, ranges=False, floor=False)
+        other = replace(options, long_ranges=False, floor=False)
         return plan_checked(replace(snapshot, config=config), other, on_round=on_round)
 
     still, settles = bool(waiting or queued), made.verdict.kind == "settled"

@@ -48,8 +48,8 @@ def save(name: str, file: str) -> str:
 def test_a_plan_that_keeps_to_its_policy(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", plan_file, *policy("defaults: {max_moves: 20}")]) == 0
     assert capsys.readouterr() == (
-        "✓ S1 3 → 5 instances keeps to all 2 rules (generation 1, 2 min old)\n"
-        "  ✓ ~11m00s (no rate known), 20 moves, 0 cold · plan.json\n",
+        "YES. S1 3 → 5 instances keeps to all 2 rules (generation 1, 2 min old)\n"
+        "  ✓ ~11m (likely, no rate known), 20 moves, 0 cold · plan.json\n",
         "",
     )
 
@@ -117,7 +117,7 @@ def test_every_report_at_once(plan_file: str, capsys: pytest.CaptureFixture[str]
     assert Path("a.md").read_text().startswith(MARK)
     assert next(iter(JUnitXml.fromstring(Path("a.xml").read_bytes()))).failures == 1
     assert Path("a.txt").read_text() == "::error title=S1%3A max_moves::20 > 19, from round 22: 1_11 (clicks)\n"
-    assert capsys.readouterr().out.startswith("✗ S1")
+    assert capsys.readouterr().out.startswith("NO. S1")
 
 
 def test_annotations_below_the_table(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +125,7 @@ def test_annotations_below_the_table(plan_file: str, capsys: pytest.CaptureFixtu
     first, *table, last, annotation = capsys.readouterr().out.splitlines()
     assert first.startswith("::stop-commands::")
     assert last == f"::{first.removeprefix('::stop-commands::')}::"
-    assert table[0].startswith("✗ S1")
+    assert table[0].startswith("NO. S1")
     assert annotation.startswith("::error title=S1%3A max_moves::")
 
 
@@ -158,8 +158,8 @@ def test_several_plans_worst_first_and_only_those_selected(plan_file: str, capsy
     files = [plan_file, save("pods", "pods.json"), save("settled", "settled.json")]
     assert run(["check", *files, *policy("applications: {payments: {max_moves: 19}}")]) == 3
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "3 applications: 1 breaks the policy, 2 passed"
-    assert lines[1].startswith("✗ payments")
+    assert lines[0] == "NO. 3 applications: 1 breaks the policy, 2 passed"
+    assert lines[1].startswith("NO. payments")
     assert run(["check", *files, *policy("applications: {payments: {max_moves: 19}}"), "--application-id", "S*"]) == 0
 
 
@@ -238,7 +238,7 @@ def test_a_folder_may_hold_plans_and_snapshots(
     Path("both/snapshot.json").write_text("{}", encoding="utf-8")
     assert run(["check", "both", plan_file, f"./{plan_file}", *TODAY]) == 0
     assert reader.asked[0][0] == ("both/snapshot.json",)
-    assert capsys.readouterr().out.startswith("3 applications: 3 passed")
+    assert capsys.readouterr().out.startswith("YES. 3 applications: 3 passed")
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_keep_going(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "bad.json", plan_file, "--keep-going", *TODAY]) == 1
     captured = capsys.readouterr()
     assert "bad.json" in captured.err
-    assert captured.out.startswith("2 applications: 1 not checked, 1 passed")
+    assert captured.out.startswith("UNKNOWN. 2 applications: 1 not checked, 1 passed")
 
 
 @pytest.mark.parametrize("piped", [True, False])
@@ -306,7 +306,7 @@ def test_keep_going_past_a_bad_document_in_a_stream_of_plans(
     assert capsys.readouterr().out == ""
     assert again("--keep-going", "--report", "json=r.json") == 1
     captured = capsys.readouterr()
-    assert captured.out.startswith("4 applications: 2 not checked, 2 passed")
+    assert captured.out.startswith("UNKNOWN. 4 applications: 2 not checked, 2 passed")
     first, second = captured.err.splitlines()
     assert f"{where}, line 2: not JSON" in first
     assert f"{where}, line 3: protocol is 'learner'" in second
@@ -348,11 +348,11 @@ def test_the_baseline_is_shown(plan_file: str, capsys: pytest.CaptureFixture[str
     captured = capsys.readouterr()
     assert "Before: 0" in captured.out
     assert "before: nothing would change" in " ".join(captured.out.split())
-    assert captured.err == "kstream-plan: warning: --baseline has a plan of 'payments', which is not checked\n"
+    assert "Warning: --baseline has a plan of 'payments', which is not checked" in captured.out
     assert run(["check", plan_file, "--baseline", before, "--baseline", "./before.json"]) == 1
     capsys.readouterr()
     assert run(["check", plan_file, save("scale-out", "again.json"), "--baseline", before]) == 0
-    assert capsys.readouterr().out.count("before: nothing would change") == 2
+    assert " ".join(capsys.readouterr().out.split()).count("before: nothing would change") == 2
 
 
 class _Reader:
@@ -376,11 +376,11 @@ def test_a_snapshot_is_planned_first_and_its_cures_are_tried(
     assert run(["check", "snapshot.json", *arguments, "--out", "made.json", "--lags", "l.json"]) == 3
     assert reader.asked[0][0] == ("snapshot.json",)
     assert reader.asked[0][1]["lags"] == ["l.json"]
-    assert "Cure: max.warmup.replicas=4: 15.1 s" in " ".join(capsys.readouterr().out.split())
+    assert "Cure: max.warmup.replicas=4: 15.1s" in " ".join(capsys.readouterr().out.split())
     assert read_plan_file("made.json") == [plan_cases.case("scale-out")]
     assert run(["check", "snapshot.json", *arguments, "--max-warmup-replicas", "4"]) == 0
     assert run(["check", plan_file, "snapshot.json", *arguments, "--max-warmup-replicas", "4"]) == 3
-    assert len(capsys.readouterr().out.split("✓ S1")) == 3
+    assert len(capsys.readouterr().out.split("YES. S1")) == 3
 
 
 def test_a_snapshot_on_standard_input_reaches_the_reader(plan_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,7 +406,7 @@ def test_saved_plans_are_checked_without_spark(plan_file: str) -> None:
 def test_a_snapshot_file_with_real_reading(spark: object, plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     snapshot = Path(__file__).parents[2] / "examples/scale-out/snapshot.json"
     assert run(["check", str(snapshot), *policy("defaults: {max_pause_per_task: 30s}")]) == 3
-    assert "max_pause_per_task: 2_0 2_3 2_4 (audit) 30.1 s > 30.0 s" in capsys.readouterr().out
+    assert "max_pause_per_task: 2_0 2_3 2_4 (audit) 30.1s > 30s" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -421,7 +421,7 @@ def test_what_would_happen_is_simulated_first_and_the_worst_draw_counts(capsys: 
     two_more = ["check", "x.json", "--draws", "30", "--out", "made.json"]
     assert run([*two_more, "--add", "2", *policy("defaults: {max_moves: 19}")]) == 3
     text = capsys.readouterr().out
-    assert text.startswith("✗ S1 3 → 5 instances breaks 1 of 2 rules")
+    assert text.startswith("UNKNOWN. S1 3 → 5 instances may break 1 of 2 rules")
     assert "max_moves: 20 > 19, the worst of 30 draws" in text
     assert " cold (one of 30 draws; the worst: 20 moves) · made.json" in " ".join(text.split())
     assert run(["check", "made.json", *policy("defaults: {max_moves: 19}")]) == 3
@@ -467,7 +467,7 @@ def test_a_cure_is_simulated_with_as_many_draws(capsys: pytest.CaptureFixture[st
     arguments = ["check", "x.json", "--add", "2", "--draws", "10", *policy("defaults: {max_pause_per_task: 30s}")]
     assert run(arguments) == 3
     text = " ".join(capsys.readouterr().out.split())
-    [settings, measured] = re.findall(r"Cure: max.warmup.replicas=(\d+): ([0-9.]+) s", text)[0]
+    [settings, measured] = re.findall(r"Cure: max.warmup.replicas=(\d+): ([0-9.]+)s", text)[0]
     assert float(measured) <= 30
     assert run([*arguments, "--max-warmup-replicas", settings]) == 0
 
@@ -476,7 +476,7 @@ def test_a_cure_is_simulated_with_as_many_draws(capsys: pytest.CaptureFixture[st
 def test_a_scenario_is_played_first(capsys: pytest.CaptureFixture[str]) -> None:
     Path("stop.yaml").write_text("version: 1\nevents: [{at: 0s, leave: [i3]}]\n", encoding="utf-8")
     assert run(["check", "x.json", "--scenario", "stop.yaml", *policy("defaults: {max_cold_handovers: 0}")]) == 3
-    assert capsys.readouterr().out.startswith("✗ S1 3 → 2 instances breaks 1 of 2 rules")
+    assert capsys.readouterr().out.startswith("NO. S1 3 → 2 instances breaks 1 of 2 rules")
 
 
 @pytest.mark.usefixtures("before")
@@ -494,7 +494,7 @@ def test_the_heading_counts_who_is_there_before_and_after(
     Path("events.yaml").write_text(f"version: 1\nevents: [{events}]\n", encoding="utf-8")
     rules = policy("defaults: {max_paused_tasks_at_once: 0}")
     assert run(["check", "x.json", "--scenario", "events.yaml", "--draws", "3", *rules]) == 3
-    assert capsys.readouterr().out.startswith(f"✗ S1 {members} breaks 1 of 2 rules")
+    assert capsys.readouterr().out.startswith(f"NO. S1 {members} breaks 1 of 2 rules")
 
 
 @pytest.mark.usefixtures("before")

@@ -48,17 +48,26 @@ def test_a_policy_as_people_write_it() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "{}", "null"])
-def test_an_empty_policy_has_no_limits(text: str) -> None:
-    assert read_policy(text.encode(), "p.yaml") == Policy()
+DEFAULTS = "defaults: {max_moves: 1}\n"
+WAIVER = 'waivers: [{application: a, rule: max_moves, until: 2027-01-31, reason: "OPS-412"}]\n'
+EMPTY = ["", "# nothing\n", "---\n", "{}", "null", "version: 1", "version: 1\ndefaults: {}"]
+EMPTY += ["version: 1\napplications: {}", 'version: 1\napplications: {"*": {}}', f"version: 1\n{WAIVER}"]
+
+
+@pytest.mark.parametrize("text", EMPTY)
+def test_an_empty_policy_is_an_error(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"p.yaml: the policy has no rules. Fix: write one, as in defaults"):
+        read_policy(text.encode(), "p.yaml")
 
 
 @pytest.mark.parametrize("part", ["defaults", "applications", "waivers"])
 def test_a_part_with_nothing_in_it_is_empty(part: str) -> None:
+    rest = "" if part == "waivers" else WAIVER
+    rest += DEFAULTS if part != "defaults" else 'applications: {"*": {max_moves: 1}}\n'
     for nothing in ("", " # all commented out", " null"):
-        text = f"version: 1\n{part}:{nothing}\n"
-        assert read_policy(text.encode(), "p.yaml") == Policy()
-        validator("policy").validate(yaml.safe_load(text))
+        text = f"version: 1\n{part}:{nothing}\n{rest}"
+        assert not getattr(read_policy(text.encode(), "p.yaml"), part)
+        validator("policy").validate(yaml.load(text, _DatesAsText))
 
 
 def test_a_tag_may_be_called_limit() -> None:
@@ -192,10 +201,15 @@ def _error(data: bytes) -> ConfigError | None:
 
 def test_the_schema_describes_what_is_read() -> None:
     assert set(schema("policy")["$defs"]["limits"]["properties"]) == set(RULES)
-    for data in (SAMPLE, EXAMPLE.read_bytes(), b"", b"{}"):
+    for data in (SAMPLE, EXAMPLE.read_bytes()):
         validator("policy").validate(yaml.load(data, _DatesAsText))
         read_policy(data, "p")
-    for text in ("defaults: {}", "version: 1\ndefaults: {max_move: 5}", "version: 1\ndefaults: {max_rebalances: 5%}"):
+    for text in (
+        *EMPTY,
+        "defaults: {}",
+        "version: 1\ndefaults: {max_move: 5}",
+        "version: 1\ndefaults: {max_rebalances: 5%}",
+    ):
         assert not validator("policy").is_valid(yaml.load(text, _DatesAsText))
 
 

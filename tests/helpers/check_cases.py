@@ -66,7 +66,7 @@ def _broken() -> CheckedPlan:
 _CASES: Mapping[str, Callable[[], Check]] = MappingProxyType(
     {
         "sample": lambda: check_all([_checked("scale-out", SAMPLE, cures=True, baseline="settled")], NOW),
-        "passed": lambda: check_all([_checked("settled", b"")], NOW),
+        "passed": lambda: check_all([_checked("settled", Policy())], NOW),
         "strict": lambda: check_all([_checked("scale-out", STRICT, cures=True)], NOW),
         "uneven": lambda: check_all(
             [_checked(name, b"version: 1\ndefaults: {balance_factor: 3}") for name in ("never-ready", "settled")], NOW

@@ -19,6 +19,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.balance import balance, instance_loads
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement
+from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
@@ -50,6 +51,12 @@ def test_must_settle() -> None:
     found = measure("must_settle", True, stuck)
     assert found.value == 0
     assert blamed(found) == [(4, str(task), 0) for task in stuck.verdict.tasks]
+
+
+def test_require_restore_rate() -> None:
+    assert measure("require_restore_rate", True, "settled") == Measurement(1)
+    assert measure("require_restore_rate", True, "scale-out") == UNKNOWN
+    assert measure("require_restore_rate", False, "scale-out") == Measurement(0)
 
 
 def test_max_duration_blames_the_first_round_that_is_late() -> None:

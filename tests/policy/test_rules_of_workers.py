@@ -16,7 +16,6 @@ from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, Kind
-from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
 from kstream_plan.simulation.cures import cures
@@ -171,14 +170,9 @@ def test_of_what_rest_tells_nothing_passes_that_looks_like_a_delay(
     made = plan_checked(snapshot(of))
     found = checked(made, **LENIENT)
     assert {one.status for one in found.findings if one.rule in LENIENT} == {status}
-    told = table(made)
     said = " ".join(table_report(check_all([found], NOW), width=200).split())
-    assert ("unknown (a delay may run that is not known of) > 15m00s" in said) is (status is Status.ERROR)
+    assert ("unknown (a delay may run that is not known of) > 15m" in said) is (status is Status.ERROR)
     assert ("(unless a worker has crashed: REST does not tell)" in said) is (status is Status.PASSED)
-    assert ("NOBODY   runs 1 connector or task now; until when is not known: up to 5m00s" in told) is (sum(counts) < 8)
-    assert ("unless a delay runs, or a worker has gone: REST does not tell" in told.replace("\n        ", "")) is (
-        counts == (4, 4)
-    )
     code = "delay-unknown" if status is Status.ERROR else "counts-only"
     assert [of.code for of in found.caveats] == [code]
 

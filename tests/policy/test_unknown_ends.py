@@ -11,6 +11,7 @@ import pytest
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import LATEST, Copy, Holding, Note, Snapshot
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import FigureRange, Plan
@@ -72,6 +73,9 @@ def test_every_rule_about_a_figure_takes_the_worse_end(rule: str) -> None:
     assert finding(ranged, rule, high).status is Status.PASSED
     found = finding(ranged, rule, high - 1)
     assert (found.status, found.measured, found.between) == (Status.ERROR, high, (low, high))
+    assert found.answer is Answer.UNKNOWN, "it is not broken by what is likely"
+    assert low == 0 or finding(ranged, rule, low - 1).answer is Answer.NO
+    assert finding(ranged, rule, high).answer is Answer.YES
     assert finding(made, rule, high - 1).status is Status.PASSED
 
 
@@ -83,7 +87,7 @@ def test_a_plan_that_may_not_settle_does_not_count_as_one_that_does() -> None:
     [found] = [one for one in checked.findings if one.rule == "must_settle"]
     assert (found.status, found.measured, found.between) == (Status.ERROR, 0, (0, 1))
     said = " ".join(table_report(check_all([checked], NOW), width=200).split())
-    assert "the plan may not settle: that hangs on what nobody knows" in said
+    assert "the plan may not settle: that depends on what is unknown" in said
     left_out = check_plan(ranged, Standard(Policy(defaults={"must_settle": Limit(False)}), NOW))
     assert all(one.status is Status.PASSED for one in left_out.findings)
 
@@ -100,7 +104,7 @@ def test_no_rule_passes_where_one_play_of_several_was_played(rule: str, code: st
     sure = plan_cases.case("scale-out")
     made = replace(sure, warnings=(*sure.warnings, Note(code, "not played")))
     found = finding(made, rule, 2**62)
-    assert (found.status, found.measured) == (Status.ERROR, None)
+    assert (found.status, found.measured, found.answer) == (Status.ERROR, None, Answer.UNKNOWN)
     shown = finding(sure, rule, 0)
     if shown.offences:
         assert finding(made, rule, 0) == shown, "what one play breaks is broken"
@@ -157,6 +161,7 @@ def test_the_range_is_told() -> None:
         standard = Standard(Policy(defaults={"max_cold_handovers": Limit(limit)}), NOW)
         check = check_all([check_plan(made, standard)], NOW)
         if limit == 0:
-            assert "1 > 0, the worse end of 0-1: nobody knows more" in " ".join(table_report(check, width=200).split())
+            assert check.answer is Answer.UNKNOWN
+            assert "1 > 0, the worse end of what is unknown, 0 to 1" in " ".join(table_report(check, width=200).split())
         found = json.loads(REPORTS["json"](check))["plans"][0]["findings"]
         assert [one["between"] for one in found if one["rule"] == "max_cold_handovers"] == [[0, 1]]

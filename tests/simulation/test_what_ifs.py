@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
+from kstream_plan.model import Note, Snapshot
+from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans import Plan
-from kstream_plan.simulation.what_ifs import what_ifs
-from tests.helpers import plan_cases
+from kstream_plan.plans import FigureRange, Plan
+from kstream_plan.plans.plan import ENDLESS, ENDS_NOT_PLAYED
+from kstream_plan.render.simulation.story import cold_starts_of
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.simulate import simulate
+from kstream_plan.simulation.what_ifs import what_if, what_ifs
+from tests.helpers import one_standby, plan_cases
 
 
 def test_of_what_takes_long_only_what_has_far_fewer_rounds_is_tried() -> None:
@@ -24,3 +33,36 @@ def test_of_what_takes_long_only_what_has_far_fewer_rounds_is_tried() -> None:
     needed = min(made.summary.hops, len(made.group.stateful))
     assert [of.max_warmup_replicas for of in tried] == sorted({min(10 * now.max_warmup_replicas, needed), needed})
     assert {of.probing_rebalance_interval_ms for of in tried} == {now.probing_rebalance_interval_ms}
+
+
+def test_what_may_start_cold_with_another_setting_is_not_hidden() -> None:
+    made = plan_cases.case("scale-out")
+    ends = (FigureRange("duration_ms", 1_000, 900_000), FigureRange("cold_handovers", 0, 2))
+    ranged = replace(made, summary=replace(made.summary, ranges=ends))
+    known = what_if(made.config, "max_warmup_replicas", 4, lambda _config: ranged)
+    assert (known.least_duration_ms, known.most_duration_ms, known.most_cold_handovers) == (1_000, 900_000, 2)
+    assert cold_starts_of(known) == ", 0 to 2 cold starts"
+    assert cold_starts_of(replace(known, most_cold_handovers=0)) == ""
+    one = what_if(made.config, "max_warmup_replicas", 4, lambda _config: made)
+    assert one.least_duration_ms == one.most_duration_ms == one.duration_ms == made.summary.duration_ms
+    assert one.most_cold_handovers == one.cold_handovers == 0
+    cut = replace(made, warnings=(Note(ENDS_NOT_PLAYED, "not played"),))
+    unknown = what_if(made.config, "max_warmup_replicas", 4, lambda _config: cut)
+    assert (unknown.most_duration_ms, unknown.most_cold_handovers) == (None, None)
+    assert cold_starts_of(unknown) == ", cold starts unknown"
+    assert cold_starts_of(replace(unknown, cold_handovers=1)) == ", at least 1 cold start"
+    endless = replace(made, warnings=(Note(ENDLESS, "may take for ever", ("duration_ms",)),))
+    assert what_if(made.config, "max_warmup_replicas", 4, lambda _config: endless).most_duration_ms is None
+
+
+def test_an_old_report_may_start_cold_with_every_other_setting() -> None:
+    old = one_standby.snapshot(reported_at="2026-11-22T09:00:00.000Z", captured_at="2026-11-22T12:00:00.000Z")
+    gone = Scenario(events=(Stop(at_ms=0, process_ids=(one_standby.IDS[0],)),))
+    simulated = simulate(old, gone)
+    assert simulated.plan.ends("cold_handovers")[1] > 0
+    others = [what_if(old.config, "max_warmup_replicas", value, partial(_under, old, gone)) for value in (4, 8)]
+    assert all(other.most_cold_handovers == simulated.plan.ends("cold_handovers")[1] for other in others)
+
+
+def _under(snapshot: Snapshot, scenario: Scenario, config: AssignmentConfig) -> Plan:
+    return plan_checked(replace(snapshot, config=config), scenario=scenario)

@@ -9,6 +9,8 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from kstream_plan.model import Note
+from kstream_plan.model.answer import Answer
 from kstream_plan.policy.findings import CheckedPlan, Status, Tally
 from kstream_plan.render.check import FORMS
 from kstream_plan.render.check.table import plan_lines, table_of
@@ -28,7 +30,7 @@ class Told(NamedTuple):
     place: tuple[int | str, ...]
     application_id: str
     worst: Status
-    fails: bool
+    answer: Answer
     lines: str
     parts: Mapping[str, Any]
 
@@ -40,8 +42,8 @@ def told(checked: CheckedPlan, telling: Telling) -> Told:
         checked.place,
         checked.application_id,
         checked.worst,
-        checked.fails(warnings_too=warnings_too),
-        plan_lines(checked, telling.width),
+        checked.answered(warnings_too=warnings_too),
+        plan_lines(checked, telling.width, warnings_too=warnings_too),
         {name: FORMS[name]().part(checked, warnings_too) for name in telling.reports},
     )
 
@@ -68,9 +70,16 @@ class AllTold:
 
 
 def all_told(
-    plans: Sequence[Told], now: datetime, telling: Telling, errors: Sequence[tuple[str | None, str]]
+    plans: Sequence[Told],
+    now: datetime,
+    telling: Telling,
+    errors: Sequence[tuple[str | None, str]],
+    warnings: Sequence[tuple[str, Note]] = (),
 ) -> AllTold:
-    """Put together what is told of every plan, whatever order they come in."""
+    """Put together what is told of every plan, whatever order they come in; ``warnings`` are those of no plan."""
     ordered = sorted(plans, key=attrgetter("place"))
-    worst, violated = tuple(one.worst for one in ordered), any(one.fails for one in ordered)
-    return AllTold(ordered, Tally(worst, now, telling.fail_on_warning, violated, tuple(errors)), telling)
+    answers = tuple(one.answer for one in ordered)
+    fails = any(answer is not Answer.YES for answer in answers) or (telling.fail_on_warning and bool(warnings))
+    worst = tuple(one.worst for one in ordered)
+    tally = Tally(worst, answers, now, telling.fail_on_warning, fails, tuple(errors), tuple(warnings))
+    return AllTold(ordered, tally, telling)

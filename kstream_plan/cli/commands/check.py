@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import typer
 
 from kstream_plan.cli.actions.check_saved import baselines, check_saved, sort_paths
@@ -18,10 +16,10 @@ from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.failures import report as report_error
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import page, say, talk
+from kstream_plan.cli.output import page, say
 from kstream_plan.cli.progress import progress
 from kstream_plan.documents.policy_file import load_policy
-from kstream_plan.errors import KstreamPlanError
+from kstream_plan.model import Note
 from kstream_plan.policy.findings import Standard
 from kstream_plan.policy.limits import LimitValue, Policy
 from kstream_plan.render.check.github import not_for_the_runner
@@ -52,9 +50,10 @@ def check(asked: CheckOptions) -> None:
 
                 work += check_snapshots(source, happens, standard, before, telling, settings, asked, tell)
         errors = [(error.application_id, str(error)) for error in work.errors]
-        result = all_told(work.results, standard.now, telling, errors)
         unused = sorted(before.keys() - {one.application_id for one in work.results})
-        _say_what_was_missed(work.errors, unused, debug=asked.debug)
+        result = all_told(work.results, standard.now, telling, errors, [(of, _not_checked(of)) for of in unused])
+        for error in work.errors:
+            report_error(error, debug=asked.debug)
         _deliver(result, asked)
     codes = [ExitCode.POLICY] if result.tally.violated else []
     raise typer.Exit(first_that_applies(codes, work.errors))
@@ -69,11 +68,8 @@ def _guards(asked: CheckOptions) -> dict[str, LimitValue]:
     return {name: value for name, value in guards.items() if value is not None}
 
 
-def _say_what_was_missed(errors: Sequence[KstreamPlanError], unused: Sequence[str], *, debug: bool) -> None:
-    for error in errors:
-        report_error(error, debug=debug)
-    for application_id in unused:
-        talk(f"warning: --baseline has a plan of {application_id!r}, which is not checked")
+def _not_checked(application_id: str) -> Note:
+    return Note("baseline-unused", f"--baseline has a plan of {application_id!r}, which is not checked")
 
 
 def _deliver(result: AllTold, asked: CheckOptions) -> None:

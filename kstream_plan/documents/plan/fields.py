@@ -141,6 +141,7 @@ class PlanDocument:
     end: PlanEnd | None = None
     unproven_starts: tuple[UnprovenStart, ...] = ()
     simulation: SimulationDocument | None = None
+    seal: str | None = None
 
 
 def _digest(text: str) -> str:
@@ -394,8 +395,8 @@ PLAN = FORM.record(
         missing=None,
     ),
     pauses_from_start=Field(
-        description="Pauses count tasks that are unassigned when the plan begins, from then on; plans that earlier versions "
-        "saved do not have it, and do not count that.",
+        description="Pauses count tasks that are unassigned when the plan begins, from then on; plans that earlier "
+        "versions saved do not have it, and do not count that.",
         missing=False,
         left_out=True,
     ),
@@ -441,6 +442,13 @@ PLAN = FORM.record(
     simulation=Field(
         FORM.of(SimulationDocument),
         "Only for a simulation: what is known beside its plan.",
+        missing=None,
+        left_out=True,
+    ),
+    seal=Field(
+        TEXT,
+        "SHA-256 of `input`, `summary`, `warnings`, `notes`, `assumptions`, `verdict`, `unproven_starts` and the draws "
+        "of the simulation: a figure that was deleted is missed. What earlier versions saved does not have it.",
         missing=None,
         left_out=True,
     ),

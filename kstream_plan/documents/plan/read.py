@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from kstream_plan.documents.plan import adds_up
 from kstream_plan.documents.plan.fields import PLAN, PlanDocument, RoundDocument
 from kstream_plan.documents.plan.group_fields import Held, HeldTasks
 from kstream_plan.documents.plan.json_documents import documents_in
+from kstream_plan.documents.plan.seal import with_known_ends
 from kstream_plan.documents.plan.simulation import simulation_of
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Group, Holding, Target, TaskId, WorkId
@@ -121,12 +123,16 @@ def _saved(document: Any) -> SavedPlan:
     plan, beside = _plan(read), read.simulation
     adds_up.check_plan(plan)
     if beside is None:
-        return SavedPlan(plan, lacks_simulation=plan.digest != plan.snapshot_digest)
+        alone = with_known_ends(plan, read.seal, read.tool.version, document)
+        return SavedPlan(alone, lacks_simulation=plan.digest != plan.snapshot_digest)
     simulated = simulation_of(beside, plan)
     if simulated is not None:
         adds_up.check_simulation(simulated)
     if beside.draws is not None:
         adds_up.check_draws(beside.draws, plan)
+    plan = with_known_ends(plan, read.seal, read.tool.version, document)
+    if simulated is not None:
+        simulated = replace(simulated, plan=plan)
     return SavedPlan(plan, None if beside.draws is None else beside.draws.for_rules, simulated)
 
 

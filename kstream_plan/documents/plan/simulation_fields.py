@@ -119,6 +119,11 @@ def _own(codec: Codec[Any], description: str) -> Field:
     return Field(codec, description, missing=ABSENT, left_out=True)
 
 
+def _end(description: str) -> Field:
+    """Return a field that older versions did not save."""
+    return Field(or_null(COUNT), description, missing=None, left_out=True)
+
+
 _TEXTS = list_of(TEXT)
 _SETTING = one_of(sorted({*CONFIG_NAMES, *CONNECT_GROUP_ONLY, *GROUP_SETTINGS}))
 FORM.record(
@@ -188,6 +193,9 @@ FORM.record(
         missing=None,
         left_out=True,
     ),
+    least_duration_ms=_end("The least that it takes; left out if unknown."),
+    most_duration_ms=_end("The most that it takes; left out if unknown."),
+    most_cold_handovers=_end("The most cold starts that there may be; left out if unknown."),
 )
 FORM.record(
     SimulationDocument,

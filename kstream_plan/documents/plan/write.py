@@ -21,6 +21,7 @@ from kstream_plan.documents.plan.fields import (
     Tool,
 )
 from kstream_plan.documents.plan.group_fields import NOTE, Held, HeldTasks, InstanceHolding, TargetTasks
+from kstream_plan.documents.plan.seal import seal_of
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.plans import Plan, Round
@@ -41,7 +42,8 @@ def plan_json(plan: Plan, *, full: bool = False, simulation: SimulationDocument 
 
 def plan_document(plan: Plan, *, full: bool = False, simulation: SimulationDocument | None = None) -> dict[str, Json]:
     """Return the plan as plain dictionaries, lists, texts and numbers; see :func:`plan_json`."""
-    return cast("dict[str, Json]", PLAN.written(_document(plan, full, simulation)))
+    written = cast("dict[str, Json]", PLAN.written(_document(plan, full, simulation)))
+    return written | {"seal": seal_of(written)}
 
 
 def notes(found: Iterable[Note]) -> Json:

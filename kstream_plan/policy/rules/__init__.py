@@ -89,6 +89,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "distinct_tag_values": Rule(
             Kind.TAGS, endings.tag_values, lowest=1, at_least=True, of_state=True, unknown_with=_CONTRADICTED
         ),
+        "require_restore_rate": Rule(Kind.SWITCH, times.restore_rate, of_input=True),
         "max_snapshot_age": Rule(Kind.DURATION, origins.snapshot_age, of_input=True),
         "require_generation": Rule(Kind.GENERATION, origins.generation, of_input=True),
     }

@@ -75,7 +75,7 @@ def restored_records(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         total += one.measured or 0
         if one.measured is None or (one.measured and total > number(limit)):
             offences.append(one)
-    return Measurement(in_all, tuple(offences))
+    return Measurement(in_all, tuple(offences), unknown=in_all is None and total <= number(limit))
 
 
 def _restores(plan: Plan) -> Iterator[Offence]:

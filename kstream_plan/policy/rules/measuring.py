@@ -47,7 +47,7 @@ class Measurement(NamedTuple):
 
     ``figures``, by name: what the value was found from, for rules that limit several figures at once. ``worst_of``: the
     value is not the plan's own but that of the worst of so many draws, of which the plan is one. ``between``: it is the
-    worse end of this range, for nobody knows more.
+    worse end of this range. ``unknown``: what breaks the rule is neither proven nor likely, only not ruled out.
     """
 
     value: int | None
@@ -55,6 +55,7 @@ class Measurement(NamedTuple):
     figures: tuple[tuple[str, int], ...] = ()
     worst_of: int | None = None
     between: tuple[int, int] | None = None
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,13 @@ class MeasuredPlan:
     """A plan, the time at which it is checked (with a zone; needed where its age is measured), and the other draws.
 
     ``draws``: the plan is one of so many; ``None``: nothing in it is random.
+    ``needs_rate``: without a restore rate its time is unknown, not likely.
     """
 
     plan: Plan
     now: datetime | None = None
     draws: OverDraws | None = None
+    needs_rate: bool = False
 
     def round_at(self, at_ms: int) -> int | None:
         """Return the number of the first round at a time of the plan's clock, else of the last one before it.
@@ -82,8 +85,8 @@ class MeasuredPlan:
         return self.plan.rounds[max(found - 1, 0)].number
 
 
-#: Of what nobody knows, which keeps to no limit.
-UNKNOWN = Measurement(None, (Offence(None),))
+#: Of what is unknown, which keeps to no limit.
+UNKNOWN = Measurement(None, (Offence(None),), unknown=True)
 
 Measure: TypeAlias = Callable[[MeasuredPlan, LimitValue], Measurement]
 
@@ -125,18 +128,19 @@ class Rule(NamedTuple):
         ):
             return UNKNOWN
         shown = self.measure(subject, limit)
-        if self.figure and limit is not False and not plan.tells_ends:
+        unplayed = limit is not False and not plan.tells_ends
+        if self.figure and (unplayed or plan.may_be_endless(self.figure)):
             return shown if shown.offences else UNKNOWN
-        if self.figure and plan.may_be_endless(self.figure):
-            return shown if shown.value is None else UNKNOWN
         ends = next((one for one in plan.summary.ranges if one.figure == self.figure), None)
         if ends is None or shown.value is None:
             return shown
         worse = self.worst_of((shown.value, ends.low, ends.high))
         if worse is None or worse == shown.value:
             return shown
-        offences = shown.offences or (() if self.keeps(worse, limit) else (Offence(worse),))
-        return shown._replace(value=worse, offences=offences, between=(ends.low, ends.high))
+        worst = shown._replace(value=worse, between=(ends.low, ends.high))
+        if shown.offences or self.keeps(worse, limit):
+            return worst
+        return worst._replace(offences=(Offence(worse),), unknown=True)
 
     def worst_of(self, values: Sequence[int | None]) -> int | None:
         """Return the worst of several figures; one that is not known is the worst (``None``)."""

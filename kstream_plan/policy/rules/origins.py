@@ -13,7 +13,7 @@ def snapshot_age(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     assert subject.now is not None
     age_ms = age(subject.plan.captured_at, subject.now)
     if age_ms is None:
-        return Measurement(None, (Offence(None, note="the snapshot does not say when it was taken"),))
+        return Measurement(None, (Offence(None, note="the snapshot does not say when it was taken"),), unknown=True)
     note = "ahead of the clock" if age_ms < 0 else "old"
     offences = (Offence(abs(age_ms), note=note),) if abs(age_ms) > number(limit) else ()
     return Measurement(abs(age_ms), offences)

@@ -66,8 +66,9 @@ def over_draws(name: str, rule: Rule, shown: Measurement, draws: OverDraws, limi
     together = rule.worst_of((shown.value, draws.worst[name]))
     if together == shown.value:
         return shown
-    offences = shown.offences or (() if rule.keeps(together, limit) else (Offence(together),))
-    return Measurement(together, offences, worst_of=draws.number)
+    if shown.offences or rule.keeps(together, limit):
+        return Measurement(together, shown.offences, worst_of=draws.number, unknown=shown.unknown)
+    return Measurement(together, (Offence(together),), worst_of=draws.number, unknown=True)
 
 
 def _tags_over_draws(name: str, shown: Measurement, draws: OverDraws, limit: TagCounts) -> Measurement:
@@ -79,7 +80,8 @@ def _tags_over_draws(name: str, shown: Measurement, draws: OverDraws, limit: Tag
             short += [Offence(value, note=f"{tag}: {wanted}")] if value < wanted else []
     if least == shown.value and bool(short) == bool(shown.offences):
         return shown
-    return Measurement(least, shown.offences or tuple(short), worst_of=draws.number)
+    offences = shown.offences or tuple(short)
+    return Measurement(least, offences, worst_of=draws.number, unknown=bool(short) and not shown.offences)
 
 
 def _of_tag(name: str, tag: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from kstream_plan.plans import Plan
 from kstream_plan.policy.limits import LimitValue
@@ -38,12 +39,14 @@ def with_restores(name: str, rule: Rule, found: Measurement, subject: MeasuredPl
     if value == found.value or (value is None and found.offences):
         return found
     if value is None:
-        return Measurement(None, (Offence(None, note=_NOTE_UNKNOWN),))
+        return Measurement(None, (Offence(None, note=_NOTE_UNKNOWN),), unknown=True)
     if draws is not None and value != values[0]:
         found = found._replace(worst_of=draws.number)
     found = found._replace(value=value, between=None)
     if rule.keeps(value, limit):
         return found
+    likely = found.value if found.offences and not found.unknown else _likely(name, subject.plan)
+    found = found._replace(unknown=rule.keeps(likely, limit))
     if found.offences:
         first, *others = found.offences
         note = f"{first.note}, {_NOTE}".removeprefix(", ")
@@ -51,6 +54,13 @@ def with_restores(name: str, rule: Rule, found: Measurement, subject: MeasuredPl
     cold = () if name == "max_pause_in_all" else cold_handovers(subject, 0).offences[:1]
     told = tuple(one._replace(measured=value, process_id=None, note=_NOTE) for one in cold)
     return found._replace(offences=told or (Offence(value, note=_NOTE),))
+
+
+def _likely(name: str, plan: Plan) -> int:
+    """Return how long a rule's tasks are paused by what is likely alone, as far as that is known."""
+    alone = replace(plan, summary=replace(plan.summary, ranges=()))
+    paused_ms = plan.figure(PAUSE_RULES[name]) or 0
+    return whole(name, alone, paused_ms) or paused_ms
 
 
 def whole(name: str, plan: Plan, paused_ms: int) -> int | None:

@@ -15,9 +15,10 @@ def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
     Of a streams group it is the time until everything runs, for Stable only says that everybody was told; of a Connect
     group the time by which the last round has taken effect. Where the plan knows the least alone, it is unknown.
+    Without a restore rate it is what is likely, unless the policy asks for a rate.
     """
     plan = subject.plan
-    if plan.summary.duration_is == "least":
+    if plan.summary.duration_is == "least" or (subject.needs_rate and lacks_rate(plan)):
         return UNKNOWN
     if plan.design == "streams":
         return _until_everything_runs(plan, limit)
@@ -30,8 +31,22 @@ def duration(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 def _until_everything_runs(plan: Plan, limit: LimitValue) -> Measurement:
     if plan.may_be_endless("runs_by_ms"):
         return UNKNOWN
-    by_ms = plan.ends("runs_by_ms")[1]
-    return Measurement(by_ms, (Offence(by_ms),) if by_ms > number(limit) else ())
+    by_ms, likely_ms = plan.ends("runs_by_ms")[1], plan.figure("runs_by_ms")
+    if by_ms <= number(limit):
+        return Measurement(by_ms)
+    return Measurement(by_ms, (Offence(by_ms),), unknown=likely_ms is None or likely_ms <= number(limit))
+
+
+def lacks_rate(plan: Plan) -> bool:
+    """Tell whether something is restored at a rate that is unknown."""
+    return plan.summary.duration_is != "estimate"
+
+
+def restore_rate(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
+    """Tell whether the rate of whatever is restored is known (1); else what takes time is unknown."""
+    if not lacks_rate(subject.plan):
+        return Measurement(1)
+    return UNKNOWN if limit else Measurement(0)
 
 
 def pause_per_task(subject: MeasuredPlan, limit: LimitValue) -> Measurement:

@@ -27,7 +27,7 @@ class Form(NamedTuple):
 def _json() -> Form:
     from kstream_plan.render.check.json_form import json_of, plan_json  # noqa: PLC0415 - only this format
 
-    return Form(lambda checked, _: plan_json(checked), json_of)
+    return Form(plan_json, json_of)
 
 
 def _markdown() -> Form:

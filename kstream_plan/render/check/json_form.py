@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from kstream_plan.documents.codec import Json
+from kstream_plan.model import Note
 from kstream_plan.policy.findings import Check, CheckedPlan, Cure, Finding, Status, Tally
 from kstream_plan.policy.limits import LimitValue, Percent, Waiver
 from kstream_plan.policy.rules import Kind, Offence
@@ -19,11 +21,19 @@ _FORMAT_VERSION = "1.0"
 
 def json_report(check: Check) -> str:
     """Return the document, one line of ASCII with its end; keys sorted."""
-    return json_of(map(plan_json, check.plans), check.tally)
+    return json_of([plan_json(checked, check.fail_on_warning) for checked in check.plans], check.tally)
 
 
-def json_of(plans: Iterable[str], tally: Tally) -> str:
+class PlanPart(NamedTuple):
+    """The JSON of one plan, and what it warns of."""
+
+    text: str
+    warnings: list[Json]
+
+
+def json_of(plans: Sequence[PlanPart], tally: Tally) -> str:
     """Return the same of the JSON of each plan."""
+    warnings = [warning for one in plans for warning in one.warnings]
     document: dict[str, Json] = {
         "format_version": _FORMAT_VERSION,
         "kind": "check",
@@ -31,26 +41,44 @@ def json_of(plans: Iterable[str], tally: Tally) -> str:
         "checked_at": tally.now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "fail_on_warning": tally.fail_on_warning,
         "violated": tally.violated,
+        "answer": tally.answer.value,
+        "warnings": [*warnings, *(_warning(of, note) for of, note in tally.warnings)],
         "plans": [],
         "errors": [{"application_id": of, "message": message} for of, message in tally.errors],
     }
     before, after = _dumped(document).split('"plans":[]')  # in a text its quotes would be escaped
-    return f'{before}"plans":[{",".join(plans)}]{after}\n'
+    return f'{before}"plans":[{",".join(one.text for one in plans)}]{after}\n'
 
 
-def plan_json(checked: CheckedPlan) -> str:
-    """Return what is said of one plan."""
+def plan_json(checked: CheckedPlan, warnings_too: bool) -> PlanPart:
+    """Return what is said of one plan, whose warnings fail the check or not."""
     plan = checked.plan
     names = Names(plan.group, TERMINAL)
+    of_rules = [
+        Note(finding.rule, sentence(finding, plan, names), tuple(map(str, finding.tasks)))
+        for finding in checked.of(Status.WARNING)
+    ]
+    warnings = [_warning(checked.application_id, note) for note in (*of_rules, *checked.warnings)]
     document: dict[str, Json] = {
         "application_id": checked.application_id,
         "input": {"digest": plan.digest, "generation": plan.generation, "captured_at": plan.captured_at},
         "age_ms": checked.age_ms,
         "draws": None if checked.draws is None else checked.draws.number,
+        "answer": checked.answered(warnings_too=warnings_too).value,
+        "warnings": warnings,
         "findings": [_finding(finding, checked, names) for finding in checked.findings],
         "caveats": [{"code": of.code, "message": of.message} for of in checked.caveats],
     }
-    return _dumped(document)
+    return PlanPart(_dumped(document), warnings)
+
+
+def _warning(application_id: str, note: Note) -> Json:
+    return {
+        "application_id": application_id,
+        "code": note.code,
+        "message": note.message,
+        "subjects": list(note.subjects),
+    }
 
 
 def _dumped(document: Json) -> str:
@@ -62,6 +90,8 @@ def _finding(finding: Finding, checked: CheckedPlan, names: Names) -> Json:
         "rule": finding.rule,
         "level": finding.limit.level.value,
         "status": finding.status.value,
+        "answer": finding.answer.value,
+        "likely": finding.likely,
         "invariant": finding.invariant,
         "measured": _measured(finding, finding.measured),
         "worst_of_draws": finding.worst_of,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from kstream_plan.model.answer import Answer
 from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Status, Tally
 from kstream_plan.render.check.wording import figures, sentence
 from kstream_plan.render.text.escape import TERMINAL, printable
@@ -58,7 +59,9 @@ def _case(suite: Element, finding: Finding, checked: CheckedPlan, names: Names, 
     message = printable(sentence(finding, checked.plan, names))
     status = finding.status
     if status is Status.ERROR or (status is Status.WARNING and fail_on_warning):
-        failure = ElementTree.SubElement(case, "failure", message=message, type=status.value)
+        failure = ElementTree.SubElement(
+            case, "failure", message=message, type="unknown" if finding.answer is Answer.UNKNOWN else status.value
+        )
         failure.text = message
         return "failure"
     if status in (Status.WAIVED, Status.NOT_APPLICABLE):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, starmap
 from typing import NamedTuple
 
+from kstream_plan.model.answer import Answer
 from kstream_plan.policy.findings import Check, CheckedPlan, Status, Tally
 from kstream_plan.render.check.wording import figures, heading, origin, passes, sentence
 from kstream_plan.render.plan.markdown import markdown
@@ -71,8 +72,8 @@ def _error(application_id: str | None, message: str) -> str:
 
 def _plan(checked: CheckedPlan) -> str:
     names = Names(checked.plan.group, MARKDOWN)
-    mark = _MARKS[checked.worst]
-    lines = ["", f"{mark} **kstream-plan: {heading(checked, names)}** (snapshot {origin(checked)})", ""]
+    word = checked.answer.word
+    lines = ["", f"{word}. **kstream-plan: {heading(checked, names)}** (snapshot {origin(checked)})", ""]
     return "\n".join([*lines, *_items(checked, names)]) + "\n"
 
 
@@ -80,7 +81,8 @@ def _items(checked: CheckedPlan, names: Names) -> Iterator[str]:
     for finding in checked.findings:
         if finding.status is not Status.PASSED:
             rule = MARKDOWN.name(finding.rule)
-            yield f"- {_MARKS[finding.status]} {rule}: {sentence(finding, checked.plan, names)}"
+            unknown = finding.answer is Answer.UNKNOWN and finding.status is Status.ERROR
+            yield f"- {'?' if unknown else _MARKS[finding.status]} {rule}: {sentence(finding, checked.plan, names)}"
     ending = [passes(checked)]
     ending += [f"base branch: {figures(checked.baseline)}"] if checked.baseline else []
     ending += [names.escape(checked.source)] if checked.source else []

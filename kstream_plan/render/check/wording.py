@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from kstream_plan.model import WorkId
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import WORKER_SILENT
 from kstream_plan.plans import Plan
-from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
+from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
@@ -35,6 +36,7 @@ _WHY_UNKNOWN = {
     "not-dealt-out": "some work is dealt out to nobody",
     ENDS_NOT_PLAYED: "how else it may come out was not played",
     ENDS_OF_OTHERS_NOT_PLAYED: "how else other draws may come out was not played",
+    ENDS_NOT_SAVED: "the ranges of this plan may be gone since it was saved",
 }
 #: The same where nothing of that is said, by how the plan ends.
 _GOES_ON = {
@@ -53,9 +55,13 @@ def heading(checked: CheckedPlan, names: Names) -> str:
     waived = len(checked.of(Status.WAIVED))
     without = len(checked.of(Status.NOT_APPLICABLE))
     rules -= without
-    broken = rules - len(checked.of(Status.PASSED)) - waived
+    counted = [*checked.of(Status.ERROR), *checked.of(Status.WARNING)]
+    unknown = sum(finding.answer is Answer.UNKNOWN for finding in counted)
+    broken = rules - len(checked.of(Status.PASSED)) - waived - unknown
     kept = f"{rules - waived:,} of {count(rules, 'rule')}" if waived else _all(rules)
     did = f"breaks {_some(broken, rules)}" if broken else f"keeps to {kept}"
+    if unknown:
+        did = f"{did}, {unknown:,} unknown" if broken else f"may break {_some(unknown, rules)}"
     more = f", {waived:,} waived" if waived else ""
     more += f", {without:,} {'does' if without == 1 else 'do'} not apply" if without else ""
     more += ", but the plan contradicts itself" if ours else ""
@@ -189,7 +195,7 @@ def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
         case Kind.TAGS:
             worst = finding.offences[0]
             if not worst.note:
-                return "nobody knows over which values of tags the copies end"
+                return "over which values of tags the copies end is unknown"
             tag, _, wanted = worst.note.rpartition(": ")
             found = measure(finding.kind, worst.measured)
             return f"{found} of {wanted} values of {names.escape(tag)}{_of_draws(finding)}"
@@ -217,11 +223,11 @@ def _does_not_settle(finding: Finding, plan: Plan) -> str:
     if finding.measured is None and not plan.tells_ends:
         return f"whether the plan always settles is unknown: {_why(plan, NOT_PLAYED)}"
     if finding.measured is None:
-        return "the plan begins with a group that contradicts itself: nobody knows whether it settles"
+        return "the plan begins with a group that contradicts itself: whether it settles is unknown"
     if finding.worst_of is not None:
         return f"not all of {finding.worst_of:,} draws settle"
     if finding.between is not None:
-        return "the plan may not settle: that hangs on what nobody knows"
+        return "the plan may not settle: that depends on what is unknown"
     return f"the plan does not settle ({plan.verdict.kind})"
 
 
@@ -230,7 +236,7 @@ def _of_draws(finding: Finding) -> str:
     if finding.between is None:
         return draws
     low, high = (measure(finding.kind, end) for end in finding.between)
-    return f"{draws}, the worse end of {low}-{high}: nobody knows more"
+    return f"{draws}, the worse end of what is unknown, {low} to {high}"
 
 
 def allowed(value: LimitValue | None, finding: Finding) -> str:
@@ -277,7 +283,7 @@ def _figure(finding: Finding, value: int | None, plan: Plan) -> str:
 def _length(plan: Plan, milliseconds: int) -> str:
     if not milliseconds:
         return "at once"
-    no_rate = "" if plan.summary.duration_is == "estimate" else " (no rate known)"
+    no_rate = "" if plan.summary.duration_is == "estimate" else " (likely, no rate known)"
     return f"~{duration(milliseconds)}{no_rate}"
 
 

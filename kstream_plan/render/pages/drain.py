@@ -60,7 +60,8 @@ def _sentences(drained: Drain, who: str) -> Iterator[str]:
     elif drained.answer is Answer.YES:
         yield f"No task starts cold: for each {of_tasks} there is a copy that has provably caught up."
     elif least:
-        yield f"{span_to(least, most)} {of_tasks} {'starts' if most == 1 else 'start'} cold, and restore before they run."
+        verb = "starts" if most == 1 else "start"
+        yield f"{span_to(least, most)} {of_tasks} {verb} cold: their state is restored before they run."
     elif drained.follows.others_cold:
         yield f"{count(drained.follows.others_cold, 'task')} of other instances would start cold in what follows."
     else:

@@ -109,13 +109,31 @@ def _now_row(simulation: Simulation, setting: str) -> Row:
 
 def _what_if_row(what_if: WhatIf, simulation: Simulation) -> Row:
     settles = what_if.verdict == "settled"
-    lasts = text_cell(f"about {duration(what_if.duration_ms)}") if settles else Cell(("does not settle",), tone="bad")
-    cold: Tone = "bad" if what_if.cold_handovers > simulation.plan.summary.cold_handovers else "plain"
-    last = [Cell((f"{what_if.peak_extra_copies:,}",)), Cell((f"{what_if.cold_handovers:,}",), tone=cold)]
+    lasts = text_cell(f"about {_duration(what_if)}") if settles else Cell(("does not settle",), tone="bad")
+    most = what_if.most_cold_handovers
+    cold: Tone = "bad" if most is None or most > simulation.plan.ends("cold_handovers")[1] else "plain"
+    last = [Cell((f"{what_if.peak_extra_copies:,}",)), Cell((_cold_starts(what_if),), tone=cold)]
     if what_if.paused_task_ms is not None:
         last = [text_cell(duration(what_if.paused_task_ms)), text_cell(f"{what_if.moves:,}")]
     name = text_cell(setting_text(what_if.setting, what_if.value))
     return Row((name, lasts, text_cell(f"{what_if.rebalances:,}"), *last))
+
+
+def _duration(what_if: WhatIf) -> str:
+    """Return how long it takes, with its ends where these differ."""
+    least_ms, most_ms = what_if.least_duration_ms, what_if.most_duration_ms
+    likely = duration(what_if.duration_ms)
+    if least_ms is None or most_ms is None or least_ms == most_ms:
+        return likely
+    return f"{likely} ({duration(least_ms)} to {duration(most_ms)})"
+
+
+def _cold_starts(what_if: WhatIf) -> str:
+    """Return how many starts are cold, at most where that is not certain."""
+    least, most = what_if.cold_handovers, what_if.most_cold_handovers
+    if most is None:
+        return f"at least {least:,}"
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def setting_text(name: str, value: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kstream_plan.documents.plan.read import SavedPlan
+from kstream_plan.model.answer import Answer
 from kstream_plan.policy.findings import Check, CheckedPlan, Status, Tally
 from kstream_plan.render.check.table import MARKS, check_counts
 from kstream_plan.render.check.wording import all_figures, figures, heading, origin, sentence
@@ -35,6 +36,7 @@ ABOUT = {
     "balance_factor": "how even the load is at the end",
     "min_standbys": "how many standbys each task has at the end",
     "distinct_tag_values": "over how many zones, racks or the like each task and its copies lie at the end",
+    "require_restore_rate": "whether the rate of what is restored is known",
     "max_snapshot_age": "how old the snapshot is that this was made from",
     "require_generation": "which generation this was made from",
     "--max-snapshot-age": "how old the snapshot is that this was made from",
@@ -48,6 +50,7 @@ _ANSWERS = {
     Status.WARNING: "It keeps to the policy, with warnings",
     Status.PASSED: "It keeps to the policy",
 }
+_UNKNOWN = "Whether it keeps to the policy is unknown"
 
 
 def check_html(check: Check) -> str:
@@ -78,10 +81,14 @@ def _checked(checked: CheckedPlan, *, alone: bool) -> Section:
     return replace(
         plan,
         tone=_TONES[checked.worst],
-        answer=Labelled(_ANSWERS[checked.worst], f"{heading(checked, names)}{_broken(checked)}"),
+        answer=Labelled(f"{checked.answer.word}. {_answer(checked)}", f"{heading(checked, names)}{_broken(checked)}"),
         facts=facts,
         blocks=(_findings(checked, names), _beside(checked, names), *plan.blocks),
     )
+
+
+def _answer(checked: CheckedPlan) -> str:
+    return _UNKNOWN if checked.answer is Answer.UNKNOWN else _ANSWERS[checked.worst]
 
 
 def _broken(checked: CheckedPlan) -> str:
@@ -123,6 +130,6 @@ def _overview(plans: Sequence[CheckedPlan], tally: Tally) -> Table:
         for application_id, _ in tally.errors
     ]
     for one in plans:
-        cells = (MARKS[one.worst], TERMINAL.name(one.application_id), heading(one, Names(one.plan.group)))
+        cells = (one.answer.word, TERMINAL.name(one.application_id), heading(one, Names(one.plan.group)))
         rows.append(TableRow(cells, tone=_TONES[one.worst] if one.worst is not Status.PASSED else "plain"))
     return Table(check_counts(tally), ("", "application", "what was found"), tuple(rows), sortable=True)

@@ -303,4 +303,20 @@ def _what_if(of: WhatIf) -> str:
         return f"{value}: {of.verdict}"
     if of.paused_task_ms is not None:
         return f"{value}: nobody runs {duration(of.paused_task_ms)} in all, {count(of.moves, 'move')}"
-    return f"{value}: ~{duration(of.duration_ms)}"
+    return f"{value}: ~{duration(of.duration_ms)}{_ends(of)}{cold_starts_of(of)}"
+
+
+def _ends(of: WhatIf) -> str:
+    if of.most_duration_ms is None or of.least_duration_ms is None or of.least_duration_ms == of.most_duration_ms:
+        return ""
+    return f" ({duration(of.least_duration_ms)} to {duration(of.most_duration_ms)})"
+
+
+def cold_starts_of(of: WhatIf) -> str:
+    """Return how many starts are cold with another setting, after a comma; empty if none is, for sure."""
+    least, most = of.cold_handovers, of.most_cold_handovers
+    if most is None:
+        return f", at least {count(least, 'cold start')}" if least else ", cold starts unknown"
+    if not most:
+        return ""
+    return f", {count(most, 'cold start')}" if least == most else f", {least:,} to {count(most, 'cold start')}"

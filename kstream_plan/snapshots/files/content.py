@@ -33,10 +33,16 @@ _BLOCK_BYTES = 1 << 20
 
 
 class Limits(NamedTuple):
-    """How long a silent pipe or broker is waited for, and how much text of one input is read, unpacked."""
+    """What of one input is waited for and read.
+
+    ``wait_ms``: for how long a silent pipe or broker is waited for.
+    ``text_bytes``: the most text, unpacked.
+    ``plan_bytes``: the most text that a packed file of plans may unpack to; plans come from pull requests.
+    """
 
     wait_ms: int = 15_000
     text_bytes: int = 4 << 30
+    plan_bytes: int = 256 << 20
 
 
 @dataclass(slots=True)

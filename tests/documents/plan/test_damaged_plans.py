@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import plan_course, plan_side
 from kstream_plan.documents.plan.read import SavedPlan, read_plans, read_saved
+from kstream_plan.documents.plan.seal import seal_of
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.errors import PlanFileError
@@ -145,6 +146,7 @@ def test_what_the_schema_forbids_is_refused(damage: Damage) -> None:
 @pytest.mark.parametrize("name", ["settled", "unfinished"])
 def test_texts_of_a_plan_are_harmless_wherever_they_are_shown(name: str, place: tuple[str | int, ...]) -> None:
     document = _replaced(json.loads(plan_json(plan_cases.case(name))), place, _EVIL)
+    document["seal"] = seal_of(document)
     (saved,) = read_saved(json.dumps(document).encode(), "f")
     _show(saved.plan)
     _compare(saved.plan)

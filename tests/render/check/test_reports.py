@@ -183,7 +183,7 @@ def test_beside_what_is_kept_stand_the_figures_of_the_worst_draw() -> None:
     cold, moves = (checked.plan.ends(figure)[1] for figure in ("cold_handovers", "moves"))
     worst = OverDraws(9, 1, {"max_cold_handovers": cold + 3, "max_moves": moves, "max_duration": 3_600_000})
     text = " ".join(table_report(check_all([replace(checked, draws=worst)], check_cases.NOW)).split())
-    assert f"{cold} cold (one of 9 draws; the worst: 1 do not settle, ~1h00m, {cold + 3} cold)" in text
+    assert f"{cold} cold (one of 9 draws; the worst: 1 do not settle, ~1h, {cold + 3} cold)" in text
     same = OverDraws(9, 0, {"max_cold_handovers": cold, "max_moves": moves})
     assert "(one of 9 draws)" in " ".join(
         table_report(check_all([replace(checked, draws=same)], check_cases.NOW)).split()

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.snapshots.broker.topology_text import read_topology
 from kstream_plan.snapshots.metrics.measurements import Measurements, with_asked_offsets
 from kstream_plan.snapshots.metrics.offsets import read_offsets
-from kstream_plan.snapshots.metrics.overlay import Overlaid, with_measured_lags
+from kstream_plan.snapshots.metrics.overlay import Overlaid, _join_lag, with_measured_lags
 from kstream_plan.snapshots.metrics.scrapes import Scrape, read_scrapes
 from kstream_plan.snapshots.metrics.store_lags import read_store_lags
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -585,3 +586,36 @@ def test_what_is_cut_off_at_a_lines_end_is_not_measured(known: bool, stores_firs
             else:
                 assert found["lag"] in (true["lag"], joined["lag"]), (kept, task_id)
                 assert found["source"] in ("metrics, at least", "join")
+
+
+@pytest.mark.parametrize(
+    ("reported", "least"),
+    [
+        ({"lag": 30}, 30),
+        ({"lag": 0}, 0),
+        ({"lag": -2}, 0),
+        ({"lag": -3}, MAX_LONG),
+        ({"lag": None, "offset": 990, "end_offset": 1_000}, 10),
+        ({"lag": None, "offset": 1_010, "end_offset": 1_000}, 0),
+        ({"lag": None, "offset": 990, "end_offset": None}, 40),
+        ({"lag": None, "offset": -3, "end_offset": 1_000}, MAX_LONG),
+        ({"lag": None, "offset": -2, "end_offset": 1_000}, 0),
+    ],
+)
+def test_an_unknown_report_is_as_far_behind_as_anything_can_be(reported: dict[str, Any], least: int) -> None:
+    assert _join_lag([reported], 1_030) == least
+    assert _join_lag([reported, {"lag": 5}], 1_030) == least + 5
+
+
+def test_nothing_reported_or_no_end_is_as_far_behind_as_anything_can_be() -> None:
+    assert _join_lag([], 1_030) == MAX_LONG
+    assert _join_lag([{"lag": None, "offset": 5}], None) == MAX_LONG
+
+
+def test_the_least_does_not_make_an_unknown_copy_look_caught_up() -> None:
+    lags_of = [{**lag, "lag": -3, "offset": None} for lag in GROUP["lags"]]
+    row = {**GROUP, "lags": lags_of, "tasks": [{**task, "changelog_partitions": []} for task in GROUP["tasks"]]}
+    labels = 'thread_id="x",rocksdb_state_id="{}",task_id="0_0"'
+    stores = [f"kafka_streams_stream_state_metrics_put_rate{{{labels.format(store)}}} 0.0" for store in "AB"]
+    found = overlaid(text([*lags({("A", 0): 30, ("B", 0): 40}), *stores]), row=row)
+    assert (lag_of(found)["lag"], lag_of(found)["source"]) == (-3, "join")

@@ -1,0 +1,57 @@
+"""The seal of a saved plan: a digest of what its rounds cannot prove, so that a figure that was edited out is missed.
+
+It guards against a deleted range or warning, not against somebody who makes a new seal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from kstream_plan.documents.codec import WrongValueError
+from kstream_plan.model import Note
+from kstream_plan.plans import Plan
+from kstream_plan.plans.plan import ENDS_NOT_SAVED
+from kstream_plan.version import __version__
+
+#: The parts of a plan's JSON that nothing else in it proves.
+SEALED = ("input", "summary", "warnings", "notes", "assumptions", "verdict", "unproven_starts")
+_FIX = "the file was edited: save the plan again with kstream-plan assign --out"
+
+
+def seal_of(document: Mapping[str, Any]) -> str:
+    """Return the seal that fits a plan's JSON, of a simulation with its draws."""
+    parts = {name: document.get(name) for name in SEALED}
+    parts["draws"] = (document.get("simulation") or {}).get("draws")
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def with_known_ends(plan: Plan, seal: str | None, version: str, document: Mapping[str, Any]) -> Plan:
+    """Return the plan, with a warning if its ranges may have been lost since another version saved it.
+
+    A build of this version from before there were seals is taken at its word that some figures are ranges.
+
+    Raises:
+        WrongValueError: this version saved it, and its ranges are not what they were.
+    """
+    if seal is not None and seal == seal_of(document):
+        return plan
+    if version == __version__ and seal is not None:
+        raise WrongValueError(f"does not fit {', '.join(SEALED[:-1])} or {SEALED[-1]}", ".seal", fix=_FIX)
+    if version == __version__ and not plan.summary.ranges:
+        raise WrongValueError("is missing, so figures that are ranges may be, too", ".seal", fix=_FIX)
+    if any(note.code == ENDS_NOT_SAVED for note in plan.warnings):
+        return plan
+    return replace(plan, warnings=(*plan.warnings, _not_saved(version)))
+
+
+def _not_saved(version: str) -> Note:
+    message = (
+        f"Whether figures of this plan are ranges is unknown: version {version} saved it, without a seal that fits "
+        "(save it again with this version)"
+    )
+    return Note(ENDS_NOT_SAVED, message)

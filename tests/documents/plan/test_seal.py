@@ -1,0 +1,134 @@
+"""Ends of a saved plan that were deleted or narrowed are missed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstream_plan.cli import run
+from kstream_plan.documents.plan.read import read_saved
+from kstream_plan.documents.plan.seal import seal_of
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.errors import PlanFileError
+from kstream_plan.plans import Plan
+from kstream_plan.plans.plan import ENDS_NOT_SAVED
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import Standard
+from kstream_plan.policy.limits import Limit, Policy
+from tests.policy.test_unknown_ends import snapshot, stopped
+
+FOLDER = Path(__file__).parent / "without_seal"
+NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
+LIMITS = Policy(defaults={"max_cold_handovers": Limit(0)})
+
+
+@pytest.fixture(scope="module")
+def ranged() -> str:
+    """A plan whose cold starts are none to one."""
+    made = stopped(snapshot(least_lags=frozenset({(2, 0)})))
+    assert made.ends("cold_handovers") == (0, 1)
+    return plan_json(made)
+
+
+def _read(document: Any) -> Plan:
+    [saved] = read_saved(json.dumps(document).encode(), "f")
+    return saved.plan
+
+
+def _without(document: Any) -> None:
+    document["summary"]["ranges"] = {}
+
+
+def _one_less(document: Any) -> None:
+    del document["summary"]["ranges"]["cold_handovers"]
+
+
+def _narrowed(document: Any) -> None:
+    document["summary"]["ranges"]["cold_handovers"] = [0, 0]
+
+
+def _no_warnings(document: Any) -> None:
+    document["warnings"] = document["assumptions"] = []
+
+
+def _all_proven(document: Any) -> None:
+    del document["unproven_starts"]
+
+
+EDITS = (_all_proven, _without, _one_less, _narrowed, _no_warnings)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_plan_of_this_version_whose_ends_were_edited_is_refused(ranged: str, edit: Callable[[Any], None]) -> None:
+    document = json.loads(ranged)
+    edit(document)
+    with pytest.raises(PlanFileError, match="seal") as caught:
+        _read(document)
+    assert "the file was edited" in caught.value.fix
+
+
+@pytest.mark.parametrize("seal", ["kept", "deleted"])
+@pytest.mark.parametrize("edit", EDITS)
+def test_one_of_another_version_is_read_and_its_ends_are_unknown(
+    ranged: str, edit: Callable[[Any], None], seal: str
+) -> None:
+    document = json.loads(ranged)
+    edit(document)
+    document["tool"]["version"] = "0.1.9"
+    if seal == "deleted":
+        del document["seal"]
+    read = _read(document)
+    assert [note.code for note in read.warnings].count(ENDS_NOT_SAVED) == 1
+    checked = check_plan(read, Standard(LIMITS, NOW))
+    assert all(found.offences and found.measured is None for found in checked.findings)
+    again = _read(json.loads(plan_json(read)))
+    assert again == read, "saving it again does not make its ends known"
+
+
+def test_without_a_seal_and_without_ranges_it_is_refused_too(ranged: str) -> None:
+    document = json.loads(ranged)
+    del document["seal"]
+    assert not _read(document).tells_ends
+    _without(document)
+    with pytest.raises(PlanFileError, match="seal is missing"):
+        _read(document)
+
+
+def test_the_seal_is_of_what_is_saved(ranged: str) -> None:
+    document = json.loads(ranged)
+    assert document.pop("seal") == seal_of(document)
+    document["rounds"][0]["at_ms"] += 1
+    assert seal_of(document) == json.loads(ranged)["seal"], "the rounds prove themselves"
+
+
+@pytest.mark.parametrize(("name", "code"), [("sim", 3), ("no-ranges", 1)])
+def test_a_simulation_without_a_seal_passes_no_check(
+    name: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "plan.json"
+    file.write_bytes(gzip.decompress((FOLDER / f"{name}.json.gz").read_bytes()))
+    assert run(["check", str(file), "--today", "2026-11-21"]) == code
+    shown = capsys.readouterr()
+    assert ("the file was edited" in shown.err) == (code == 1)
+    other = json.loads(file.read_bytes())
+    other["tool"]["version"] = "0.1.9"
+    file.write_text(json.dumps(other), encoding="utf-8")
+    assert run(["check", str(file), "--today", "2026-11-21"]) == 3
+    assert run(["show", str(file)]) == 0
+
+
+def test_a_small_file_of_plans_does_not_fill_the_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bomb.json.gz"
+    with gzip.open(file, "wb", compresslevel=1) as packed:
+        packed.write(b'{"kind":"plan","format_version":"1.0","a":"')
+        for _ in range(257):
+            packed.write(b"0" * (1 << 20))
+    assert run(["check", str(file)]) == 1
+    error = capsys.readouterr().err
+    assert "it holds more than 256 MiB of text (--max-text). Fix: check the file, or raise --max-text" in error
