@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstream_plan.model import Note
+from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Trigger
-from kstream_plan.plans.remarks import Remarks, remarks
+from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import WhatIf
 from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Why, WhyBalance, WhyInstance, WhyTask
 from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, lines_of, text_cell, text_row
