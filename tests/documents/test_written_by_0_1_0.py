@@ -13,7 +13,7 @@ import pytest
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.plans.note_codes import COLD_STARTS
+from kstream_plan.plans.note_codes import FROM_ROUNDS
 from kstream_plan.plans.plan import ENDS_NOT_SAVED
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -73,8 +73,9 @@ def test_a_plan_is_saved_again_as_it_was(name: str) -> None:
         full = any("decided" in rnd for rnd in was["rounds"])
         again = json.loads(plan_json(made, full=full))
         of_the_plan = was.keys() - {"tool", "simulation"}
-        assert ENDS_NOT_SAVED in [note["code"] for note in again["warnings"]]
-        again["warnings"] = [note for note in again["warnings"] if note["code"] not in (ENDS_NOT_SAVED, COLD_STARTS)]
+        said = [note for note in (*again["warnings"], *again["notes"]) if note["code"] not in FROM_ROUNDS]
+        assert ENDS_NOT_SAVED in [note["code"] for note in said]
+        again["warnings"] = sorted((note for note in said if note["code"] != ENDS_NOT_SAVED), key=was["warnings"].index)
         assert (again["summary"].pop("floor_ms"), again["summary"].pop("ranges")) == (None, {})
         assert {key: again[key] for key in of_the_plan} == {key: was[key] for key in of_the_plan}
 

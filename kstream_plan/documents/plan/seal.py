@@ -51,7 +51,7 @@ def with_known_ends(plan: Plan, seal: str | None, version: str, document: Mappin
 
 def _not_saved(version: str) -> Note:
     message = (
-        f"Whether figures of this plan are ranges is unknown: version {version} saved it, without a seal that fits "
-        "(save it again with this version)"
+        f"Whether figures of this plan are ranges is unknown: its seal, by version {version}, is missing or does not "
+        "fit (plan the snapshot again)"
     )
     return Note(ENDS_NOT_SAVED, message)
