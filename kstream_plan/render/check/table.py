@@ -20,7 +20,9 @@ def table_report(check: Check, *, width: int = DEFAULT_WIDTH, colour: bool = Fal
 
 def table_of(plans: Iterable[str], tally: Tally, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return the same of the text of each plan; of several plans a line before them says how many pass."""
-    parts = [f"{tally_text(tally)}\n"] if len(tally.worst) != 1 or tally.errors else []
+    parts = []
+    if len(tally.worst) != 1 or tally.errors:
+        parts.append(to_terminal(Page(title=tally_text(tally)), width=width, colour=colour))
     lines = tuple(
         Line("warning", note.code, as_sentence(TERMINAL.sentence(note.message))) for _, note in tally.warnings
     )

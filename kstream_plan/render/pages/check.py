@@ -73,7 +73,9 @@ def _sentence(checked: CheckedPlan) -> str:
     if broken:
         parts.append(f"{_of_rules(len(broken), rules)} broken: {several(broken, _MOST_NAMED)}.")
     if unknown:
-        parts.append(f"Whether {_of_rules(len(unknown), rules)} kept is unknown: {several(unknown, _MOST_NAMED)}.")
+        parts.append(
+            f"It is unknown whether {_of_rules(len(unknown), rules).lower()} kept: {several(unknown, _MOST_NAMED)}."
+        )
     if not broken and not unknown:
         parts.append("The rule is kept." if rules == 1 else f"All {rules - waived:,} rules are kept.")
     parts += [f"{count(waived, 'rule')} waived."] if waived else []
@@ -82,7 +84,7 @@ def _sentence(checked: CheckedPlan) -> str:
 
 def _of_rules(number: int, rules: int) -> str:
     if rules == 1:
-        return "the one rule is"
+        return "The one rule is"
     return f"{number:,} of {count(rules, 'rule')} {'is' if number == 1 else 'are'}"
 
 

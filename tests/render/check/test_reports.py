@@ -24,6 +24,7 @@ from kstream_plan.render.check.json_form import json_report
 from kstream_plan.render.check.junit import junit_report
 from kstream_plan.render.check.markdown import MARK, markdown_report
 from kstream_plan.render.check.table import table_report
+from kstream_plan.render.pages.check import check_page
 from kstream_plan.render.report.reports import MOST_SECTIONS
 from tests.helpers import check_cases, plan_cases
 from tests.helpers.goldens import assert_golden
@@ -166,39 +167,33 @@ def _broken_alone(draws: int | None = None) -> Check:
 
 def test_what_is_broken_alone_and_by_one_draw_is_said_plainly() -> None:
     for draws, ending in (
-        (None, "0 cold · plan.json"),
-        (1, "0 cold (one draw of many) · "),
-        (2, "0 cold (one of 2 draws) · "),
+        (None, "no cold starts"),
+        (1, "no cold starts (one random simulation of many)"),
+        (2, "no cold starts (one of 2 random simulations)"),
     ):
-        check = _broken_alone(draws)
-        for text in (table_report(check), markdown_report(check)):
-            assert "breaks the one rule (" in text or "breaks the one rule**" in text
-            assert ending in text
-            assert "✓" not in text
-            assert "others" not in text
+        [checked] = _broken_alone(draws).plans
+        page = check_page(checked)
+        assert page.sentences[0].startswith("The one rule is broken: ")
+        assert page.facts[0].value.endswith(ending)
+        assert page.tables[0].note == ""
 
 
 def test_beside_what_is_kept_stand_the_figures_of_the_worst_draw() -> None:
     checked = check_cases.case("strict").plans[0]
     cold, moves = (checked.plan.ends(figure)[1] for figure in ("cold_handovers", "moves"))
     worst = OverDraws(9, 1, {"max_cold_handovers": cold + 3, "max_moves": moves, "max_duration": 3_600_000})
-    text = " ".join(table_report(check_all([replace(checked, draws=worst)], check_cases.NOW)).split())
-    assert f"{cold} cold (one of 9 draws; the worst: 1 do not settle, ~1h, {cold + 3} cold)" in text
+    shown = check_page(replace(checked, draws=worst)).facts[0].value
+    assert f"(one of 9 random simulations; the worst: 1 do not settle, about 1h, {cold + 3} cold starts)" in shown
     same = OverDraws(9, 0, {"max_cold_handovers": cold, "max_moves": moves})
-    assert "(one of 9 draws)" in " ".join(
-        table_report(check_all([replace(checked, draws=same)], check_cases.NOW)).split()
-    )
+    assert "(one of 9 random simulations)" in check_page(replace(checked, draws=same)).facts[0].value
 
 
 def test_a_rule_broken_in_another_draw_than_the_one_shown_has_no_more_to_tell() -> None:
     checked = check_cases.case("strict").plans[0]
     (paused,) = (finding for finding in checked.findings if finding.rule == "max_pause_per_handover")
     elsewhere = replace(paused, rule="max_pause_per_task", worst_of=200, offences=(Offence(36_000),), cure=None)
-    text = table_report(
-        check_all([replace(checked, findings=(elsewhere,), draws=OverDraws(200, 0, {}))], check_cases.NOW)
-    )
-    assert "the worst of 200 draws\n" in text
-    assert "in the one shown" not in text
+    [table] = check_page(replace(checked, findings=(elsewhere,), draws=OverDraws(200, 0, {}))).tables
+    assert table.rows[0].cells[4].items == ("the worst of 200 random simulations",)
 
 
 def test_the_runner_takes_no_command_from_the_table() -> None:
@@ -214,6 +209,6 @@ def test_a_page_of_many_errors_leaves_out_plans_instead_of_some_of_the_last() ->
     plans = check_cases.case("fleet").plans
     assert len(plans) > 1
     few, many = (REPORTS["html"](check_all(plans, check_cases.NOW, errors=some)) for some in (errors[:1], errors))
-    answers = ("It keeps to the policy", "It breaks the policy")
+    answers = ("rules are kept", "rules is broken", "rules are broken")
     assert any(answer in few for answer in answers)
     assert not any(answer in many for answer in answers)
