@@ -78,8 +78,8 @@ def test_a_running_group(config: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert row["config"] == {"acceptable_recovery_lag": 100, "num_standby_replicas": 1}
     assert all("end_offset_sum" in task for task in row["tasks"] if task["stateful"])
     assert said.splitlines() == [
-        "kstream-plan: warning: a running group does not show when its members reported their offsets: copies that have "
-        "caught up by now may look behind; --offsets-topic reads the time"
+        "kstream-plan: warning: a running group does not show when its members reported their offsets: copies that "
+        "have caught up by now may look behind; --offsets-topic reads the time"
     ]
     assert OnTheNetwork.reached == ("broker:9092", {})
 

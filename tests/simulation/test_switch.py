@@ -144,7 +144,7 @@ def test_what_is_no_classic_group_cannot_switch() -> None:
 def test_tasks_that_a_broker_could_not_deal_out_are_refused() -> None:
     seats = row()
     seats["tasks"].append({"task_id": "0_2", "stateful": True, "end_offset_sum": 10})
-    with pytest.raises(UsageError, match="the broker deals out all"):
+    with pytest.raises(UsageError, match="the broker assigns all of them"):
         switch(snapshot_from_row(seats, "here"), "4.3")
 
 

@@ -133,7 +133,7 @@ def test_what_is_there_cannot_be_created_and_what_is_not_cannot_change(events: l
 
 def test_groups_of_other_kinds_have_no_connectors() -> None:
     for design in ("classic", "learner"):
-        with pytest.raises(ScenarioError, match="in Connect groups, and this is none"):
+        with pytest.raises(ScenarioError, match="in Connect groups, and this is not one"):
             plan_checked(
                 captured_scenarios.before("scale-out"), scenario=Scenario(events=(create(0, x=1),)), design=design
             )

@@ -162,7 +162,7 @@ def test_where_nobody_says_who_is_to_give_up_what_that_is_told() -> None:
     made = play(snapshot(row("4.3", seats, {"0": (2, True, 60_000)}, **shape)))
     (told,) = (note for note in made.assumptions if note.code == "revocations-unknown")
     assert told.subjects == ("m-a",)
-    assert told.message.startswith("0_1: run by nobody")
+    assert told.message.startswith("0_1: no member runs these tasks")
     # the late ends count that m-a never says so: the broker fences it
     assert made.ends("duration_ms")[1] >= 300_000
     assert (made.ends("settles"), made.ends("moves")) == ((0, 1), (0, 2))
@@ -229,7 +229,7 @@ def test_every_sequence_ends_stable_or_with_a_member_that_is_named(of: Snapshot,
     assert verdict.kind == "stuck"
     assert verdict.cause is not None
     silent = [member for held in (of.state.memory,) for member in held.members if member.state == "UNREVOKED_TASKS"]
-    assert any(verdict.cause.message.startswith(f"{member.member_id} was told") for member in silent)
+    assert any(verdict.cause.message.startswith(f"{member.member_id} was asked") for member in silent)
     assert verdict.cause.task_id in verdict.tasks
     if verdict.is_over:
         assert sorted(task for held in made.final for task in held.active) == list(range(len(made.group.tasks)))
