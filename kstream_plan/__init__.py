@@ -48,21 +48,25 @@ if TYPE_CHECKING:
     from kstream_plan.policy.limits import Limit as Limit
     from kstream_plan.policy.limits import Policy as Policy
     from kstream_plan.protocols.upgrade import upgrade as upgrade
+    from kstream_plan.render.answers import to_markdown as bounce_to_markdown
     from kstream_plan.render.answers import to_markdown as compare_to_markdown
     from kstream_plan.render.answers import to_markdown as diff_to_markdown
+    from kstream_plan.render.answers import to_markdown as drain_to_markdown
     from kstream_plan.render.answers import to_markdown as said_and_happened_to_markdown
     from kstream_plan.render.answers import to_markdown as simulation_to_markdown
     from kstream_plan.render.answers import to_markdown as to_markdown
     from kstream_plan.render.answers import to_markdown as why_to_markdown
+    from kstream_plan.render.answers import to_markdown as workers_drained_to_markdown
+    from kstream_plan.render.answers import to_table as bounce_to_table
     from kstream_plan.render.answers import to_table as compare_to_table
     from kstream_plan.render.answers import to_table as diff_to_table
+    from kstream_plan.render.answers import to_table as drain_to_table
     from kstream_plan.render.answers import to_table as said_and_happened_to_table
     from kstream_plan.render.answers import to_table as simulation_to_table
     from kstream_plan.render.answers import to_table as to_table
     from kstream_plan.render.answers import to_table as why_to_table
-    from kstream_plan.render.bounce import bounce_json as bounce_to_json
-    from kstream_plan.render.bounce import bounce_markdown as bounce_to_markdown
-    from kstream_plan.render.bounce import bounce_table as bounce_to_table
+    from kstream_plan.render.answers import to_table as workers_drained_to_table
+    from kstream_plan.render.bounce_json import bounce_json as bounce_to_json
     from kstream_plan.render.check.json_form import json_report as check_to_json
     from kstream_plan.render.check.markdown import markdown_report as check_to_markdown
     from kstream_plan.render.check.table import table_report as check_to_table
@@ -74,12 +78,8 @@ if TYPE_CHECKING:
     from kstream_plan.render.sessioned import sessioned_json as sessioned_to_json
     from kstream_plan.render.sessioned import sessioned_markdown as sessioned_to_markdown
     from kstream_plan.render.sessioned import sessioned_table as sessioned_to_table
-    from kstream_plan.render.simulation.drain import drain_markdown as drain_to_markdown
-    from kstream_plan.render.simulation.drain import drain_table as drain_to_table
     from kstream_plan.render.simulation.drain_json import drain_json as drain_to_json
-    from kstream_plan.render.simulation.drain_workers import workers_drained_json as workers_drained_to_json
-    from kstream_plan.render.simulation.drain_workers import workers_drained_markdown as workers_drained_to_markdown
-    from kstream_plan.render.simulation.drain_workers import workers_drained_table as workers_drained_to_table
+    from kstream_plan.render.simulation.drain_workers_json import workers_drained_json as workers_drained_to_json
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
     from kstream_plan.render.switch import switch_json as switch_to_json
     from kstream_plan.render.switch import switch_markdown as switch_to_markdown
@@ -134,9 +134,9 @@ _PUBLIC = {
     "check_to_markdown": ("kstream_plan.render.check.markdown", "markdown_report"),
     "check_to_table": ("kstream_plan.render.check.table", "table_report"),
     "bounce": ("kstream_plan.simulation.bounces", "bounce"),
-    "bounce_to_json": ("kstream_plan.render.bounce", "bounce_json"),
-    "bounce_to_markdown": ("kstream_plan.render.bounce", "bounce_markdown"),
-    "bounce_to_table": ("kstream_plan.render.bounce", "bounce_table"),
+    "bounce_to_json": ("kstream_plan.render.bounce_json", "bounce_json"),
+    "bounce_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
+    "bounce_to_table": ("kstream_plan.render.answers", "to_table"),
     "compare_to_json": ("kstream_plan.render.compare.json_form", "compare_json"),
     "compare_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "compare_to_table": ("kstream_plan.render.answers", "to_table"),
@@ -152,12 +152,12 @@ _PUBLIC = {
     "diff_to_table": ("kstream_plan.render.answers", "to_table"),
     "drain": ("kstream_plan.simulation.drain", "drain"),
     "drain_to_json": ("kstream_plan.render.simulation.drain_json", "drain_json"),
-    "drain_to_markdown": ("kstream_plan.render.simulation.drain", "drain_markdown"),
-    "drain_to_table": ("kstream_plan.render.simulation.drain", "drain_table"),
+    "drain_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
+    "drain_to_table": ("kstream_plan.render.answers", "to_table"),
     "drain_workers": ("kstream_plan.simulation.drain_workers", "drain_workers"),
-    "workers_drained_to_json": ("kstream_plan.render.simulation.drain_workers", "workers_drained_json"),
-    "workers_drained_to_markdown": ("kstream_plan.render.simulation.drain_workers", "workers_drained_markdown"),
-    "workers_drained_to_table": ("kstream_plan.render.simulation.drain_workers", "workers_drained_table"),
+    "workers_drained_to_json": ("kstream_plan.render.simulation.drain_workers_json", "workers_drained_json"),
+    "workers_drained_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
+    "workers_drained_to_table": ("kstream_plan.render.answers", "to_table"),
     "fleet_to_markdown": ("kstream_plan.render.pages.fleet", "fleet_markdown"),
     "fleet_to_table": ("kstream_plan.render.pages.fleet", "fleet_table"),
     "read_results": ("kstream_plan.documents.results", "read_results"),

@@ -9,7 +9,6 @@ from kstream_plan.fleet.figures import badness
 from kstream_plan.plans import Plan
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.result import Result
-from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render import page as render_page
 from kstream_plan.render.answers import page_of
 from kstream_plan.render.markdown import to_markdown
@@ -21,7 +20,7 @@ from kstream_plan.render.text.escape import fenced
 
 
 @without_cycle_collector()
-def answer_text(answer: Plan | Simulation, form: OutputForm, page: Page, *, verbose: bool) -> str:
+def answer_text(answer: object, form: OutputForm, page: Page, *, verbose: bool) -> str:
     """Return an answer as text for stdout."""
     return drawn(page_of(answer, verbose=verbose), form, page)
 

@@ -83,7 +83,7 @@ class Evidence:
             notes.append(Note("no-lags", message, tuple(map(str, self._guessed))))
         if self.untold and any(change.start for change in changes):
             many = "1 generation lies" if self.untold == 1 else f"{self.untold} generations lie"
-            between = f"{many} between" if self._old.generation else "the number of generations between is unknown"
+            between = f"{many} between" if self._old.generation else "an unknown number of generations lies between"
             message = f"Lags are those of the older snapshot; {between}"
             notes.append(Note("old-lags", message))
         return tuple(notes)

@@ -12,6 +12,9 @@ from kstream_plan.render.terminal import to_terminal
 
 #: The name of a result's type → the module and the function that make its page.
 PAGES: dict[str, tuple[str, str]] = {
+    "Bounces": ("bounce", "bounce_page"),
+    "Drain": ("drain", "drain_page"),
+    "WorkersDrained": ("drain_workers", "drain_workers_page"),
     "Plan": ("plan", "plan_page"),
     "Comparison": ("diff", "diff_page"),
     "Outcomes": ("compare", "compare_page"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
@@ -31,7 +32,7 @@ def upgrade_markdown(found: Upgrade, group: Group, *, one_bounce: bool = False) 
 def upgrade_json(found: Upgrade, group: Group) -> str:
     """Return the same as one line of JSON, described by ``documents/schemas/upgrade.json``, without the line end."""
     wrong = found.one_bounce
-    document = {
+    document: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "kind": "upgrade",
         "application_id": group.application_id,

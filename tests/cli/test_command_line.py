@@ -491,7 +491,7 @@ def test_a_plan_that_does_not_hold_its_end_is_exit_code_1(capsys: pytest.Capture
     plan_file = tmp_path / "plan.json"
     plan_file.write_text(json.dumps(document), encoding="utf-8")
     assert run(["show", str(plan_file), "--final", "--as-snapshot", str(tmp_path / "end.json")]) == 1
-    assert "does not hold its end" in capsys.readouterr().err
+    assert "does not contain its end" in capsys.readouterr().err
     plan_file.write_text("\n".join([plan_json(plan_cases.case("settled"))] * 2), encoding="utf-8")
     assert run(["show", str(plan_file), "--final", "--as-snapshot", str(tmp_path / "end.json")]) == 2
     assert "several plans" in capsys.readouterr().err

@@ -118,7 +118,7 @@ def test_plans_of_different_snapshots_are_refused(tmp_path: Path, capsys: pytest
         (["--max-warmup-replicas", "9"], "--max-warmup-replicas is for snapshots"),
         (["--assignor", "balanced"], "--assignor is for snapshots"),
         (["--max-rounds", "9"], "--max-rounds is for snapshots"),
-        ([], "one plan alone is nothing to compare"),
+        ([], "one plan alone has nothing to compare with"),
     ],
 )
 def test_what_plans_do_not_take(

@@ -70,7 +70,7 @@ def test_the_newest_generation_is_the_snapshot(config: str, capsys: pytest.Captu
     assert row["captured_at"] == captured.rows("scale-out-traffic", "inputs")[-1]["captured_at"]
     assert row["config"] == {"acceptable_recovery_lag": 100, "rack_aware_assignment_tags": ["zone", "cluster"]}
     assert row["decision"]["decided"].keys() == {of["process_id"] for of in row["instances"]}
-    assert said == "kstream-plan: warning: generations are without a number: a plan counts them from 0\n"
+    assert said == "kstream-plan: warning: generations have no number: a plan counts them from 0\n"
 
 
 def test_a_log_takes_the_settings_of_its_application(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,8 +91,8 @@ def test_a_log_takes_the_settings_of_its_application(tmp_path: Path, capsys: pyt
 def test_warnings_say_what_it_costs(capsys: pytest.CaptureFixture[str]) -> None:
     _, said = snapshot(capsys, "--leader-log", LOG)
     assert [line.partition("warning: ")[2][:60] for line in said.splitlines()] == [
-        "the log does not hold the configuration: Kafka's defaults wi",
-        "generations are without a number: a plan counts them from 0",
+        "the log does not contain the configuration: Kafka's defaults ",
+        "generations have no number: a plan counts them from 0",
     ]
 
 
@@ -104,7 +104,7 @@ def test_a_configuration_without_settings_that_matter_is_said_so(
     _, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", str(path))
     assert [line.partition("warning: ")[2] for line in said.splitlines()] == [
         f"{path} sets nothing that the assignor goes by: Kafka's defaults will count",
-        "generations are without a number: a plan counts them from 0",
+        "generations have no number: a plan counts them from 0",
     ]
 
 

@@ -78,8 +78,8 @@ def test_a_running_group(config: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert row["config"] == {"acceptable_recovery_lag": 100, "num_standby_replicas": 1}
     assert all("end_offset_sum" in task for task in row["tasks"] if task["stateful"])
     assert said.splitlines() == [
-        "kstream-plan: warning: a running group does not tell when its members reported their offsets: copies that are "
-        "hot by now may look behind; --offsets-topic reads the time"
+        "kstream-plan: warning: a running group does not show when its members reported their offsets: copies that have "
+        "caught up by now may look behind; --offsets-topic reads the time"
     ]
     assert OnTheNetwork.reached == ("broker:9092", {})
 
@@ -112,7 +112,7 @@ def test_a_running_group_is_asked_for_the_offsets_of_what_was_measured(
 def test_what_is_left_out_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
     _, said = snapshot(capsys, *GROUP)
     assert [line.partition("warning: ")[2].split(":")[0] for line in said.splitlines()] == [
-        "a running group does not tell when its members reported their offsets",
+        "a running group does not show when its members reported their offsets",
         "without --topology the changelogs are unknown of 2 stateful subtopologies",
         "a group does not tell its application's configuration",
     ]

@@ -427,7 +427,7 @@ def test_of_each_side_it_is_told_of_how_many_copies_the_lag_was_measured() -> No
     at = "2026-11-21T11:59:56.000Z"
     measured = [{**lag, "source": "metrics", "reported_at": at} for lag in GROUP["lags"]]
     by_join, by_metrics = (snapshot_side(snapshot_from_row({**GROUP, "lags": lags}, "")) for lags in ([], measured))
-    told = "2 of 2 copies measured 4 s ago, 0 from the last join"
+    told = "2 of 2 copies measured 4s ago, 0 as of the last join"
     assert [of.message for of in compare(by_join, by_metrics).notes] == [f"After: {told}"]
     assert [of.message for of in compare(by_metrics, by_metrics).notes] == [f"Before: {told}", f"After: {told}"]
     assert f"Before: {told}." in [line.text for line in diff_page(compare(by_metrics, by_metrics)).lines]

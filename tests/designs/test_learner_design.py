@@ -37,7 +37,7 @@ from kstream_plan.plans import (
 )
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.restoring import Span
-from kstream_plan.render.simulation.drain import drain_table
+from kstream_plan.render.answers import to_table as drain_table
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.simulation.drain import drain
 from tests.helpers import learner_cases

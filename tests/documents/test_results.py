@@ -74,7 +74,7 @@ def test_the_schema_has_every_column_and_describes_every_row() -> None:
     ("change", "said"),
     [
         ({"format_version": "2.0"}, "this version reads 1.0"),
-        ({"kind": "other"}, "is no row of results"),
+        ({"kind": "other"}, "is not a row of results"),
         ({"cold_handovers_most": "some"}, "cold_handovers_most"),
         ({"outcome": "gone"}, "outcome"),
     ],

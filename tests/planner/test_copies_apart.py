@@ -38,9 +38,9 @@ def _note(made: Plan) -> Note | None:
     [
         ("abc", 2, ""),
         ("abc", 0, ""),
-        ("aab", 2, "3 copies of 0_0 lie on 2 values, and instances have 2 values of it"),
-        ("aaa", 1, "2 copies of 0_0 lie on 1 value, and instances have 1 value of it"),
-        ("---", 1, "2 copies of 0_0 lie on 0 values, and no instance has it"),
+        ("aab", 2, "3 copies of 0_0 share 2 values, and instances have 2 values of this tag"),
+        ("aaa", 1, "2 copies of 0_0 share 1 value, and instances have 1 value of this tag"),
+        ("---", 1, "2 copies of 0_0 share 0 values, and no instance has this tag"),
     ],
 )
 def test_copies_on_fewer_values_of_a_tag_than_there_are_copies_are_told(zones: str, standbys: int, said: str) -> None:

@@ -246,8 +246,7 @@ BAD = [
     ("{crash: i1}, {threads: @{instance: i1, count: 3}}", "'i1' does not run at 0s"),
     (
         "{crash: i1}, {at: 1s, return: i1}, {at: 2s, threads: @{instance: i1, count: 3}}",
-        "'i1' is not a member again at 2s. "
-        "Fix: change its threads once the group has taken it in, 10s after it stopped",
+        "'i1' is not a member again at 2s. Fix: change its threads once it is a member again, 10s after it stopped",
     ),
     ("{at: 1s, leave: @[i1, i2, i3]}", "no instance is left at 1s. Fix: let one of them stay, or another one run"),
     ("{at: 5m, crash: @[i1, i2, i3]}", "no instance is left at 5m10s. Fix: let one of them stay, or another one run"),
@@ -530,7 +529,7 @@ def test_where_any_member_may_lead_next_both_ends_are_told() -> None:
     [ends] = [one for one in made.summary.ranges if one.figure == "rebalances"]
     assert ends.low <= sides["restarted"].summary.rebalances < made.summary.rebalances <= ends.high
     [said] = [note.message for note in made.assumptions if note.code == "restarted-leader"]
-    assert "the group takes any member" in said
+    assert "the group elects any member" in said
 
 
 def test_where_the_leader_is_known_and_stays_nobody_has_to_guess() -> None:

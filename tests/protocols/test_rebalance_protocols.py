@@ -93,7 +93,9 @@ def test_a_mixed_plan_stops_eager_members_in_follow_ups_too() -> None:
     ignored = plan(replace(snapshot, state=replace(snapshot.state, group=members)))
     assert ignored.rounds == cooperative.rounds
     notes = [note.message for note in ignored.assumptions if note.code == "protocols-not-used"]
-    assert notes == ["2 consumers do not list cooperative alone, and are taken to; --protocol mixed goes by it"]
+    assert notes == [
+        "2 consumers list more than the cooperative protocol, and are assumed to use it; --protocol mixed assumes otherwise"
+    ]
     assert any(rnd.trigger is Trigger.FOLLOW_UP for rnd in made.rounds)
     assert made.summary.paused_task_ms > cooperative.summary.paused_task_ms
 

@@ -328,7 +328,7 @@ def _with_copy(lag: int | None, remaining: int = 0) -> Snapshot:
         (
             replace(_with_copy(0), least_lags=frozenset({(2, 0)})),
             "changelog-within-limit",
-            "How far behind the copies of these tasks are is unknown",
+            "How far the copies of these tasks are behind is unknown",
         ),
         (replace(_with_copy(0), decision=KnownDecision(generation=2)), None, ""),
     ],
@@ -358,7 +358,7 @@ def test_where_only_the_least_is_known_every_line_says_the_range(
     assert run(["drain", "x.json", "i3", "--require-warm"]) == 3
     shown = capsys.readouterr()
     assert "0-1 of 1 task START COLD" in shown.out
-    assert "0-1 cold: How far behind the copies" in " ".join(shown.out.split())
+    assert "0-1 cold: How far the copies" in " ".join(shown.out.split())
     assert "warm" not in shown.out.replace("--require-warm", "")
     assert "0-1 of 1 tasks would start cold" in shown.err
     assert run(["drain", "x.json", "i3", "--output", "json"]) == 0
@@ -467,10 +467,10 @@ def test_it_is_played_without_measured_rates_only_where_somebody_goes(monkeypatc
 @pytest.mark.parametrize(
     ("rates", "cold", "said"),
     [
-        (Rates(restore_per_instance=1_000.0), [0, 0], "rests on the restore rate that is given, 1,000 records/s"),
-        (Rates(restore_at_least={0: 900.0}), [0, 1], "go on being restored as was measured"),
-        (Rates(restore={0: 1_000.0}), [0, 1], "go on being restored as was measured"),
-        (Rates(restore={1: 1_000.0}), [0, 1], "go on being restored as was measured"),
+        (Rates(restore_per_instance=1_000.0), [0, 0], "depends on the given restore rate, 1,000 records/s"),
+        (Rates(restore_at_least={0: 900.0}), [0, 1], "are restored at the measured rate"),
+        (Rates(restore={0: 1_000.0}), [0, 1], "are restored at the measured rate"),
+        (Rates(restore={1: 1_000.0}), [0, 1], "are restored at the measured rate"),
         (Rates(), [1, 1], "1 of 1 tasks would start cold"),
     ],
 )

@@ -14,7 +14,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check.wording import figures
-from kstream_plan.render.simulation.drain import drain_table
+from kstream_plan.render.answers import to_table as drain_table
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.simulation.drain import Drain, drain
 from kstream_plan.simulation.one_plan import plan_checked
@@ -71,7 +71,7 @@ def test_require_warm_fails_where_nothing_is_reported(tmp_path: Path, capsys: py
     path = tmp_path / "group.json"
     path.write_text(json.dumps(rowed()))
     assert run(["drain", str(path), "b", "--require-warm"]) == 3
-    assert "--require-warm: Nothing tells how far behind the copies of these tasks are" in capsys.readouterr().err
+    assert "--require-warm: How far the copies of these tasks are behind is unknown" in capsys.readouterr().err
     path.write_text(json.dumps(rowed("4.4", {"0_2": 60_000, "0_3": 59_000})))
     assert run(["drain", str(path), "b", "--require-warm"]) == 0
 
@@ -90,7 +90,7 @@ def test_waiting_lasts_until_everything_runs() -> None:
 
 
 def test_a_settled_group_says_how_far_behind_its_standbys_are() -> None:
-    assert "1 standby each; nothing tells how far behind they are" in table(plan_checked(snapshot(rowed())))
+    assert "1 standby each. How far the standbys are behind is unknown" in table(plan_checked(snapshot(rowed())))
     made = plan_checked(snapshot(rowed("4.4", {"0_2": 20_000, "0_3": 60_000})))
     (note,) = (note for note in made.assumptions if note.code == "copies-behind")
     assert note.message == "1 of 2 more than 10,000 records behind, up to 40,000, of 2 nothing tells"

@@ -49,7 +49,7 @@ def test_two_instances_that_restart_at_once_are_one_and_the_first_line_says_so()
     both = "{bounce: {instances: i1, restart: 20s}}, {at: 1s, bounce: {instances: i2, restart: 20s}}"
     simulated = _simulated(both)
     [note] = [note for note in simulated.plan.warnings if note.code == OUTAGE]
-    assert note.message == "20 of 30 tasks stand still at once during restarts; not with leave: true (simulated)"
+    assert note.message == "20 of 30 tasks pause at the same time during restarts; not with leave: true (simulated)"
     lines = simulation_table(simulated).splitlines()
     assert lines[1].startswith("OUTAGE   20 of 30 tasks stand still at once")
     assert sum("stand still at once" in line for line in lines) == 1
@@ -71,7 +71,7 @@ def test_also_one_that_is_over_within_a_heartbeat_interval() -> None:
         f"{{at: {at}s, bounce: {{instances: {who}, restart: 3s, static: true}}}}" for at, who in ((0, "i1"), (1, "i2"))
     )
     [note] = [note for note in _simulated(f"{one}, {other}").plan.warnings if note.code == OUTAGE]
-    assert note.message == "20 of 30 tasks stand still at once during restarts; not with leave: true (simulated)"
+    assert note.message == "20 of 30 tasks pause at the same time during restarts; not with leave: true (simulated)"
 
 
 def test_a_surge_whose_old_instances_close_by_default_is_one_and_what_helps_does_help() -> None:

@@ -13,6 +13,8 @@ from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import UsageError
 from kstream_plan.plans.simulated import Range
+from kstream_plan.render.page import as_sentence
+from kstream_plan.render.pages.sessioned import sessioned_page, sessioned_steps
 from kstream_plan.render.sessioned import sessioned_json, sessioned_markdown, sessioned_table
 from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeFigures, to_sessioned
 from tests.helpers import captured_scenarios
@@ -65,9 +67,9 @@ def test_what_an_eager_group_gets_for_it_is_told_and_so_is_what_it_loses() -> No
     assert of["restart-leader", "sessioned"].longest_ms == 2 * HEARD_MS
     assert of["crash", "sessioned"].longest_ms == DELAY_MS + 10_000 + HEARD_MS
     assert (found.leader, found.worker) == ("w0", "w1")
-    told = " ".join(sessioned_table(found).split())
-    assert "from eager to sessioned in one rolling restart" in told
-    assert "what a stopped worker ran is kept that long, and nobody runs it" in told
+    assert sessioned_page(found).title.endswith("from eager to sessioned")
+    told = " ".join(sessioned_steps(found))
+    assert "what a stopped worker ran is unassigned that long" in told
     assert "As long as one worker supports eager only, the group is eager" in told
 
 
@@ -86,9 +88,14 @@ def test_every_form_tells_the_same(protocol: str, workers: int) -> None:
     found = upgrade(protocol, workers)
     document = json.loads(sessioned_json(found))
     validator("sessioned").validate(document)
+    page = sessioned_page(found)
+    assert [row.cells[1].items[0] for row in page.tables[0].rows] == document["steps"]
+    assert [row.cells[3].items[0] for row in page.tables[1].rows] == [f"{row['at_once']:,}" for row in document["rows"]]
+    kinds = {"warning": "warnings", "note": "notes", "assumption": "assumptions"}
+    assert [(kinds[line.kind], line.text) for line in page.lines] == [
+        (kind, as_sentence(note["message"])) for kind in kinds.values() for note in document[kind]
+    ]
     for text in (sessioned_table(found), sessioned_markdown(found)):
-        flat = " ".join(text.split())
-        assert all(step in flat for step in document["steps"])
         assert "instance" not in text
     assert max(map(len, sessioned_table(found, width=80).splitlines())) <= 80
 
@@ -110,7 +117,7 @@ def test_what_cannot_be_upgraded_is_refused(of: Any, message: str) -> None:
 def test_on_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     eager = snapshot(even(3, config={"connect_protocol": "eager"}))
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: [eager])
-    for form, start in (("table", "live: 3 workers"), ("markdown", "### live"), ("json", '{"application_id":')):
+    for form, start in (("table", "╭─ live: 3 workers"), ("markdown", "### live"), ("json", '{"application_id":')):
         assert run(["upgrade", "x.json", "--to", "sessioned", "--restart", "20s", "--output", form]) == 0
         assert capsys.readouterr().out.startswith(start)
     for arguments, message in (

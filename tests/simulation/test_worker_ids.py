@@ -101,7 +101,7 @@ def test_who_leads_next_and_so_what_waits_differs_from_draw_to_draw_and_the_wors
     assert made.draws.worst["max_pause_in_all"] == max(found)
     told = simulation_table(made, width=120)
     assert "in 8 draws)" in next(line for line in told.splitlines() if line.startswith("NOBODY"))
-    assert "ids decide who leads next, and so whether there is a delay" in " ".join(told.split())
+    assert "ids decide which worker leads next, and so whether there is a delay" in " ".join(told.split())
     document = simulation_json(made)
     validator("plan").validate(json.loads(document))
     assert read_plans(document.encode(), "saved") == [made.plan]

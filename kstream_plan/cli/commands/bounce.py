@@ -18,11 +18,12 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, page, say, written_at_once
+from kstream_plan.cli.pages import answer_text
 from kstream_plan.cli.progress import progress
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
-from kstream_plan.render.bounce import best_scenario, bounce_json, bounce_markdown, bounce_table
+from kstream_plan.render.bounce_json import best_scenario, bounce_json
 from kstream_plan.simulation.bounces import Bounces
 from kstream_plan.simulation.bounces import bounce as bounces_of
 from kstream_plan.simulation.processes import processors
@@ -114,10 +115,7 @@ def _deliver(found: Sequence[Bounces], asked: BounceOptions) -> None:
                 file.write(best_scenario(found[0]))
     if not found:
         return
-    shown = page()
     if asked.output is OutputForm.JSON:
-        say("".join(f"{bounce_json(of)}\n" for of in found))
-    elif asked.output is OutputForm.MARKDOWN:
-        say("\n".join(map(bounce_markdown, found)))
+        say("".join(f"{bounce_json(bounces)}\n" for bounces in found))
     else:
-        say("\n".join(bounce_table(of, width=shown.width, colour=shown.colour) for of in found))
+        say("\n".join(answer_text(bounces, asked.output, page(), verbose=False) for bounces in found))

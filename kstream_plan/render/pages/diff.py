@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kstream_plan.comparison.changes import Comparison, InstanceChangeKind, Side, Skew, TaskClass
 from kstream_plan.model import Group, Note, WorkId
+from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Role, Seat
-from kstream_plan.plans.remarks import Remarks
 from kstream_plan.render.page import Column, Fact, Line, Page, Row, Section, Table, Tone, lines_of, text_cell
 from kstream_plan.render.pages.diff_tables import copies_table, every_task_table, instances_table, moves_table
 from kstream_plan.render.pages.plan_facts import balance_text

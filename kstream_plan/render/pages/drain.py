@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kstream_plan.model import WorkId
+from kstream_plan.model import Note, WorkId
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.times import format_time, parse_time
-from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.render.page import (
     Cell,
     Column,
@@ -98,7 +96,8 @@ def _facts(drained: Drain, names: Names) -> Iterator[Fact]:
         "" if not most else ", an unknown number of records" if records is None else f", {records:,} records to restore"
     )
     tasks = f"of {count(len(drained.now), 'task')}"
-    yield Fact("cold", "Cold starts", f"{span_to(least, most)} {tasks}{amount}" if most else "none", tone)
+    value = f"{span_to(least, most)} {tasks}{amount if least else ''}" if most else "none"
+    yield Fact("cold", "Cold starts", value, tone)
     if drained.now:
         longest = max(drained.now, key=lambda task: (task.pause_ms, task.task_id.sort_key))
         bound = "at least " if longest.pause_is == "floor" else "about "
@@ -126,8 +125,8 @@ def _others(drained: Drain) -> Iterator[Fact]:
     bound = "at least" if follows.others_longest_is == "floor" else "at most"
     cold = f"; {follows.others_cold:,} of them start cold" if follows.others_cold else ""
     tone: Tone = "bad" if follows.others_cold else "plain"
-    value = f"{count(follows.others_paused, 'task')} pause too, {bound} {duration(follows.others_longest_ms)} in total each{cold}"
-    yield Fact("others", "Other instances", value, tone)
+    longest = f"{bound} {duration(follows.others_longest_ms)} in total each"
+    yield Fact("others", "Other instances", f"{count(follows.others_paused, 'task')} pause too, {longest}{cold}", tone)
 
 
 def _afterwards(drained: Drain) -> Fact:
@@ -208,20 +207,22 @@ def _row(task: DrainedTask, answer: Answer, names: Names) -> Row:
 def drain_lines(drained: Drain) -> Iterator[Line]:
     """Yield the warnings, the assumptions, and the command that answers what one asks next."""
     names = Names(drained.plan.group)
-    for note in (*drained.warnings, *(drained.doubts if drained.answer is not Answer.UNKNOWN else ())):
+    for note in drain_warnings(drained):
         yield Line("warning", note.code, as_sentence(names.escape_message(note.message)))
     for note in (*drained.rests_on, *drained.plan.assumptions):
         yield Line("assumption", note.code, as_sentence(names.escape_message(note.message)))
-    yield from _next(drained, names)
+    for note in drain_next(drained):
+        yield Line("next", note.code, note.message)
 
 
-def _next(drained: Drain, names: Names) -> Iterator[Line]:
-    if drained.plan.design == "classic" and len(drained.process_ids) == 1:
-        who = names.instance(drained.process_ids[0])
-        yield Line("next", "if-only-restarted", f"kstream-plan bounce SNAPSHOT --instance {who}")
+def drain_warnings(drained: Drain) -> tuple[Note, ...]:
+    """Return what is to be known of the group, and why a start that counts as warm may be cold."""
+    return (*drained.warnings, *(drained.doubts if drained.answer is not Answer.UNKNOWN else ()))
 
 
-def heard_since(start: UnprovenStart, heard_at: Mapping[WorkId, str]) -> str:
-    """Return since when nothing was heard of a copy; ``unknown`` if that is not known."""
-    at = heard_at.get(start.task_id)
-    return "unknown" if at is None else utc(format_time(parse_time(at)))
+def drain_next(drained: Drain) -> tuple[Note, ...]:
+    """Return the command that answers the same for a restart."""
+    if drained.plan.design != "classic" or len(drained.process_ids) > 1:
+        return ()
+    who = Names(drained.plan.group).instance(drained.process_ids[0])
+    return (Note("if-only-restarted", f"kstream-plan bounce SNAPSHOT --instance {who}"),)

@@ -56,7 +56,7 @@ def fleet_page(all_results: Sequence[Result], shown: Sequence[Result]) -> Page:
 
 
 def _title(applications: Sequence[Result]) -> str:
-    outcomes = Counter(result.outcome for result in applications)
+    outcomes: Counter[str] = Counter(result.outcome for result in applications)
     parts = [f"{outcomes[outcome]:,} {outcome}" for outcome in OUTCOMES if outcomes[outcome]]
     number = count(len(applications), "application")
     return f"{number}: {', '.join(parts)}" if parts else number

@@ -15,9 +15,9 @@ from kstream_plan.comparison.said_and_happened import (
     TaskDifference,
 )
 from kstream_plan.model import Note
+from kstream_plan.model.note import Remarks
 from kstream_plan.model.times import format_time
 from kstream_plan.plans import Trigger
-from kstream_plan.plans.remarks import Remarks
 from kstream_plan.render.page import Column, Fact, Page, Row, Table, Tone, lines_of, text_cell
 from kstream_plan.render.pages.ways import End, Way, way_rows
 from kstream_plan.render.text.escape import TERMINAL

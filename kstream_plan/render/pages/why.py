@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstream_plan.model import Note
+from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Trigger
-from kstream_plan.plans.remarks import Remarks, remarks
+from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import WhatIf
 from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Why, WhyBalance, WhyInstance, WhyTask
 from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, lines_of, text_cell, text_row
@@ -59,7 +60,8 @@ def _page_of_one(answers: Why, view: PlanView) -> Page:
     sentences, facts, tables = list[str](), list[Fact](), list[Table]()
     waiting = []
     if task is not None:
-        sentences.append(_task_sentence(task, answers, names))
+        nothing = "" if task.steps else " Nothing happens to it."
+        sentences.append(_task_sentence(task, answers, names) + nothing)
         waiting += [task.waiting] if task.waiting is not None else []
         if task.task_id in answers.probing.queued:
             sentences.append(_queue(answers, names))
@@ -68,7 +70,7 @@ def _page_of_one(answers: Why, view: PlanView) -> Page:
         facts += _instance_facts(instance, answers, names)
         waiting += [copy for copy in instance.waiting if copy not in waiting]
     tables += waiting_table(waiting, answers, names)
-    tables += [_steps_table(task, answers, names)] if task is not None else []
+    tables += [_steps_table(task, answers, names)] if task is not None and task.steps else []
     rates = rates_text(answers.plan) if waiting else ""
     facts += [Fact("rates", "Rates", rates)] if rates else []
     about = names.task_and_topic(task.task_id) if task is not None else ""
@@ -285,7 +287,7 @@ def _steps_table(task: TaskAnswer, answers: Why, names: Names) -> Table:
         before = step.round_number
     more = len(task.steps) - len(rows)
     note = f"{count(more, 'more step')}: --output json lists them" if more else ""
-    return Table("What happens to it", columns, tuple(rows), note if rows else "Nothing happens to it.")
+    return Table("What happens to it", columns, tuple(rows), note)
 
 
 def _task_sentence(task: TaskAnswer, answers: Why, names: Names) -> str:

@@ -11,6 +11,7 @@ from kstream_plan.documents.plan.write import notes
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
+from kstream_plan.render.pages.drain import drain_next, drain_warnings
 from kstream_plan.simulation.aftermath import Aftermath
 from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.version import __version__
@@ -38,7 +39,10 @@ def drain_json(drained: Drain) -> str:
         "follows": follows_json(drained.plan, drained.follows),
         "announced": drained.announced,
         "later": [_task(task) for task in drained.later],
-        "warnings": notes(drained.warnings),
+        "warnings": notes(drain_warnings(drained)),
+        "notes": [],
+        "assumptions": notes((*drained.rests_on, *drained.plan.assumptions)),
+        "next": notes(drain_next(drained)),
         "doubts": notes(drained.doubts),
         "rests_on": notes(drained.rests_on),
     }

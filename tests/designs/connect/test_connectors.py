@@ -118,8 +118,8 @@ def test_a_saved_simulation_tells_what_happened_to_connectors() -> None:
 @pytest.mark.parametrize(
     ("events", "message"),
     [
-        ([create(0, c0=1)], "there is a connector 'c0' already"),
-        ([create(0, x=1), create(1, x=1)], "there is a connector 'x' already"),
+        ([create(0, c0=1)], "the connector 'c0' exists already"),
+        ([create(0, x=1), create(1, x=1)], "the connector 'x' exists already"),
         ([rescale(0, c7=1)], "there is no connector 'c7'"),
         ([delete(0, "c0"), rescale(1, c0=1)], "there is no connector 'c0'"),
         ([delete(0, "c0", "x")], "there is no connector 'x'"),

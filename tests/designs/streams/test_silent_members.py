@@ -76,9 +76,9 @@ def test_who_says_nothing_is_fenced_and_all_its_tasks_go_elsewhere(release: str)
 def test_the_first_lines_name_who_is_silent_and_what_helps() -> None:
     text = " ".join(table(play(waiting(_TWO_MINUTES_AGO))).split())
     assert "STUCK for ~3m04s" in text
-    assert "It waits for 0_1 on a: m-a was told to give it up up to 120 s ago" in text
-    assert "To be over it sooner, stop its instance: a close is heard at once, a kill after 45 s" in text
-    assert "2 more of its tasks stand still until then as well" in text
+    assert "It waits for 0_1 on a: m-a was asked to give it up up to 2m ago" in text
+    assert "To end this sooner, stop its instance: the broker notices a close at once, a kill after 45s" in text
+    assert "2 more of its tasks are paused until then as well" in text
     assert "NOT STUCK ANY MORE" in text
     assert "RUNS everything after ~6m04s (1m00s-6m10s), if max.poll.interval.ms is 5 min there" in text
 

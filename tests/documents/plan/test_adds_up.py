@@ -115,20 +115,20 @@ def test_the_worst_draw_is_no_better_than_the_one_that_is_shown() -> None:
 
 
 def test_a_rule_that_is_not_told_of_the_worst_draw_is_missed() -> None:
-    with pytest.raises(PlanFileError, match="does not say what max_moves comes to in the worst draw"):
+    with pytest.raises(PlanFileError, match="has no max_moves of the worst random simulation"):
         _read(_draws(lambda of: of["worst"].pop("max_moves")))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"number": 1, "settled": 1, "shown": 0}, "duration_ms is a range, of one draw"),
-        ({"number": 7}, "settled is 20, of 7 draws"),
-        ({"shown": 20}, "shown is 20, of 20 draws from 0"),
-        ({"settled": 3}, "settled is 3, of 20 draws, and the one that is shown settles"),
+        ({"number": 1, "settled": 1, "shown": 0}, "duration_ms is a range, of one random simulation"),
+        ({"number": 7}, "settled is 20, of 7 random simulations"),
+        ({"shown": 20}, "shown is 20, of 20 random simulations from 0"),
+        ({"settled": 3}, "settled is 3, of 20 random simulations, and the one that is shown settles"),
         ({"settled": 19}, "worst['must_settle'] is 1, where 19 of 20 settle"),
-        ({"moves": {"median": 0, "least": 0, "most": 0}}, "moves does not take in"),
-        ({"moves": {"median": 1, "least": 2, "most": 99}}, "moves is not in order: least, median, most"),
+        ({"moves": {"median": 0, "least": 0, "most": 0}}, "moves does not include"),
+        ({"moves": {"median": 1, "least": 2, "most": 99}}, "moves is not in order: minimum, median, maximum"),
     ],
 )
 def test_draws_take_in_the_one_that_is_shown(change: dict[str, Any], message: str) -> None:

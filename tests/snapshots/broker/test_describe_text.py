@@ -80,7 +80,7 @@ def test_without_a_topology_standbys_tell_what_keeps_state() -> None:
     assert [note.code for note in notes] == ["stateful-by-standbys", "no-config"]
     assert row["config"] == {"streams_num_standby_replicas": 1}
     without = saved.replace("STANDBY", "ACTIVE")
-    with pytest.raises(SnapshotError, match="does not tell which tasks keep state"):
+    with pytest.raises(SnapshotError, match="does not tell which tasks are stateful"):
         rows_from_text([("saved", without)], "4.4", lambda _of: None, lambda _of: None)
 
 
@@ -93,7 +93,7 @@ def test_settings_of_the_application_are_told_to_have_no_effect(
     assert run(["snapshot", *base]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["config"] == {"streams_num_standby_replicas": 1}
-    assert "warning: num.standby.replicas: a setting of the application has no effect in a streams group" in err
+    assert "warning: num.standby.replicas: settings of the application have no effect in a streams group" in err
 
 
 def test_the_command_writes_a_row_or_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:

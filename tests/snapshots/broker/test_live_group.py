@@ -143,7 +143,7 @@ def test_lags_of_a_last_join_of_unknown_time_do_not_count_as_of_now() -> None:
     made = plan(live, scenario=stops)
     [note] = [note for note in made.assumptions if note.code == "copies-maybe-ready"]
     assert "0_2" in note.subjects
-    assert "nor since when they restore" in note.message
+    assert "and since when they restore is unknown too" in note.message
     assert ("cold_handovers", 0) in {(one.figure, one.low) for one in made.summary.ranges}
 
 

@@ -153,8 +153,8 @@ def test_the_group_s_settings_are_the_brokers_and_whoever_gives_others_is_told(t
         "streams_assignment_interval_ms": 1_000,
         "max_poll_interval_ms": 60_000,
     }
-    assert "what the brokers tell of the group counts: streams.num.standby.replicas=1 (2 is given)" in err
-    assert "warning: num.standby.replicas: a setting of the application has no effect in a streams group" in err
+    assert "the brokers' settings of the group are used: streams.num.standby.replicas=1 (2 is given)" in err
+    assert "warning: num.standby.replicas: settings of the application have no effect in a streams group" in err
     assert "Give --streams-config" not in asked(broker(BASE))[2]
 
 
@@ -170,7 +170,7 @@ def test_a_group_that_is_not_stable_is_told_and_can_be_planned() -> None:
     on_the_way = {**scaled, "group_state": "Reconciling", "generation": scaled["generation"] + 1}
     code, out, err = asked(broker(on_the_way))
     assert code == 0, err
-    assert "the group is Reconciling: brokers do not tell how far each member has come" in err
+    assert "the group is Reconciling: brokers do not show the progress of each member" in err
     memory = snapshot_from_row(json.loads(out), "live").state.memory
     assert isinstance(memory, BrokerGroup)
     assert (memory.state, memory.group_epoch, memory.target_epoch) == (
@@ -193,7 +193,7 @@ def test_members_of_another_topology_and_missing_changelogs_are_told() -> None:
     of.topics = {name: count for name, count in TOPICS.items() if name != "S8-A-changelog"}
     code, out, err = asked(of)
     assert code == 0, err
-    assert "6 of 6 members run another topology than the group's" in err
+    assert "6 of 6 members run a topology other than the group's" in err
     assert "the cluster has no topic S8-A-changelog" in err
     assert [task["stateful"] for task in json.loads(out)["tasks"][:1]] == [True]
 
@@ -224,7 +224,7 @@ def test_a_group_without_topology_or_topics_is_refused() -> None:
 @pytest.mark.parametrize(
     ("code", "what"),
     [
-        (69, "is no streams group any more: Group S8 is not a streams group"),
+        (69, "is no longer a streams group: Group S8 is not a streams group"),
         (30, "access is denied. Fix: grant the principal Describe on the group"),
         (29, "access is denied. Fix: grant the principal Describe on the topics that the group reads and writes"),
         (35, "do not support that"),
@@ -293,7 +293,7 @@ def test_an_answer_about_another_group_is_one_error() -> None:
         code, _, err = run_command("snapshot", "--bootstrap-server", address, "--group", "other")
     assert code == 1
     assert "group other at 127.0.0.1" in err
-    assert "the answer is not about what was asked for" in err
+    assert "the answer is for another request" in err
 
 
 def test_all_groups_are_those_of_either_protocol() -> None:

@@ -147,7 +147,7 @@ def test_what_the_logs_do_not_tell_is_said(tmp_path: Path) -> None:
     notes = [read_connect_logs([live_logs(debug)])[11].notes, read_connect_logs([live_logs(info, on_info)])[11].notes]
     codes = [[note.code for note in of] for of in notes]
     assert codes == [["no-config"], ["members-assumed", "no-config"]]
-    assert "127.0.0.1:18083 as gone" in notes[1][0].message
+    assert "127.0.0.1:18083 to be gone" in notes[1][0].message
     assert "(40000)" in notes[0][0].message
 
 
@@ -263,7 +263,7 @@ def live(name: str) -> str:
 def test_one_worker_cannot_be_told_two_things_in_one_round(tmp_path: Path) -> None:
     log = live("w2.log")
     assert read(tmp_path, a=log, b=log, c=live("w1.log"))[8].problem is None
-    with pytest.raises(SnapshotError, match="was told something else in generation 10") as error:
+    with pytest.raises(SnapshotError, match="got another answer in generation 10") as error:
         read(tmp_path, d=log.replace("taskIds=[alpha-2, alpha-3, gamma-0", "taskIds=[alpha-2, gamma-0"))
     assert "line" in str(error.value)
 

@@ -272,7 +272,7 @@ def test_a_running_worker_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture
     row = json.loads(out.read_text(encoding="utf-8"))
     assert (row["exact"], row["application_id"], len(row["instances"])) == (False, "connect", 3)
     assert row["captured_at"] >= "2026"
-    assert "REST does not tell who leads" in capsys.readouterr().err
+    assert "REST does not show the leader" in capsys.readouterr().err
 
 
 ABOUT = json.dumps({"version": "4.3.1", "commit": "1", "kafka_cluster_id": "c"}).encode()

@@ -68,7 +68,7 @@ def test_a_lag_is_the_sum_over_stores_of_end_minus_position() -> None:
         "reported_at": SCRAPED,
         "consumer_ids": [GROUP["instances"][0]["consumers"][0]["consumer_id"]],
     }
-    assert coverage(found) == "2 of 2 copies measured 0 s ago, 0 from the last join"
+    assert coverage(found) == "2 of 2 copies measured 0s ago, 0 as of the last join"
 
 
 def test_a_position_counts_from_the_start_of_its_partition() -> None:
@@ -84,7 +84,7 @@ def test_no_store_makes_up_for_another() -> None:
 def test_a_copy_with_a_store_missing_keeps_what_the_last_join_told() -> None:
     found = overlaid(text(leads({("A", 0): 900, ("A", 1): 1_000, ("B", 1): 1_000})), ends=offsets(ENDS))
     assert lag_of(found) == {**GROUP["lags"][0], "source": "join"}
-    assert coverage(found) == "1 of 2 copies measured 0 s ago, 1 from the last join"
+    assert coverage(found) == "1 of 2 copies measured 0s ago, 1 as of the last join"
 
 
 def test_without_end_offsets_only_the_least_is_known() -> None:
@@ -93,7 +93,7 @@ def test_without_end_offsets_only_the_least_is_known() -> None:
     stores = [f"kafka_streams_stream_state_metrics_put_rate{{{labels.format(store)}}} 0.0" for store in "AB"]
     above = overlaid(text([*lags({("A", 0): 30, ("B", 0): 40}), *stores]), row=row)
     assert (lag_of(above)["lag"], lag_of(above)["source"]) == (70, "metrics, at least")
-    assert coverage(above) == "0 of 2 copies measured, of 1 only the least known 0 s ago, 1 from the last join"
+    assert coverage(above) == "0 of 2 copies measured, 1 with only a lower bound 0s ago, 1 as of the last join"
     below = overlaid(text([*lags({("A", 0): 0, ("B", 0): 0}), *stores]), row=row)
     assert lag_of(below) == {**GROUP["lags"][0], "source": "join"}, "the least proves nothing but that one is behind"
     assert "lags-at-least" in codes(below)
@@ -105,7 +105,7 @@ def test_without_end_offsets_only_the_least_is_known() -> None:
 def test_that_nothing_was_measured_is_told(lines: list[str]) -> None:
     found = overlaid(text(["kafka_consumer_records_lead_max 1", *lines]), ends=offsets(ENDS))
     assert next(note.message for note in found.warnings if note.code == "nothing-measured") == (
-        "0 of 2 copies measured: nothing is known beyond what the last join told"
+        "0 of 2 copies measured: only the lags of the last join are known"
     )
     assert "nothing-measured" not in codes(overlaid(text(leads(BOTH)), ends=offsets(ENDS)))
 
@@ -126,7 +126,9 @@ def test_end_offsets_from_before_the_scrape_tell_the_least_only() -> None:
     found = overlaid(text(leads({**BOTH, ("A", 0): 0})), ends=old)
     assert (lag_of(found)["lag"], lag_of(found)["source"]) == (1_010, "metrics, at least")
     apart = next(note.message for note in found.warnings if note.code == "offsets-apart")
-    assert apart == "the end offsets are of 20 s before the scrape: what was written in between is missing in the lags"
+    assert (
+        apart == "the end offsets were read 20s before the scrape: what was written in between is missing in the lags"
+    )
 
 
 def test_the_error_of_later_end_offsets_is_told_with_the_rate() -> None:
@@ -137,7 +139,7 @@ def test_the_error_of_later_end_offsets_is_told_with_the_rate() -> None:
     )
     apart = next(note.message for note in found.warnings if note.code == "offsets-apart")
     assert apart == (
-        "the end offsets are of 4.0 s after the scrape: what was written in between counts as lag, "
+        "the end offsets were read 4s after the scrape: what was written in between counts as lag, "
         "up to 80 records of a task"
     )
 
@@ -160,8 +162,8 @@ def test_the_error_of_a_scrape_between_two_looks_at_the_end_offsets_is_told() ->
     assert (lag_of(found)["lag"], lag_of(found)["source"]) == (110, "metrics")
     told = next(note.message for note in found.warnings if note.code == "offsets-between")
     assert told == (
-        "scrapes lie between two looks at the end offsets, up to 2.0 s apart: lags are the true ones ± what was "
-        "written in between, up to 80 records of a task"
+        "scrapes were taken between two readings of the end offsets, up to 2s apart: lags are the true ones give or "
+        "take what was written in between, up to 80 records of a task"
     )
     assert "offsets-apart" not in codes(found)
 
@@ -317,7 +319,7 @@ def test_what_a_known_decision_has_placed_counts_as_assigned() -> None:
     for decided in (by_id, as_parquet):
         found = overlaid(text(leads(BOTH)), row={**row, "decision": {"decided": decided}}, ends=offsets(ENDS))
         assert lag_of(found)["source"] == "metrics"
-        assert coverage(found) == "2 of 2 copies measured 0 s ago, 0 from the last join"
+        assert coverage(found) == "2 of 2 copies measured 0s ago, 0 as of the last join"
 
 
 def test_tasks_get_the_end_offsets_of_now() -> None:

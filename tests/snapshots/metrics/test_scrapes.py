@@ -140,10 +140,10 @@ def test_several_instances_in_one_file_are_told_apart_by_any_label() -> None:
 
 def test_two_instances_that_nothing_tells_apart_are_an_error() -> None:
     lines = [position("records_lead", n, client="same") for n in (1, 2)]
-    message = "holds two instances that nothing tells apart: client id 'same' has two positions in my.app-A-changelog-0"
+    message = "holds two instances that look the same: client id 'same' has two positions in my.app-A-changelog-0"
     assert message in error_of(text(lines))
     states = [f'x_client_state{{client_id="same",process_id="{n}"}} 2' for n in (1, 2)]
-    assert "client id 'same' is of two processes" in error_of(text(states))
+    assert "client id 'same' belongs to two processes" in error_of(text(states))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,282 @@
+"""The page of ways to restart a group, or of the question whether some instances may restart now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kstream_plan.model import Note
+from kstream_plan.model.answer import Answer
+from kstream_plan.model.coverage import COMES_NO_CLOSER
+from kstream_plan.model.scenario import moment
+from kstream_plan.plans.caught_up_evidence import Fact as Evident
+from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
+from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, answered, as_sentence, text_cell
+from kstream_plan.render.pages.plan import source_text
+from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.numbers import count, count_range, duration, duration_range, several, span_to, utc
+from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
+
+WAY_NAMES = {
+    "default-close": "default close",
+    "leave": "leave on close",
+    "static": "static members",
+    "surge": "surge of one",
+}
+#: The codes of what a plan warns of, or assumes, about the group as it is.
+_OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY)
+
+
+def bounce_page(bounces: Bounces, *, verbose: bool = False) -> Page:
+    """Return the page of the ways to restart a group; ``verbose`` changes nothing: the page has all there is."""
+    del verbose
+    plan = bounces.played[0].plan
+    names = Names(plan.group)
+    source = source_text(plan, names)
+    return Page(
+        title=_title(bounces, names),
+        tone=_tone(bounces),
+        answer=bounces.answer,
+        sentences=tuple(filter(None, (_sentence(bounces, names), _how_long(bounces)))),
+        facts=tuple(_facts(bounces)) if bounces.process_ids else (),
+        source=source if bounces.time is None else f"{source}; asked of {utc(bounces.time)}",
+        tables=(_table(bounces, names),),
+        lines=tuple(_lines(bounces, names)),
+    )
+
+
+def _title(bounces: Bounces, names: Names) -> str:
+    label = names.escape(bounces.played[0].plan.group.application_id)
+    down = duration(bounces.restart_ms)
+    each = f"{down} each" if number_of(bounces) > 1 else f"down for {down}"
+    if bounces.process_ids:
+        return f"{label}: restart {several(names.instances(bounces.process_ids))} now, {each}"
+    return f"{label}: restart of all {count(number_of(bounces), 'instance')}, {each}"
+
+
+def number_of(bounces: Bounces) -> int:
+    """Return how many instances are restarted: nobody joins in the first way."""
+    return len(bounces.process_ids) or len(bounces.played[0].plan.initial_balance.active)
+
+
+def _tone(bounces: Bounces) -> Tone:
+    if bounces.answer is not None:
+        return answered(bounces.answer)
+    if bounces.best_safe is not None:
+        return "good"
+    return "unknown" if any(way.is_likely_safe for way in bounces.played) else "bad"
+
+
+def _sentence(bounces: Bounces, names: Names) -> str:
+    best = bounces.best_safe
+    if bounces.answer is None:
+        return _best_of_all(bounces, best)
+    way = bounces.as_it_is
+    if bounces.answer is Answer.YES:
+        assert best is not None
+        pause = f", one by one, {moment(best.pause_ms)} between them" if len(bounces.process_ids) > 1 else ""
+        how = f"{way_name(best.way)}{pause}"
+        return f"No task starts cold, and the tasks of only one instance are paused at a time ({how})."
+    if bounces.answer is Answer.NO:
+        return f"{_why_not(way, number_of(bounces))}.{_other_way(best)}"
+    reasons = " ".join(as_sentence(_with_tasks(note, names)) for note in bounces.reasons)
+    settled_by = dict.fromkeys(option for start in way.unproven for option in start.evidence.settled_by)
+    options = f" Options that would tell: {', '.join(settled_by)}." if settled_by else ""
+    return f"It is unknown whether the restart is safe. {reasons}{options}{_other_way(best)}"
+
+
+def _other_way(best: PlayedWay | None) -> str:
+    return "" if best is None else f" It is safe by another way: {way_name(best.way)}."
+
+
+def _best_of_all(bounces: Bounces, best: PlayedWay | None) -> str:
+    if best is not None:
+        pause = f" with {moment(best.pause_ms)} between restarts" if number_of(bounces) > 1 else ""
+        faster = ", ".join(dict.fromkeys(way_name(way.way) for way in bounces.faster_safe))
+        others = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
+        safe = "no task starts cold, and the tasks of only one instance are paused at a time"
+        return f"Safe by {way_name(best.way)}{pause}: {safe}.{others}"
+    if any(way.is_likely_safe for way in bounces.played):
+        return "No way is proven to be safe."
+    undecided = any(way.found.outcome == "undecided" for way in bounces.played)
+    known = "known to be " if undecided else ""
+    return f"No way is {known}safe. Standbys, or static members, would help."
+
+
+def _how_long(bounces: Bounces) -> str:
+    limit = duration(bounces.played[0].plan.config.session_timeout_ms)
+    if bounces.process_ids:
+        return (
+            f"An instance that is away for {limit} (session.timeout.ms) or longer counts as gone, and its tasks move: "
+            "drain tells what would start cold then."
+        )
+    return ""
+
+
+def _facts(bounces: Bounces) -> Iterator[Fact]:
+    """Yield the figures of the way that is asked about."""
+    way = bounces.best_safe or bounces.as_it_is
+    figures = way.figures
+    yield Fact("way", "Way", way_name(way.way))
+    yield Fact("duration", "Duration", f"{duration(way.ends_ms)}, until the group has settled")
+    yield Fact("rebalances", "Rebalances", count_range(*figures.rebalances))
+    most = max(figures.cold_handovers.most, way.most_cold)
+    cold: Tone = "bad" if figures.cold_handovers.median else "unknown" if most else "plain"
+    yield Fact("cold", "Cold starts", span_to(figures.cold_handovers.least, most) if most else "none", cold)
+    yield Fact("pause", "Longest pause", duration_range(*figures.max_paused_ms))
+    yield Fact("at_once", "Paused at once", f"{count(figures.paused_at_once, 'task')} at most")
+
+
+def way_name(way: Way) -> str:
+    """Return a way in words: ``default close``, ``by zone, leave on close``."""
+    name = WAY_NAMES.get(way.name, "")
+    if way.tag is not None:
+        name = f"by {way.tag}{', leave on close' if way.name == 'zone-leave' else ''}"
+    return name + "".join(f", session.timeout.ms={duration(value)}" for _, value in way.settings)
+
+
+def _table(bounces: Bounces, names: Names) -> Table:
+    several_restarts = number_of(bounces) > 1
+    columns = [Column("Way to restart"), Column("Safe")]
+    columns += [Column("Wait between", right=True)] * several_restarts
+    columns += [
+        Column("Duration", right=True),
+        Column("Rebalances", right=True),
+        Column("Paused at once", right=True),
+        Column("Longest pause", right=True),
+        Column("Cold starts", right=True),
+    ]
+    rows = tuple(_row(bounces, way, names, several_restarts=several_restarts) for way in bounces.played)
+    return Table("Ways to restart", tuple(columns), rows)
+
+
+def _row(bounces: Bounces, way: PlayedWay, names: Names, *, several_restarts: bool) -> Row:
+    figures = way.figures
+    most = max(figures.cold_handovers.most, way.most_cold)
+    cold = count_range(figures.cold_handovers.median, figures.cold_handovers.least, most)
+    chosen = " *" if way is bounces.best_safe else ""
+    wait = moment(way.pause_ms) if way.found.outcome == "safe" else ""
+    return Row(
+        (
+            text_cell(names.escape(f"{way_name(way.way)}{chosen}")),
+            _safe(way),
+            *([text_cell(wait)] if several_restarts else []),
+            text_cell(duration(way.ends_ms)),
+            text_cell(count_range(*figures.rebalances)),
+            text_cell(f"{figures.paused_at_once:,}"),
+            text_cell(duration_range(*figures.max_paused_ms)),
+            text_cell(cold, "bad" if figures.cold_handovers.median else "unknown" if most else "plain"),
+        )
+    )
+
+
+def _safe(way: PlayedWay) -> Cell:
+    if way.safe:
+        return Cell(("if set up" if way.is_prepared else "yes",), tone="good")
+    if way.is_likely_unsafe or way.found.outcome == "unsafe":
+        return Cell(("no",), tone="bad")
+    return Cell(("unknown",), tone="unknown")
+
+
+def _lines(bounces: Bounces, names: Names) -> Iterator[Line]:
+    for note in bounce_warnings(bounces):
+        yield Line("warning", note.code, as_sentence(names.escape_message(note.message)))
+    for note in bounce_notes(bounces):
+        yield Line("note", note.code, as_sentence(names.escape_message(note.message)))
+    for note in bounce_assumptions(bounces):
+        yield Line("assumption", note.code, as_sentence(note.message))
+    for note in bounce_next(bounces):
+        yield Line("next", note.code, note.message)
+
+
+def bounce_warnings(bounces: Bounces) -> tuple[Note, ...]:
+    """Return what is to be known of the group as it is, and why ways are not safe."""
+    first, number = bounces.played[0].plan, number_of(bounces)
+    of_now = [note for note in (*first.warnings, *first.assumptions) if note.code in _OF_NOW]
+    unsafe = [
+        Note("way-not-safe", f"{way_name(way.way)}: {text}")
+        for way in bounces.played
+        for text in _why_unsafe(way, number)
+        if not (bounces.process_ids and way is bounces.as_it_is)
+    ]
+    return (*of_now, *unsafe)
+
+
+def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
+    if way.found.outcome == "unsafe":
+        yield _why_not(way, number)
+    elif way.found.outcome == "undecided":
+        first = f"the first {way.found.restarts:,} restarts are safe"
+        few = first if way.found.restarts else "whether it is safe is unknown"
+        yield f"{few}; all {number:,} have too many rebalances to simulate"
+    elif not way.safe:
+        starts = way.behind or way.unproven
+        verb = "start cold" if way.behind else "may start cold"
+        facts = "; ".join(dict.fromkeys(start.evidence.words for start in starts))
+        yield f"{count(len(starts), 'task')} {verb}: {facts}"
+
+
+def _why_not(way: PlayedWay, number: int) -> str:
+    cold, together = way.most_cold, way.still_at_once
+    reasons = [f"{count(cold, 'task')} would start cold"] if cold else []
+    if together.most:
+        reasons.append(f"{count_range(*together)} tasks of several instances would pause at the same time")
+    reasons += [] if way.settles else ["the group would not settle"]
+    reasons += ["tasks of other instances may still restore"] if way.plan.may_be_restoring else []
+    text = ", ".join(reasons) or "a restart of another length, close to session.timeout.ms, would not be safe"
+    pause = f", even with {moment(way.pause_ms)} between restarts" if number > 1 else ""
+    return f"{text[0].upper()}{text[1:]}{pause}"
+
+
+def bounce_notes(bounces: Bounces) -> tuple[Note, ...]:
+    """Return what is good to know of each way, and which ways were not simulated."""
+    notes, number = [], number_of(bounces)
+    for way in bounces.played:
+        name = way_name(way.way)
+        if way.found.outcome == "safe" and way.found.longer_ms is not None:
+            message = (
+                f"{name}: safe with {moment(way.pause_ms)} between restarts, not with {moment(way.found.longer_ms)}"
+            )
+            notes.append(Note("longer-wait-not-safe", message))
+        if way.needs_static:
+            message = f"{name}: group.instance.id has to be set first, which takes restarts of another way"
+            notes.append(Note("needs-static-members", message))
+        if way.draws is not None:
+            message = f"{name}: ranges are over {count(way.draws.number, 'random set')} of process ids"
+            notes.append(Note("random-process-ids", message))
+        if way.restarts < number:
+            notes.append(Note("first-restarts-only", f"{name}: figures are of the first {way.restarts:,} restarts"))
+    for left_out, least_ms in bounces.left_out:
+        message = (
+            f"{way_name(left_out)} was not simulated: every stateful task moves to an empty disk, which takes at least "
+            f"{duration(least_ms)}"
+        )
+        notes.append(Note("way-not-simulated", message))
+    return tuple(notes)
+
+
+def bounce_assumptions(bounces: Bounces) -> tuple[Note, ...]:
+    """Return what every figure takes for granted."""
+    disk = "Instances keep their disk; with an empty one (emptyDir) everything they ran and copied is restored"
+    notes = [Note("keeps-disk", disk)]
+    if not bounces.process_ids and stores_unknown(bounces):
+        stores = "Stores are persistent; stores in memory are restored at every restart (--stores in-memory)"
+        notes.append(Note("stores-persistent", stores))
+    return tuple(notes)
+
+
+def stores_unknown(bounces: Bounces) -> bool:
+    """Return whether any way assumes that stores are persistent."""
+    return any(start.evidence.fact is Evident.STORES_UNKNOWN for way in bounces.played for start in way.unproven)
+
+
+def bounce_next(bounces: Bounces) -> tuple[Note, ...]:
+    """Return the command that saves the scenario of the best way."""
+    if bounces.process_ids or bounces.best_safe is None:
+        return ()
+    return (Note("save-scenario", "kstream-plan bounce SNAPSHOT --out restart.yaml"),)
+
+
+def _with_tasks(note: Note, names: Names) -> str:
+    """Return a note with the tasks that it is about."""
+    tasks: Sequence[str] = [names.escape(task_id) for task_id in note.subjects]
+    return f"{names.escape_message(note.message)}{f': {several(tasks, 5)}' if tasks else ''}"
