@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.model import Group
+from kstream_plan.model import Group, Note
 from kstream_plan.model.times import format_time
 from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.simulated import OverDraws
@@ -215,3 +215,11 @@ def test_what_is_unknown_is_no_better_than_anything_and_nothing_better_than_it()
     assert not no_better("max_moves", 5, None)
     assert not no_better("max_moves", 4, 5)
     assert no_better("min_standbys", 4, 5)
+
+
+def test_what_a_plan_doubts_is_unknown_in_every_draw() -> None:
+    made = plan_cases.case("settled")
+    doubted = measured(replace(made, warnings=(Note("back-before-fenced", "more happens than is played"),)))
+    assert (doubted["max_moves"], doubted["max_pause_in_all"], doubted["balance_factor"]) == (None, None, 1)
+    contradicted = measured(replace(made, warnings=(Note("group-not-as-told", "contradicts itself"),)))
+    assert (contradicted["max_moves"], contradicted["must_settle"]) == (None, 1)
