@@ -9,6 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kstream_plan.render.simulation.drain import (
+    drain_markdown,
+    drain_markdown_begun,
+    drain_table,
+    drain_table_begun,
+)
 from rich.cells import cell_len
 
 from kstream_plan import snapshots
@@ -31,12 +37,6 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.render.simulation.drain import (
-    drain_markdown,
-    drain_markdown_begun,
-    drain_table,
-    drain_table_begun,
-)
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation import drain as drain_study

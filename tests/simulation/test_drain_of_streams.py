@@ -12,9 +12,9 @@ import pytest
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Rates, Snapshot
+from kstream_plan.render.answers import to_table as drain_table
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check.wording import figures
-from kstream_plan.render.answers import to_table as drain_table
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.simulation.drain import Drain, drain
 from kstream_plan.simulation.one_plan import plan_checked

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kstream_plan.render.simulation.drain_workers import (
+    workers_drained_json,
+    workers_drained_markdown,
+    workers_drained_table,
+)
 
 import kstream_plan
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import KstreamPlanError, ScenarioError, UsageError
 from kstream_plan.model.scenario import Leave, Return, Scenario
-from kstream_plan.render.simulation.drain_workers import (
-    workers_drained_json,
-    workers_drained_markdown,
-    workers_drained_table,
-)
 from kstream_plan.simulation.drain_workers import drain_workers
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan_checked

@@ -13,13 +13,14 @@ from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.policy.findings import CheckedPlan, Status, Tally
 from kstream_plan.render.check import FORMS
-from kstream_plan.render.check.table import plan_lines, table_of
+from kstream_plan.render.check.table import plan_text, table_of
 
 
 class Telling(NamedTuple):
-    """How wide the table is, which reports there are besides, and whether a warning fails the check."""
+    """The width and colour of the table, the reports beside it, and whether a warning fails the check."""
 
     width: int
+    colour: bool = False
     reports: tuple[str, ...] = ()
     fail_on_warning: bool = False
 
@@ -43,7 +44,7 @@ def told(checked: CheckedPlan, telling: Telling) -> Told:
         checked.application_id,
         checked.worst,
         checked.answered(warnings_too=warnings_too),
-        plan_lines(checked, telling.width, warnings_too=warnings_too),
+        plan_text(checked, telling.width, telling.colour, warnings_too=warnings_too),
         {name: FORMS[name]().part(checked, warnings_too) for name in telling.reports},
     )
 
@@ -56,9 +57,10 @@ class AllTold:
     tally: Tally
     telling: Telling
 
-    def table(self, *, colour: bool) -> str:
+    def table(self) -> str:
         """Return the table."""
-        return table_of((one.lines for one in self.plans), self.tally, width=self.telling.width, colour=colour)
+        width, colour = self.telling.width, self.telling.colour
+        return table_of((one.lines for one in self.plans), self.tally, width=width, colour=colour)
 
     @property
     def reports(self) -> Mapping[str, Callable[[], str]]:

@@ -39,7 +39,7 @@ def check(asked: CheckOptions) -> None:
         settings = overrides(asked)
         standard = Standard(rules, asked.clock, _guards(asked))
         forms = tuple(dict.fromkeys(one.form for one in asked.report or ()))
-        telling = Telling(page().width, forms, asked.fail_on_warning)
+        telling = Telling(*page(), forms, asked.fail_on_warning)
         with progress(quiet=asked.quiet) as tell, plans_fetched(asked.paths, asked, debug=asked.debug):
             source = sort_paths(asked)
             happens = scenario_of(asked)
@@ -75,7 +75,7 @@ def _not_checked(application_id: str) -> Note:
 def _deliver(result: AllTold, asked: CheckOptions) -> None:
     """Write the reports, then show the table."""
     write_reports([one for one in asked.report or () if one.file != STDIN], result.reports)
-    text = result.table(colour=page().colour)
+    text = result.table()
     if any(file == STDIN for _, file in asked.report or ()):
         text = not_for_the_runner(text) + result.reports[_BESIDE_THE_TABLE]()
     say(text)

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain, starmap
 from typing import NamedTuple
 
-from kstream_plan.model.answer import Answer
-from kstream_plan.policy.findings import Check, CheckedPlan, Status, Tally
-from kstream_plan.render.check.wording import figures, heading, origin, passes, sentence
-from kstream_plan.render.plan.markdown import markdown
+from kstream_plan.policy.findings import Check, CheckedPlan, Tally
+from kstream_plan.render.markdown import to_markdown
+from kstream_plan.render.pages.check import check_page
+from kstream_plan.render.pages.plan import plan_page
 from kstream_plan.render.text.escape import MARKDOWN
-from kstream_plan.render.text.names import Names
 
 #: The first line of every comment.
 MARK = "<!-- kstream-plan check -->"
-_MARKS = {
-    Status.ERROR: "✗",
-    Status.WARNING: "⚠",
-    Status.WAIVED: "○",
-    Status.NOT_APPLICABLE: "n/a",
-    Status.PASSED: "✓",
-}
 #: GitHub takes 65,536 characters a comment; what does not fit is left out as a whole, and said.
 _ROOM = 60_000
 
@@ -71,27 +63,11 @@ def _error(application_id: str | None, message: str) -> str:
 
 
 def _plan(checked: CheckedPlan) -> str:
-    names = Names(checked.plan.group, MARKDOWN)
-    word = checked.answer.word
-    lines = ["", f"{word}. **kstream-plan: {heading(checked, names)}** (snapshot {origin(checked)})", ""]
-    return "\n".join([*lines, *_items(checked, names)]) + "\n"
-
-
-def _items(checked: CheckedPlan, names: Names) -> Iterator[str]:
-    for finding in checked.findings:
-        if finding.status is not Status.PASSED:
-            rule = MARKDOWN.name(finding.rule)
-            unknown = finding.answer is Answer.UNKNOWN and finding.status is Status.ERROR
-            yield f"- {'?' if unknown else _MARKS[finding.status]} {rule}: {sentence(finding, checked.plan, names)}"
-    ending = [passes(checked)]
-    ending += [f"base branch: {figures(checked.baseline)}"] if checked.baseline else []
-    ending += [names.escape(checked.source)] if checked.source else []
-    mark = f"{_MARKS[Status.PASSED]} " if checked.of(Status.PASSED) else ""
-    yield f"- {mark}{' · '.join(ending)}"
+    return f"\n{to_markdown(check_page(checked))}"
 
 
 def _rounds(checked: CheckedPlan) -> str:
     if not checked.plan.rounds:
         return ""
     name = MARKDOWN.name(checked.application_id)
-    return f"\n<details><summary>rounds</summary>\n\n{name}\n\n{markdown(checked.plan)}\n</details>\n"
+    return f"\n<details><summary>rounds</summary>\n\n{name}\n\n{to_markdown(plan_page(checked.plan))}\n</details>\n"

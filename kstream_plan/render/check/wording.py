@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from kstream_plan.model import WorkId
-from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import WORKER_SILENT
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
-from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status
+from kstream_plan.policy.findings import CheckedPlan, Cure, Finding
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.policy.rules.restores import PAUSE_RULES
-from kstream_plan.render.plan.runs import runs_facts
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, from_to, generation
+from kstream_plan.render.text.numbers import count, duration, generation, span_to
 
 #: Rules that hold for each task by itself; of the others a task is one of those beyond the limit.
 _PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
@@ -28,44 +26,24 @@ _MOST_NAMED = 4
 #: Why a figure is unknown, in a few words, by what the plan says (the code of a warning or an assumption).
 _WHY_UNKNOWN = {
     "group-not-as-told": "the group contradicts itself",
-    "back-before-fenced": "more happens than is played",
+    "back-before-fenced": "more happens than is simulated",
     "group-not-ready": "the group is not ready",
     WORKER_SILENT: "a worker does not answer",
-    "delay-unknown": "a delay may run that is not known of",
-    "revocations-unknown": "what members have still to give up is not known",
-    "not-dealt-out": "some work is dealt out to nobody",
-    ENDS_NOT_PLAYED: "how else it may come out was not played",
-    ENDS_OF_OTHERS_NOT_PLAYED: "how else other draws may come out was not played",
-    ENDS_NOT_SAVED: "the ranges of this plan may be gone since it was saved",
+    "delay-unknown": "whether a delay runs is unknown",
+    "revocations-unknown": "what members have still to revoke is unknown",
+    "not-dealt-out": "some work is unassigned",
+    ENDS_NOT_PLAYED: "other outcomes were not simulated",
+    ENDS_OF_OTHERS_NOT_PLAYED: "other outcomes of other random simulations were not simulated",
+    ENDS_NOT_SAVED: "the ranges of this plan may have been removed since it was saved",
 }
 #: The same where nothing of that is said, by how the plan ends.
 _GOES_ON = {
-    "cyclic": "it goes round in circles",
+    "cyclic": "its rebalances repeat",
     "stuck": "it does not settle",
     "unfinished": "the plan stops before its end",
 }
 _DEFECT = "a defect of kstream-plan, not of your change: please report it with the plan"
-_EDITED = "this is no plan as kstream-plan saves it, so it was edited: save it again"
-
-
-def heading(checked: CheckedPlan, names: Names) -> str:
-    """Return who it is about, and how many rules are broken: ``orders 3 → 5 instances breaks 1 of 7 rules``."""
-    ours = [finding for finding in checked.findings if finding.invariant]
-    rules = len(checked.findings) - len(ours)
-    waived = len(checked.of(Status.WAIVED))
-    without = len(checked.of(Status.NOT_APPLICABLE))
-    rules -= without
-    counted = [*checked.of(Status.ERROR), *checked.of(Status.WARNING)]
-    unknown = sum(finding.answer is Answer.UNKNOWN for finding in counted)
-    broken = rules - len(checked.of(Status.PASSED)) - waived - unknown
-    kept = f"{rules - waived:,} of {count(rules, 'rule')}" if waived else _all(rules)
-    did = f"breaks {_some(broken, rules)}" if broken else f"keeps to {kept}"
-    if unknown:
-        did = f"{did}, {unknown:,} unknown" if broken else f"may break {_some(unknown, rules)}"
-    more = f", {waived:,} waived" if waived else ""
-    more += f", {without:,} {'does' if without == 1 else 'do'} not apply" if without else ""
-    more += ", but the plan contradicts itself" if ours else ""
-    return f"{names.escape(checked.application_id)} {_members(checked.plan)} {did}{more}"
+_EDITED = "the plan was edited since kstream-plan saved it: save it again"
 
 
 def origin(checked: CheckedPlan) -> str:
@@ -73,40 +51,41 @@ def origin(checked: CheckedPlan) -> str:
     which = generation(checked.plan.generation)
     if checked.age_ms is None:
         return f"{which}, of unknown age"
-    return f"{which}, {_age(abs(checked.age_ms))} {'old' if checked.age_ms >= 0 else 'ahead of the clock'}"
+    age = duration(abs(checked.age_ms) // 1000 * 1000)
+    return f"{which}, {age} {'old' if checked.age_ms >= 0 else 'ahead of the clock'}"
 
 
 def figures(plan: Plan) -> str:
-    """Return a plan in a few figures: ``≥ 11m00s, 20 moves, 0 cold``; of a Connect group what stands still."""
+    """Return a plan in a few figures: ``about 11m, 20 moves, no cold starts``; for Connect what is unassigned."""
     summary = plan.summary
     if not plan.rounds:
         most = plan.ends("rebalances")[1]
-        otherwise = f" (or, which is not known, up to {count(most, 'rebalance')})" if most else ""
-        return f"nothing would change{otherwise}"
+        otherwise = f", or up to {count(most, 'rebalance')}, depending on what is unknown" if most else ""
+        return f"a rebalance would change nothing{otherwise}"
     length = _length(plan, summary.duration_ms)
     if plan.is_of_workers:
         at_once, longest_ms = plan.ends("paused_tasks_at_once")[1], plan.ends("longest_pause_ms")[1]
-        still = f"{at_once:,} stand still at once, ≤ {duration(longest_ms)} each"
-        return f"{length}, {count(summary.moves, 'move')}, {still}"
-    shown = f"{length}, {count(summary.moves, 'move')}, {from_to(*plan.ends('cold_handovers'))} cold"
-    runs = (fact.forms[-1].replace("everything after", "everything runs after") for fact in runs_facts(plan))
-    return "; ".join([shown, *runs])
-
-
-def passes(checked: CheckedPlan) -> str:
-    """Return what is kept: ``6 others: ≥ 11m00s, 20 moves, 0 cold``; if all is, or nothing, only the figures."""
-    passed, shown = len(checked.of(Status.PASSED)), all_figures(checked)
-    return f"{count(passed, 'other')}: {shown}" if 0 < passed < len(checked.findings) else shown
+        unassigned = f"{at_once:,} unassigned at once, at most {duration(longest_ms)} each"
+        return f"{length}, {count(summary.moves, 'move')}, {unassigned}"
+    least, most = plan.ends("cold_handovers")
+    cold = f"{span_to(least, most)} cold {'start' if most == 1 else 'starts'}" if most else "no cold starts"
+    parts = [length, count(summary.moves, "move"), cold]
+    if plan.design == "streams" and most:
+        runs_by_ms = summary.runs_by_ms
+        parts.append(
+            "all tasks run after " + ("an unknown time" if runs_by_ms is None else f"about {duration(runs_by_ms)}")
+        )
+    return ", ".join(parts)
 
 
 def all_figures(checked: CheckedPlan) -> str:
     """Return the figures of what was checked, with what they are of and what limits none of them."""
     shown, draws = figures(checked.plan), checked.draws
     if draws is not None and draws.number == 1:
-        shown += " (one draw of many)"
+        shown += " (one random simulation of many)"
     elif draws is not None:
         worse = ", ".join(_at_worst(checked.plan, draws))
-        shown += f" (one of {count(draws.number, 'draw')}{f'; the worst: {worse}' if worse else ''})"
+        shown += f" (one of {count(draws.number, 'random simulation')}{f'; the worst: {worse}' if worse else ''})"
     if checked.plan.is_of_workers and len(checked.plan.pauses) and not _limits_pauses(checked):
         shown += " (no rule limits that: max_pause_per_task would)"
     unknown = any(finding.measured is None and finding.offences for finding in checked.findings)
@@ -119,13 +98,13 @@ def _at_worst(plan: Plan, draws: OverDraws) -> Iterator[str]:
     streams = plan.design == "streams"
     shown_ms = plan.ends("runs_by_ms" if streams else "duration_ms")[1]
     by_ms = shown_ms if streams else max([shown_ms, *plan.in_effect_ms])
-    units = {"max_moves": ("moves", "moves"), "max_cold_handovers": ("cold", "cold_handovers")}
+    units = {"max_moves": ("moves", "moves"), "max_cold_handovers": ("cold starts", "cold_handovers")}
     if plan.is_of_workers:
         units = {"max_moves": ("moves", "moves"), "max_paused_tasks_at_once": ("at once", "paused_tasks_at_once")}
     if draws.unsettled:
         yield f"{draws.unsettled:,} do not settle"
     if (worst_ms := draws.worst.get("max_duration")) is not None and worst_ms > by_ms:
-        yield f"{'everything runs after ' if streams else ''}~{duration(worst_ms)}"
+        yield f"{'all tasks run after ' if streams else ''}about {duration(worst_ms)}"
     for rule, (unit, figure) in units.items():
         worst = draws.worst.get(rule)
         if worst is not None and worst > plan.ends(figure)[1]:
@@ -140,16 +119,16 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
     """Return one finding: figures, who is to blame, waiver, cure."""
     if finding.invariant:
         first = finding.offences[0]
-        where = "" if first.round_number is None else f" in round {first.round_number}"
+        where = "" if first.round_number is None else f" in rebalance {first.round_number}"
         return f"{names.escape_message(first.note)}{where}: {_EDITED if finding.was_saved else _DEFECT}"
     if not finding.applies:
         return "does not apply: connectors and tasks have no state, so this was not checked"
     if not finding.offences:
         return _kept(finding, plan)
-    parts = [_violation(finding, plan, names)]
+    parts = [violation(finding, plan, names)]
     parts += [f"Why: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
     parts += _waiver(finding, names)
-    parts += [f"Before: {_figure(finding, finding.before, plan)}"] if finding.kept_before is not None else []
+    parts += [f"Before: {figure_text(finding, finding.before, plan)}"] if finding.kept_before is not None else []
     parts += [f"Cure: {cure(finding.cure, finding, plan)}"] if finding.cure else []
     return ". ".join(parts)
 
@@ -157,8 +136,10 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
 def cure(found: Cure, finding: Finding, plan: Plan) -> str:
     """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8: 9.0 s``."""
     settings = " ".join(f"{_kafka_name(name)}={_setting(value)}" for name, value in found.settings)
-    longer = "" if found.longer_ms is None else f", but takes ~{duration(found.longer_ms)}"
-    return settings + (longer if finding.kind is Kind.SWITCH else f": {_figure(finding, found.measured, plan)}{longer}")
+    longer = "" if found.longer_ms is None else f", but takes about {duration(found.longer_ms)}"
+    return settings + (
+        longer if finding.kind is Kind.SWITCH else f": {figure_text(finding, found.measured, plan)}{longer}"
+    )
 
 
 def measure(kind: Kind, value: int | None) -> str:
@@ -168,15 +149,16 @@ def measure(kind: Kind, value: int | None) -> str:
     return duration(value) if kind is Kind.DURATION else f"{value:,}"
 
 
-def _violation(finding: Finding, plan: Plan, names: Names) -> str:
+def violation(finding: Finding, plan: Plan, names: Names) -> str:
+    """Return what is measured beside the limit, where, and by which tasks."""
     tasks = _tasks(finding.tasks, names)
-    figure = _comparison(finding, plan, names)
+    figure = comparison(finding, plan, names)
     worst = finding.offences[0]
     if finding.rule == "balance_factor" and finding.figures:
         return f"{figure}: {_figures(finding)}. {_who_runs_what(finding, names)}"
     note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else ""
     if worst.round_number is not None:
-        note += f", {'from' if finding.rule in _ADDS_UP else 'in'} round {worst.round_number:,}"
+        note += f", {'from' if finding.rule in _ADDS_UP else 'in'} rebalance {worst.round_number:,}"
     if finding.worst_of is not None and (note or tasks):
         return f"{figure}; in the one shown{note.removeprefix(',')}{f': {tasks}' if tasks else ''}"
     if finding.rule in _PER_TASK and tasks:
@@ -184,7 +166,8 @@ def _violation(finding: Finding, plan: Plan, names: Names) -> str:
     return f"{figure}{note}{f': {tasks}' if tasks else ''}"
 
 
-def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
+def comparison(finding: Finding, plan: Plan, names: Names) -> str:
+    """Return what is measured beside the limit: ``30.1s, above the limit of 30s``."""
     match finding.kind:
         case Kind.SWITCH:
             return _does_not_settle(finding, plan)
@@ -199,9 +182,9 @@ def _comparison(finding: Finding, plan: Plan, names: Names) -> str:
             tag, _, wanted = worst.note.rpartition(": ")
             found = measure(finding.kind, worst.measured)
             return f"{found} of {wanted} values of {names.escape(tag)}{_of_draws(finding)}"
-    sign = "<" if finding.at_least else ">"
-    figure = f"{_figure(finding, finding.measured, plan)}{_why_unknown(finding, plan)}"
-    return f"{figure} {sign} {allowed(finding.allowed, finding)}{_of_draws(finding)}"
+    sign = "below" if finding.at_least else "above"
+    figure = f"{figure_text(finding, finding.measured, plan)}{_why_unknown(finding, plan)}"
+    return f"{figure}, {sign} the limit of {allowed(finding.allowed, finding)}{_of_draws(finding)}"
 
 
 def _why_unknown(finding: Finding, plan: Plan) -> str:
@@ -225,18 +208,18 @@ def _does_not_settle(finding: Finding, plan: Plan) -> str:
     if finding.measured is None:
         return "the plan begins with a group that contradicts itself: whether it settles is unknown"
     if finding.worst_of is not None:
-        return f"not all of {finding.worst_of:,} draws settle"
+        return f"not all of {finding.worst_of:,} random simulations settle"
     if finding.between is not None:
         return "the plan may not settle: that depends on what is unknown"
     return f"the plan does not settle ({plan.verdict.kind})"
 
 
 def _of_draws(finding: Finding) -> str:
-    draws = "" if finding.worst_of is None else f", the worst of {finding.worst_of:,} draws"
+    draws = "" if finding.worst_of is None else f", the worst of {finding.worst_of:,} random simulations"
     if finding.between is None:
         return draws
     low, high = (measure(finding.kind, end) for end in finding.between)
-    return f"{draws}, the worse end of what is unknown, {low} to {high}"
+    return f"{draws}, the worst end of what is unknown ({low} to {high})"
 
 
 def allowed(value: LimitValue | None, finding: Finding) -> str:
@@ -258,10 +241,10 @@ def allowed(value: LimitValue | None, finding: Finding) -> str:
 def _kept(finding: Finding, plan: Plan) -> str:
     if finding.kind in (Kind.SWITCH, Kind.DIGEST):
         return "kept"
-    sign = "=" if finding.kind is Kind.GENERATION else "≥" if finding.at_least else "≤"
+    sign = "as required" if finding.kind is Kind.GENERATION else "at least" if finding.at_least else "within"
     more = f": {_figures(finding)}" if finding.figures else ""
-    figure = _figure(finding, finding.measured, plan)
-    return f"{figure} {sign} {allowed(finding.allowed, finding)}{more}{_of_draws(finding)}"
+    figure = figure_text(finding, finding.measured, plan)
+    return f"{figure}, {sign} {allowed(finding.allowed, finding)}{more}{_of_draws(finding)}"
 
 
 def _figures(finding: Finding) -> str:
@@ -274,7 +257,27 @@ def _who_runs_what(finding: Finding, names: Names) -> str:
     return "; ".join([*who[:_MOST_NAMED], *more])
 
 
-def _figure(finding: Finding, value: int | None, plan: Plan) -> str:
+def place_text(finding: Finding, plan: Plan, names: Names) -> str:
+    """Return where a rule is broken: tasks, the rebalance, why a figure is unknown, the waiver."""
+    if not finding.offences:
+        return _of_draws(finding).removeprefix(", ")
+    worst = finding.offences[0]
+    parts = [tasks] if (tasks := _tasks(finding.tasks, names)) else []
+    if finding.rule == "balance_factor" and finding.figures:
+        parts = [_figures(finding), _who_runs_what(finding, names)]
+    parts += [worst.note] if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else []
+    if worst.round_number is not None:
+        parts.append(f"{'from' if finding.rule in _ADDS_UP else 'in'} rebalance {worst.round_number:,}")
+    parts += [why.strip(" ()")] if (why := _why_unknown(finding, plan)) else []
+    parts += [draws.removeprefix(", ")] if (draws := _of_draws(finding)) else []
+    parts += [f"reason: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
+    parts += _waiver(finding, names)
+    parts += [f"before: {figure_text(finding, finding.before, plan)}"] if finding.kept_before is not None else []
+    return "; ".join(parts)
+
+
+def figure_text(finding: Finding, value: int | None, plan: Plan) -> str:
+    """Return what a rule measures; a duration without a restore rate is the likely one, and says so."""
     if finding.rule == "max_duration" and value:
         return _length(plan, value)
     return measure(finding.kind, value)
@@ -283,8 +286,8 @@ def _figure(finding: Finding, value: int | None, plan: Plan) -> str:
 def _length(plan: Plan, milliseconds: int) -> str:
     if not milliseconds:
         return "at once"
-    no_rate = "" if plan.summary.duration_is == "estimate" else " (likely, no rate known)"
-    return f"~{duration(milliseconds)}{no_rate}"
+    no_rate = "" if plan.summary.duration_is == "estimate" else " (likely; the restore rate is unknown)"
+    return f"about {duration(milliseconds)}{no_rate}"
 
 
 def _waiver(finding: Finding, names: Names) -> list[str]:
@@ -306,26 +309,12 @@ def _tasks(tasks: tuple[WorkId, ...], names: Names) -> str:
     return " ".join(shown)
 
 
-def _members(plan: Plan) -> str:
+def members_text(plan: Plan) -> str:
+    """Return how many members there are before and after: ``3 → 5 instances``."""
     before, after = len(plan.first_members), len(plan.members)
     changed = {*plan.first_members} != {process_id for process_id, _ in plan.members}
     who = count(after, "worker" if plan.is_of_workers else "instance")
     return f"{before:,} → {who}" if changed else who
-
-
-def _some(broken: int, rules: int) -> str:
-    return "the one rule" if rules == 1 else f"{broken:,} of {count(rules, 'rule')}"
-
-
-def _all(rules: int) -> str:
-    return "the one rule" if rules == 1 else f"all {rules:,} rules"
-
-
-def _age(milliseconds: int) -> str:
-    for unit, length in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000)):
-        if milliseconds >= 2 * length:
-            return f"{milliseconds // length:,} {unit}"
-    return f"{milliseconds // 1000} s"
 
 
 def _kafka_name(name: str) -> str:

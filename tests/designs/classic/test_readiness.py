@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from kstream_plan.render.answers import to_table as bounce_table
 
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Return, Scenario, Stop
+from kstream_plan.render.answers import to_table as bounce_table
 from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import checked_rows

@@ -9,9 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
-from kstream_plan.render.answers import to_markdown as bounce_markdown
-from kstream_plan.render.answers import to_table as bounce_table
-from kstream_plan.render.bounce_json import bounce_json
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
@@ -20,6 +17,9 @@ from kstream_plan.cli import run
 from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.model import Group, Snapshot
 from kstream_plan.model.scenario import Bounce
+from kstream_plan.render.answers import to_markdown as bounce_markdown
+from kstream_plan.render.answers import to_table as bounce_table
+from kstream_plan.render.bounce_json import bounce_json
 from kstream_plan.simulation.bounces import Bounces, bounce
 from tests.helpers import captured_scenarios, plan_cases
 from tests.helpers.goldens import assert_golden
