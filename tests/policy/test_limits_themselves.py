@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kstream_plan.model import Group, Note
 from kstream_plan.model.times import format_time
-from kstream_plan.plans import Plan
+from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.rules import RULES, MeasuredPlan, Measurement, Offence
 from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.policy.rules.origins import snapshot_age
-from kstream_plan.policy.rules.over_draws import LATER_RULES, over_draws
+from kstream_plan.policy.rules.over_draws import LATER_RULES, measured, no_better, over_draws, worst
+from kstream_plan.policy.rules.restores import PAUSE_RULES
 from tests.helpers import plan_cases
 from tests.helpers.random_scenarios import play
 
@@ -120,11 +122,11 @@ def test_a_snapshot_is_as_old_as_is_allowed(late_ms: int, kept: bool) -> None:
     )
 
 
-def tags_over(shown: int | None, worst: dict[str, int | None], limit: tuple[tuple[str, int], ...]) -> Measurement:
+def tags_over(shown: int | None, others: dict[str, int | None], limit: tuple[tuple[str, int], ...]) -> Measurement:
     broken = shown is not None and any(shown < wanted for _, wanted in limit)
-    measured = Measurement(shown, (Offence(shown, note="zone: 2"),) if broken else ())
-    worst = {f"distinct_tag_values {tag}": value for tag, value in worst.items()}
-    return over_draws("distinct_tag_values", TAGS, measured, OverDraws(9, 0, worst), limit)
+    of_shown = Measurement(shown, (Offence(shown, note="zone: 2"),) if broken else ())
+    by_tag = {f"distinct_tag_values {tag}": value for tag, value in others.items()}
+    return over_draws("distinct_tag_values", TAGS, of_shown, OverDraws(9, 0, by_tag), limit)
 
 
 def test_how_copies_lie_in_other_draws_counts_where_the_shown_one_is_better() -> None:
@@ -159,7 +161,65 @@ def test_what_earlier_versions_did_not_save_of_draws_is_unknown(rule: str) -> No
     assert over_draws("max_moves", RULES["max_moves"], UNKNOWN, OverDraws(2, 0, {"max_moves": 1}), 9) == UNKNOWN
 
 
-@pytest.mark.parametrize(("worst", "offences"), [(9, ()), (10, (Offence(10),))])
-def test_the_worst_draw_is_as_bad_as_is_allowed(worst: int, offences: tuple[Offence, ...]) -> None:
-    found = over_draws("max_moves", RULES["max_moves"], Measurement(5), OverDraws(4, 0, {"max_moves": worst}), 9)
-    assert found == Measurement(worst, offences, worst_of=4, unknown=bool(offences))
+@pytest.mark.parametrize(("most", "offences"), [(9, ()), (10, (Offence(10),))])
+def test_the_worst_draw_is_as_bad_as_is_allowed(most: int, offences: tuple[Offence, ...]) -> None:
+    found = over_draws("max_moves", RULES["max_moves"], Measurement(5), OverDraws(4, 0, {"max_moves": most}), 9)
+    assert found == Measurement(most, offences, worst_of=4, unknown=bool(offences))
+
+
+def test_of_every_draw_each_rule_and_each_tag_is_measured() -> None:
+    made = plan_cases.case("crash-standbys")
+    zones = [replace(one, client_tags=(("zone", str(n % 2)),)) for n, one in enumerate(made.group.instances)]
+    group = Group.of(made.group.application_id, [*made.group.tasks], zones)
+    tagged = measured(replace(made, group=group))
+    values = TAGS.measure(MeasuredPlan(replace(made, group=group)), (("zone", 0),)).value
+    assert values is not None
+    assert tagged["distinct_tag_values zone"] == values
+    assert [key for key in tagged if key.startswith("distinct")] == ["distinct_tag_values zone"]
+    of_input = {name for name, rule in RULES.items() if rule.of_input}
+    ruled = {key for key in tagged if not key.endswith((" zone", " restored"))}
+    assert ruled == RULES.keys() - of_input - {"distinct_tag_values"}
+    for name in ruled - {"must_settle"}:
+        assert tagged[name] == RULES[name].worst(MeasuredPlan(made), 2**63 - 1).value, name
+    assert tagged["must_settle"] == 1
+    assert not [key for key in measured(made) if key.startswith("distinct")]
+
+
+def test_a_start_that_is_cold_at_worst_restores_in_every_rule_about_pauses() -> None:
+    made = plan_cases.case("settled")
+    assert not [key for key in measured(made) if key.endswith(" restored")]
+    cold = (FigureRange("cold_handovers", 0, 1), FigureRange("max_cold_restore_ms", 0, 60_000))
+    found = measured(replace(made, summary=replace(made.summary, ranges=cold)))
+    assert {key: found[key] for key in found if key.endswith(" restored")} == {
+        f"{rule} restored": 60_000 for rule in PAUSE_RULES
+    }
+
+
+@given(st.lists(st.integers(0, 9) | st.none(), min_size=1, max_size=5))
+def test_the_worst_of_some_draws_is_by_rule_the_most_or_the_least(values: list[int | None]) -> None:
+    draws = [{"max_moves": value, "min_standbys": value, "distinct_tag_values zone": value} for value in values]
+    known = [value for value in values if value is not None]
+    most, least = (None, None) if None in values else (max(known), min(known))
+    assert worst([*draws, {"max_warmups": 3}]) == {
+        "max_moves": most,
+        "min_standbys": least,
+        "distinct_tag_values zone": least,
+        "max_warmups": 3,
+    }
+    for key in ("max_moves", "min_standbys", "distinct_tag_values zone"):
+        assert all(no_better(key, worst(draws)[key], value) for value in values)
+
+
+def test_what_is_unknown_is_no_better_than_anything_and_nothing_better_than_it() -> None:
+    assert no_better("max_moves", None, 5)
+    assert not no_better("max_moves", 5, None)
+    assert not no_better("max_moves", 4, 5)
+    assert no_better("min_standbys", 4, 5)
+
+
+def test_what_a_plan_doubts_is_unknown_in_every_draw() -> None:
+    made = plan_cases.case("settled")
+    doubted = measured(replace(made, warnings=(Note("back-before-fenced", "more happens than is played"),)))
+    assert (doubted["max_moves"], doubted["max_pause_in_all"], doubted["balance_factor"]) == (None, None, 1)
+    contradicted = measured(replace(made, warnings=(Note("group-not-as-told", "contradicts itself"),)))
+    assert (contradicted["max_moves"], contradicted["must_settle"]) == (None, 1)

@@ -95,6 +95,10 @@ def test_short_intervals_are_put_together() -> None:
     assert produced(only_two) == {"0_0": (10.0, 1)}
 
 
+def test_a_rate_is_no_whole_number() -> None:
+    assert restored(scrape(0, {"0_0": 0}), scrape(16_000, {"0_0": 100})) == {"p": (6.25, 1)}
+
+
 def test_an_instance_restores_what_its_copies_do_together() -> None:
     first, second = scrape(0, {"0_0": 0, "1_0": 50}), scrape(10_000, {"0_0": 100, "1_0": 250})
     assert restored(first, second) == {"p": (30.0, 1)}
