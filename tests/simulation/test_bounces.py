@@ -29,6 +29,7 @@ from kstream_plan.model.scenario import Bounce, Join, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
+from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.simulation import safe_pause
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, bounce, ways_of
 from kstream_plan.simulation.new_ids import drawn
@@ -235,7 +236,8 @@ def test_one_may_restart_now_only_if_that_is_safe_by_default_close(
 
 @pytest.mark.parametrize("named", [["m1"], []])
 def test_stores_that_may_be_in_memory_make_no_restart_safe(named: list[str]) -> None:
-    known = _group(3, 6, True)
+    """Without standbys: with warm ones tasks would go there, as Kafka decides when nothing is reported."""
+    known = _group(3, 6, False)
     for stores, safe, answer in (
         ("persistent", True, Answer.YES),
         (None, not named, Answer.UNKNOWN),
@@ -247,12 +249,12 @@ def test_stores_that_may_be_in_memory_make_no_restart_safe(named: list[str]) -> 
         assert default in [found.best_safe, *found.faster_safe] or not safe or not named
         assert found.best_safe is not default or safe
         assert found.answer is (answer if named else None)
-        assert bool(default.unproven) is (stores != "persistent")
-        assert (default.most_cold == 0) is safe
-        code = {None: "stores-unknown", "in-memory": "stores-in-memory"}.get(stores)
-        assert [note.code for note in found.reasons] == ([code] if code and named else [])
+        assert (default.most_cold == 0) is (safe or (stores is None and not named))
         assert default.is_likely_safe is (stores != "in-memory")
-        assert default.pause_ms == bounce(known, 5_000, instances=named).as_it_is.pause_ms
+        if stores is None:
+            assert {start.evidence.fact for start in default.unproven} == {Fact.STORES_UNKNOWN}
+            assert [note.code for note in found.reasons] == (["stores-unknown"] if named else [])
+            assert default.pause_ms == bounce(known, 5_000, instances=named).as_it_is.pause_ms
 
 
 @pytest.mark.parametrize("name", ["s7-mem/B-live", "s7-mem/B-log", "s7-mem1/B-live", "s7-mem1/B-log"])
