@@ -134,7 +134,10 @@ def _least_pause_ms(made: Plan, scenario: Scenario, play: Play) -> int | None:
 
 def _helps(other: Plan, made: Plan, scenario: Scenario) -> bool:
     """Tell whether another way has no outage, and does not pay for that with cold starts."""
-    return not _is_outage(other, scenario) and other.ends("cold_handovers")[1] <= made.ends("cold_handovers")[1]
+    likely = other.summary.cold_handovers <= made.summary.cold_handovers
+    return (
+        not _is_outage(other, scenario) and likely and other.ends("cold_handovers")[1] <= made.ends("cold_handovers")[1]
+    )
 
 
 def _is_outage(made: Plan, scenario: Scenario) -> bool:
