@@ -217,7 +217,8 @@ def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
 
 def _why_not(way: PlayedWay, number: int) -> str:
     cold, together = way.most_cold, way.still_at_once
-    reasons = [f"{count(cold, 'task')} would start cold"] if cold else []
+    surely = way.figures.cold_handovers.median or way.behind
+    reasons = [f"{count(cold, 'task')} {'would' if surely else 'may'} start cold"] if cold else []
     if together.most:
         reasons.append(f"{count_range(*together)} tasks of several instances would pause at the same time")
     reasons += [] if way.settles else ["the group would not settle"]

@@ -101,9 +101,9 @@ def _tables(checked: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Ta
     if not shown:
         return
     cures = any(finding.cure for finding in shown)
-    columns = (Column(""), Column("Rule"), Column("Planned", right=True), Column("Limit", right=True), Column("Where"))
-    columns += (Column("Would help"),) * cures
-    yield Table("", columns, tuple(_row(finding, checked, names, cures=cures) for finding in shown), note)
+    columns = [Column(""), Column("Rule"), Column("Planned", right=True), Column("Limit", right=True), Column("Where")]
+    columns += [Column("Would help")] * cures
+    yield Table("", tuple(columns), tuple(_row(finding, checked, names, cures=cures) for finding in shown), note)
 
 
 def _row(finding: Finding, checked: CheckedPlan, names: Names, *, cures: bool) -> Row:
