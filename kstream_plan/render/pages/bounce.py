@@ -131,7 +131,7 @@ def way_name(way: Way) -> str:
     name = WAY_NAMES.get(way.name, "")
     if way.tag is not None:
         name = f"by {way.tag}{', leave on close' if way.name == 'zone-leave' else ''}"
-    return name + "".join(f", session.timeout.ms={duration(value)}" for _, value in way.settings)
+    return name + "".join(f", time-out {duration(value)}" for _, value in way.settings)
 
 
 def _table(bounces: Bounces, names: Names) -> Table:
@@ -216,9 +216,11 @@ def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
 
 
 def _why_not(way: PlayedWay, number: int) -> str:
-    cold, together = way.most_cold, way.still_at_once
-    surely = way.figures.cold_handovers.median or way.behind
-    reasons = [f"{count(cold, 'task')} {'would' if surely else 'may'} start cold"] if cold else []
+    cold, together = way.figures.cold_handovers, way.still_at_once
+    most = max(way.most_cold, cold.most)
+    verb = "would" if cold.median or way.behind else "may"
+    noun = "task" if most == 1 else "tasks"
+    reasons = [f"{span_to(min(cold.least or 1, most), most)} {noun} {verb} start cold"] if most else []
     if together.most:
         reasons.append(f"{count_range(*together)} tasks of several instances would pause at the same time")
     reasons += [] if way.settles else ["the group would not settle"]
