@@ -97,7 +97,7 @@ def test_without_a_rate_the_likely_time_counts_and_says_so() -> None:
     limits = {"max_duration": Limit(made.summary.duration_ms)}
     found = finding(checked(made, **limits), "max_duration")
     assert (found.answer, found.likely) == (Answer.YES, True)
-    assert "(likely, no rate known)" in table_report(check_all([checked(made, **limits)], NOW), width=200)
+    assert "(likely; the restore rate is unknown)" in table_report(check_all([checked(made, **limits)], NOW), width=200)
     known = replace(made, summary=replace(made.summary, duration_is="estimate", floor_ms=None))
     assert not finding(checked(known, **limits), "max_duration").likely
     assert not finding(checked(made, must_settle=Limit(True)), "must_settle").likely
@@ -171,21 +171,21 @@ def test_unknown_fails_in_every_report() -> None:
     check = check_all([checked(made, max_moves=Limit(made.summary.moves))], NOW)
     assert finding(check.plans[0], "max_moves").status is Status.ERROR
     table = table_report(check)
-    assert table.startswith("UNKNOWN. ")
-    assert "  ? max_moves: " in table
-    assert "UNKNOWN. **kstream-plan: " in REPORTS["markdown"](check)
-    assert "- ? max" in REPORTS["markdown"](check).replace("\\", "")
-    assert '<failure message="25 &gt; 20' in REPORTS["junit"](check)
+    assert "│ UNKNOWN: " in table
+    assert "\n?  max_moves " in table
+    assert "**UNKNOWN**: " in REPORTS["markdown"](check)
+    assert "| **`?`** | max_moves |" in REPORTS["markdown"](check)
+    assert '<failure message="25, above the limit of 20' in REPORTS["junit"](check)
     assert 'type="unknown"' in REPORTS["junit"](check)
-    assert REPORTS["github"](check).startswith("::error title=S1%3A max_moves::25 > 20")
+    assert REPORTS["github"](check).startswith("::error title=S1%3A max_moves::25, above the limit of 20")
     document = json.loads(REPORTS["json"](check))
     found = next(one for one in document["plans"][0]["findings"] if one["rule"] == "max_moves")
     assert (found["answer"], found["status"], document["violated"]) == ("unknown", "error", True)
-    assert "UNKNOWN. Whether it keeps to the policy is unknown" in REPORTS["html"](check)
+    assert "<strong>UNKNOWN:" in REPORTS["html"](check)
 
 
 def test_several_plans_are_counted_by_their_answers() -> None:
     made = ranged("moves")
     plans = [checked(made, max_moves=Limit(limit)) for limit in (19, 20, 25)]
     text = table_report(check_all(plans, NOW))
-    assert text.startswith("NO. 3 applications: 1 breaks the policy, 1 unknown, 1 passed\n")
+    assert text.startswith("NO: 3 applications, 1 breaks the policy, 1 unknown, 1 passed\n")
