@@ -7,26 +7,37 @@ from collections.abc import Iterator
 from kstream_plan.model import LATEST, UNKNOWN, Snapshot
 from kstream_plan.model.ranking import Candidate, ranked_candidates
 from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.page import Cell, Column, Page, Row, Table, text_cell
+from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.wrapping import wrapped
 
 #: So many instances without any state are named one by one.
 _MOST_EMPTY = 3
 
 
 def ranks(snapshot: Snapshot, *, width: int = DEFAULT_WIDTH) -> str:
-    """Return one line per stateful task: its candidates by (rank, instance), those without state last and counted."""
+    """Return a row for each stateful task: its candidates by (rank, instance), those without state last and counted."""
+    return to_terminal(ranks_page(snapshot), width=width).lstrip("\n")
+
+
+def ranks_page(snapshot: Snapshot) -> Page:
+    """Return the same as a page of one table."""
     group, limit = snapshot.state.group, snapshot.config.acceptable_recovery_lag
     names = Names(group)
-    lines = [f"ranks: 0 = caught up (lag ≤ {limit:,}), else the lag in records; most caught up first"]
-    labels = [names.task_and_topic(group.tasks[task].task_id) for task in group.stateful]
-    indent = max(map(len, labels), default=0)
-    for label, task in zip(labels, group.stateful, strict=True):
-        items = list(_items(ranked_candidates(snapshot.state, task, limit), snapshot, names))
-        lines += wrapped(items, "  ", width, f"  {label:<{indent}}  ", " " * (indent + 4))
+    title = f"{names.escape(group.application_id)}: ranked candidates of each task"
     if not group.stateful:
-        lines.append("  no task has state")
-    return "\n".join(lines) + "\n"
+        return Page(title=title, sentences=("No task has state.",))
+    rows = tuple(
+        Row(
+            (
+                text_cell(names.task_and_topic(group.tasks[task].task_id)),
+                Cell(tuple(_items(ranked_candidates(snapshot.state, task, limit), snapshot, names))),
+            )
+        )
+        for task in group.stateful
+    )
+    note = f"rank 0: caught up (lag at most {limit:,}); any other rank is the lag in records"
+    return Page(title=title, tables=(Table("", (Column("Task"), Column("Candidates, ranked")), rows, note),))
 
 
 def _items(candidates: tuple[Candidate, ...], snapshot: Snapshot, names: Names) -> Iterator[str]:

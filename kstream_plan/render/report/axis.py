@@ -10,7 +10,7 @@ from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.timeline import Timeline
 from kstream_plan.render.report.picture import head_of
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count
+from kstream_plan.render.text.numbers import count, duration
 
 #: So wide is a row in the units of its shapes.
 WIDTH = 10_000
@@ -87,7 +87,7 @@ def ticks_of(of: Timeline | Span) -> tuple[Tick, ...]:
 
 
 def _tick(at_ms: int, of: Timeline | Span, *, tight: bool) -> Tick:
-    text = clock(at_ms)
+    text = duration(at_ms)
     before, beyond = (x_of(at_ms, of) + sign * (1 + len(text)) > WIDTH for sign in (_SIGN, _SIGN * _NARROW))
     return Tick(_percent(at_ms, of), text, before, tight or beyond)
 
@@ -106,7 +106,7 @@ def _words(plan: Plan, event: Activity, of: Timeline, names: Names) -> Iterator[
     first = event.rounds[0]
     head = "delay over" if plan.is_of_workers and first.trigger is Trigger.DEADLINE else head_of(event)
     left = [step for step in first.member_steps if isinstance(step, MemberLeft)]
-    late = [step for step in left if step.stopped_at_ms >= 0 and clock(step.stopped_at_ms) != clock(first.at_ms)]
+    late = [step for step in left if step.stopped_at_ms >= 0 and duration(step.stopped_at_ms) != duration(first.at_ms)]
     if not late:
         yield _Word(first.at_ms, (head,), event.probe is not None)
         return
@@ -114,8 +114,8 @@ def _words(plan: Plan, event: Activity, of: Timeline, names: Names) -> Iterator[
     name = names.instance(late[0].process_id)
     several = len(late) > 1 or len(name) > _LONG_NAME
     who = count(len(late), "worker" if plan.is_of_workers else "instance") if several else name
-    stops = f"{who} {'stops' if len(late) == 1 else 'stop'} {clock(since_ms)}"
-    noticed = f"{'' if first.trigger is Trigger.LEAVE else f'{head}, '}noticed {clock(first.at_ms)}"
+    stops = f"{who} {'stops' if len(late) == 1 else 'stop'} {duration(since_ms)}"
+    noticed = f"{'' if first.trigger is Trigger.LEAVE else f'{head}, '}noticed {duration(first.at_ms)}"
     if x_of(first.at_ms, of) - x_of(since_ms, of) > _SIGN * (1 + len(stops)):
         yield _Word(since_ms, (stops,))
         yield _Word(first.at_ms, (noticed, head))

@@ -19,13 +19,6 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.drain import Drain
 from kstream_plan.simulation.drain_workers import WorkersDrained
 
-_IF_NOW = "If they stop now"
-#: More tasks than this, all of them warm, are listed on demand.
-_MANY = 12
-#: What is said otherwise of instances, and of workers, that are to stop.
-_CAPTIONS = {"PAUSES": "What stands still of what they run"}
-_OF_WORKERS = {"RUNS": "What runs there now", "BUSIEST": "What the busiest worker runs"}
-
 
 def drains_html(sections: Sequence[Section]) -> str:
     """Return the answers for one or several applications as one page."""

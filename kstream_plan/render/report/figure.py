@@ -17,7 +17,7 @@ from kstream_plan.plans.timeline import InstanceCourse, LoadAt, Timeline
 from kstream_plan.render.report.axis import WIDTH, Mark, Span, Tick, marks_of, ticks_of, x_of
 from kstream_plan.render.report.picture import shown_instances
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count, from_to
+from kstream_plan.render.text.numbers import count, duration, span_to
 
 #: Up to so many instances have a row each, from the beginning on.
 MOST_ROWS = 24
@@ -72,9 +72,11 @@ def timeline_figure(plan: Plan, found: Sequence[Activity], of: Timeline, names: 
     rows += _instance_rows(of, names, shown)
     rows.append(_still_row(plan, of))
     left_out = f"; {count(others, 'other instance')} below" if others and len(everyone) > MOST_ROWS else ""
+    members = count(len(everyone), "worker" if plan.is_of_workers else "instance")
+    members = count(len(everyone), "worker" if plan.is_of_workers else "instance")
     sentence = (
-        f"{count(len(everyone), 'worker' if plan.is_of_workers else 'instance')} over {clock(of.ends_ms)}: what each "
-        f"runs{'' if plan.is_of_workers else ', warms up and restores'}, and what nobody runs{left_out}"
+        f"{members} over {duration(of.ends_ms)}: what each "
+        f"runs{'' if plan.is_of_workers else ', warms up and restores'}, and what is paused{left_out}"
     )
     return Figure(
         rows=tuple(rows), ticks=ticks_of(of), marks=tuple(marks_of(plan, found, of, names)), sentence=sentence
@@ -91,7 +93,7 @@ def everyone_figure(of: Timeline, names: Names) -> Figure | None:
 
 
 def load_figure(plan: Plan, of: Timeline) -> Figure:
-    """Return how evenly the load is spread, how much warms up and restores at once, how much stands still."""
+    """Return how evenly the load is spread, how much warms up and restores at once, how much is paused."""
     member, part = ("worker", "connector") if plan.is_of_workers else ("instance", "subtopology")
     rows = [_band_row(of, member)]
     balance = [Level(one.at_ms, one.balance_factor) for one in of.loads]
@@ -105,14 +107,14 @@ def load_figure(plan: Plan, of: Timeline) -> Figure:
     copies = _highest(of.warming_up)
     if copies:
         means = "at once, on all instances"
-        rows.append(_series_row("copies warming up", of.warming_up, of, "warms-up", means, f"≤ {copies:,}"))
+        rows.append(_series_row("copies warming up", of.warming_up, of, "warms-up", means, f"at most {copies:,}"))
     restoring = _highest(of.restoring)
     if restoring:
-        means = "nobody runs these"
-        rows.append(_series_row("cold tasks restoring", of.restoring, of, "restores", means, f"≤ {restoring:,}"))
+        means = "paused until they have restored"
+        rows.append(_series_row("cold tasks restoring", of.restoring, of, "restores", means, f"at most {restoring:,}"))
     still = _bound(plan, _highest(of.still))
-    rows.append(_series_row("tasks standing still", of.still, of, "still", "at the same time", still))
-    sentence = f"load, balance{', copies' if copies else ''} and standstills over time"
+    rows.append(_series_row("tasks paused", of.still, of, "still", "at the same time", still))
+    sentence = f"load, balance{', copies' if copies else ''} and pauses over time"
     return Figure(rows=tuple(rows), ticks=ticks_of(of), marks=(), sentence=sentence)
 
 
@@ -198,21 +200,21 @@ def _course_row(course: InstanceCourse, label: str, place: int | None, most: int
 
 
 def _still_row(plan: Plan, of: Timeline) -> Row:
-    """Return the row of what nobody runs: what stands still, and on top of it what restores before it runs."""
+    """Return the row of what is paused, and on top of it of what restores before it runs."""
     nobody, restoring = summed([of.still, of.restoring]), _highest(of.restoring)
     most, still = _highest(nobody), _highest(of.still)
     sums_up = f"{_bound(plan, most)} at once" if most else "none"
-    told = f"nobody runs: {sums_up}" if most else "nobody runs: nothing stands still"
-    told += f": ≤ {still:,} stand still, ≤ {restoring:,} restore before they run" if restoring else ""
+    told = f"paused: {sums_up}"
+    told += f": at most {still:,} for a rebalance, at most {restoring:,} while they restore" if restoring else ""
     above = [Shape("restores", _area(nobody, of, 30, 26, most))] if restoring else []
     shapes = (*above, *_still_shapes(of.still, of, 30, most))
-    return Row(label="nobody runs", sums_up=sums_up, told=told, shapes=shapes, height=34)
+    return Row(label="paused", sums_up=sums_up, told=told, shapes=shapes, height=34)
 
 
 def _bound(plan: Plan, drawn: int) -> str:
-    """Return how many stand still at once, where they are so many in the one way that is drawn of several."""
+    """Return how many are paused at once, where they are so many in the one way that is drawn of several."""
     least, most = plan.ends("paused_tasks_at_once")
-    return f"≥ {min(least, drawn):,}" if plan.pauses_are_least else f"≤ {max(most, drawn):,}"
+    return f"at least {min(least, drawn):,}" if plan.pauses_are_least else f"at most {max(most, drawn):,}"
 
 
 def _highest(series: Sequence[Level]) -> int:
@@ -256,7 +258,7 @@ def _band_row(of: Timeline, member: str) -> Row:
     least = min(one.least for one in of.loads)
     is_worse = max(one.balance_factor for one in of.loads) > max(first.balance_factor, last.balance_factor)
     is_beyond = least < min(first.least, last.least) or most > max(first.most, last.most)
-    between = [from_to(least, most)] * (is_worse or is_beyond)
+    between = [span_to(least, most)] * (is_worse or is_beyond)
     told = f"tasks per {member}, least to most: {_ends(first)} at first, "
     told += "".join(f"{one} between, " for one in between) + f"{_ends(last)} at the end"
     path = _band(of.loads, of, 48, 42, most) if most else ""
@@ -272,7 +274,7 @@ def _course(numbers: Iterable[int | str]) -> str:
 
 
 def _ends(of: LoadAt) -> str:
-    return from_to(of.least, of.most)
+    return span_to(of.least, of.most)
 
 
 def _band(loads: Sequence[LoadAt], of: Timeline, base: int, room: int, highest: int) -> str:

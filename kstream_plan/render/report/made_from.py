@@ -9,7 +9,7 @@ from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans import Plan
 from kstream_plan.render.report.page import Block, Labelled, Settings
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import interval
+from kstream_plan.render.text.numbers import duration
 
 _OF_MEMBERS = ("heartbeat_interval_ms", "session_timeout_ms")
 _OF_PROBES = ("max_warmup_replicas", "acceptable_recovery_lag", "probing_rebalance_interval_ms")
@@ -18,8 +18,8 @@ _OF_PROBES = ("max_warmup_replicas", "acceptable_recovery_lag", "probing_rebalan
 def made_from(plan: Plan, names: Names) -> Iterator[Block]:
     """Yield what a plan was made from and how, and the settings that decide its times."""
     of = {
-        "captured": plan.captured_at or "not known",
-        "generation": f"{plan.generation:,}" if plan.generation else "not known",
+        "captured": plan.captured_at or "unknown",
+        "generation": f"{plan.generation:,}" if plan.generation else "unknown",
         "input (SHA-256)": plan.digest,
         "snapshot and settings (SHA-256)": plan.snapshot_digest,
         "design": plan.design,
@@ -36,7 +36,7 @@ def _settings(plan: Plan) -> Iterator[Labelled]:
     for name, field in _names(plan):
         value = getattr(plan.config, field)
         if value is not None:
-            text = interval(value) if field.endswith("_ms") else f"{value:,}"
+            text = duration(value) if field.endswith("_ms") else f"{value:,}"
             yield Labelled(name.replace("_", "."), text)
 
 

@@ -1,4 +1,4 @@
-"""What moves, and what every instance has before and after, as tables of a report."""
+"""What moves, as tables of a report."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from dataclasses import replace
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, Move
-from kstream_plan.plans.loads import Load, loads
 from kstream_plan.plans.timeline import Timeline
 from kstream_plan.render.report.page import Table, TableRow
 from kstream_plan.render.report.picture import head_of
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count, duration, records
+from kstream_plan.render.text.numbers import at_least, count, duration, records
 
 #: Up to so many moves are told one by one; of more, how many there are of what.
 MOST_MOVES = 400
@@ -30,36 +29,36 @@ def moves_tables(plan: Plan, found: Sequence[Activity], of: Timeline, names: Nam
     if len(moves) > MOST_MOVES:
         yield _moves_by_group(plan, moves, names)
         return
-    heads = ["at", "why", "task", "from", "to", "copy there", "records to restore", "stands still in all"]
+    heads = ["at", "why", "task", "from", "to", "copy there", "records to restore", "paused in all"]
     still = {task_id: _still(plan, of, task_id) for task_id in {move.task_id for _, move in moves}}
     rows = [_move_row(plan, event, move, names, still[move.task_id]) for event, move in moves]
     if plan.is_of_workers:
         del heads[5:7]
         rows = [replace(row, cells=row.cells[:5] + row.cells[7:]) for row in rows]
     right = frozenset({0, len(heads) - 1} | (set() if plan.is_of_workers else {6}))
-    yield Table("What moves", tuple(heads), tuple(rows), right, tasks=2).unless_blank("records to restore")
+    yield Table("Moves", tuple(heads), tuple(rows), right, tasks=2).unless_blank("records to restore")
 
 
 def _still(plan: Plan, of: Timeline, task_id: WorkId) -> str:
-    """Return how long nobody runs a task: what it restores before it runs is no part of its pauses."""
+    """Return how long a task is paused: what it restores before it runs is no part of its pauses."""
     pauses = duration(plan.pauses.ms.get(task_id, 0))
     restores = [start.restores_ms for start in of.cold_starts if start.task == plan.group.task_index[task_id]]
     if None in restores:
-        return f"≥ {pauses}"
-    return f"{pauses} + ~{duration(sum(filter(None, restores)))} restoring" if restores else pauses
+        return f"at least {at_least(plan.pauses.ms.get(task_id, 0))}"
+    return f"{pauses}, then restores for about {duration(sum(filter(None, restores)))}" if restores else pauses
 
 
 def _move_row(plan: Plan, event: Activity, move: Move, names: Names, still: str) -> TableRow:
-    """Return a move; ``still``: how long nobody runs its task in all."""
+    """Return a move; ``still``: how long its task is paused in all."""
     group = plan.group
     ends = [move.destination] if move.source is None else [move.source, move.destination]
     cells = (
-        clock(event.rounds[0].at_ms),
+        duration(event.rounds[0].at_ms),
         head_of(event) if event.probe is None else f"probe {event.probe}",
         names.task_and_topic(move.task_id),
-        "nobody" if move.source is None else names.instance(move.source),
+        "–" if move.source is None else names.instance(move.source),
         names.instance(move.destination),
-        "COLD" if move.cold else "caught up",
+        "cold start" if move.cold else "caught up",
         records(move.records) if move.records != 0 else "",
         still,
     )
@@ -75,35 +74,14 @@ def _moves_by_group(plan: Plan, moves: Sequence[tuple[Activity, Move]], names: N
     """Return how many moves there are of each subtopology, from which area to which."""
     counts: Counter[tuple[str, str, str, bool]] = Counter()
     for _, move in moves:
-        ends = [
-            "nobody" if of is None else " ".join(names.area(of) or ("all",)) for of in (move.source, move.destination)
-        ]
+        ends = ["–" if of is None else " ".join(names.area(of) or ("all",)) for of in (move.source, move.destination)]
         counts[move.task_id.group, ends[0], ends[1], move.cold] += 1
     rows = []
     order = {group: place for place, group in enumerate(dict.fromkeys(task.task_id.group for task in plan.group.tasks))}
     for (group, source, destination, cold), number in sorted(counts.items(), key=lambda of: (order[of[0][0]], *of[0])):
-        cells = (names.escape(group), source, destination, "COLD" if cold else "caught up", f"{number:,}")
+        cells = (names.escape(group), source, destination, "cold start" if cold else "caught up", f"{number:,}")
         rows.append(TableRow(cells, {"group": names.escape(group)}, tone="bad" if cold else "plain"))
     note = f"{count(len(moves), 'move')}: one by one above, by task or instance"
     heads = ("subtopology", "from", "to", "copy there", "moves")
-    title = "What moves, by subtopology"
+    title = "Moves by subtopology"
     return Table(title, heads, tuple(rows), frozenset({4}), note=note, folded=len(rows) > MOST_LISTED)
-
-
-def loads_table(plan: Plan, names: Names) -> Table:
-    """Return what every instance has before and after."""
-    before, after = loads(plan, initial=True), loads(plan, initial=False)
-    kinds = [kind for kind in Load._fields if any(getattr(load, kind) for load in before + after)]
-    words = {"stateful": "connectors and tasks"} if plan.is_of_workers else {}
-    member = "worker" if plan.is_of_workers else "instance"
-    heads = (member, *(f"{words.get(kind, kind)} {when}" for kind in kinds for when in ("before", "after")))
-    everyone = sorted(range(len(before)), key=lambda at: names.reading_order(plan.group.instances[at].process_id))
-    rows = []
-    for place in everyone:
-        numbers = (f"{getattr(of[place], kind):,}" for kind in kinds for of in (before, after))
-        cells = (names.instance(plan.group.instances[place].process_id), *numbers)
-        rows.append(TableRow(cells, {"places": str(place)}, tone="good" if before[place] != after[place] else "plain"))
-    note = f"… = {names.escape(names.common)}" if names.common else ""
-    right = frozenset(range(1, len(heads)))
-    title = f"What every {member} has, before and after"
-    return Table(title, heads, tuple(rows), right, note=note, folded=len(rows) > 12)

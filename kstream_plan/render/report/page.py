@@ -122,9 +122,9 @@ Block: TypeAlias = Drawing | Table | Notes | Settings | Steps | Code
 class Section:
     """One application, or what else there is one answer about.
 
-    ``name`` and ``about`` are its title, ``short`` the same in few words, ``answer`` what it comes to, ``in_short``
-    what happens, when, and what is at risk, ``facts`` the other first lines. ``taken`` is when what it was made from
-    was captured (RFC 3339). ``data`` is what the script draws details from.
+    ``name`` and ``about`` are its title, ``short`` the same in few words, ``answer`` what it comes to,
+    ``facts`` its figures. ``taken`` is when what it was made from was captured (RFC 3339). ``data`` is what the script
+    draws details from.
     """
 
     name: str
@@ -134,7 +134,6 @@ class Section:
     facts: tuple[Labelled, ...]
     blocks: tuple[Block, ...]
     short: str = ""
-    in_short: tuple[Labelled, ...] = ()
     taken: str | None = None
     data: Mapping[str, object] | None = None
 

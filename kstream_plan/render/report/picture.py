@@ -1,4 +1,4 @@
-"""Time as columns, instances as rows: who runs how much when, what warms up, what restores, what stands still."""
+"""Time as columns, instances as rows: who runs how much when, what warms up, what restores, what is paused."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from rich.cells import cell_len
-
 from kstream_plan.plans import MemberLeft, Plan, Trigger
 from kstream_plan.plans.activity import Activity, membership, only_return
 from kstream_plan.plans.loads import after, after_all, at_first
 from kstream_plan.plans.role_counts import warming
-from kstream_plan.render.plan.loads import counted
-from kstream_plan.render.text.escape import markdown_row
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import clock, count, duration, span
-from kstream_plan.render.text.wrapping import padded, paragraph
+from kstream_plan.render.text.numbers import duration, span_to
 
 _PAUSED = "tasks paused"
-_NOBODY = "nobody runs"
+_UNASSIGNED = "unassigned"
 _MEANWHILE = "meanwhile"
 
 #: Up to so many instances are all shown; of more, the ten that change most.
@@ -40,22 +35,19 @@ _HEADS = {
 
 #: The cell of an instance that is no member.
 _ABSENT = "-"
-#: So many columns has the picture in Markdown, where nobody knows how wide the page is.
-_MOST_COLUMNS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class PictureColumn:
-    """What one event leaves: its heading, its time, per instance a cell, and the tasks that stood still.
+    """What one event leaves: its heading, its time, per instance a cell, and the tasks that were paused.
 
-    Of a Connect group ``paused`` is what nobody runs afterwards, ``meanwhile`` what nobody runs only until then.
+    Of a Connect group ``paused`` is what is unassigned afterwards, ``meanwhile`` what is so only until then.
     """
 
     head: str
     at: str
     cells: tuple[str, ...]
     paused: str
-    plain: bool
     meanwhile: str = ""
 
 
@@ -85,39 +77,12 @@ def picture(plan: Plan, found: Sequence[Activity], names: Names) -> Picture:
         columns=tuple(columns),
         legend=_legend(plan, columns),
         heads="probe" if plan.probes else "why",
-        paused=_NOBODY if plan.is_of_workers else _PAUSED,
+        paused=_UNASSIGNED if plan.is_of_workers else _PAUSED,
     )
 
 
-def picture_lines(of: Picture, width: int) -> list[str]:
-    """Return the lines of the picture, at most ``width`` columns wide."""
-    left = max(cell_len(label) for label in [*of.instances, of.paused]) + 1
-    cell = max(max(len(text) for text in (column.head, column.at, *column.cells)) for column in of.columns) + 1
-    kept = kept_columns(of.columns, max(1, (width - left - 1) // cell))
-    head, *rows = [_line(label, texts, left, cell) for label, *texts in _table(of, kept)]
-    if len(kept) < len(of.columns):
-        rows.append(f" ({len(kept)} of {count(len(of.columns), 'column')} fit)")
-    return [head, *rows, *paragraph(of.legend, width, " ", "   ")]
-
-
-def picture_markdown(of: Picture) -> str:
-    """Return the picture as a Markdown table, and below it what there is to say of it."""
-    kept = kept_columns(of.columns, _MOST_COLUMNS)
-    head, *rows = _table(of, kept)
-    table = [markdown_row(cells) for cells in (head, ["---", *["--:" for _ in kept]], *rows)]
-    notes = [f"{len(kept)} of {count(len(of.columns), 'column')}"] if len(kept) < len(of.columns) else []
-    return "\n".join([*table, "", f"<sub>{'; '.join([*notes, of.legend])}</sub>"])
-
-
-def _table(of: Picture, kept: Sequence[PictureColumn]) -> list[list[str]]:
-    """Return the rows of these columns, the heads first, each after its label."""
-    rows = [[of.heads, *(column.head for column in kept)], ["at", *(column.at for column in kept)]]
-    rows += [[label, *(column.cells[place] for column in kept)] for place, label in enumerate(of.instances)]
-    return [*rows, *still_rows(of, kept)]
-
-
 def still_rows(of: Picture, kept: Sequence[PictureColumn]) -> list[list[str]]:
-    """Return the rows of what stands still, each after its label; none where nothing does."""
+    """Return the rows of what is paused, each after its label; none where nothing does."""
     rows = [[of.paused, *(column.paused or "0" for column in kept)]] * any(column.paused for column in kept)
     meanwhile = [[_MEANWHILE, *(column.meanwhile or "0" for column in kept)]]
     return rows + meanwhile * any(column.meanwhile for column in kept)
@@ -134,7 +99,7 @@ def _legend(plan: Plan, columns: Sequence[PictureColumn]) -> str:
     signs = {sign for cell in cells for sign in cell.strip("0123456789-")} | (cells & {_ABSENT})
     possible = (meaning for sign, meaning in meanings.items() if sign in signs)
     heard = duration(plan.config.heartbeat_interval_ms)
-    meanwhile = [f"{_MEANWHILE} = nobody runs it until that has taken effect, up to {heard} after the time above"]
+    meanwhile = [f"{_MEANWHILE} = unassigned until that has taken effect, up to {heard} after the time above"]
     brief = meanwhile if any(column.meanwhile for column in columns) else []
     over = plan.is_of_workers and any(column.head == _HEADS[Trigger.DEADLINE] for column in columns)
     brief += ["over = a delay is over"] if over else []
@@ -174,10 +139,9 @@ def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> lis
         columns.append(
             PictureColumn(
                 head=head_of(event),
-                at=clock(event.rounds[0].at_ms),
+                at=duration(event.rounds[0].at_ms),
                 cells=tuple(cells(event, runs, warms_up, absent)),
                 paused=str(still) if still else "",
-                plain=event.probe is not None and not event.cold and event.ready == event.expected,
                 meanwhile=str(meanwhile) if meanwhile else "",
             )
         )
@@ -189,7 +153,7 @@ def _paused(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _unrun(plan: Plan, found: Sequence[Activity]) -> Iterator[tuple[int, int]]:
-    """Yield how much of a Connect group nobody runs after each event, and how much only until then."""
+    """Yield how much of a Connect group is unassigned after each event, and how much only until then."""
     for event, unrun in zip(found, plan.pauses.unrun_from([of.rounds[0].at_ms for of in found]), strict=True):
         last = event.rounds[-1]
         run = {plan.group.tasks[task].task_id for held in last.assigned for task in held.active}
@@ -224,29 +188,11 @@ def _cells(
 
     if others:
         numbers = [runs[index] for index, process_id in others if process_id not in absent]
-        yield span(min(numbers), max(numbers)) if numbers else _ABSENT
+        yield span_to(min(numbers), max(numbers)) if numbers else _ABSENT
 
 
-def kept_columns(columns: Sequence[PictureColumn], room: int) -> list[PictureColumn]:
-    """Return as many columns as there is room for: the first and last, what is not plain, then what shows a change.
-
-    What is the same as the column before it goes first. Of those that count alike, some evenly between are kept.
-    """
-    if len(columns) <= room:
-        return list(columns)
-    places = range(len(columns))
-    seen = [0, len(columns) - 1, *(place for place in places if not columns[place].plain)]
-    chosen = set(list(dict.fromkeys(seen))[:room])
-    for wanted in ([place for place in places if place and not _same(columns[place - 1], columns[place])], places):
-        rest = [place for place in wanted if place not in chosen]
-        free = min(room - len(chosen), len(rest))
-        chosen.update(rest[(2 * number + 1) * len(rest) // (2 * free)] for number in range(free))
-    return [columns[place] for place in sorted(chosen)]
-
-
-def _same(before: PictureColumn, after: PictureColumn) -> bool:
-    return before.cells == after.cells and (before.paused, before.meanwhile) == (after.paused, after.meanwhile)
-
-
-def _line(label: str, texts: Sequence[str], left: int, cell: int) -> str:
-    return " " + padded(label, left) + "".join(padded(text, cell, right=True) for text in texts)
+def counted(plan: Plan) -> str:
+    """Return what is counted; an item is a connector or a task of Kafka Connect."""
+    if plan.is_of_workers:
+        return "item"
+    return "stateless task" if plan.group.stateless and not plan.group.stateful else "stateful task"

@@ -26,30 +26,21 @@ from kstream_plan.render.report.script_data import script_data
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration
 
-#: Up to so many sentences of steps are part of a page.
-MOST_SENTENCES = 2_000
-
 _LEGEND = {
     "runs": "runs, the higher the more tasks",
     "warms-up": "a copy warms up there",
-    "restores": "restores tasks before it runs them: nobody runs these yet",
-    "unsure": "started cold: nobody knows from when on it runs",
+    "restores": "restores tasks before it runs them: they are paused",
+    "unsure": "started cold: unknown when it runs",
     "cold": "a task starts cold",
-    "still": "nobody runs it",
+    "still": "paused",
     "there": "is a member",
 }
-#: Captions that are others of some groups.
-_OF_WORKERS = {"RELIEF": "What the busiest worker runs"}
-_OF_STREAMS = {"TAKES": "Until it is Stable", "SETTLES": "Until it is Stable"}
-#: Why nobody runs something for minutes, and what other settings come to.
-_ALSO_IN_SHORT = ("WHY", "IF")
-_EVEN = "How even the load is"
-_NOT_DRAWN = "not drawn, for nobody knows it: how long what starts cold restores before it runs"
+_NOT_DRAWN = "unknown and not drawn: how long a cold start restores before it runs"
 _LOAD_LEGEND = {
     "balance": "most minus least",
     "warms-up": "warm-ups",
     "restores": "cold starts that restore",
-    "still": "standing still",
+    "still": "paused",
 }
 
 
@@ -69,7 +60,7 @@ def plan_section(saved: SavedPlan, *, alone: bool = True) -> Section:
 def timeline_drawing(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, note: str = "") -> Drawing:
     """Return the timeline of a plan."""
     figure = timeline_figure(plan, found, of, names)
-    title = "Who runs how much when"
+    title = f"Tasks per {'worker' if plan.is_of_workers else 'instance'} over time"
     notes = [note] if note else []
     notes += [_NOT_DRAWN] if plan.pauses_are_least else []
     unheard = f"drawn when all workers have heard of it, which may take {duration(plan.config.heartbeat_interval_ms)}"
@@ -99,7 +90,7 @@ def _picture_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table
         for place, label in enumerate(shown.instances)
     ]
     for label, *cells in still_rows(shown, shown.columns):
-        between = "tasks that stand still between then and the next, not all at once"
+        between = "tasks paused between then and the next, not all at once"
         rows.append(TableRow((label if plan.is_of_workers else between, *cells)))
     right = frozenset(range(1, len(heads)))
     return Table("The same as a table", heads, tuple(rows), right, note=shown.legend, folded=True)

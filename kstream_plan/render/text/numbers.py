@@ -21,42 +21,9 @@ def generation(number: int) -> str:
     return f"generation {number:,}" if number else "generation not known"
 
 
-def cold_starts(least: int, most: int) -> str:
-    """Return ``0 cold starts``, or as a warning ``1 COLD START``, where nobody knows how many ``0-8 COLD STARTS``."""
-    return f"{from_to(least, most)} COLD START{'' if most == 1 else 'S'}" if most else "0 cold starts"
-
-
-def from_to(least: int, most: int) -> str:
-    """Return a figure, or where nobody knows it both its ends: ``4``, ``4-1,500``."""
-    return f"{least:,}" if least == most else f"{least:,}-{most:,}"
-
-
-def beside(least: int, most: int) -> str:
-    """Return both ends of a figure to stand after it, `` (9-12)``; empty if they are the same."""
-    return "" if least == most else f" ({from_to(least, most)})"
-
-
 def records(number: int | None) -> str:
     """Return a number of records, ``unknown`` for ``None``."""
     return "unknown" if number is None else f"{number:,}"
-
-
-def takes_at_least(
-    milliseconds: int, duration_is: str, floor_ms: int | None, between: str = "", *, follow_ups: bool = False
-) -> str:
-    """Return how long a plan takes, where no restore rate is known with the least that it does, or that alone.
-
-    ``≥ 22.0 s; ~4m34s if copies are ready only at probes``. ``between`` is the range of what may be.
-    ``follow_ups``: copies count as ready at some of these, too.
-    """
-    if duration_is == "least":
-        return f"≥ {at_least(milliseconds)}, no restore rate is known"
-    length = f"~{duration(milliseconds)}{f' ({between})' if between else ''}"
-    if duration_is == "estimate":
-        return length
-    bound_ms = least_ms(floor_ms)
-    least = f"≥ {duration(bound_ms)}; " if bound_ms >= _SECOND else ""
-    return f"{least}{length} if copies are ready {'at follow-ups, too' if follow_ups else 'only at probes'}"
 
 
 def least_ms(floor_ms: int | None) -> int:
@@ -84,21 +51,6 @@ def _shown_to_ms(milliseconds: int) -> int:
     return next((unit_ms for below_ms, unit_ms in units if milliseconds < below_ms), _HOUR)
 
 
-def interval(milliseconds: int) -> str:
-    """Return a setting's length without digits that say nothing: ``60 s``, ``10 min``, ``1.5 h``, ``250 ms``."""
-    for unit, length, at_least in (("h", _HOUR, _HOUR), ("min", _MINUTE, 2 * _MINUTE), ("s", _SECOND, _SECOND)):
-        if milliseconds >= at_least:
-            return f"{milliseconds / length:,.10g} {unit}" if milliseconds % length == 0 else duration(milliseconds)
-    return f"{milliseconds} ms"
-
-
-def clock(milliseconds: int) -> str:
-    """Return the time since the start as ``0:00``, ``10:53`` or ``1:02:03``, rounded as :func:`duration` is."""
-    minutes, seconds = divmod(round(milliseconds / _SECOND), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours:,}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
-
-
 def amount(size: int) -> str:
     """Return a number of bytes as ``812 B``, ``5.8 MB``, ``1.2 TB``."""
     value, unit = float(size), "B"
@@ -107,19 +59,6 @@ def amount(size: int) -> str:
             break
         value, unit = value / 1000, bigger
     return f"{size} B" if unit == "B" else f"{value:.1f} {unit}"
-
-
-def durations(least_ms: int, most_ms: int) -> str:
-    """Return ``3.0 s``, ``3.0-45.0 s`` or ``3.0 s-1m39s``."""
-    least, most = duration(least_ms), duration(most_ms)
-    if least == most:
-        return most
-    return f"{least.removesuffix(' s') if most.endswith(' s') else least}-{most}"
-
-
-def span(first: int, last: int) -> str:
-    """Return ``4`` or ``4-5``."""
-    return f"{first}" if first == last else f"{first}-{last}"
 
 
 def several(names: Sequence[str], shown: int = 3) -> str:

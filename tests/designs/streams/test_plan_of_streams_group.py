@@ -32,8 +32,6 @@ from kstream_plan.plans.replay import replay
 from kstream_plan.policy.rules import RULES, MeasuredPlan
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.render.plan.headline import runs_facts
-from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
@@ -237,15 +235,6 @@ def test_more_may_move_where_who_crashed_is_back_before_it_is_fenced(
             bool(told) or (rule == "max_duration" and made.summary.runs_by_ms is None)
         )
 
-
-def test_when_everything_runs_is_told_over_all_draws() -> None:
-    of = replace(small("4.3", "ab"), rates=Rates(restore_per_instance=1_000.0))
-    simulated = simulate(of, Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2),)),)), number_of_draws=5)
-    assert simulated.draws is not None
-    worst_ms = simulated.draws.worst["max_duration"]
-    assert worst_ms is not None
-    (runs,) = runs_facts(simulated.plan, simulated.draws)
-    assert f"-{duration(max(worst_ms, simulated.plan.ends('runs_by_ms')[1]))})" in runs.forms[-1]
 
 
 def test_settings_of_the_application_have_no_effect_and_that_is_told() -> None:

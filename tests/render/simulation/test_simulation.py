@@ -16,7 +16,6 @@ from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.pages.plan import simulation_page
-from kstream_plan.render.report.picture import PictureColumn, kept_columns
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
@@ -110,14 +109,3 @@ def test_no_more_tasks_are_paused_than_there_are() -> None:
     place = [column.head for column in rounds.columns].index("Paused")
     paused = [row.cells[place].items[0].replace("at most ", "") for row in rounds.rows[:-1]]
     assert max(int(number) for number in paused if number != "–") <= len(simulated.plan.group.tasks)
-
-
-def test_columns_that_are_as_the_one_before_go_first() -> None:
-    def shown(cells: str, room: int) -> str:
-        columns = [PictureColumn(str(place), "0:00", (cell,), "", plain=True) for place, cell in enumerate(cells)]
-        return "".join(column.cells[0] for column in kept_columns(columns, room))
-
-    assert shown("1112223334", 4) == "1234"
-    assert shown("1111111112", 2) == "12"
-    assert len(shown("1111111112", 5)) == 5
-    assert shown("12", 5) == "12"

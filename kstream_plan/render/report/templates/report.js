@@ -19,12 +19,17 @@
     if (text !== undefined) of.textContent = text;
     return of;
   };
-  const clock = ms => {
-    const seconds = Math.floor(Math.abs(ms) / 1000);
-    const two = number => String(number).padStart(2, "0");
-    const hours = Math.floor(seconds / 3600), minutes = Math.floor(seconds / 60) % 60;
-    const text = hours ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
-    return ms < 0 ? `-${text}` : text;
+  // As duration() in Python: two units at most.
+  const units = (number, ratio, larger, smaller) => {
+    const rest = number % ratio;
+    return `${Math.floor(number / ratio).toLocaleString("en")}${larger}${rest ? `${String(rest).padStart(2, "0")}${smaller}` : ""}`;
+  };
+  const duration = ms => {
+    if (ms > 0 && ms < 100) return `${ms}ms`;
+    if (ms < 59950) return `${Number((ms / 1000).toFixed(1))}s`;
+    if (ms < 36e5 - 500) return units(Math.round(ms / 1000), 60, "m", "s");
+    if (ms < 2 * 864e5) return units(Math.round(ms / 6e4), 60, "h", "m");
+    return units(Math.round(ms / 36e5), 24, "d", "h");
   };
   const inParts = (flat, size) => {
     const parts = [];
@@ -52,12 +57,12 @@
     const [name, group] = data.tasks[task];
     const said = [];
     for (const [what, instance, from, to] of byTask.get(task) ?? []) {
-      const end = to >= data.to_ms ? "on" : `until ${clock(to)}`;
-      const begins = from <= data.from_ms ? "at first," : `from ${clock(from)}`;
+      const end = to >= data.to_ms ? "on" : `until ${duration(to)}`;
+      const begins = from <= data.from_ms ? "at first," : `from ${duration(from)}`;
       said.push([from, `${begins} ${end}: ${WORDS[data.doing[what]]} ${data.instances[instance]}`]);
     }
     for (const [from, to] of stillOf.get(task) ?? []) {
-      said.push([from, `from ${clock(from)} ${to >= data.to_ms ? "on" : `until ${clock(to)}`}: stands still, nobody runs it`]);
+      said.push([from, `from ${duration(from)} ${to >= data.to_ms ? "on" : `until ${duration(to)}`}: paused`]);
     }
     said.sort((one, other) => one[0] - other[0] || one[1].includes("runs on") - other[1].includes("runs on"));
     const close = make("button", { type: "button" }, "Close");
@@ -88,7 +93,7 @@
       const full = kind === "runs" || kind === "restores";
       const box = { x: percent(from), width: `${(100 * (to - from) / length).toFixed(3)}%`, y: full ? 1 : 15, height: full ? 14 : 5, class: kind };
       const shape = draw("rect", box);
-      const words = `${clock(from)} ${WORDS[kind]} ${data.instances[instance]}`;
+      const words = `${duration(from)} ${WORDS[kind]} ${data.instances[instance]}`;
       shape.append(draw("title", {}, words));
       svg.append(shape);
       if (kind === "runs") {
@@ -196,13 +201,11 @@
     ms: 1, s: 1e3, m: 6e4, min: 6e4, h: 36e5, d: 864e5, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18,
   };
   const ONE = "\\d[\\d,.]*(?: ?(?:ms|min|[smhdkMGTPE])(?:\\d+[smh])?)?";
-  const FIGURE = new RegExp(`^(?:settles )?[≥≤~+ ]*(${ONE})(?:-(${ONE}))?(?![\\w-])`);
-  const TIME = /^[≥≤~ ]*(?:(\d+):)?(\d+):(\d\d)$/;
+  const FIGURE = new RegExp(`^(?:about |at least |at most )*(${ONE})(?: to (${ONE}))?(?![\\w-])`);
   // What is loud or unknown weighs more than any figure, and that more than other words; of a range its end counts.
   const weight = text => {
-    const time = text.match(TIME), figure = text.match(FIGURE);
-    if (time) return [1, 1000 * time.slice(1).reduce((sum, part) => 60 * sum + Number(part ?? 0), 0)];
-    if (!figure) return [/^(\?|unknown|[A-Z]{4})/.test(text) ? 2 : 0, 0];
+    const figure = text.match(FIGURE);
+    if (!figure) return [/^(unknown|never|does not)/.test(text) ? 2 : 0, 0];
     const parts = (figure[2] ?? figure[1]).replace(/,/g, "").matchAll(/([\d.]+) ?([a-zA-Z]+)?/g);
     return [1, [...parts].reduce((sum, [, number, unit]) => sum + Number(number) * (UNITS[unit] ?? 1), 0)];
   };
@@ -217,7 +220,7 @@
         const body = table.tBodies[0];
         const keyed = [...body.rows].map(row => {
           const text = row.cells[column].textContent.trim();
-          return { row, text, weight: weight(text.replace(/≥ [^,]*, (?=~)/, "")) };
+          return { row, text, weight: weight(text) };
         });
         const words = keyed.every(one => one.weight[0] !== 1);
         const [first, then] = words ? ["ascending", "descending"] : ["descending", "ascending"];
