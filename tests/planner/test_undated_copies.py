@@ -14,6 +14,7 @@ from kstream_plan.model import Consumer, Instance, Snapshot
 from kstream_plan.model.scenario import Join, Leave, Scenario
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import LEFT_OVER_CLEANUP
+from kstream_plan.plans.plan import MAYBE_READY
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
@@ -71,6 +72,7 @@ def test_a_plan_that_took_copies_for_new_tells_both_ends() -> None:
     scenario = joining("10000000-0000-4000-8000-000000000000", "20000000-0000-4000-8000-000000000000")
     made = plan(snapshot(), scenario=scenario, assignor="balanced")
     (soonest_ms, latest_ms), (fewest, most) = made.ends("duration_ms"), made.ends("rebalances")
+    assert MAYBE_READY in {note.code for note in made.assumptions}
     assert (soonest_ms <= 141_000, latest_ms >= 537_000, fewest <= 8, most >= 20) == (True,) * 4
 
 
