@@ -154,4 +154,4 @@ def lines_of(kind: LineKind, notes: Iterable[Note]) -> tuple[Line, ...]:
 
 def as_sentence(text: str) -> str:
     """Return a text with a full stop at its end, unless it has an end of its own."""
-    return text if text.endswith((".", "!", "?", ":", ")")) else f"{text}."
+    return text if text.endswith((".", "!", "?", ":")) else f"{text}."

@@ -262,7 +262,7 @@ def filled(items: Sequence[str], width: int) -> list[str]:
     """Return lines of at most so many columns, broken between items with a comma in between."""
     lines: list[str] = []
     for place, item in enumerate(items):
-        text = f"{item}," if place + 1 < len(items) else item
+        text = f"{item}," if place + 1 < len(items) and cell_len(item) < width else item
         if lines and cell_len(lines[-1]) + 1 + cell_len(text) <= width:
             lines[-1] += f" {text}"
         else:
