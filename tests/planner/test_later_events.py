@@ -113,10 +113,10 @@ def test_a_standby_that_a_plan_places_may_not_be_ready_when_somebody_stops_later
 
 
 @pytest.mark.parametrize("lag", [0, 100])
-def test_a_standby_that_was_seen_to_be_close_is_ready_later_as_well(lag: int) -> None:
+def test_a_standby_that_was_seen_to_be_close_is_likely_ready_later_as_well_and_that_proves_nothing(lag: int) -> None:
     made = after(two_instances(lag), stopped(200_000))
-    assert made.ends("cold_handovers") == (0, 0)
-    assert kept(made, max_cold_handovers=0) == {"max_cold_handovers": True}
+    assert (made.summary.cold_handovers, made.ends("cold_handovers")) == (0, (0, 1))
+    assert kept(made, max_cold_handovers=0) == {"max_cold_handovers": False}
 
 
 def test_what_moved_by_then_may_not_have_moved() -> None:

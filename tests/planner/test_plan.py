@@ -13,7 +13,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.digest import input_digest
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.plans import HandOver, Phase, Trigger
-from kstream_plan.render.answers import to_table as table
+from kstream_plan.render.answers import page_of
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured
 from tests.helpers.small_groups import group, state
@@ -91,14 +91,14 @@ def test_what_is_under_way_at_a_rate_nobody_knows_is_told() -> None:
     made = plan(_snapshot(state(JOIN.group, holdings, {0: JOIN.copies[0], 1: warming})))
     assert made.summary.restored_records == 0
     assert made.summary.duration_is == "probes"
-    assert "at an unknown rate what is under way" in " ".join(table(made).split())
+    assert "The restore rate is unknown" in " ".join(page_of(made).sentences)
 
 
 def test_a_start_without_a_copy_restores_its_state_within_the_limit_too() -> None:
     made = plan(_snapshot(config=replace(CONFIG, acceptable_recovery_lag=1_000)))
     assert (made.summary.moves, made.summary.warmups, made.summary.cold_handovers) == (1, 0, 0)
     assert made.summary.restored_records == 1_000
-    assert "RESTORE  1,000 records" in table(made)
+    assert {fact.key: fact.value for fact in page_of(made).facts}["restore"].startswith("1,000 records")
 
 
 def test_a_state_of_unknown_size_is_ready_at_the_next_probe_whatever_the_rate() -> None:

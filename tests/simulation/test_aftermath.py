@@ -7,20 +7,18 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from kstream_plan.render.simulation.drain import drain_markdown, drain_table, tell_drain
 
 from kstream_plan import snapshots
 from kstream_plan.cli import run
+from kstream_plan.model.answer import Answer
 from kstream_plan.plans import HandOver, MemberLeft, Promote
 from kstream_plan.plans.loads import after, at_first
-from kstream_plan.render.answers import to_table as workers_drained_table
+from kstream_plan.render.answers import page_of
 from kstream_plan.render.report.drain_section import drain_section
-from kstream_plan.render.report.plain import plain
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.render.simulation.drain_workers_json import workers_drained_json
-from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.drain import Drain, drain
-from kstream_plan.simulation.drain_workers import drain_workers
+from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
 from tests.helpers import captured, captured_scenarios
 from tests.helpers.connect_rows import even
 from tests.helpers.connect_rows import snapshot as connect
@@ -41,8 +39,8 @@ def case(name: str) -> Drain:
     return CASES[name]()
 
 
-def _said(answer: Drain) -> str:
-    return " ".join(drain_table(answer).split())
+def _facts(answer: Drain | WorkersDrained) -> dict[str, str]:
+    return {fact.key: fact.value for fact in page_of(answer).facts}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -80,49 +78,48 @@ def test_every_form_says_it(name: str) -> None:
     assert document["follows"]["others_paused"] == answer.follows.others_paused
     assert document["follows"]["busiest"]["most"] == answer.follows.busiest.most
     assert document["follows"]["verdict"] == answer.plan.verdict.kind
-    story = tell_drain(answer, Names(answer.plan.group))
-    labels = [fact.label for fact in story.facts]
-    assert labels[2:3] == (["NOTICED"] if answer.now else ["OTHERS"])
-    assert labels[labels.index("OTHERS") :][:3] == ["OTHERS", "BUSIEST", "AFTER"]
-    told = [fact.text for fact in drain_section(answer).facts]
-    assert told == [plain(fact.forms[0]) for fact in story.facts], "the page says what the terminal says"
-    assert "**BUSIEST**" in drain_markdown(answer)
+    facts, follows = _facts(answer), answer.follows
+    assert ("others" in facts) == bool(follows.others_paused)
+    assert facts["load"].startswith(f"at most {follows.busiest.most} tasks on one instance ")
+    assert facts["then"].startswith("the group does not settle") == (answer.plan.verdict.kind != "settled")
+    assert [fact.text for fact in drain_section(answer).facts] == [fact.value for fact in page_of(answer).facts]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_first_line_reads_no_better_than_the_rest(name: str) -> None:
+def test_the_answer_reads_no_better_than_the_rest(name: str) -> None:
     answer = case(name)
-    first, follows = tell_drain(answer, Names(answer.plan.group)).title.forms[0], answer.follows
-    assert (f"{follows.others_paused} tasks of others pause as well" in first) == (follows.others_paused > 1)
-    assert ("of others STARTS COLD" in first) == (follows.others_cold == 1)
-    assert ("the busiest runs " in first) == (follows.busiest.most > follows.busiest.before)
-    assert ("not played to its end" in first) == (answer.plan.verdict.kind == "unfinished")
-    longest_ms = max((task.pause_ms for task in answer.now), default=0)
-    assert (" still for ~" in first) == bool(longest_ms and not answer.cold_now)
+    page, follows = page_of(answer), answer.follows
+    assert page.answer is answer.answer
+    assert all(page.sentences), "no paragraph is empty"
+    assert follows.others_cold == 0 or page.answer is Answer.NO
+    others = f"{follows.others_cold} of them start cold"
+    assert (others in _facts(answer).get("others", "")) == bool(follows.others_cold)
+
+
+def test_of_an_instance_that_runs_nothing_it_is_said_what_is_unknown() -> None:
+    answer = case("nothing-runs")
+    assert answer.answer is Answer.UNKNOWN
+    [sentence, others] = page_of(answer).sentences
+    assert sentence == "i5 runs no task, so none has to start elsewhere."
+    assert others.startswith("It is unknown whether tasks of other instances start warm")
 
 
 def test_why_it_takes_so_long_is_said() -> None:
-    late, at_once = _said(case("standbys")), _said(case("alone"))
-    why = "when session.timeout.ms is over: Kafka Streams' close() tells nobody. At once with --leave"
-    assert f"NOTICED after ~10.0 s, {why}" in late
-    assert "NOTICED at once: they tell the group that they leave" in at_once
-    page = {fact.label: fact.text for fact in drain_section(case("standbys")).facts}["When the group notices"]
-    assert page.endswith("; at once, if they leave the group cleanly")
+    late, at_once = (page_of(case(name)).sentences[-1] for name in ("standbys", "alone"))
+    assert late.startswith("Their tasks pause for about 10s until the group notices (session.timeout.ms)")
+    assert at_once == "They leave the group when they stop, so that their tasks start elsewhere at once."
 
 
-def test_what_is_left_without_a_standby_is_said() -> None:
-    assert "1 instance runs 24 stateful tasks, settled at once; 24 of them then have no standby (now 0)" in _said(
-        case("alone")
-    )
-    assert "standby" not in _said(case("others-cold")), "none is configured"
+def test_what_is_left_without_a_standby_is_in_the_json() -> None:
+    assert json.loads(drain_json(case("alone")))["follows"]["without_standby"] == [0, 24]
 
 
 def test_a_group_that_does_not_settle_is_no_green_page() -> None:
     answer = case("standbys")
     stuck = replace(answer, plan=replace(answer.plan, verdict=replace(answer.plan.verdict, kind="stuck", reason="why")))
-    assert (drain_section(answer).tone, drain_section(stuck).tone) == ("good", "warn")
-    assert "THE GROUP DOES NOT SETTLE" in _said(stuck)
-    assert "AFTER STUCK: why. 2 instances run 12 stateful tasks each" in _said(stuck)
+    assert (page_of(answer).tone, page_of(stuck).tone) == ("good", "unknown")
+    assert drain_section(answer).tone != drain_section(stuck).tone
+    assert _facts(stuck)["then"] == "the group does not settle"
 
 
 def test_what_others_start_cold_does_not_pass_as_warm(
@@ -130,15 +127,16 @@ def test_what_others_start_cold_does_not_pass_as_warm(
 ) -> None:
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured.inputs("scale-out")[12],))
     assert run(["drain", "x.json", "i3", "--require-warm"]) == 3
-    assert "--require-warm: 1 task that others run would start cold" in capsys.readouterr().err
+    assert "of them start cold" in capsys.readouterr().out
     assert drain_section(case("others-cold")).tone == "bad"
 
 
 def test_of_workers_it_is_said_as_well() -> None:
     answer = drain_workers(connect(even(3)), ["w1"])
-    said = " ".join(workers_drained_table(answer).split())
-    assert "BUSIEST w0 runs 8 items from 5:03 on; the busiest runs 5 now" in said
-    assert "AFTER 2 workers run 7-8 items each, settled after 2 rebalances in ~5m03s" in said
+    facts = _facts(answer)
+    assert facts["load"] == "at most 8 on one worker (now 5, later 8)"
+    assert facts["then"] == "2 workers with 7 to 8 connectors and tasks each"
+    assert facts["runs_again"] == "after about 5m03s"
     document = json.loads(workers_drained_json(answer))
     validator("drain-workers").validate(document)
     assert document["follows"]["busiest"] == {
@@ -146,8 +144,8 @@ def test_of_workers_it_is_said_as_well() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "told"), [("standbys", True), ("alone", True), ("others-cold", False)])
-def test_what_has_one_copy_left_meanwhile_is_told(name: str, told: bool) -> None:
+@pytest.mark.parametrize("name", ["standbys", "alone", "others-cold"])
+def test_what_has_one_copy_left_meanwhile_is_told(name: str) -> None:
     answer = case(name)
     group = answer.plan.group
     copies: dict[str, set[int]] = {}
@@ -159,4 +157,3 @@ def test_what_has_one_copy_left_meanwhile_is_told(name: str, told: bool) -> None
     alone = [task for task, of in copies.items() if len(of) > 1 and len(of - gone) == 1]
     assert answer.follows.left_alone == len(alone)
     assert json.loads(drain_json(answer))["follows"]["left_alone"] == len(alone)
-    assert (f"{len(alone)} stateful tasks then have one copy left" in _said(answer)) is told

@@ -120,7 +120,7 @@ def test_what_was_checked_of_one_draw_is_tried_again_in_one(monkeypatch: pytest.
 
 
 def test_a_plan_that_keeps_to_its_rules_is_not_planned_again() -> None:
-    assert cured("scale-out", b"")[1] == []
+    assert cured("scale-out", b"version: 1\ndefaults: {must_settle: true}")[1] == []
     waived = b"""version: 1
 defaults: {max_duration: 5m}
 waivers: [{application: "*", rule: max_duration, until: 2027-01-01, reason: x}]"""

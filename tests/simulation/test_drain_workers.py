@@ -9,18 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kstream_plan.render.simulation.drain_workers import (
-    workers_drained_json,
-    workers_drained_markdown,
-    workers_drained_table,
-)
 
 import kstream_plan
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import KstreamPlanError, ScenarioError, UsageError
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Leave, Return, Scenario
-from kstream_plan.simulation.drain_workers import drain_workers
+from kstream_plan.render.answers import page_of, to_markdown, to_table
+from kstream_plan.render.simulation.drain_workers_json import workers_drained_json
+from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.connect_rows import even, snapshot
@@ -34,6 +32,10 @@ HEARD_MS = 3_000
 def _figures(of: dict[str, Any], *names: str) -> dict[str, tuple[int, int, int, int | None]]:
     found = drain_workers(snapshot(of), names)
     return {way.way: (way.items, way.longest_ms, way.item_ms, way.runs_after_ms) for way in found.ways}
+
+
+def _facts(drained: WorkersDrained) -> dict[str, str]:
+    return {fact.key: fact.value for fact in page_of(drained).facts}
 
 
 def test_what_a_worker_ran_is_run_by_nobody_until_the_delay_has_passed_whether_it_is_back_or_not() -> None:
@@ -53,28 +55,29 @@ def test_there_is_no_delay_for_what_the_leader_ran() -> None:
     found = _figures(even(3), "w0")
     assert found["stopped"] == (5, 3_000, 15_000, 3_000)
     assert found["killed"] == (5, 13_000, 65_000, 13_000)
-    told = workers_drained_table(drain_workers(snapshot(even(3)), ["w0"]), width=120)
-    assert "5 of 15 connectors and tasks run elsewhere within a rebalance (~3s)" in told
-    assert "who leads next remembers nothing" in told
+    page = page_of(drain_workers(snapshot(even(3)), ["w0"]))
+    assert page.answer is Answer.YES
+    assert page.sentences[0] == "5 of 15 connectors and tasks start on other workers within about 3s."
+    assert page.sentences[1].startswith("The leader is among them, and the next one knows of no delay: ")
 
 
 def test_if_the_leader_stops_with_others_the_worse_order_counts() -> None:
     found = drain_workers(snapshot(even(4)), ["w0", "w3"])
     assert found.in_turn
     assert {way.longest_ms for way in found.ways if way.way in ("stopped", "restarted")} == {DELAY_MS + 2 * HEARD_MS}
-    told = workers_drained_table(found, width=160)
-    assert "NOBODY RUNS" in told
-    assert "the leader goes first, the others a rebalance later" in told
-    assert "no delay: who leads next remembers nothing" not in told
-    assert "what w3 ran is kept for 5m (scheduled.rebalance.max.delay.ms), back or not. w0 led" in told
+    page = page_of(found)
+    assert page.answer is Answer.NO
+    assert "the leader is assumed to stop first, which is worse" in page.sentences[1]
+    assert [line.text.split(" (")[0] for line in page.lines if line.kind == "note"][:1] == [
+        "The work of w3 stays unassigned for up to 5m"
+    ]
 
 
 def test_by_the_eager_protocol_everything_stands_still_for_a_rebalance_and_nothing_waits() -> None:
     found = drain_workers(snapshot(even(3, config={"connect_protocol": "eager"})), ["w1"])
     assert [way.way for way in found.ways] == ["stopped", "killed", "restarted"]
-    told = workers_drained_table(found, width=120)
-    assert f"{found.ways[0].items - 5} that others run stand still as well" in told
-    assert "delay" not in told.replace("no delay runs that is known", "").replace("end of a delay", "")
+    assert _facts(found)["others"] == f"{found.ways[0].items - 5} connectors and tasks pause too"
+    assert page_of(found).sentences[1].startswith("Work of a worker that is gone is assigned at once")
 
 
 def test_what_stands_still_already_counts_and_waiting_for_it_is_offered() -> None:
@@ -92,15 +95,15 @@ def test_what_stands_still_already_counts_and_waiting_for_it_is_offered() -> Non
     assert found.wait_ms == 63_000
     assert found.later is not None
     assert (found.later.items, found.later.longest_ms) == (7, DELAY_MS + HEARD_MS)
-    told = workers_drained_table(found, width=120)
-    assert "5 of them others ran, or nobody did" in told
-    assert "WAIT     ~1m03s, until all has settled: then 7 stand still, ≤ 5m03s each" in told
+    assert _facts(found)["wait"] == (
+        "about 1m03s, until the group has settled: 7 unassigned, at most 5m03s each"
+    )
 
 
 def test_it_never_says_that_work_goes_on_while_it_stands_still() -> None:
     found = drain_workers(snapshot(even(3)), ["w1"])
-    for told in (workers_drained_table(found), workers_drained_markdown(found)):
-        assert "NOBODY RUNS 5 of 15 connectors and tasks for up to 5m03s" in told.replace("\n ", "")
+    for told in (to_table(found), to_markdown(found)):
+        assert "5 of 15 connectors and tasks stand unassigned for up to 5m03s" in told
         assert not {"warm", "cold", "safe", "stateful"}.intersection(told.lower().split())
     document = json.loads(workers_drained_json(found))
     validator("drain-workers").validate(document)
@@ -141,8 +144,8 @@ def test_the_ways_are_what_simulations_say(workers: int, delay_ms: int, gone: se
 def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (snapshot(even(3)),))
     for form, start in (
-        ("table", "live: NO: if w1"),
-        ("markdown", "### live: NO: if w1"),
+        ("table", "╭─ live: stop w1"),
+        ("markdown", "### live: stop w1"),
         ("json", '{"answer":"no",'),
     ):
         out = tmp_path / form

@@ -27,7 +27,7 @@ from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Figures, Range, Simulation
 from kstream_plan.plans.stops import Stops
 from kstream_plan.policy.rules.over_draws import measured
-from kstream_plan.render.answers import to_table as simulation_table
+from kstream_plan.render.answers import page_of
 from kstream_plan.simulation import draws, processes
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import drawn, is_random
@@ -40,6 +40,10 @@ from tests.helpers.small_groups import group
 from tests.helpers.snapshot_rows import read
 
 TWO_MORE = Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2), NewInstance(threads=2))),))
+
+
+def _facts(answer: Simulation) -> dict[str, str]:
+    return {fact.key: fact.value for fact in page_of(answer).facts}
 
 
 def _ids(scenario: Scenario) -> list[str]:
@@ -126,7 +130,7 @@ def test_most_copies_at_once_are_those_of_the_worst_draw(amid_a_migration: Simul
     worst = found.worst["max_peak_extra_copies"]
     assert worst is not None
     assert result_of(amid_a_migration.plan, amid_a_migration).peak_extra_copies == worst
-    assert f"≤ {worst} copies beside the wanted ones" in simulation_table(amid_a_migration, width=160)
+    assert f"at most {worst} warm-ups at a time" in _facts(amid_a_migration)["restore"]
 
 
 def test_what_one_draw_does_not_know_is_not_known(amid_a_migration: Simulation) -> None:
@@ -139,7 +143,7 @@ def test_what_one_draw_does_not_know_is_not_known(amid_a_migration: Simulation) 
     unknown = replace(known, draws=replace(found, worst={**found.worst, "max_restored_records": None}))
     assert result_of(unknown.plan, unknown).restored_records_most is None
     assert alternative_figures(unknown.plan, unknown.draws).restored_records is None
-    assert "in other draws not known" in simulation_table(unknown, width=160)
+    assert ", or unknown" in _facts(unknown)["restore"]
 
 
 def test_a_draw_that_restores_nothing_does_not_stand_for_others(amid_a_migration: Simulation) -> None:
@@ -147,8 +151,7 @@ def test_a_draw_that_restores_nothing_does_not_stand_for_others(amid_a_migration
     assert found is not None
     nothing = replace(made, summary=replace(made.summary, restored_records=0, ranges=()))
     shown = replace(amid_a_migration, plan=nothing, draws=replace(found, restored_records=Range(0, 0, 5_000)))
-    [line] = [line for line in simulation_table(shown, width=160).splitlines() if line.startswith("RESTORE")]
-    assert "0-5,000" in line
+    assert "(0 to 5,000) records" in _facts(shown)["restore"]
 
 
 def test_the_least_time_is_never_more_than_another_draw_or_end_takes(amid_a_migration: Simulation) -> None:
@@ -158,7 +161,7 @@ def test_the_least_time_is_never_more_than_another_draw_or_end_takes(amid_a_migr
     [low_ms] = [of.low for of in summary.ranges if of.figure == "duration_ms"]
     assert summary.floor_ms <= low_ms
     sooner = replace(found, duration_ms=found.duration_ms._replace(least=2_000))
-    assert "TAKES ≥ 2.0 s; ~" in " ".join(simulation_table(replace(amid_a_migration, draws=sooner), width=160).split())
+    assert "at least 2s" in _facts(replace(amid_a_migration, draws=sooner))["duration"]
 
 
 def test_any_number_of_processes_gives_the_same() -> None:
@@ -345,8 +348,7 @@ def test_what_else_may_come_of_the_shown_draw_is_played_where_plays_are_quick(mo
         if (range_ := getattr(made.draws, of.figure, None)) is not None:
             assert range_.least <= of.low <= of.high <= range_.most
     assert made.draws.rebalances.most > alone.draws.rebalances.most
-    page = " ".join(simulation_table(made, width=80).split())
-    assert "How else other draws may come out was not played" in page
+    assert ENDS_OF_OTHERS_NOT_PLAYED in [line.code for line in page_of(made).lines]
 
 
 def test_by_chance_draws_differ_as_they_likely_come_out_not_by_what_nobody_knows_of_each() -> None:
@@ -382,7 +384,7 @@ def test_an_instance_that_is_not_there_is_an_error(name: str) -> None:
 
 def test_a_host_that_two_instances_have_is_ambiguous() -> None:
     twins = [Instance(process_id=name, consumers=(), host="same") for name in ("a", "b")]
-    with pytest.raises(ScenarioError, match="2 instances are called 'same'"):
+    with pytest.raises(ScenarioError, match="2 instances have the name 'same'"):
         process_id_of(Group.of("x", [], twins), "same")
 
 

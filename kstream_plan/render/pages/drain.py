@@ -39,14 +39,20 @@ def drain_page(drained: Drain, *, verbose: bool = False) -> Page:
     who = several(names.instances(drained.process_ids))
     return Page(
         title=f"{names.escape(plan.group.application_id)}: stop {who}",
-        tone=answered(drained.answer),
+        tone=_tone(drained),
         answer=drained.answer,
-        sentences=tuple(_sentences(drained, who)),
+        sentences=tuple(filter(None, _sentences(drained, who))),
         facts=tuple(_facts(drained, names)),
         source=source_text(plan, names),
         tables=tuple(_tables(drained, names, verbose=verbose)),
         lines=tuple(drain_lines(drained)),
     )
+
+
+def _tone(drained: Drain) -> Tone:
+    """Return the tone of the answer; a group that never settles afterwards is not green."""
+    never = drained.plan.verdict.kind in ("stuck", "cyclic")
+    return "unknown" if never and drained.answer is Answer.YES else answered(drained.answer)
 
 
 def _sentences(drained: Drain, who: str) -> Iterator[str]:
@@ -55,16 +61,26 @@ def _sentences(drained: Drain, who: str) -> Iterator[str]:
     of_tasks = f"of the {count(tasks, 'task')} of {who}"
     if not tasks:
         yield f"{who} {'runs' if len(drained.process_ids) == 1 else 'run'} no task, so none has to start elsewhere."
+        yield from _of_others(drained)
     elif drained.answer is Answer.YES:
         yield f"No task starts cold: for each {of_tasks} there is a copy that has provably caught up."
     elif least:
         verb = "starts" if most == 1 else "start"
         yield f"{span_to(least, most)} {of_tasks} {verb} cold: their state is restored before they run."
-    elif drained.follows.others_cold:
-        yield f"{count(drained.follows.others_cold, 'task')} of other instances would start cold in what follows."
+    elif not most or drained.follows.others_cold:
+        yield from _of_others(drained)
     else:
         yield f"It is unknown whether {most:,} {of_tasks} {'starts' if most == 1 else 'start'} warm. {_why(drained)}"
     yield _noticed(drained)
+
+
+def _of_others(drained: Drain) -> Iterator[str]:
+    """Yield whether tasks of other instances start cold in what follows."""
+    cold = drained.follows.others_cold
+    if cold:
+        yield f"{count(cold, 'task')} of other instances would start cold in what follows."
+    elif drained.answer is Answer.UNKNOWN:
+        yield f"It is unknown whether tasks of other instances start warm in what follows. {_why(drained)}".strip()
 
 
 def _why(drained: Drain) -> str:
@@ -132,7 +148,8 @@ def _others(drained: Drain) -> Iterator[Fact]:
 def _afterwards(drained: Drain) -> Fact:
     plan, follows = drained.plan, drained.follows
     if plan.verdict.kind != "settled":
-        return Fact("then", "Afterwards", "the group does not settle within what was simulated", "unknown")
+        simulated = " within what was simulated" if plan.verdict.kind == "unfinished" else ""
+        return Fact("then", "Afterwards", f"the group does not settle{simulated}", "unknown")
     each = f"{count(follows.instances, 'instance')} with {span_to(follows.least, follows.most)} stateful tasks each"
     bound = "at least" if plan.summary.duration_is == "least" else "about"
     when = f"settled after {bound} {duration(plan.summary.duration_ms)} ({count(plan.summary.rebalances, 'rebalance')})"

@@ -62,6 +62,8 @@ def _delay(drained: WorkersDrained) -> str:
     delay = duration(config.scheduled_rebalance_max_delay_ms or 0)
     kept = f"Work of a worker that is gone is kept for {delay} (scheduled.rebalance.max.delay.ms)"
     waits = kept if drained.waits else "Work of a worker that is gone is assigned at once"
+    if drained.waits and drained.leader_stops and not drained.in_turn:
+        waits = "The leader is among them, and the next one knows of no delay: the work is assigned at once"
     order = "; the leader is assumed to stop first, which is worse" if drained.in_turn else ""
     return f"{waits}{order}. A worker that is killed counts as gone after {duration(config.session_timeout_ms)}."
 

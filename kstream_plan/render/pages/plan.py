@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import copies_of_stateful, worst_loss
 from kstream_plan.plans.remarks import remarks
+from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.page import Fact, Line, Page, Section, Tone, as_sentence, lines_of
 from kstream_plan.render.pages.plan_facts import balance_fact, pause_fact, plan_facts
@@ -95,7 +96,8 @@ def plan_tone(view: PlanView) -> Tone:
     unsettled = view.draws is not None and view.draws.settled < view.draws.number
     if plan.verdict.kind != "settled" or cold.median or unsettled:
         return "bad"
-    return "unknown" if cold.most or not settles.least or not plan.tells_ends else "good"
+    more = any(note.code == BACK_BEFORE_FENCED for note in plan.assumptions)
+    return "unknown" if cold.most or not settles.least or not plan.tells_ends or more else "good"
 
 
 def source_text(plan: Plan, names: Names) -> str:

@@ -183,7 +183,7 @@ def restore_fact(view: PlanView) -> Fact:
     """Return how many records are restored, and how many copies at a time."""
     plan, label = view.plan, "State to restore"
     restored = plan.summary.restored_records
-    warmups = most_warmups(plan)
+    warmups = max(most_warmups(plan), _more_copies_of_draws(view))
     at_a_time = f", at most {count(warmups, 'warm-up')} at a time" if warmups else ""
     if restored is None:
         return Fact("restore", label, f"unknown number of records{at_a_time}", "unknown")
@@ -196,6 +196,12 @@ def restore_fact(view: PlanView) -> Fact:
     size = None if view.simulation is None else view.simulation.record_size
     in_bytes = "" if size is None else f", {amount(restored * size)}"
     return Fact("restore", label, f"{count_range(*figure)} records{in_bytes}{bound}{unknown}{at_a_time}")
+
+
+def _more_copies_of_draws(view: PlanView) -> int:
+    """Return how many copies there are at once in the worst random simulation; 0 if no other one has more."""
+    extra_copies = view.figure("peak_extra_copies")
+    return extra_copies.most if view.draws is not None and extra_copies.most > extra_copies.median else 0
 
 
 def balance_fact(plan: Plan) -> Fact:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
 from kstream_plan.render.pages.plan_facts import duration_text
 from kstream_plan.render.pages.plan_view import PlanView
@@ -165,7 +166,9 @@ def _random(view: PlanView) -> Iterator[str]:
 
 
 def _unknown_ends(view: PlanView) -> Iterator[str]:
-    """Yield that other outcomes were not simulated."""
+    """Yield that more may happen than was simulated, or that other outcomes were not."""
+    if any(note.code == BACK_BEFORE_FENCED for note in view.plan.assumptions):
+        yield "More may move, and start cold, than was simulated: all figures are lower bounds."
     codes = {note.code for note in view.plan.warnings}
     if codes.intersection(NOT_PLAYED):
         whose = "Other outcomes" if ENDS_NOT_PLAYED in codes else "Other outcomes of the other sets"

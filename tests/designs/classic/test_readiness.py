@@ -8,7 +8,7 @@ import pytest
 
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Return, Scenario, Stop
-from kstream_plan.render.answers import to_table as bounce_table
+from kstream_plan.render.answers import page_of
 from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.leader_log.history import checked_rows
@@ -52,4 +52,4 @@ def test_a_restart_amid_a_cold_start_may_start_it_cold_again(
 def test_no_way_to_restart_is_safe_while_tasks_of_others_may_not_run(after_a_crash: Snapshot) -> None:
     found = bounce(after_a_crash, 5_000)
     assert not any(of.safe for of in found.played)
-    assert any("others may not run yet" in line for line in bounce_table(found).splitlines())
+    assert any("tasks of other instances may still restore" in line.text for line in page_of(found).lines)
