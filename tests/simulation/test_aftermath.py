@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from kstream_plan.render.report.plain import plain
 from kstream_plan.render.simulation.drain import drain_markdown, drain_table, tell_drain
 
 from kstream_plan import snapshots
@@ -15,7 +16,6 @@ from kstream_plan.plans import HandOver, MemberLeft, Promote
 from kstream_plan.plans.loads import after, at_first
 from kstream_plan.render.answers import to_table as workers_drained_table
 from kstream_plan.render.report.drain_section import drain_section
-from kstream_plan.render.report.plain import plain
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.render.simulation.drain_workers_json import workers_drained_json
 from kstream_plan.render.text.names import Names

@@ -39,7 +39,7 @@ def drain_page(drained: Drain, *, verbose: bool = False) -> Page:
     who = several(names.instances(drained.process_ids))
     return Page(
         title=f"{names.escape(plan.group.application_id)}: stop {who}",
-        tone=answered(drained.answer),
+        tone=_tone(drained),
         answer=drained.answer,
         sentences=tuple(_sentences(drained, who)),
         facts=tuple(_facts(drained, names)),
@@ -47,6 +47,12 @@ def drain_page(drained: Drain, *, verbose: bool = False) -> Page:
         tables=tuple(_tables(drained, names, verbose=verbose)),
         lines=tuple(drain_lines(drained)),
     )
+
+
+def _tone(drained: Drain) -> Tone:
+    """Return the tone of the answer; what follows a good one is unknown unless the group settles."""
+    tone = answered(drained.answer)
+    return "unknown" if tone == "good" and drained.plan.verdict.kind != "settled" else tone
 
 
 def _sentences(drained: Drain, who: str) -> Iterator[str]:
@@ -65,6 +71,8 @@ def _sentences(drained: Drain, who: str) -> Iterator[str]:
     else:
         yield f"It is unknown whether {most:,} {of_tasks} {'starts' if most == 1 else 'start'} warm. {_why(drained)}"
     yield _noticed(drained)
+    if drained.plan.verdict.kind != "settled":
+        yield "The group does not settle within what was simulated: what follows later is unknown."
 
 
 def _why(drained: Drain) -> str:
