@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
+from typing import TypeAlias
 
 from kstream_plan.cli.actions.variants import axes_of
 from kstream_plan.comparison.alternatives import Outcomes, beside_each_other
@@ -18,6 +19,13 @@ from kstream_plan.model.scenario import Join, Leave, Return, Scenario
 from kstream_plan.plans import Plan
 from kstream_plan.plans.result import Result, result_of
 from kstream_plan.plans.simulated import Simulation
+from kstream_plan.render.answers import page_of
+from kstream_plan.render.page import Page
+from kstream_plan.render.pages.check import check_page
+from kstream_plan.render.pages.diff import diff_page
+from kstream_plan.render.pages.fleet import fleet_page
+from kstream_plan.render.pages.happened import happened_page
+from kstream_plan.render.pages.two_plans import two_plans_page
 from kstream_plan.render.report.check_section import check_html
 from kstream_plan.render.report.compare_section import compare_html
 from kstream_plan.render.report.diff_section import diff_html, happened_html, two_plans_html
@@ -40,6 +48,8 @@ from tests.helpers import (
 )
 from tests.helpers.connect_rows import even
 from tests.helpers.connect_rows import snapshot as connect
+
+Pages: TypeAlias = Sequence[Page]
 
 #: What could break a page, its script, a template or the order of what is read.
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u202e\x1b{{7*7}}"
@@ -113,10 +123,13 @@ def alike() -> Outcomes:
     return beside_each_other(alternatives(plan_cases.snapshot("scale-out"), axes_of(["max.warmup.replicas=2,4,8"])))
 
 
-def _evil_fleet() -> str:
+def _evil_results() -> list[Result]:
     broken = Result(application_id=EVIL, outcome="unreadable", error=EVIL)
-    results = sorted([broken, *(result_of(plan_cases.case(name)) for name in plan_cases.NAMES)], key=badness)
-    return fleet_html(results, results)
+    return sorted([broken, *(result_of(plan_cases.case(name)) for name in plan_cases.NAMES)], key=badness)
+
+
+def _evil_fleet() -> str:
+    return fleet_html(_evil_results(), _evil_results())
 
 
 def _restoring() -> str:
@@ -156,6 +169,50 @@ _CASES: Mapping[str, Callable[[], str]] = MappingProxyType(
 )
 
 NAMES = tuple(_CASES)
+
+
+def _plan(name: str) -> Pages:
+    return [page_of(plan_cases.case(name), verbose=True)]
+
+
+def _check(name: str) -> Pages:
+    return [check_page(checked, verbose=True) for checked in check_cases.case(name).plans]
+
+
+#: The pages whose texts stand in a report.
+_ANSWERS: Mapping[str, Callable[[], Pages]] = MappingProxyType(
+    {
+        "plan": lambda: _plan("scale-out"),
+        "settled": lambda: _plan("settled"),
+        "several": lambda: [page_of(plan_cases.case(name)) for name in ("settled", "crash", "never-ready")],
+        "learner": lambda: [page_of(learner_cases.walkthrough(), verbose=True)],
+        "simulation": lambda: [page_of(simulation_cases.case("replace-one"), verbose=True)],
+        "connect": lambda: [page_of(restart(), verbose=True)],
+        "streams": lambda: [page_of(streams(500.0), verbose=True)],
+        "streams-unknown": lambda: [page_of(streams(), verbose=True)],
+        "check": lambda: _check("strict"),
+        "check-fleet": lambda: _check("fleet"),
+        "diff": lambda: [diff_page(diff_cases.case("scale-out"), verbose=True)],
+        "happened": lambda: [happened_page(happened(), verbose=True)],
+        "rivals": lambda: [
+            two_plans_page(plan_cases.case("scale-out-standbys"), plan_cases.case("settled-standbys")),
+        ],
+        "compare": lambda: [page_of(alike(), verbose=True)],
+        "fleet": lambda: [fleet_page(_evil_results(), _evil_results())],
+        "drain": lambda: [page_of(drain(plan_cases.snapshot("scale-out"), ["i1"]), verbose=True)],
+        "drain-workers": lambda: [page_of(drain_workers(connect(even(3)), ["w1"]), verbose=True)],
+        "evil-simulation": lambda: [page_of(simulation_cases.case("evil-names"), verbose=True)],
+        "evil-check": lambda: _check("evil-names"),
+        "evil-diff": lambda: [diff_page(diff_cases.case("evil-names"), verbose=True)],
+    }
+)
+
+ANSWERED = tuple(_ANSWERS)
+
+
+def answers(name: str) -> Pages:
+    """The pages whose texts stand in the report of that name."""
+    return _ANSWERS[name]()
 
 
 @cache

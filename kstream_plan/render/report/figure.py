@@ -189,7 +189,7 @@ def _course_row(course: InstanceCourse, label: str, place: int | None, most: int
     before, after = course.runs[0].number, course.runs[-1].number
     gone = [not course.there or all(begin > of.from_ms for begin, _ in course.there)]
     gone.append(not course.there or all(end < of.to_ms for _, end in course.there))
-    ends = ["-" if absent else f"{number:,}" for absent, number in zip(gone, (before, after), strict=True)]
+    ends = ["–" if absent else f"{number:,}" for absent, number in zip(gone, (before, after), strict=True)]
     sums_up = ends[0] if ends[0] == ends[1] else f"{ends[0]} → {ends[1]}"
     warming = max((level.number for level in course.warms_up), default=0)
     told = f"{label}: runs {sums_up}"
@@ -203,8 +203,8 @@ def _still_row(plan: Plan, of: Timeline) -> Row:
     """Return the row of what is paused, and on top of it of what restores before it runs."""
     nobody, restoring = summed([of.still, of.restoring]), _highest(of.restoring)
     most, still = _highest(nobody), _highest(of.still)
-    sums_up = f"{_bound(plan, most)} at once" if most else "none"
-    told = f"paused: {sums_up}"
+    sums_up = _bound(plan, most) if most else "none"
+    told = f"paused at once: {sums_up}"
     told += f": at most {still:,} for a rebalance, at most {restoring:,} while they restore" if restoring else ""
     above = [Shape("restores", _area(nobody, of, 30, 26, most))] if restoring else []
     shapes = (*above, *_still_shapes(of.still, of, 30, most))

@@ -34,7 +34,7 @@ _HEADS = {
 
 
 #: The cell of an instance that is no member.
-_ABSENT = "-"
+_ABSENT = "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _legend(plan: Plan, columns: Sequence[PictureColumn]) -> str:
         "r": "r = a task restores there before it runs",
         _ABSENT: f"{_ABSENT} = no member",
     }
-    signs = {sign for cell in cells for sign in cell.strip("0123456789-")} | (cells & {_ABSENT})
+    signs = {sign for cell in cells for sign in cell.strip("0123456789 to,")} | (cells & {_ABSENT})
     possible = (meaning for sign, meaning in meanings.items() if sign in signs)
     heard = duration(plan.config.heartbeat_interval_ms)
     meanwhile = [f"{_MEANWHILE} = unassigned until that has taken effect, up to {heard} after the time above"]
