@@ -95,9 +95,7 @@ def test_what_stands_still_already_counts_and_waiting_for_it_is_offered() -> Non
     assert found.wait_ms == 63_000
     assert found.later is not None
     assert (found.later.items, found.later.longest_ms) == (7, DELAY_MS + HEARD_MS)
-    assert _facts(found)["wait"] == (
-        "about 1m03s, until the group has settled: 7 unassigned, at most 5m03s each"
-    )
+    assert _facts(found)["wait"] == ("about 1m03s, until the group has settled: 7 unassigned, at most 5m03s each")
 
 
 def test_it_never_says_that_work_goes_on_while_it_stands_still() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstream_plan.plans import Plan
+from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.loads import copies_of_stateful, worst_loss
 from kstream_plan.plans.remarks import remarks
-from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.page import Fact, Line, Page, Section, Tone, as_sentence, lines_of
 from kstream_plan.render.pages.plan_facts import balance_fact, pause_fact, plan_facts

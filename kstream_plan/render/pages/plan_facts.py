@@ -130,6 +130,7 @@ def moves_fact(view: PlanView) -> Fact:
     label = "Moves" if plan.is_of_workers else "Stateful moves"
     stateful = len(plan.group.stateful)
     hops = view.figure("hops")
+    member = "worker" if plan.is_of_workers else "instance"
     detours = f", {count(hops.median, 'change')} of {member} on the way" if hops.median > moves.median else ""
     if not moves.most and not hops.most:
         return Fact("moves", label, f"none of {stateful:,}")

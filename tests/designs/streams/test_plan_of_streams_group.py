@@ -29,8 +29,8 @@ from kstream_plan.model.scenario import (
 )
 from kstream_plan.plans import HandOver, Plan, Promote, Revoke, Trigger
 from kstream_plan.plans.replay import replay
-from kstream_plan.policy.rules import RULES, MeasuredPlan
 from kstream_plan.plans.simulated import Simulation
+from kstream_plan.policy.rules import RULES, MeasuredPlan
 from kstream_plan.render.answers import page_of
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.drain import drain
