@@ -389,7 +389,7 @@ def test_every_step_kind_is_told() -> None:
 
 
 def test_every_dependency_has_its_reason_and_its_bound() -> None:
-    text = _text(README)
+    text = _text(PAGES["dependencies"])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for requirement in [*project["dependencies"], *project["optional-dependencies"]["kafka"]]:
         name, bound = re.match(r"([\w-]+)>=([\d.]+)", requirement).groups()  # type: ignore[union-attr]
