@@ -254,7 +254,6 @@ def test_the_tables_have_what_the_json_says() -> None:
     made = plan_cases.case("scale-out")
     document, found = json.loads(plan_json(made)), page(made)
     moves = next(table for table in found.tables if table[0][-1] == "paused in all")[1:]
-    stateful = {task["task_id"] for task in document["tasks"] if task["stateful"]}
     assert sorted(row[2].split()[0] for row in moves) == elsewhere(document)
     assert len(moves) == document["summary"]["hops"]
     [data] = found.data
