@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +64,8 @@ def test_ages_are_those_of_what_counts_as_now(
         shown = capsys.readouterr()
         line = f"2 of 2 copies measured {said}, 0 as of the last join"
         assert line in shown.err
-        assert f"{line}; measured 2026-11-21 12:00:00Z" in " ".join(shown.out.split())
+        assert f"Assumption: {line}." in " ".join(shown.out.split())
+        assert re.search(r"│ Lags +measured 2026-11-21 12:00:00 UTC ", shown.out)
 
 
 def test_a_drain_says_when_lags_were_reported(
@@ -72,13 +74,13 @@ def test_a_drain_says_when_lags_were_reported(
     first, second = GROUP["lags"]
     _measuring(monkeypatch, {**GROUP, "lags": [first, {**second, "reported_at": "2026-11-21T11:30:00.000Z"}]})
     assert run(["drain", "x.json", "two", *NOW]) == 0
-    said = "LAGS as reported from 2026-11-21 11:00:00Z to 2026-11-21 11:30:00Z"
+    said = "│ Lags reported 2026-11-21 11:00:00 UTC to 2026-11-21 11:30:00 UTC │"
     assert said in " ".join(capsys.readouterr().out.split())
     file = tmp_path / "one.prom"
     file.write_text(text(leads({("A", 0): 1_000, ("B", 0): 1_000})))
     assert run(["drain", "x.json", "two", *NOW, "--metrics", str(file)]) == 0
-    said = "measured 2026-11-21 12:00:00Z; reported 2026-11-21 11:30:00Z"
-    assert said in " ".join(capsys.readouterr().out.split())
+    said = "Lags measured 2026-11-21 12:00:00 UTC; reported 2026-11-21 11:30:00 UTC"
+    assert said in " ".join(capsys.readouterr().out.replace("│", "").split())
 
 
 def test_without_end_offsets_only_the_least_is_known(capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,19 +191,17 @@ def test_drain_goes_by_what_was_measured(
     behind, ends = tmp_path / "one.prom", tmp_path / "ends.txt"
     ends.write_text("".join(f"my.app-{store}-changelog:{number}:1000\n" for store in "AB" for number in (0, 1)))
     behind.write_text(text(leads(BOTH)))
+    asked = ["drain", "x.json", "two", *NOW, "--require-warm", "--end-offsets", str(ends)]
     assert run(["drain", "x.json", "two", *NOW]) == 0
-    assert "0 cold" in capsys.readouterr().out
-    assert (
-        run(["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", str(behind), "--end-offsets", str(ends)])
-        == 3
-    )
+    assert "│ UNKNOWN: " in capsys.readouterr().out, "what was reported an hour ago proves nothing"
+    assert run([*asked, "--metrics", str(behind), "--output", "json"]) == 3
     shown = capsys.readouterr()
-    assert "0_0 starts on one with 110 records to restore" in " ".join(shown.out.split())
-    assert "1 of 2 tasks would start cold" in shown.err
-    assert "2 of 2 copies measured" in " ".join(shown.out.split())
+    drained = json.loads(shown.out)
+    assert (drained["answer"], drained["cold_now"]) == ("no", [1, 1])
+    assert [(task["task_id"], task["restore_records"]) for task in drained["now"]] == [("0_0", 110), ("0_1", 0)]
     caught_up = text(leads(dict.fromkeys(BOTH, 1_000)))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(caught_up.encode())))
-    assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", "-", "--end-offsets", str(ends)]) == 0
+    assert run([*asked, "--metrics", "-"]) == 0
 
 
 def test_a_topology_tells_whose_the_metrics_are(
@@ -238,10 +238,10 @@ def test_no_rule_is_kept_by_the_least_that_copies_are_behind(
     snapshot = tmp_path / "x.json"
     snapshot.write_text(json.dumps(GROUP))
     asked = ["check", str(snapshot), "--remove", "two", "--policy", str(policy), "--acceptable-recovery-lag", "100"]
-    assert run(asked) == 0
+    assert run([*asked, "--trust-reports-of", "2h"]) == 0
     capsys.readouterr()
-    assert run([*asked, "--metrics", str(lag)]) == 3
-    assert "the worse end of 0-" in " ".join(capsys.readouterr().out.split())
+    assert run([*asked, "--trust-reports-of", "2h", "--metrics", str(lag)]) == 3
+    assert re.search(r"\? +max_cold_handovers +2 +0 .*\(0 to 2\)", capsys.readouterr().out)
 
 
 def test_what_is_only_the_least_is_never_called_warm(
@@ -255,7 +255,8 @@ def test_what_is_only_the_least_is_never_called_warm(
     old = tmp_path / "one.prom"
     old.write_text(text([line.replace("records_lead", "records_lag") for line in leads(dict.fromkeys(BOTH, 30))]))
     assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", str(old)]) == 3
-    assert "Only a lower bound of how far the copies of these tasks are behind is known" in capsys.readouterr().err
+    page = " ".join(capsys.readouterr().out.replace("│", "").split())
+    assert "Only a lower bound of how far the copies of these tasks are behind is known." in page
 
 
 def test_what_is_strange_about_a_scrape_is_said_once_for_several_groups(

@@ -88,9 +88,9 @@ def test_a_saved_plan_is_reported(plan: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "code", "said"),
     [
-        (["check", "PLAN"], 0, "It keeps to the policy"),
+        (["check", "PLAN"], 0, "YES"),
         (["diff", "PLAN"], 0, "Tasks that changed"),
-        (["compare", "PLAN", "PLAN"], 0, "all come to the same"),
+        (["compare", "PLAN", "PLAN"], 0, "All alternatives come to the same"),
         (["fleet", "PLAN"], 0, "1 application: 1 moving"),
     ],
     ids=lambda one: one[0] if isinstance(one, list) else "",

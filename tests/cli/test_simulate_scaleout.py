@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,15 +33,16 @@ def _json(capsys: pytest.CaptureFixture[str], *options: str) -> Any:
 def test_the_table_says_that_new_ids_are_random(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*X, "--add", "2", "--draws", "3", "--record-size", "100"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("S1: 3 → 5 instances (new-1, new-2: 2 threads, empty disk)")
-    assert "new process ids are random: 3 draws" in text
-    assert "MB" in text
-    assert " IF max.warmup.replicas=4" in text
+    assert text.startswith("╭─ S1: 3 → 5 instances, ")
+    assert "Process ids of new instances are random" in " ".join(text.replace("│", "").split())
+    assert "5.4 MB" in text
+    assert re.search(r"^max\.warmup\.replicas=4 +about ", text, re.MULTILINE)
 
 
 def test_a_single_draw_says_that_it_is_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*X, "--add", "1", "--draws", "1", "--no-what-if"]) == 0
-    assert "new process ids are random: this is one draw of many; see --draws" in capsys.readouterr().out
+    page = " ".join(capsys.readouterr().out.replace("│", "").split())
+    assert "Process ids of new instances are random: this is one of many outcomes (--draws simulates more)." in page
 
 
 def test_to_counts_who_is_there_and_who_goes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,15 +75,15 @@ def test_the_least_that_has_to_be_restored_is_found_if_asked_for(capsys: pytest.
         assert document["simulation"]["draws"]["least_restored_records"] == bound
     assert run([*X, *options, "--bounds"]) == 0
     text = capsys.readouterr().out
-    assert "stateful, least 9" in text
-    assert "; least 18,000)" in text
+    assert "of 24 (minimum 9)" in text
+    assert "(minimum 18,000)" in " ".join(text.replace("│", "").split())
 
 
 def test_it_is_saved_while_the_table_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "plan.json"
     assert run([*X, "--add", "1", "--draws", "1", "--out", str(out)]) == 0
     simulated = capsys.readouterr().out
-    assert "TAKES" in simulated
+    assert "│ Duration  " in simulated
     assert run(["show", str(out)]) == 0
     assert capsys.readouterr().out == simulated
 
@@ -93,7 +95,7 @@ def test_markdown_is_marked_up_without_colour(capsys: pytest.CaptureFixture[str]
 
 def test_what_never_settles_is_told_by_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*X, "--add", "1", "--draws", "1", "--max-rounds", "2", "--no-what-if"]) == 4
-    assert "STOPPED" in capsys.readouterr().out
+    assert "The plan ends before the group settles" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -169,7 +171,7 @@ def test_several_applications_get_one_line_each_worst_first(
     assert run([*X, *options, "--verbose"]) == 0
     in_full = capsys.readouterr().out
     assert in_full.startswith(text[: text.index("One of them")].rstrip())
-    assert in_full.count("TAKES") == 2
+    assert in_full.count("│ Duration  ") == 2
     assert in_full.index("S1: 3 → 2") < in_full.index("S2b: 3 → 2")
 
 
@@ -185,9 +187,11 @@ def test_several_saved_simulations_are_shown_as_they_were(
         assert capsys.readouterr().out == simulated
     plan.write_text(plan_json(plan_cases.case("settled")) + "\n")
     assert run(["show", out, str(plan)]) == 0
-    assert "3 applications: 2 moving, 1 settled; 1 at risk: 1 with cold starts" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert text.startswith("╭─ 3 applications: 2 moving, 1 settled ─")
+    assert "1 application is at risk: 1 with cold starts." in text
     assert run(["show", out, str(plan), "--verbose"]) == 0
-    assert capsys.readouterr().out.count("RELIEF") == 2
+    assert capsys.readouterr().out.count("│ Duration  ") == 2
     assert run(["show", out, str(plan), "--output", "json"]) == 0
     assert ["simulation" in json.loads(line) for line in capsys.readouterr().out.splitlines()] == [True, True, False]
 

@@ -90,8 +90,8 @@ def test_a_log_takes_the_settings_of_its_application(tmp_path: Path, capsys: pyt
 
 def test_warnings_say_what_it_costs(capsys: pytest.CaptureFixture[str]) -> None:
     _, said = snapshot(capsys, "--leader-log", LOG)
-    assert [line.partition("warning: ")[2][:60] for line in said.splitlines()] == [
-        "the log does not contain the configuration: Kafka's defaults ",
+    assert [line.partition("warning: ")[2][:60].strip() for line in said.splitlines()] == [
+        "the log does not contain the configuration: Kafka's defaults",
         "generations have no number: a plan counts them from 0",
     ]
 

@@ -31,7 +31,7 @@ COMMAND = f"{sys.executable} -m kstream_plan"
         ("--help >/dev/full", 1, "standard output: cannot be written: No space left on device"),
         ("show --help >/dev/full", 1, "standard output: cannot be written: No space left on device"),
         ("--version >/dev/full", 1, "standard output: cannot be written: No space left on device"),
-        ("show --nonsense >/dev/full 2>/dev/full", 1, ""),
+        ("show --nonsense >/dev/full 2>/dev/full", 2, ""),
     ],
 )
 def test_streams_may_be_closed_or_full(arguments: str, code: int, said: str) -> None:
