@@ -25,7 +25,7 @@ from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, MeasuredPlan
-from kstream_plan.render.answers import to_table as table
+from kstream_plan.render.answers import page_of
 from kstream_plan.simulation.alternatives import alternative
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
@@ -95,9 +95,13 @@ class TestBounce:
         assert {len(outage) for outage in made.outages} == {3}
         assert any(note.code == "not-noticed" for note in made.assumptions)
         assert any(note.code == "restores-unnoticed" for note in made.warnings) == warned
-        shown = " ".join(table(made, width=200).split())
-        pauses = "≥ 6.0 s each, ≥ 10 tasks at once: how long what a crash took restores is unknown"
-        assert (f"PAUSES {pauses}" if warned else "PAUSES ~6.0 s each, ≤ 10 tasks at once") in shown
+        paused = _facts(made)["pause"]
+        assert ("at least 6s in 1 pause and the time that it restores" in paused) == warned
+        assert warned or paused.endswith(": 6s in 1 pause")
+
+
+def _facts(made: Plan) -> dict[str, str]:
+    return {fact.key: fact.value for fact in page_of(made).facts}
 
 
 def _place(made: Plan, host: str) -> int:
@@ -113,7 +117,7 @@ def test_restarts_of_static_members_stop_every_task_once() -> None:
         (130_000, 135_000),
     ]
     assert dict(made.pauses.ms) == {task.task_id: 5_000 for task in made.group.tasks}
-    assert "\nPAUSES   ~5.0 s each" in table(made)
+    assert _facts(made)["pause"].endswith(": 5s in 1 pause")
     assert read_plans(plan_json(made).encode(), "x") == [made]
 
 
@@ -239,11 +243,11 @@ def test_an_instance_that_starts_and_stops_threads_keeps_its_tasks() -> None:
 
 #: ``@`` stands before the place that the error names.
 BAD = [
-    ("{at: 5m45s, crash: i1}, {at: 6m, crash: @i1}", "'i1' does not run at 6m. Fix: let it return first"),
-    ("{leave: i1}, {leave: @i1}", "'i1' does not run at 0s. Fix: let it return first"),
+    ("{at: 5m45s, crash: i1}, {at: 6m, crash: @i1}", "'i1' is not running at 6m. Fix: let it return first"),
+    ("{leave: i1}, {leave: @i1}", "'i1' is not running at 0s. Fix: let it return first"),
     ("{at: 1h, return: @i1}", "'i1' runs at 1h, so it cannot return. Fix: let it leave, stop or crash first"),
     ("{crash: i1}, {at: 1s, return: i1}, {at: 2500ms, return: @i1}", "'i1' runs at 2.5s, so it cannot return"),
-    ("{crash: i1}, {threads: @{instance: i1, count: 3}}", "'i1' does not run at 0s"),
+    ("{crash: i1}, {threads: @{instance: i1, count: 3}}", "'i1' is not running at 0s"),
     (
         "{crash: i1}, {at: 1s, return: i1}, {at: 2s, threads: @{instance: i1, count: 3}}",
         "'i1' is not a member again at 2s. Fix: change its threads once it is a member again, 10s after it stopped",
@@ -274,7 +278,7 @@ def test_an_instance_without_a_host_of_its_own_is_called_by_its_id() -> None:
     group = settled.state.group
     alike = replace(group, instances=tuple(replace(of, host="same") for of in group.instances))
     process_id = group.instances[0].process_id
-    with pytest.raises(ScenarioError, match=f"'{process_id}' does not run at 0s"):
+    with pytest.raises(ScenarioError, match=f"'{process_id}' is not running at 0s"):
         _play(
             replace(settled, state=replace(settled.state, group=alike)),
             f"{{leave: {process_id}}}, {{leave: {process_id}}}",
@@ -470,7 +474,7 @@ def test_close_to_the_session_time_out_both_outcomes_are_told(restart: str, warn
         assert rebalances is not None
         assert made.summary.rebalances == rebalances[noticed]
         assert rebalances[0] == 1
-        assert re.match(rf"Within it: .* s, 1 rebalance, .*; beyond it: .* s, {rebalances[1]} rebalances, ", told[0])
+        assert re.match(rf"Within it: .*s, 1 rebalance, .*; beyond it: .*s, {rebalances[1]} rebalances, ", told[0])
 
 
 def test_what_is_restored_is_unknown_where_it_may_be() -> None:
@@ -482,7 +486,7 @@ def test_what_is_restored_is_unknown_where_it_may_be() -> None:
     assert made.summary.restored_records == 0
     assert made.ends("cold_handovers")[1]
     assert made.may_be_endless("restored_records")
-    assert "RESTORE  0 records (or nobody knows how many). Some" in table(made)
+    assert _facts(made)["restore"] == "none, or unknown"
     assert result_of(made).restored_records_most is None
     limit = Limit(10**15)
     found = check_plan(made, Standard(Policy({"max_restored_records": limit}), datetime.now(UTC)))
@@ -499,7 +503,7 @@ def test_a_time_of_which_only_the_least_may_be_known_keeps_to_no_limit() -> None
     assert made.summary.duration_is == "estimate"
     assert made.may_be_endless("duration_ms")
     assert RULES["max_duration"].worst(MeasuredPlan(made), 10**12).value is None
-    assert "~10.0 s (9.0-13.0 s, or nobody knows)" in table(made, width=120)
+    assert _facts(made)["duration"] == "about 10s (9s to 13s), or unknown"
     assert not alternative((), made, None, None).is_known
 
 

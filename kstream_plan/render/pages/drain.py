@@ -21,7 +21,7 @@ from kstream_plan.render.page import (
 )
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import at_most, count, duration, several, span_to, utc
+from kstream_plan.render.text.numbers import at_least, at_most, count, duration, several, span_to, utc
 from kstream_plan.simulation.drain import Drain, DrainedTask
 
 #: Up to so many tasks have a row each, the cold and the unknown ones first.
@@ -163,8 +163,12 @@ def _waiting(drained: Drain) -> Iterator[Fact]:
     cold = len(drained.cold_later)
     named = f" ({several([str(task.task_id) for task in drained.cold_later], 3)})" if cold else ""
     starts = f"{count(cold, 'cold start')}{named}" if cold else "no cold start if copies have caught up"
-    what = "they are let go" if drained.announced else "the group has settled"
-    yield Fact("wait", "If you wait", f"about {at_most(drained.wait_ms)}, until {what}: {starts}")
+    until = "they are let go" if drained.announced else "the group has settled"
+    summary = drained.waiting.summary
+    is_least = summary.duration_is == "least" if drained.announced else summary.runs_by_ms is None
+    is_least = is_least and (drained.announced or drained.plan.design == "streams")
+    wait = f"at least {at_least(drained.wait_ms)}" if is_least else f"about {at_most(drained.wait_ms)}"
+    yield Fact("wait", "If you wait", f"{wait}, until {until}: {starts}")
 
 
 def _heard(drained: Drain) -> Iterator[Fact]:

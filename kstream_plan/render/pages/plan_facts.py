@@ -189,14 +189,21 @@ def restore_fact(view: PlanView) -> Fact:
     if restored is None:
         return Fact("restore", label, f"unknown number of records{at_a_time}", "unknown")
     figure = view.figure("restored_records")
+    unknown = ", or unknown" if _may_restore_an_unknown_number(view) else ""
     if not figure.most:
-        return Fact("restore", label, "none")
-    unknown = ", or unknown" if plan.may_be_endless("restored_records") else ""
+        return Fact("restore", label, f"none{unknown}", "unknown" if unknown else "plain")
     minimum = plan.summary.lower_bounds.restored_records
     bound = "" if minimum is None else f" (minimum {minimum:,})"
     size = None if view.simulation is None else view.simulation.record_size
     in_bytes = "" if size is None else f", {amount(restored * size)}"
     return Fact("restore", label, f"{count_range(*figure)} records{in_bytes}{bound}{unknown}{at_a_time}")
+
+
+def _may_restore_an_unknown_number(view: PlanView) -> bool:
+    """Return whether it is unknown how much is restored, in this plan or in another random simulation."""
+    rule = "max_restored_records"
+    of_draws = view.draws is not None and rule in view.draws.worst and view.draws.worst[rule] is None
+    return of_draws or view.plan.may_be_endless("restored_records")
 
 
 def _more_copies_of_draws(view: PlanView) -> int:
