@@ -69,7 +69,7 @@ def assumptions(
         notes.append(Note("restore-rate-of-others", message, unmeasured))
     if outcome.doubts:
         notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms))
-    if played.group.stateful:
+    if played.group.stateful and snapshot.group_protocol != "connect":
         notes.append(_stores_note(snapshot))
     if snapshot.captured_at is None:
         notes.append(no_capture_time(is_undated=is_undated))

@@ -172,7 +172,7 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names, *, several_restarts: bo
 def _safe(way: PlayedWay) -> Cell:
     if way.safe:
         return Cell(("if set up" if way.is_prepared else "yes",), tone="good")
-    if way.is_likely_unsafe or way.found.outcome == "unsafe":
+    if way.is_likely_unsafe:
         return Cell(("no",), tone="bad")
     return Cell(("unknown",), tone="unknown")
 

@@ -124,7 +124,10 @@ def _cold(view: PlanView) -> Iterator[str]:
     plan, cold = view.plan, view.figure("cold_handovers")
     if plan.is_of_workers or not plan.group.stateful:
         return
-    if cold.most:
+    if cold.most and not cold.median:
+        noun = "task" if cold.most == 1 else "tasks"
+        yield f"Up to {cold.most:,} {noun} may start cold: it is unknown whether their copies will have caught up."
+    elif cold.most:
         how_many = count_range(*cold)
         noun = "task starts" if how_many == "1" else "tasks start"
         yield f"{how_many} {noun} cold: no other copy has caught up, so they restore before they run."
