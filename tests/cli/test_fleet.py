@@ -45,7 +45,7 @@ def test_the_plans_in_it_are_those_of_a_file(results: Path, capsys: Capture) -> 
     assert shown[0].out == shown[1].out == (results / "plans.jsonl").read_text()
     assert shown[0].err.count("has no plan") == 1
     assert run(["check", str(results / "results"), "--keep-going", "--quiet"]) == 1
-    assert "4 applications: 1 not checked, 3 passed" in capsys.readouterr().out
+    assert "4 applications, 1 not checked, 3 passed" in capsys.readouterr().out
     assert run(["diff", str(results / "results"), str(results / "plans.jsonl")]) == 0
     assert "3 applications" in capsys.readouterr().out
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
+from kstream_plan.documents.plan.seal import seal_of
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans.balance import balances
@@ -96,6 +97,7 @@ def test_a_step_that_is_left_out_is_missed() -> None:
 def _draws(change: Callable[[Any], object], name: str = "add-two") -> Any:
     document = json.loads(simulation_json(simulation_cases.case(name)))
     change(document["simulation"]["draws"])
+    document["seal"] = seal_of(document)
     return document
 
 
