@@ -82,7 +82,7 @@ def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bo
     columns = [Column("Worker" if of_workers else "Instance")]
     columns += [Column("Connectors and tasks" if of_workers else "Stateful", right=True)] * layout.stateful
     columns += [Column("Stateless", right=True)] * layout.stateless
-    columns += [Column("Copies", right=True)] * layout.copies
+    columns += [Column("Standbys", right=True)] * layout.copies
     columns += [Column("Load after")]
     order = sorted(members, key=lambda member: names.reading_order(member.process_id))
     few = len(order) <= _MOST_ROWS
