@@ -73,8 +73,8 @@ if TYPE_CHECKING:
     from kstream_plan.render.compare.json_form import compare_json as compare_to_json
     from kstream_plan.render.diff.happened_json import happened_json as said_and_happened_to_json
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
-    from kstream_plan.render.pages.fleet import fleet_markdown as fleet_to_markdown
-    from kstream_plan.render.pages.fleet import fleet_table as fleet_to_table
+    from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
+    from kstream_plan.render.fleet import fleet_table as fleet_to_table
     from kstream_plan.render.sessioned import sessioned_json as sessioned_to_json
     from kstream_plan.render.sessioned import sessioned_markdown as sessioned_to_markdown
     from kstream_plan.render.sessioned import sessioned_table as sessioned_to_table
@@ -158,8 +158,8 @@ _PUBLIC = {
     "workers_drained_to_json": ("kstream_plan.render.simulation.drain_workers_json", "workers_drained_json"),
     "workers_drained_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "workers_drained_to_table": ("kstream_plan.render.answers", "to_table"),
-    "fleet_to_markdown": ("kstream_plan.render.pages.fleet", "fleet_markdown"),
-    "fleet_to_table": ("kstream_plan.render.pages.fleet", "fleet_table"),
+    "fleet_to_markdown": ("kstream_plan.render.fleet", "fleet_markdown"),
+    "fleet_to_table": ("kstream_plan.render.fleet", "fleet_table"),
     "read_results": ("kstream_plan.documents.results", "read_results"),
     "result_of": ("kstream_plan.plans.result", "result_of"),
     "group_history": ("kstream_plan.snapshots.broker.source", "group_history"),

@@ -11,8 +11,8 @@ from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.result import Result
 from kstream_plan.render import page as render_page
 from kstream_plan.render.answers import page_of
+from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.markdown import to_markdown
-from kstream_plan.render.pages.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.terminal import to_terminal

@@ -118,10 +118,10 @@ def test_the_rows_of_a_moment_add_up_to_all_there_is() -> None:
     plan = rolling(0, 1, 2).plan
     shown = picture(plan, events(plan), Names(plan.group))
     for column in shown.columns:
-        run = sum(int(cell) for cell in column.cells if cell != "-")
+        run = sum(int(cell) for cell in column.cells if cell != "–")
         assert run + int(column.paused or 0) == len(plan.group.tasks), column
     assert any(column.meanwhile for column in shown.columns)
-    assert "meanwhile = nobody runs it until that has taken effect" in shown.legend
+    assert "meanwhile = unassigned until that has taken effect" in shown.legend
 
 
 def test_what_a_worker_stops_and_starts_again_is_not_a_change_of_thread() -> None:

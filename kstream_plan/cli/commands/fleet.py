@@ -35,7 +35,7 @@ from kstream_plan.fleet.figures import badness, by_figure
 from kstream_plan.fleet.where import Condition, check_name, conditions
 from kstream_plan.model import Snapshot
 from kstream_plan.plans.result import Result, result_of
-from kstream_plan.render.pages.fleet import fleet_markdown, fleet_table
+from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.text.numbers import count, several
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.selection import Selection

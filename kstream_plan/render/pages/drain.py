@@ -80,7 +80,8 @@ def _of_others(drained: Drain) -> Iterator[str]:
     if cold:
         yield f"{count(cold, 'task')} of other instances would start cold in what follows."
     elif drained.answer is Answer.UNKNOWN:
-        yield f"It is unknown whether tasks of other instances start warm in what follows. {_why(drained)}".strip()
+        said = "It is unknown whether tasks of other instances start warm in what follows."
+        yield " ".join(filter(None, (said, _why(drained))))
 
 
 def _why(drained: Drain) -> str:

@@ -7,11 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from kstream_plan.fleet.figures import OUTCOMES, RISKS, is_least, risks
 from kstream_plan.plans.result import Result
-from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, text_cell, text_row
 from kstream_plan.render.pages.plan_facts import balance_text
-from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, span_to
 
@@ -30,18 +27,6 @@ _COLUMNS = (
 )
 _NONE = text_cell("")
 _NO_END = ("stuck", "cyclic", "unfinished", "unreadable")
-
-
-def fleet_table(
-    all_results: Sequence[Result], shown: Sequence[Result], *, width: int = DEFAULT_WIDTH, colour: bool = False
-) -> str:
-    """Return the page as lines of text, each ended."""
-    return to_terminal(fleet_page(all_results, shown), width=width, colour=colour)
-
-
-def fleet_markdown(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
-    """Return the page as Markdown."""
-    return to_markdown(fleet_page(all_results, shown))
 
 
 def fleet_page(all_results: Sequence[Result], shown: Sequence[Result]) -> Page:

@@ -86,7 +86,9 @@ def _instances_table(course: LagCourse, top: int) -> Table:
         "Lag: when first reported in this time → at the end. Over time: · is 0, ? unknown. Written and restored: each "
         "copy counts."
     )
-    return Table("Instances", _INSTANCES, rows, f"{note}{_more(len(course.instances) - top, 'instance')}")
+    return Table(
+        "Instances", _INSTANCES, rows, " ".join(filter(None, (note, _more(len(course.instances) - top, "instance"))))
+    )
 
 
 def _instance_row(instance: InstanceCourse, name: str) -> Row:
@@ -101,7 +103,7 @@ def _figure_cell(text: str) -> Cell:
 
 def _tasks_table(course: LagCourse, top: int) -> Table:
     rows = tuple(map(_task_row, course.tasks[:top]))
-    return Table("Tasks that are written to most", _TASKS, rows, _more(len(course.tasks) - top, "task").strip())
+    return Table("Tasks that are written to most", _TASKS, rows, _more(len(course.tasks) - top, "task"))
 
 
 def _task_row(task: TaskCourse) -> Row:
@@ -110,7 +112,7 @@ def _task_row(task: TaskCourse) -> Row:
 
 
 def _more(number: int, noun: str) -> str:
-    return f" {count(number, f'more {noun}')}: --top shows more." if number > 0 else ""
+    return f"{count(number, f'more {noun}')}: --top shows more." if number > 0 else ""
 
 
 def _texts(progress: Progress) -> tuple[str, str, str]:

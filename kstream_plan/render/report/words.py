@@ -51,7 +51,7 @@ _WORDS = (
         "a task starts from a copy that is behind, or from none: it is paused until it has restored",
     ),
     ("restored", r"restor\w+", "read again from Kafka, until the state is up to date"),
-    ("pause", r"paus\w+", "no instance processes the task, from where it stops to where it starts"),
+    ("pause", r"paus\w+", "nothing processes the task, from where it stops to where it starts"),
     (
         "learner",
         r"learners?",

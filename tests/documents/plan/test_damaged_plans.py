@@ -35,9 +35,9 @@ from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
 from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.pages.diff import diff_page
-from kstream_plan.render.pages.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.simulation.json_form import simulation_json
