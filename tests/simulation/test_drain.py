@@ -244,7 +244,11 @@ def test_the_exit_code_tells_with_require_warm(
     scenario: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured_scenarios.before(scenario),))
-    assert run(["drain", "x.json", "i1", "--require-warm"]) == code
+    taken = captured_scenarios.before(scenario).captured_at
+    assert taken is not None
+    assert run(["drain", "x.json", "i1", "--require-warm", "--now", taken]) == code
+    later = "2026-11-26T00:00:00Z"
+    assert run(["drain", "x.json", "i1", "--require-warm", "--now", later]) == 3, "by then the reports are days old"
     assert run(["drain", "x.json", "i1"]) == 0
     assert run(["drain", "x.json", "i1", "--output", "json"]) == 0
     assert run(["drain", "x.json", "i1", "--output", "markdown"]) == 0
@@ -303,52 +307,28 @@ def _with_copy(lag: int | None, remaining: int = 0) -> Snapshot:
         (replace(_with_copy(0), decision=KnownDecision(generation=2)), None, ""),
     ],
 )
-def test_what_nobody_can_tell_is_not_called_warm(
-    snapshot: Snapshot,
-    code: str | None,
-    reason: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (snapshot,))
-    assert run(["drain", "x.json", "i3", "--output", "json"]) == 0
-    assert [doubt["code"] for doubt in json.loads(capsys.readouterr().out)["doubts"]] == ([code] if code else [])
-    assert run(["drain", "x.json", "i3", "--require-warm"]) == (3 if code else 0)
-    captured_text = capsys.readouterr()
-    assert bool(captured_text.err) == (code is not None)
-    assert reason in captured_text.err
-    assert reason in " ".join(captured_text.out.split())
+def test_what_nobody_can_tell_is_not_called_warm(snapshot: Snapshot, code: str | None, reason: str) -> None:
+    drained = drain(snapshot, ["i3"])
+    assert [doubt.code for doubt in drained.doubts] == ([code] if code else [])
+    assert drained.answer is (Answer.UNKNOWN if code else Answer.YES)
+    assert reason in " ".join(page_of(drained).sentences)
 
 
-def test_where_only_the_least_is_known_every_line_says_the_range(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    snapshot = replace(_with_copy(0), least_lags=frozenset({(2, 0)}))
-    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (snapshot,))
-    assert run(["drain", "x.json", "i3", "--require-warm"]) == 3
-    shown = capsys.readouterr()
-    assert "0-1 of 1 task START COLD" in shown.out
-    assert "0-1 cold: How far the copies" in " ".join(shown.out.split())
-    assert "warm" not in shown.out.replace("--require-warm", "")
-    assert "0-1 of 1 tasks would start cold" in shown.err
-    assert run(["drain", "x.json", "i3", "--output", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["cold_now"] == [0, 1]
+def test_where_only_the_least_is_known_every_line_says_the_range() -> None:
+    drained = drain(replace(_with_copy(0), least_lags=frozenset({(2, 0)})), ["i3"])
+    page = page_of(drained)
+    assert page.sentences[0].startswith("It is unknown whether 1 of the 1 task of i3 starts warm. How far the copies")
+    assert _facts(drained)["cold"] == "0 to 1 of 1 task"
+    assert page.tables[0].rows[0].cells[2].items == ("unknown",)
+    assert json.loads(drain_json(drained))["cold_now"] == [0, 1]
 
 
-@pytest.mark.parametrize(("lag", "cold", "said"), [(UNKNOWN, [1, 1], "1 of 1 tasks"), (None, [0, 1], "0-1 of 1 tasks")])
+@pytest.mark.parametrize(("lag", "cold", "answer"), [(UNKNOWN, (1, 1), Answer.NO), (None, (0, 1), Answer.UNKNOWN)])
 def test_a_copy_that_may_not_have_caught_up_is_not_called_warm(
-    lag: int | None,
-    cold: list[int],
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    lag: int | None, cold: tuple[int, int], answer: Answer
 ) -> None:
-    found = replace(_with_copy(lag, 1000), config=AssignmentConfig(acceptable_recovery_lag=0))
-    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (found,))
-    assert run(["drain", "x.json", "i3", "--output", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["cold_now"] == cold
-    assert run(["drain", "x.json", "i3", "--require-warm"]) == 3
-    assert f"--require-warm: {said} would start cold" in capsys.readouterr().err
+    drained = drain(replace(_with_copy(lag, 1000), config=AssignmentConfig(acceptable_recovery_lag=0)), ["i3"])
+    assert (drained.how_many_cold, drained.answer) == (cold, answer)
 
 
 def test_a_leaders_log_tells_the_group_after_its_last_decision(
@@ -435,28 +415,23 @@ def test_it_is_played_without_measured_rates_only_where_somebody_goes(monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("rates", "cold", "said"),
+    ("rates", "cold", "code"),
     [
-        (Rates(restore_per_instance=1_000.0), [0, 0], "depends on the given restore rate, 1,000 records/s"),
-        (Rates(restore_at_least={0: 900.0}), [0, 1], "are restored at the measured rate"),
-        (Rates(restore={0: 1_000.0}), [0, 1], "are restored at the measured rate"),
-        (Rates(restore={1: 1_000.0}), [0, 1], "are restored at the measured rate"),
-        (Rates(), [1, 1], "1 of 1 tasks would start cold"),
+        (Rates(restore_per_instance=1_000.0), (0, 0), "rate-given"),
+        (Rates(restore_at_least={0: 900.0}), (0, 1), "forecast"),
+        (Rates(restore={0: 1_000.0}), (0, 1), "forecast"),
+        (Rates(restore={1: 1_000.0}), (0, 1), "forecast"),
+        (Rates(), (1, 1), "measured"),
     ],
 )
 def test_a_copy_that_is_behind_is_warm_by_then_only_by_what_is_given(
-    rates: Rates, cold: list[int], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    rates: Rates, cold: tuple[int, int], code: str
 ) -> None:
-    found = _behind(rates)
-    monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (found,))
-    assert run(["drain", "x.json", "i3", "--require-warm"]) == (3 if cold[1] else 0)
-    shown = capsys.readouterr()
-    assert said in shown.err
-    assert "copies that are caught up" not in " ".join(shown.out.split())
-    assert run(["drain", "x.json", "i3", "--output", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    drained = drain(_behind(rates), ["i3"])
+    document = json.loads(drain_json(drained))
     validator("drain").validate(document)
-    assert document["cold_now"] == cold
+    assert drained.how_many_cold == tuple(document["cold_now"]) == cold
+    assert [note.code for note in (*drained.rests_on, *drained.doubts)] == [code]
 
 
 def test_a_copy_made_just_now_is_as_young_as_that_though_its_instance_had_an_older_one() -> None:

@@ -80,8 +80,9 @@ def _of_others(drained: Drain) -> Iterator[str]:
     if cold:
         yield f"{count(cold, 'task')} of other instances would start cold in what follows."
     elif drained.answer is Answer.UNKNOWN:
-        said = "It is unknown whether tasks of other instances start warm in what follows."
-        yield " ".join(filter(None, (said, _why(drained))))
+        others = "tasks of other instances start warm in what follows"
+        subject = others if drained.unproven else "what is known of the group still holds when they stop"
+        yield f"It is unknown whether {subject}. {_why(drained)}".strip()
 
 
 def _why(drained: Drain) -> str:
