@@ -250,4 +250,4 @@ def test_a_name_of_several_lines_is_told_on_one() -> None:
     task["task_id"], task["topics"] = "a\nb", ["t"]
     with pytest.raises(PlanFileError) as error:
         read_plans(json.dumps(document).encode(), "saved")
-    assert r"'a\nb' is no task id" in str(error.value)
+    assert r"'a\nb' is not a task id" in str(error.value)
