@@ -45,6 +45,8 @@ OF_THEIR_OWN = {
     ("bounce", "--out"): "scenario",
     ("bounce", "--instance"): "restart now",
     ("check", "--report"): "findings",
+    ("check", "--now"): "snapshot ages",
+    ("check", "--today"): "waivers",
     **{(name, "--report"): "page of HTML" for name in ("compare", "diff", "fleet")},
     ("why", "--task"): "why this task",
     ("why", "--instance"): "why this instance",

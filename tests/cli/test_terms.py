@@ -21,7 +21,11 @@ stateful moves, cold starts, longest pause, state to restore, balance, instance,
 generation, lag, task, stateful, stateless, moving, stuck
 """
 #: Heads that explain themselves.
-PLAIN = {"#"}
+PLAIN = {
+    *("", "#", "From", "To", "Which", "Where", "Change", "Figure", "Step", "Set", "Way", "Time (UTC)", "In total"),
+    *("Moved", "Started", "Stopped", "Threads", "Protocol", "Plan", "Planned", "Happened", "Old plan", "New plan"),
+    *("Rule", "Limit", "Before", "Afterwards", "At the end", "Other instances", "Other workers"),
+}
 
 
 def labels() -> Iterator[tuple[str, str]]:

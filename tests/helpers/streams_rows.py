@@ -15,7 +15,7 @@ S8 = {"0": (12, True, 2_000), "1": (12, True, 4_000), "2": (6, False, 0)}
 def tasks(topology: Mapping[str, tuple[int, bool, int]]) -> list[dict[str, Any]]:
     """All tasks of subtopologies."""
     return [
-        {"task_id": f"{of}_{partition}", "stateful": stateful, "end_offset_sum": records}
+        {"task_id": f"{of}_{partition}", "stateful": stateful, "end_offset_sum": records if stateful else 0}
         for of, (partitions, stateful, records) in topology.items()
         for partition in range(partitions)
     ]

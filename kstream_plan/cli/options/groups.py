@@ -67,7 +67,8 @@ class Reading(Options, panel=INPUT):
         typer.Option(
             "--trust-reports-of",
             **A_WHILE,
-            help="How old a report of a copy may be that counts as true (default 1m).",
+            hidden=True,
+            help="Age up to which a report of a copy counts as true (default 1m).",
         ),
     ] = None
 
@@ -132,6 +133,7 @@ class Measuring(Options, panel=INPUT):
         list[str] | None,
         typer.Option(
             "--topology",
+            hidden=True,
             metavar="[ID=]FILE",
             help="Text of Topology.describe(); a folder has one per application.",
         ),
@@ -145,7 +147,8 @@ class Deciding(Options, panel=PLANNING):
         str, typer.Option("--assignor", **one_of(sorted(ASSIGNORS)), help="Assignor that decides who gets which task.")
     ] = _USUAL.assignor
     protocol: Annotated[
-        str, typer.Option("--protocol", **one_of(sorted(PROTOCOLS)), help="Rebalance protocol of the group.")
+        str,
+        typer.Option("--protocol", **one_of(sorted(PROTOCOLS)), hidden=True, help="Rebalance protocol of the group."),
     ] = _USUAL.protocol
 
     design: Annotated[

@@ -118,7 +118,7 @@ def _document(name: str = "scale-out") -> Any:
     ("path", "value", "message"),
     [
         (("format_version",), "2.0", r"^f, line 1: format_version is '2.0'; this version reads 1.x"),
-        (("kind",), "snapshot", "this is not a saved plan"),
+        (("kind",), "snapshot", "not a saved plan"),
         (("rounds", 3, "at_ms"), "soon", r"rounds\[3\].at_ms is not a whole number"),
         (("rounds", 3, "at_ms"), True, r"rounds\[3\].at_ms is not a whole number"),
         (("rounds", 3, "number"), 1.0, r"rounds\[3\].number is not a whole number"),

@@ -54,7 +54,7 @@ def test_a_simulation_comes_back_and_is_shown_as_it_was(name: str) -> None:
 
 def test_the_size_of_a_record_comes_back() -> None:
     read = read_again(replace(simulation_cases.case("remove-one"), record_size=100))
-    assert "48,000 records = 4.8 MB" in simulation_table(read)
+    assert "48,000 records, 4.8 MB" in simulation_table(read)
 
 
 @pytest.mark.parametrize("first", range(0, 20, 10))
