@@ -82,7 +82,7 @@ def _of_others(drained: Drain) -> Iterator[str]:
     elif drained.answer is Answer.UNKNOWN:
         others = "tasks of other instances start warm in what follows"
         subject = others if drained.unproven else "what is known of the group still holds when they stop"
-        yield f"It is unknown whether {subject}. {_why(drained)}".strip()
+        yield " ".join(filter(None, (f"It is unknown whether {subject}.", _why(drained))))
 
 
 def _why(drained: Drain) -> str:
