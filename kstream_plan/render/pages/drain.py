@@ -51,7 +51,7 @@ def drain_page(drained: Drain, *, verbose: bool = False) -> Page:
 
 def _tone(drained: Drain) -> Tone:
     """Return the tone of the answer; a group that never settles afterwards is not green."""
-    never = drained.plan.verdict.kind in ("stuck", "cyclic")
+    never = drained.plan.verdict.kind in ("stuck", "cyclic", "unfinished")
     return "unknown" if never and drained.answer is Answer.YES else answered(drained.answer)
 
 
