@@ -344,9 +344,11 @@ def test_rates_reach_the_plan(reads: Any, capsys: pytest.CaptureFixture[str]) ->
 def test_ranks_follow_the_table(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
     reads("scale-out")
     assert run(["assign", "x", "--show-ranks"]) == 0
-    assert "\nranks: 0 = caught up (lag ≤ 100)" in capsys.readouterr().out
+    assert "\nrank 0: caught up (lag at most 100); any other rank is the lag in records\n" in capsys.readouterr().out
     assert run(["assign", "x", "--show-ranks", "--output", "markdown"]) == 0
-    assert "```text\nranks:" in capsys.readouterr().out
+    assert (
+        "\nrank 0: caught up (lag at most 100); any other rank is the lag in records\n```\n" in capsys.readouterr().out
+    )
 
 
 def test_out_saves_the_plans_while_stdout_shows_the_table(
@@ -414,7 +416,7 @@ def test_saved_plans_are_found_in_folders_and_by_globs(tmp_path: Path, capsys: p
     ):
         assert run(["show", *paths]) == 0
         shown.append(capsys.readouterr().out)
-    assert shown[0].startswith("╭─ 2 applications: 2 moving ─")
+    assert shown[0].startswith("2 applications: 2 moving\n")
     assert shown == shown[:1] * 3
     assert run(["show", f"{tmp_path}/none*"]) == 1
     assert "matches no file. Fix: check the pattern" in capsys.readouterr().err

@@ -94,7 +94,7 @@ def test_several_applications_are_paired_by_their_names(plans: Path, capsys: Cap
         (["history.jsonl"], 2, "one side is not enough"),
         (["missing.json"], 1, "missing.json.*does not exist"),
         (["scale-out.json", "missing.json"], 1, "missing.json.*does not exist"),
-        (["-", "-"], 2, "read twice"),
+        (["-", "-"], 2, "standard input is given twice"),
         (["scale-out.json", "--application-id", "nobody"], 1, "no application matches 'nobody'"),
         (["broken.json"], 1, "broken.json, line 1: not JSON"),
         (["scale-out.json", "scale-out-standbys.json"], 1, "not in"),

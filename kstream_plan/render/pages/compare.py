@@ -21,7 +21,7 @@ from kstream_plan.render.pages.plan import plan_title, source_text
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, count_range, duration, duration_range
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range
 
 #: So many alternatives have a column each in one table; more follow in the next one.
 _MOST_COLUMNS = 5
@@ -121,15 +121,26 @@ def _relief(alternative: Alternative) -> str:
 
 
 def _pause(alternative: Alternative) -> str:
-    text = duration_range(*alternative.figures.max_paused_ms)
-    is_bound = alternative.plan.pauses_are_least and not alternative.plan.is_of_workers
-    return f"at least {text}" if is_bound else text
+    figure = alternative.figures.max_paused_ms
+    if alternative.plan.pauses_are_least and not alternative.plan.is_of_workers:
+        return f"at least {duration_range(*figure)}"
+    return _lasted(alternative, figure)
+
+
+def _count(alternative: Alternative, figure: Range) -> str:
+    """Return a number; of what does not settle, only a lower bound is known."""
+    return count_range(*figure) if alternative.settles else f"at least {figure.least:,}"
+
+
+def _lasted(alternative: Alternative, figure: Range) -> str:
+    """Return a duration; of what does not settle, only a lower bound is known."""
+    return duration_range(*figure) if alternative.settles else f"at least {at_least(figure.least)}"
 
 
 def _range(name: str) -> Callable[[Alternative], str]:
     def text(alternative: Alternative) -> str:
         figure: Range | None = getattr(alternative.figures, name)
-        return "unknown" if figure is None else count_range(*figure)
+        return "unknown" if figure is None else _count(alternative, figure)
 
     return text
 
@@ -137,7 +148,7 @@ def _range(name: str) -> Callable[[Alternative], str]:
 def _number(name: str) -> Callable[[Alternative], str]:
     def text(alternative: Alternative) -> str:
         number: int | None = getattr(alternative.figures, name)
-        return "unknown" if number is None else f"{number:,}"
+        return "unknown" if number is None else _count(alternative, Range(*[number] * 3))
 
     return text
 
@@ -153,7 +164,7 @@ def _most(name: str) -> Callable[[Alternative], int | None]:
 def _lasting(name: str) -> Callable[[Alternative], str]:
     def text(alternative: Alternative) -> str:
         figure: Range | None = getattr(alternative.figures, name)
-        return "" if figure is None else duration_range(*figure)
+        return "" if figure is None else _lasted(alternative, figure)
 
     return text
 

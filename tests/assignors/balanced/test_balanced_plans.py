@@ -268,7 +268,7 @@ def test_the_plan_says_what_kafkas_order_would_take() -> None:
     made = plan(captured.join("scale-out"), assignor="balanced")
     (note,) = [note for note in made.assumptions if note.code == "order-of-moves"]
     assert "of 5 probes" in note.message
-    assert "Kafka's own order" in note.message
+    assert "in Kafka's order" in note.message
 
 
 def test_stateless_tasks_move_once_and_say_why() -> None:

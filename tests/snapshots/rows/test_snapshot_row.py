@@ -423,7 +423,7 @@ def test_a_large_group_is_read_whole() -> None:
 def test_what_counts_where_a_snapshot_holds_no_settings_is_told(config: dict[str, Any] | None, told: bool) -> None:
     snapshot = read(row(config=config))
     messages = [note.message for note in snapshot.assumptions if note.code == "default-settings"]
-    assert ["max.warmup.replicas 2, num.standby.replicas 0, a probe every 10 min" in one for one in messages] == [
+    assert ["max.warmup.replicas 2, num.standby.replicas 0, a probe every 10m" in one for one in messages] == [
         True
     ] * told
     chosen = Overrides(PerApplication("", load_streams_config, {}), {"max_warmup_replicas": 3}).over(snapshot)
