@@ -179,17 +179,22 @@ def _drawn(table: Table, width: int) -> Iterator[RenderableType]:
 
 
 def _least(table: Table, place: int) -> int:
-    """Return the columns that a column of a table needs: its head, and the longest word of its cells, up to a limit."""
-    texts = [table.columns[place].head, *(text for row in table.rows for text in _texts(row.cells[place]))]
+    """Return the columns that a column of a table needs: the longest word of its head and cells, up to a limit.
+
+    The cells of a narrow column stay whole.
+    """
+    texts = [text for row in table.rows for text in _texts(row.cells[place])]
+    needed = max((cell_len(word) for word in table.columns[place].head.split(" ")), default=0)
     if _is_narrow(table, place):
-        return max(map(cell_len, texts))
-    return max(min(cell_len(word), _LONG_WORD) for text in texts for word in text.split(" "))
+        return max([needed, *map(cell_len, texts)])
+    words = (cell_len(word) for text in texts for word in text.split(" "))
+    return min(max([needed, *words]), _LONG_WORD)
 
 
 def _is_narrow(table: Table, place: int) -> bool:
     """Return whether a column is one of numbers, whose cells stay on one line."""
-    texts = [table.columns[place].head, *(text for row in table.rows for text in row.cells[place].items)]
-    return table.columns[place].right and max(map(cell_len, texts)) <= _NARROW
+    texts = (text for row in table.rows for text in row.cells[place].items)
+    return table.columns[place].right and max(map(cell_len, texts), default=0) <= _NARROW
 
 
 def _texts(cell: Cell) -> tuple[str, ...]:
@@ -200,23 +205,30 @@ def _texts(cell: Cell) -> tuple[str, ...]:
 def _widths(table: Table, layout: _Layout, least: Sequence[int], room: int) -> Sequence[int | None]:
     """Return the widths of columns of texts that do not fit as they are, so that words stay whole.
 
-    Columns grow to what is in them as far as there is room, those first that lack least. None: Rich measures them.
+    Columns grow to what is in them as far as there is room, those first that lack least, and cells before heads.
+    None: Rich measures them.
     """
-    whole = [_whole(table, place) for place in layout.places]
+    cells = [_longest(table, place) for place in layout.places]
+    whole = [max(cell_len(column.head), cell) for column, cell in zip(layout.columns, cells, strict=True)]
     lists = any(len(row.cells[place].items) > 1 for row in table.rows for place in layout.places)
-    if sum(whole) <= room or lists:
+    if sum(whole) <= room:
         return [None] * len(whole)
+    if lists:
+        narrow = (_is_narrow(table, place) for place in layout.places)
+        return [width if fixed else None for width, fixed in zip(least, narrow, strict=True)]
     widths = list(least)
-    for place in sorted(range(len(whole)), key=lambda place: whole[place] - least[place]):
-        widths[place] += min(whole[place] - least[place], room - sum(widths))
+    for wanted in (cells, whole):
+        lacking = [max(0, want - width) for want, width in zip(wanted, widths, strict=True)]
+        for place in sorted(range(len(lacking)), key=lacking.__getitem__):
+            widths[place] += min(lacking[place], room - sum(widths))
     return widths
 
 
-def _whole(table: Table, place: int) -> int:
-    """Return the columns that a column of texts needs so that each stays on one line."""
-    cells = (row.cells[place] for row in table.rows)
-    needed = (_BAR_WIDTH if cell.bar is not None else max(map(cell_len, cell.items), default=0) for cell in cells)
-    return max([cell_len(table.columns[place].head), *needed])
+def _longest(table: Table, place: int) -> int:
+    """Return the columns that the cells of a column need so that each stays on one line."""
+    cells = [row.cells[place] for row in table.rows]
+    bars = [_BAR_WIDTH for cell in cells if cell.bar is not None]
+    return max([*bars, *(cell_len(text) for cell in cells if cell.bar is None for text in cell.items)], default=0)
 
 
 def _rich(table: Table, layout: _Layout, widths: Sequence[int | None]) -> RichTable:
@@ -224,7 +236,7 @@ def _rich(table: Table, layout: _Layout, widths: Sequence[int | None]) -> RichTa
     for column, place, width in zip(layout.columns, layout.places, widths, strict=True):
         justify: JustifyMethod = "right" if column.right else "left"
         plain = _is_narrow(table, place)
-        drawn.add_column(column.head, justify=justify, no_wrap=plain, overflow="fold", width=width)
+        drawn.add_column(Text(column.head, no_wrap=False), justify=justify, no_wrap=plain, overflow="fold", width=width)
     for row in table.rows:
         drawn.add_row(*(_cell(row.cells[place]) for place in layout.places), style=f"tone.{row.tone}")
     return drawn
