@@ -52,7 +52,6 @@ def section_of(
         answer=Labelled(label, " ".join([first, *others])) if first else None,
         facts=tuple(Labelled(fact.label, fact.value) for fact in page.facts),
         blocks=(*drawings, *map(table_of, page.tables), *_lines(page), *more, *_steps(page)),
-        short=page.title,
         taken=taken,
         data=data,
     )

@@ -122,7 +122,7 @@ Block: TypeAlias = Drawing | Table | Notes | Settings | Steps | Code
 class Section:
     """One application, or what else there is one answer about.
 
-    ``name`` and ``about`` are its title, ``short`` the same in few words, ``answer`` what it comes to,
+    ``name`` and ``about`` are its title, ``answer`` what it comes to,
     ``facts`` its figures. ``taken`` is when what it was made from was captured (RFC 3339). ``data`` is what the script
     draws details from.
     """
@@ -133,7 +133,6 @@ class Section:
     answer: Labelled | None
     facts: tuple[Labelled, ...]
     blocks: tuple[Block, ...]
-    short: str = ""
     taken: str | None = None
     data: Mapping[str, object] | None = None
 
