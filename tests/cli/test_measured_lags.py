@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import re
 import sys
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -248,15 +250,49 @@ def test_what_is_only_the_least_is_never_called_warm(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     _measuring(monkeypatch)
-    said = {"one": {store: {str(n): {"offsetLag": 0} for n in (0, 1)} for store in "AB"}}
-    file = tmp_path / "lags.json"
-    file.write_text(json.dumps(said))
+    file = _caught_up(tmp_path, "2026-11-21T12:00:00+00:00")
     assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--store-lags", str(file)]) == 0
     old = tmp_path / "one.prom"
     old.write_text(text([line.replace("records_lead", "records_lag") for line in leads(dict.fromkeys(BOTH, 30))]))
     assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", str(old)]) == 3
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
     assert "Only a lower bound of how far the copies of these tasks are behind is known." in page
+
+
+def _caught_up(folder: Path, time: str) -> Path:
+    """The lags of copies that had all caught up at a time, as an instance tells them itself."""
+    told = {"one": {store: {str(n): {"offsetLag": 0} for n in (0, 1)} for store in "AB"}}
+    file, seconds = folder / "lags.json", datetime.fromisoformat(time).timestamp()
+    file.write_text(json.dumps(told))
+    os.utime(file, (seconds, seconds))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (["drain", "x.json", "two", "--require-warm"], "--now"),
+        (["bounce", "x.json", "--instance", "two"], "--now"),
+        (["check", "x.json", "--remove", "two", "--policy", "policy.yaml"], "--as-of"),
+    ],
+)
+def test_what_is_measured_days_after_now_proves_nothing(
+    command: list[str],
+    option: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text("version: 1\ndefaults: {max_cold_handovers: 0}\n")
+    Path("x.json").write_text(json.dumps({**GROUP, "stores": "persistent"}))
+    _measuring(monkeypatch, {**GROUP, "stores": "persistent"})
+    asked = [*command, "--store-lags", str(_caught_up(tmp_path, "2026-11-26T02:00:00+00:00")), option]
+    assert run([*asked, "2026-11-21T12:00:00Z"]) == 3
+    page = " ".join(capsys.readouterr().out.replace("│", "").split())
+    assert "UNKNOWN" in page
+    assert option == "--as-of" or "--now 2026-11-26T02:00:00Z" in page
+    assert run([*asked, "2026-11-26T02:00:00Z"]) == 0
 
 
 def test_what_is_strange_about_a_scrape_is_said_once_for_several_groups(
