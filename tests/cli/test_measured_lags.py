@@ -259,6 +259,30 @@ def test_what_is_only_the_least_is_never_called_warm(
     assert "Only a lower bound of how far the copies of these tasks are behind is known." in page
 
 
+def test_a_lower_bound_is_never_printed_as_the_figure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _measuring(monkeypatch)
+    lags = tmp_path / "one.prom"
+    lags.write_text(text([line.replace("records_lead", "records_lag") for line in leads(dict.fromkeys(BOTH, 80))]))
+    assert run(["drain", "x.json", "two", *NOW, "--metrics", str(lags)]) == 0
+    page = capsys.readouterr().out
+    assert re.search(r"^0_0 +one +cold +at least 160 +at least 45s$", page, re.MULTILINE)
+    assert "2 of 2 tasks, at least 320 records to restore" in page
+    assert run(["drain", "x.json", "two", *NOW, "--metrics", str(lags), "--output", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [(task["restore_records"], task["restore_is"]) for task in answer["now"]] == [(160, "floor")] * 2
+    assert [(task["restore_records"], task["restore_is"]) for task in answer["later"]][0] == (2_000, "estimate")
+    (tmp_path / "x.json").write_text(json.dumps(GROUP))
+    asked = ["simulate-scaleout", str(tmp_path / "x.json"), "--remove", "two", "--metrics", str(lags), "-v"]
+    monkeypatch.setenv("COLUMNS", "160")
+    assert run(asked) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert "They restore at least 320 records before they run" in page
+    assert "which had a standby cold, at least 160 records to restore first" in page
+    assert re.search(r"0_1 two→one cold – 2 at least 320", page)
+
+
 def _caught_up(folder: Path, time: str) -> Path:
     """The lags of copies that had all caught up at a time, as an instance tells them itself."""
     told = {"one": {store: {str(n): {"offsetLag": 0} for n in (0, 1)} for store in "AB"}}
