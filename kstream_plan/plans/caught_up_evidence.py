@@ -10,7 +10,7 @@ longer than ``--trust-reports-of``, counts as one of now, as one up to that much
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -355,7 +355,7 @@ class KnownCopies:
             fact=Fact.HEARD_LATER,
             words=f"it was heard of only {moment(later_ms)} after the time that counts as now",
             heard_ms=heard_ms,
-            settled_by=(f"--now {format_time(second_ms)[:19]}Z (in check: --as-of)",),
+            settled_by=(f"{_NOW} {format_time(second_ms)[:19]}Z (in check: --as-of)",),
         )
 
     def _by_reports(
@@ -433,7 +433,7 @@ class KnownCopies:
             words = (
                 f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, and may have fallen behind since"
             )
-            fact, settle = Fact.OLD_REPORT, (*_TO_MEASURE, f"--trust-reports-of {at_least_as_long(age_ms)}")
+            fact, settle = Fact.OLD_REPORT, (*_TO_MEASURE, f"{_TRUST} {at_least_as_long(age_ms)}")
             if not rates.knows_produce(task):
                 settle = (*_TO_MEASURE, "--produce-rate", settle[-1])
         if self._should_be_measured(task, instance):
@@ -502,6 +502,19 @@ def _by_rates(*, likely: bool, reports: tuple[_Report, ...], until_ms: int) -> E
     return Evidence(known=known, fact=Fact.RATES, words=words, age_ms=age_ms)
 
 
+def options_that_tell(evidence: Iterable[Evidence]) -> tuple[str, ...]:
+    """Return the options that would settle what is unknown; of one that takes a time that which is enough for all."""
+    farthest: dict[str, tuple[int, str]] = {}
+    for known in evidence:
+        for option in known.settled_by:
+            name = next((name for name in (_TRUST, _NOW) if option.startswith(name)), option)
+            reach_ms = (known.heard_ms if name == _NOW else known.age_ms) or 0
+            if name not in farthest or farthest[name][0] < reach_ms:
+                farthest[name] = reach_ms, option
+    return tuple(option for _, option in farthest.values())
+
+
+_TRUST, _NOW = "--trust-reports-of", "--now"
 _TO_MEASURE = ("--metrics",)
 _SAID = {
     Fact.MEASURED: "measured",

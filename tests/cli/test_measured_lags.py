@@ -85,6 +85,26 @@ def test_a_drain_says_when_lags_were_reported(
     assert said in " ".join(capsys.readouterr().out.replace("│", "").split())
 
 
+@pytest.mark.parametrize("command", [["drain", "x.json", "two"], ["bounce", "x.json", "--instance", "two"]])
+def test_of_reports_of_several_ages_the_oldest_one_has_to_be_trusted(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = GROUP["lags"]
+    ages = [first, {**second, "reported_at": "2026-11-21T11:30:00.000Z"}]
+    _measuring(monkeypatch, {**GROUP, "stores": "persistent", "lags": ages})
+    options = [] if command[0] == "drain" else ["--restart", "2m"]
+    run([*command, *options, *NOW])
+    page = " ".join(capsys.readouterr().out.replace("│", "").split())
+    assert "Options that would tell: --metrics, --produce-rate, --trust-reports-of 60m." in page
+    assert page.count("--trust-reports-of") == 1
+    run([*command, *options, *NOW, "--output", "json"])
+    assert json.loads(capsys.readouterr().out)["settled_by"] == [
+        "--metrics",
+        "--produce-rate",
+        "--trust-reports-of 60m",
+    ]
+
+
 def test_without_end_offsets_only_the_least_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*LOG, *WARM_UP]) == 0
     shown = capsys.readouterr()

@@ -19,6 +19,7 @@ from kstream_plan.plans.caught_up_evidence import (
     Known,
     KnownCopies,
     at_least_as_long,
+    options_that_tell,
 )
 from tests.helpers.one_standby import IDS, WHOLE, snapshot
 
@@ -223,6 +224,14 @@ def test_more_lag_older_later_faster_written_or_less_trusted_is_never_safer(
     if rate is not None:
         assert better >= known(lag, age_ms, rate + faster, trust_ms)
         assert better >= known(lag, age_ms, None, trust_ms)
+
+
+def test_of_options_with_a_time_only_the_farthest_is_named() -> None:
+    ages = [_at(snapshot(), minutes * _MINUTE) for minutes in (30, 60, 45)]
+    later = [_at(_heard(days * 86_400_000), 0) for days in (1, 3, 2)]
+    assert options_that_tell(ages) == ("--metrics", "--produce-rate", "--trust-reports-of 60m")
+    assert options_that_tell(later) == ("--now 2026-11-25T12:00:00Z (in check: --as-of)",)
+    assert options_that_tell([]) == ()
 
 
 @pytest.mark.parametrize(

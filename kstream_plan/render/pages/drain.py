@@ -22,6 +22,7 @@ from kstream_plan.render.page import (
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, at_most, count, duration, several, span_to, utc
+from kstream_plan.render.text.would_tell import would_tell
 from kstream_plan.simulation.drain import Drain, DrainedTask
 
 #: Up to so many tasks have a row each, the cold and the unknown ones first.
@@ -88,9 +89,8 @@ def _of_others(drained: Drain) -> Iterator[str]:
 def _why(drained: Drain) -> str:
     """Return why the answer is unknown, and which options would tell."""
     reasons = " ".join(as_sentence(doubt.message) for doubt in drained.doubts)
-    options = list(dict.fromkeys(option for start in drained.unknown for option in start.evidence.settled_by))
-    tell = f" Options that would tell: {', '.join(options)}." if options else ""
-    return f"{reasons}{tell}"
+    options = would_tell(drained.unknown)
+    return f"{reasons} {options}." if options else reasons
 
 
 def _noticed(drained: Drain) -> str:
