@@ -266,6 +266,32 @@ def test_no_rule_is_kept_by_the_least_that_copies_are_behind(
     assert re.search(r"\? +max_cold_handovers +2 +0 .*\(0 to 2\)", capsys.readouterr().out)
 
 
+def test_a_check_says_in_every_form_which_options_would_tell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second = GROUP["lags"]
+    ages = [first, {**second, "reported_at": "2026-11-21T11:30:00.000Z"}]
+    _measuring(monkeypatch, {**GROUP, "stores": "persistent", "lags": ages})
+    Path("x.json").write_text(json.dumps(GROUP))
+    Path("policy.yaml").write_text("version: 1\ndefaults: {max_cold_handovers: 0, max_moves: 0}\n")
+    forms = ("markdown", "junit", "github", "json", "html")
+    reports = [argument for form in forms for argument in ("--report", f"{form}=report.{form}")]
+    asked = ["check", "x.json", "--remove", "two", "--policy", "policy.yaml", *reports]
+    said = "Options that would tell: --metrics, --produce-rate, --trust-reports-of 60m"
+    assert run(asked) == 3
+    page = " ".join(capsys.readouterr().out.replace("│", "").split())
+    assert page.count(said) == 1
+    for form in forms:
+        text = " ".join(Path(f"report.{form}").read_text().replace("`", "").split())
+        assert said in text, form
+    found = {of["rule"]: of for of in json.loads(Path("report.json").read_text())["plans"][0]["findings"]}
+    assert found["max_cold_handovers"]["settled_by"] == ["--metrics", "--produce-rate", "--trust-reports-of 60m"]
+    assert found["max_moves"]["settled_by"] == []
+    assert run([*asked, "--trust-reports-of", "60m"]) == 3
+    assert "Options that would tell" not in capsys.readouterr().out
+
+
 def test_what_is_only_the_least_is_never_called_warm(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -335,7 +361,7 @@ def test_what_is_measured_days_after_now_proves_nothing(
     assert run([*asked, "2026-11-21T12:00:00Z"]) == 3
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
     assert "UNKNOWN" in page
-    assert option == "--as-of" or "--now 2026-11-26T02:00:00Z" in page
+    assert "--now 2026-11-26T02:00:00Z" in page
     assert run([*asked, "2026-11-26T02:00:00Z"]) == 0
 
 
