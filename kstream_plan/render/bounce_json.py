@@ -18,6 +18,7 @@ from kstream_plan.render.pages.bounce import (
     bounce_warnings,
 )
 from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.would_tell import settled_by
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
 from kstream_plan.version import __version__
 
@@ -42,6 +43,7 @@ def bounce_json(bounces: Bounces) -> str:
         "instances": list(bounces.process_ids) or None,
         "answer": None if bounces.answer is None else bounces.answer.value,
         "doubts": notes(bounces.reasons),
+        "settled_by": settled_by(bounces.as_it_is.unproven if bounces.process_ids else ()),
         "warnings": notes(bounce_warnings(bounces)),
         "notes": notes(bounce_notes(bounces)),
         "assumptions": notes(bounce_assumptions(bounces)),

@@ -18,10 +18,12 @@ from kstream_plan.render.check.wording import (
     origin,
     place_text,
     sentence,
+    undecided_starts,
 )
 from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, answered, lines_of, text_cell
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, several
+from kstream_plan.render.text.would_tell import would_tell
 
 MARKS = {
     Status.ERROR: "✗",
@@ -76,6 +78,8 @@ def _sentence(checked: CheckedPlan) -> str:
         parts.append(
             f"It is unknown whether {_of_rules(len(unknown), rules).lower()} kept: {several(unknown, _MOST_NAMED)}."
         )
+    undecided = dict.fromkeys(start for finding in counted for start in undecided_starts(finding, checked.plan))
+    parts += [f"{options}."] if (options := would_tell(undecided)) else []
     if not broken and not unknown:
         parts.append("The rule is kept." if rules == 1 else f"All {rules - waived:,} rules are kept.")
     parts += [f"{count(waived, 'rule')} waived."] if waived else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import assert_never
 
 from kstream_plan.model import LATEST, UNKNOWN, WorkId
@@ -41,12 +41,15 @@ _ROLE_WORDS = {
 }
 
 
-def sentence(step: Step, names: Names) -> str:
-    """Return what the step does and why: ``0_0 starts on i5/1, from i3/2: …``."""
-    return f"{_what(step, names)}: {because(step.reason)}"
+def sentence(step: Step, names: Names, lower_bounds: Collection[str] = ()) -> str:
+    """Return what the step does and why: ``0_0 starts on i5/1, from i3/2: …``.
+
+    ``lower_bounds`` are the tasks of whose copies only the least that they lack is known.
+    """
+    return f"{_what(step, names, lower_bounds)}: {because(step.reason)}"
 
 
-def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
+def _what(step: Step, names: Names, lower_bounds: Collection[str]) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
     match step:
         case MemberJoined():
             return f"{names.instance(step.process_id)} joins"
@@ -65,7 +68,7 @@ def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - on
             until = "" if step.until_ms is None else f" until {duration(step.until_ms)}"
             return f"{_several(step.task_ids, names)} {'is' if len(step.task_ids) == 1 else 'are'} unassigned{until}"
         case Place():
-            return f"{names.task(step.task_id)} {_placed(step, names)}"
+            return f"{names.task(step.task_id)} {_placed(step, names, lower_bounds)}"
         case Withhold():
             return f"{names.task(step.task_id)} waits for {names.seat(step.from_)} to stop, then {names.seat(step.to)}"
         case KeepTemporary():
@@ -77,10 +80,10 @@ def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - on
             return f"{names.task(step.task_id)} stops on {names.seat(step.from_)} and stays there as {kept}"
         case HandOver():
             source = f", from {names.seat(step.from_)}" if step.from_ else ""
-            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}{source}{_cold(step)}"
+            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}{source}{_cold(step, lower_bounds)}"
         case Promote():
             had = _ROLE_WORDS[step.from_.role]
-            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a {had}{_cold(step)}"
+            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a {had}{_cold(step, lower_bounds)}"
         case ThreadMove():
             role = "" if step.to.role is Role.ACTIVE else f" as {_ROLE_WORDS[step.to.role]}"
             return f"{names.task(step.task_id)} moves from {names.seat(step.from_)} to {names.seat(step.to)}{role}"
@@ -96,16 +99,21 @@ def _several(task_ids: Sequence[WorkId], names: Names) -> str:
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 
-def _placed(step: Place, names: Names) -> str:
+def _placed(step: Place, names: Names, lower_bounds: Collection[str]) -> str:
     to = names.seat(step.to)
     if step.from_ is not None:
         return f"{_ROLE_WORDS[step.from_.role]} becomes {_ROLE_WORDS[step.to.role]} on {to}"
     does = "warms up on" if step.to.role is Role.WARMUP else f"gets a {_ROLE_WORDS[step.to.role]} on"
-    return f"{does} {to} ({records(step.restore_records)} records to restore)"
+    return f"{does} {to} ({_records(step, lower_bounds)} records to restore)"
 
 
-def _cold(step: HandOver | Promote) -> str:
-    return "" if step.caught_up else f" cold, {records(step.restore_records)} records to restore first"
+def _cold(step: HandOver | Promote, lower_bounds: Collection[str]) -> str:
+    return "" if step.caught_up else f" cold, {_records(step, lower_bounds)} records to restore first"
+
+
+def _records(step: Place | HandOver | Promote, lower_bounds: Collection[str]) -> str:
+    bound = "at least " if step.restore_records and str(step.task_id) in lower_bounds else ""
+    return f"{bound}{records(step.restore_records)}"
 
 
 #: Why, by code; ``{lag}`` and ``{other}`` stand for the numbers that decided.

@@ -53,6 +53,7 @@ class RoundDetail:
 
 def details(plan: Plan, names: Names, focus: Focus) -> Iterator[RoundDetail]:
     """Yield every round that has a step in focus (every one, if nothing is left out)."""
+    lower_bounds = plan.lower_bound_lags
     for round_ in plan.rounds:
         if focus.round_number not in (None, round_.number):
             continue
@@ -60,7 +61,7 @@ def details(plan: Plan, names: Names, focus: Focus) -> Iterator[RoundDetail]:
         whole = focus.task_id is None and focus.process_id is None
         if steps or whole:
             balance = (_balance(round_.balance, of_workers=plan.is_of_workers),) if whole else ()
-            yield RoundDetail(_heading(round_), (*(sentence(step, names) for step in steps), *balance))
+            yield RoundDetail(_heading(round_), (*(sentence(step, names, lower_bounds) for step in steps), *balance))
 
 
 NO_STEP = "No step of this plan is about that"

@@ -278,12 +278,12 @@ def _setting_row(what_if: WhatIf, answers: Why) -> Row:
 def _steps_table(task: TaskAnswer, answers: Why, names: Names) -> Table:
     """Return what happens to a task, step by step."""
     columns = (Column("#", right=True), Column("Time", right=True), Column("Rebalance"), Column("Step"))
-    rows, before = [], 0
+    rows, before, lower_bounds = [], 0, answers.plan.lower_bound_lags
     for step in task.steps[:_MOST_STEPS]:
         first = step.round_number != before
         started = "decided" if answers.as_decided is not None and step.round_number == 1 else _TRIGGERS[step.trigger]
         heads = (f"{step.round_number:,}", duration(step.at_ms), started) if first else ("", "", "")
-        rows.append(Row((*(Cell((head,)) for head in heads), text_cell(sentence(step.step, names)))))
+        rows.append(Row((*(Cell((head,)) for head in heads), text_cell(sentence(step.step, names, lower_bounds)))))
         before = step.round_number
     more = len(task.steps) - len(rows)
     note = f"{count(more, 'more step')}: --output json lists them" if more else ""

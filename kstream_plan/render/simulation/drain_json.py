@@ -12,6 +12,7 @@ from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.render.pages.drain import drain_next, drain_warnings
+from kstream_plan.render.text.would_tell import settled_by
 from kstream_plan.simulation.aftermath import Aftermath
 from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.version import __version__
@@ -44,6 +45,7 @@ def drain_json(drained: Drain) -> str:
         "assumptions": notes((*drained.rests_on, *drained.plan.assumptions)),
         "next": notes(drain_next(drained)),
         "doubts": notes(drained.doubts),
+        "settled_by": settled_by(drained.unknown),
         "rests_on": notes(drained.rests_on),
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
