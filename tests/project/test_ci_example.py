@@ -180,7 +180,7 @@ def test_the_check_of_a_pull_request(
     assert done.returncode == 0, done.stdout
     (checkout / "replicas").write_text("6\n")
     done = here.run(steps["Check"])
-    assert "orders 5 → 6 instances" in done.stdout
+    assert "orders: 5 → 6 instances" in done.stdout
     assert "before: " in done.stdout
 
 
