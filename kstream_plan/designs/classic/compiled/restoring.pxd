@@ -31,7 +31,8 @@ cdef class Restoring(Steps):
     # what is restored, instance after instance, and which of these restored something before the decision
     cdef Restored* restored
     cdef Py_ssize_t n_restored, room_for_restored
-    cdef Flags goes_on
+    # by instance: 1 if every copy that has anything to restore was placed just now, 2 if not all, 0 if none has
+    cdef Flags begins
     # by instance: what is written per second of the copies it holds, and whether that is more than it restores
     cdef double* pressure
     cdef Flags pressed

@@ -25,7 +25,7 @@ cdef class Restoring(Steps):
         self.writes = <double*>zeros(self.memory, self.tasks, sizeof(double))
         self.pressure = <double*>zeros(self.memory, self.instances, sizeof(double))
         self.pressed = int8s(self.memory, self.instances)
-        self.standing, self.goes_on = int64s(self.memory, self.tasks), int8s(self.memory, self.instances)
+        self.standing, self.begins = int64s(self.memory, self.tasks), int8s(self.memory, self.instances)
         self.room_for_restored = self.tasks
         self.restored = <Restored*>zeros(self.memory, self.room_for_restored, sizeof(Restored))
 
@@ -86,7 +86,7 @@ cdef class Restoring(Steps):
         cdef Restored* restored
         cdef int64_t records
         self.n_restored = 0
-        memset(self.goes_on, 0, self.instances)
+        memset(self.begins, 0, self.instances)
         for place in range(self.tasks):
             if not self.rests[place]:
                 self._collect(place, elapsed_ms, generation, soon)
@@ -119,8 +119,8 @@ cdef class Restoring(Steps):
             ):
                 (&slots[at].left_soon if soon else &slots[at].left)[0] = slots[at].remaining
                 continue
-            if slots[at].placed_in < generation and slots[at].remaining:
-                self.goes_on[slots[at].instance] = 1
+            if slots[at].remaining and self.begins[slots[at].instance] < 2:
+                self.begins[slots[at].instance] = 2 if slots[at].placed_in < generation else 1
             self._add(&slots[at], place, written, soon)
 
     cdef void _add(self, Slot* slot, Py_ssize_t place, int64_t written, bint soon) except *:
@@ -144,7 +144,7 @@ cdef class Restoring(Steps):
         One that begins to is ahead by what is left of a poll, for the first one comes at once.
         """
         cdef int64_t records = <int64_t>(self.restores[instance] * elapsed_ms / 1000)
-        if self.goes_on[instance] or elapsed_ms <= AT_ONCE_MS or records < POLL_RECORDS:
+        if self.begins[instance] != 1 or elapsed_ms <= AT_ONCE_MS or records < POLL_RECORDS:
             return records
         return records + POLL_RECORDS - records % POLL_RECORDS
 
