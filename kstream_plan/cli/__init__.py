@@ -50,9 +50,9 @@ def _run(arguments: Sequence[str] | None) -> int:
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
     _open_what_is_closed()
-    ours = signals.take_over()
+    own_signals = signals.take_over()
     code = run()
-    for number in ours:
+    for number in own_signals:
         signal.signal(number, signal.SIG_IGN)  # the answer is given; Python's own end would die of it
     if code > _SIGNALLED:
         _leave_at_once(code)

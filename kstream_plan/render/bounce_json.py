@@ -46,7 +46,7 @@ def bounce_json(bounces: Bounces) -> str:
         "notes": notes(bounce_notes(bounces)),
         "assumptions": notes(bounce_assumptions(bounces)),
         "next": notes(bounce_next(bounces)),
-        "ways": [{**_way(way.way), "best": way is bounces.best_safe, **_played(way)} for way in bounces.played],
+        "ways": [{**_way(way.way), "best": way is bounces.best_safe, **_way_figures(way)} for way in bounces.played],
         "not_played": [{**_way(way), "least_ms": least_ms} for way, least_ms in bounces.left_out],
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -74,7 +74,7 @@ def _way(way: Way) -> dict[str, Json]:
     }
 
 
-def _played(way: PlayedWay) -> dict[str, Json]:
+def _way_figures(way: PlayedWay) -> dict[str, Json]:
     figures = way.figures
     return {
         "safe": way.safe,

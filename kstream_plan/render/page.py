@@ -132,7 +132,7 @@ class Page:
         return replace(self, sections=())
 
 
-def answered(answer: Answer) -> Tone:
+def answer_tone(answer: Answer) -> Tone:
     """Return the tone of a yes, a no or an unknown."""
     return _TONES[answer]
 

@@ -15,53 +15,53 @@ from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeRow
 from kstream_plan.version import __version__
 
 
-def sessioned_table(found: SessionedUpgrade, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+def sessioned_table(upgrade: SessionedUpgrade, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return the steps, and what happens by either protocol, as lines of text, each ended."""
-    return to_terminal(sessioned_page(found), width=width, colour=colour)
+    return to_terminal(sessioned_page(upgrade), width=width, colour=colour)
 
 
-def sessioned_markdown(found: SessionedUpgrade) -> str:
+def sessioned_markdown(upgrade: SessionedUpgrade) -> str:
     """Return the same as Markdown."""
-    return to_markdown(sessioned_page(found))
+    return to_markdown(sessioned_page(upgrade))
 
 
-def sessioned_json(found: SessionedUpgrade) -> str:
+def sessioned_json(upgrade: SessionedUpgrade) -> str:
     """Return the same as one line of JSON, described by ``documents/schemas/sessioned.json``, without the line end."""
-    snapshot = found.snapshot
+    snapshot = upgrade.snapshot
     document: dict[str, Json] = {
         "format_version": FORMAT_VERSION,
         "kind": "sessioned",
         "application_id": snapshot.state.group.application_id,
-        "tool": {"name": "kstream-plan", "version": __version__, "models": found.models},
+        "tool": {"name": "kstream-plan", "version": __version__, "models": upgrade.models},
         "input": {
-            "snapshot_digest": found.snapshot_digest,
+            "snapshot_digest": upgrade.snapshot_digest,
             "generation": snapshot.state.generation,
             "captured_at": snapshot.captured_at,
         },
-        "protocol": found.protocol,
-        "steps": list(sessioned_steps(found)),
-        "restart_ms": found.restart_ms,
-        "pause_ms": found.pause_ms,
-        "joining": found.add,
-        "worker": found.worker,
-        "leader": found.leader,
-        "draws": found.draws,
-        "rows": [_row(row) for row in found.rows],
-        **remarks_json(sessioned_remarks(found)),
+        "protocol": upgrade.protocol,
+        "steps": list(sessioned_steps(upgrade)),
+        "restart_ms": upgrade.restart_ms,
+        "pause_ms": upgrade.pause_ms,
+        "joining": upgrade.add,
+        "worker": upgrade.worker,
+        "leader": upgrade.leader,
+        "draws": upgrade.draws,
+        "rows": [_row(row) for row in upgrade.rows],
+        **remarks_json(sessioned_remarks(upgrade)),
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _row(row: UpgradeRow) -> dict[str, Json]:
-    of = row.figures
+    figures = row.figures
     return {
         "what": row.what,
         "protocol": row.protocol,
-        "draws": of.draws,
-        "settled": of.settled,
-        "rebalances": of.rebalances._asdict(),
-        "at_once": of.at_once,
-        "longest_ms": of.longest_ms,
-        "item_ms": of.item_ms._asdict(),
-        "takes_ms": of.takes_ms._asdict(),
+        "draws": figures.draws,
+        "settled": figures.settled,
+        "rebalances": figures.rebalances._asdict(),
+        "at_once": figures.at_once,
+        "longest_ms": figures.longest_ms,
+        "item_ms": figures.item_ms._asdict(),
+        "takes_ms": figures.takes_ms._asdict(),
     }

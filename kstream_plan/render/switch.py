@@ -17,59 +17,59 @@ from kstream_plan.version import __version__
 _FORMAT_VERSION = "1.0"
 
 
-def switch_table(found: Switch, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
+def switch_table(switch: Switch, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return the steps, and what happens on each side, as lines of text, each ended."""
-    return to_terminal(switch_page(found), width=width, colour=colour)
+    return to_terminal(switch_page(switch), width=width, colour=colour)
 
 
-def switch_markdown(found: Switch) -> str:
+def switch_markdown(switch: Switch) -> str:
     """Return the same as Markdown."""
-    return to_markdown(switch_page(found))
+    return to_markdown(switch_page(switch))
 
 
-def switch_json(found: Switch) -> str:
+def switch_json(switch: Switch) -> str:
     """Return the same as one line of JSON, described by ``documents/schemas/switch.json``, without the line end."""
-    snapshot = found.snapshot
+    snapshot = switch.snapshot
     document: dict[str, Json] = {
         "format_version": _FORMAT_VERSION,
         "kind": "switch",
         "application_id": snapshot.state.group.application_id,
-        "tool": {"name": "kstream-plan", "version": __version__, "models": found.models},
+        "tool": {"name": "kstream-plan", "version": __version__, "models": switch.models},
         "input": {
-            "snapshot_digest": found.snapshot_digest,
+            "snapshot_digest": switch.snapshot_digest,
             "generation": snapshot.state.generation,
             "captured_at": snapshot.captured_at,
         },
-        "broker_version": found.broker_version,
+        "broker_version": switch.broker_version,
         "offline": True,
-        "steps": list(switch_steps(found)),
-        "away_ms": found.away_ms,
-        "restart_ms": found.restart_ms,
-        "joining": found.add,
-        "instance": found.instance,
-        "draws": found.draws,
-        "without_effect": [one._asdict() for one in found.without_effect],
+        "steps": list(switch_steps(switch)),
+        "away_ms": switch.away_ms,
+        "restart_ms": switch.restart_ms,
+        "joining": switch.add,
+        "instance": switch.instance,
+        "draws": switch.draws,
+        "without_effect": [setting._asdict() for setting in switch.without_effect],
         "rows": [
             {"what": row.what, "standbys": row.standbys, "side": row.side, **_figures(row.figures)}
-            for row in found.rows
+            for row in switch.rows
         ],
-        **remarks_json(switch_remarks(found)),
+        **remarks_json(switch_remarks(switch)),
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _figures(of: SwitchFigures) -> dict[str, Json]:
+def _figures(figures: SwitchFigures) -> dict[str, Json]:
     def ends(figure: Range | None) -> Json:
         return None if figure is None else figure._asdict()
 
     return {
-        "draws": of.draws,
-        "settled": of.settled,
-        "rebalances": ends(of.rebalances),
-        "cold_handovers": ends(of.cold_handovers),
-        "restored_records": ends(of.restored_records),
-        "slowest_restore_ms": ends(of.slowest_ms),
-        "max_paused_ms": ends(of.paused_ms),
-        "runs_ms": ends(of.runs_ms),
-        "at_least_ms": ends(of.at_least_ms),
+        "draws": figures.draws,
+        "settled": figures.settled,
+        "rebalances": ends(figures.rebalances),
+        "cold_handovers": ends(figures.cold_handovers),
+        "restored_records": ends(figures.restored_records),
+        "slowest_restore_ms": ends(figures.slowest_ms),
+        "max_paused_ms": ends(figures.paused_ms),
+        "runs_ms": ends(figures.runs_ms),
+        "at_least_ms": ends(figures.at_least_ms),
     }

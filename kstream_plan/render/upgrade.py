@@ -18,32 +18,34 @@ from kstream_plan.version import __version__
 
 
 def upgrade_table(
-    found: Upgrade, group: Group, *, width: int = DEFAULT_WIDTH, colour: bool = False, one_bounce: bool = False
+    upgrade: Upgrade, group: Group, *, width: int = DEFAULT_WIDTH, colour: bool = False, one_bounce: bool = False
 ) -> str:
     """Return the restarts, or, for ``one_bounce``, why there have to be two, as lines of text, each ended."""
-    return to_terminal(upgrade_page(found, group, one_bounce=one_bounce), width=width, colour=colour)
+    return to_terminal(upgrade_page(upgrade, group, one_bounce=one_bounce), width=width, colour=colour)
 
 
-def upgrade_markdown(found: Upgrade, group: Group, *, one_bounce: bool = False) -> str:
+def upgrade_markdown(upgrade: Upgrade, group: Group, *, one_bounce: bool = False) -> str:
     """Return the same as Markdown."""
-    return to_markdown(upgrade_page(found, group, one_bounce=one_bounce))
+    return to_markdown(upgrade_page(upgrade, group, one_bounce=one_bounce))
 
 
-def upgrade_json(found: Upgrade, group: Group) -> str:
+def upgrade_json(upgrade: Upgrade, group: Group) -> str:
     """Return the same as one line of JSON, described by ``documents/schemas/upgrade.json``, without the line end."""
-    wrong = found.one_bounce
+    wrong = upgrade.one_bounce
     document: dict[str, Any] = {
         "format_version": FORMAT_VERSION,
         "kind": "upgrade",
         "application_id": group.application_id,
         "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
-        "restarts": [restart._asdict() for restart in found.restarts],
+        "restarts": [restart._asdict() for restart in upgrade.restarts],
         "cannot_mix": [
-            {"process_id": process_id, "consumer_id": consumer_id, "reason": why}
-            for process_id, consumer_id, why in found.cannot_mix
+            {"process_id": process_id, "consumer_id": consumer_id, "reason": reason}
+            for process_id, consumer_id, reason in upgrade.cannot_mix
         ],
-        "untold": [{"process_id": process_id, "consumer_id": of} for process_id, of in found.untold],
-        "split": [{"process_id": process_id, "consumer_id": of} for process_id, of in found.split],
+        "untold": [
+            {"process_id": process_id, "consumer_id": consumer_id} for process_id, consumer_id in upgrade.untold
+        ],
+        "split": [{"process_id": process_id, "consumer_id": consumer_id} for process_id, consumer_id in upgrade.split],
         "one_bounce": wrong
         and {
             "task_id": str(wrong.task_id),
@@ -57,6 +59,6 @@ def upgrade_json(found: Upgrade, group: Group) -> str:
                 for event in wrong.events
             ],
         },
-        **remarks_json(upgrade_remarks(found)),
+        **remarks_json(upgrade_remarks(upgrade)),
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)

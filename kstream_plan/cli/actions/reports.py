@@ -12,21 +12,23 @@ from kstream_plan.errors import UsageError
 from kstream_plan.snapshots.files.sources import STDIN
 
 
-def check_reports(reports: Iterable[ReportFile] | None, out: Path | None, shares_stdout: str | None = None) -> None:
+def check_reports(
+    reports: Iterable[ReportFile] | None, out_file: Path | None, shares_stdout: str | None = None
+) -> None:
     """Check before the work that every file can be written.
 
-    ``out`` is another file that is written, ``shares_stdout`` the one form that may stand below the table.
+    ``out_file`` is another file that is written, ``shares_stdout`` the one form that may stand below the table.
 
     Raises:
         UsageError: a report that cannot go to stdout, or two outputs that go to one file.
         KstreamPlanError: a file cannot be written.
     """
-    targets = [out.resolve()] if out else []
+    targets = [out_file.resolve()] if out_file else []
     for form, file in reports or ():
         if file == STDIN:
             if form != shares_stdout:
-                what = f"{form} cannot share standard output with the table"
-                raise UsageError(what, where="--report", fix=f"write --report {form}=FILE")
+                message = f"{form} cannot share standard output with the table"
+                raise UsageError(message, where="--report", fix=f"write --report {form}=FILE")
             continue
         check_target(Path(file), "--report")
         targets.append(Path(file).resolve())
@@ -34,14 +36,14 @@ def check_reports(reports: Iterable[ReportFile] | None, out: Path | None, shares
         raise UsageError("two outputs go to one file", where="--report", fix="name another file")
 
 
-def write_reports(reports: Iterable[ReportFile] | None, made: Mapping[str, Callable[[], str]]) -> None:
+def write_reports(reports: Iterable[ReportFile] | None, texts: Mapping[str, Callable[[], str]]) -> None:
     """Write each report as the form's function makes it.
 
     Raises:
         KstreamPlanError: it cannot be made or written.
     """
     for form, file in reports or ():
-        text = made[form]()
+        text = texts[form]()
         with written_at_once(Path(file)) as target:
             target.write(text)
 
@@ -54,17 +56,19 @@ def write_plan_reports(reports: Sequence[ReportFile] | None, lines: Iterable[str
         KstreamPlanError: a file cannot be written.
     """
     if reports:
-        write_saved_reports(reports, [of for line in lines for of in read_saved(line.encode(), "the plan")])
+        write_saved_reports(
+            reports, [saved_plan for line in lines for saved_plan in read_saved(line.encode(), "the plan")]
+        )
 
 
-def write_saved_reports(reports: Sequence[ReportFile] | None, saved: Sequence[SavedPlan]) -> None:
+def write_saved_reports(reports: Sequence[ReportFile] | None, saved_plans: Sequence[SavedPlan]) -> None:
     """Draw saved plans and simulations.
 
     Raises:
         UsageError: a picture of several.
         KstreamPlanError: a file cannot be written.
     """
-    if reports and saved:
+    if reports and saved_plans:
         from kstream_plan.render.report.reports import plan_svg, plans_html  # noqa: PLC0415 - only for reports
 
-        write_reports(reports, {"html": lambda: plans_html(saved), "svg": lambda: plan_svg(saved)})
+        write_reports(reports, {"html": lambda: plans_html(saved_plans), "svg": lambda: plan_svg(saved_plans)})

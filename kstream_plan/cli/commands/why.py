@@ -17,8 +17,8 @@ from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import OutputForm, page, say, written_at_once
-from kstream_plan.cli.progress import Report, progress
+from kstream_plan.cli.output import OutputForm, page, write_stdout, written_at_once
+from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.documents.history import read_generations
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, SnapshotError, UsageError
 from kstream_plan.model import Snapshot, WorkId
@@ -72,49 +72,52 @@ class WhyOptions(Rounds, PlansSnapshots):
 
 
 @takes(WhyOptions)
-def why(asked: WhyOptions) -> None:
+def why(options: WhyOptions) -> None:
     """Say why a group still probes, why a task moves, why an instance gets nothing, with figures."""
-    with expected_failures(debug=asked.debug):
-        _check(asked)
-        settings = overrides(asked)
-        with progress(quiet=asked.quiet) as tell:
-            tell("reading")
+    with expected_failures(debug=options.debug):
+        _check(options)
+        settings = overrides(options)
+        with show_progress(quiet=options.quiet) as progress:
+            progress("reading")
             work = each_application(
-                _read(asked), settings, lambda found, _done: _why(found, asked, tell), keep_going=asked.keep_going
+                _read(options),
+                settings,
+                lambda snapshot, _number: _answers(snapshot, options, progress),
+                keep_going=options.keep_going,
             )
         errors = _errors(work)
         for error in errors:
-            report(error, debug=asked.debug)
-        _deliver(work.results, asked)
+            report(error, debug=options.debug)
+        _deliver(work.results, options)
     codes = [outcome(answers.plan, fail_on_changes=False) for answers in work.results]
     raise typer.Exit(first_that_applies(codes, errors))
 
 
-def _check(asked: WhyOptions) -> None:
+def _check(options: WhyOptions) -> None:
     """Check what does not need the input.
 
     Raises:
         UsageError: options that do not go together.
         KstreamPlanError: the place for ``--out`` cannot be written to.
     """
-    if asked.replay and asked.now is not None:
+    if options.replay and options.now is not None:
         raise UsageError("--replay begins when the decision was made", fix="leave out --now")
-    if asked.generation is not None:
-        for option, given in (("--as-of", asked.as_of), ("--lags", asked.lags), ("--metrics", asked.metrics)):
-            if given:
+    if options.generation is not None:
+        for option, value in (("--as-of", options.as_of), ("--lags", options.lags), ("--metrics", options.metrics)):
+            if value:
                 raise UsageError(f"{option} and --generation both say of when it is", fix="give one of them")
-    check_before_reading(asked, asked.out, only_classic=True)
+    check_before_reading(options, options.out, only_classic=True)
 
 
-def _read(asked: WhyOptions) -> Sequence[Snapshot | SnapshotError]:
-    if asked.generation is None:
-        return read_snapshots([asked.path], asked)
+def _read(options: WhyOptions) -> Sequence[Snapshot | SnapshotError]:
+    if options.generation is None:
+        return read_snapshots([options.path], options)
     return read_generations(
-        asked.path, asked.generation, asked.application_id or (), lags_as_reported=asked.lags_as_reported
+        options.path, options.generation, options.application_id or (), lags_as_reported=options.lags_as_reported
     )
 
 
-def _why(snapshot: Snapshot, asked: WhyOptions, tell: Report) -> Why:
+def _answers(snapshot: Snapshot, options: WhyOptions, progress: Report) -> Why:
     """Answer for one application.
 
     Raises:
@@ -124,26 +127,26 @@ def _why(snapshot: Snapshot, asked: WhyOptions, tell: Report) -> Why:
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     group = snapshot.state.group
-    if asked.replay and snapshot.decision is None:
+    if options.replay and snapshot.decision is None:
         fix = "make it with kstream-plan snapshot --leader-log, or leave out --replay"
         raise UsageError("the snapshot does not tell its newest decision", fix=fix)
-    told = on_long_plan(f"simulating {group.application_id}", tell, snapshot)
+    report = on_long_plan(f"simulating {group.application_id}", progress, snapshot)
     return explain(
         snapshot,
-        asked.plan_options,
-        task_id=None if asked.task is None else _task(snapshot, asked.task),
-        process_id=None if asked.instance is None else process_id_of(group, asked.instance),
-        other_settings=asked.task is None and asked.instance is None,
-        on_round=told,
+        options.plan_options,
+        task_id=None if options.task is None else _task(snapshot, options.task),
+        process_id=None if options.instance is None else process_id_of(group, options.instance),
+        other_settings=options.task is None and options.instance is None,
+        on_round=report,
     )
 
 
 def _task(snapshot: Snapshot, name: str) -> WorkId:
-    found, tasks = work_id(name), snapshot.state.group.task_index
-    if found not in tasks:
-        some = ", ".join(str(of) for of in list(tasks)[:5])
-        raise NoSuchTaskError(f"there is no task {name!r}", fix=f"name one of its tasks: {some}, …")
-    return found
+    work, tasks = work_id(name), snapshot.state.group.task_index
+    if work not in tasks:
+        names = ", ".join(str(task_id) for task_id in list(tasks)[:5])
+        raise NoSuchTaskError(f"there is no task {name!r}", fix=f"name one of its tasks: {names}, …")
+    return work
 
 
 def _errors(work: Work[Why]) -> list[KstreamPlanError]:
@@ -152,18 +155,18 @@ def _errors(work: Work[Why]) -> list[KstreamPlanError]:
     return [error for error in work.errors if not (work.results and isinstance(error, absent))]
 
 
-def _deliver(found: Sequence[Why], asked: WhyOptions) -> None:
+def _deliver(answers: Sequence[Why], options: WhyOptions) -> None:
     """Save the answers if asked to, then show them."""
-    lines = "".join(f"{why_json(answers)}\n" for answers in found)
-    if asked.out is not None:
-        with written_at_once(asked.out) as file:
+    lines = "".join(f"{why_json(answers)}\n" for answers in answers)
+    if options.out is not None:
+        with written_at_once(options.out) as file:
             file.write(lines)
-    if not found:
+    if not answers:
         return
-    shown, form = page(), asked.output
+    shape, form = page(), options.output
     if form is OutputForm.JSON:
-        say(lines)
+        write_stdout(lines)
     elif form is OutputForm.MARKDOWN:
-        say("\n".join(map(to_markdown, found)))
+        write_stdout("\n".join(map(to_markdown, answers)))
     else:
-        say("\n".join(to_table(answers, width=shown.width, colour=shown.colour) for answers in found))
+        write_stdout("\n".join(to_table(answers, width=shape.width, colour=shape.colour) for answers in answers))

@@ -37,8 +37,8 @@ def _moment_ms(text: str) -> int:
 
 def _digest(text: str) -> str:
     if not re.fullmatch(r"[0-9a-fA-F]{12,64}", text):
-        what = f"{text!r} is not a digest in hexadecimal"
-        raise WrongValueError(what, fix="give all of its digits, or at least the first 12")
+        message = f"{text!r} is not a digest in hexadecimal"
+        raise WrongValueError(message, fix="give all of its digits, or at least the first 12")
     return text.lower()
 
 

@@ -345,8 +345,8 @@ class Limited(Options, panel=INPUT):
     @property
     def limits(self) -> Limits:
         """What holds while the command runs."""
-        given = {"wait_ms": self.timeout, "text_bytes": self.max_text, "plan_bytes": self.max_text}
-        return Limits(**{name: value for name, value in given.items() if value is not None})
+        values = {"wait_ms": self.timeout, "text_bytes": self.max_text, "plan_bytes": self.max_text}
+        return Limits(**{name: value for name, value in values.items() if value is not None})
 
     def in_force(self) -> AbstractContextManager[None]:
         """Return the context in which these limits hold."""

@@ -25,31 +25,34 @@ def compare_json(alike: Sequence[SameOutcome]) -> str:
         "input": {"digest": first.digest, "generation": first.generation, "captured_at": first.captured_at},
         "outcomes": [
             {
-                "alternatives": [{one.name: one.value for one in each.changes} for each in of.alternatives],
-                "fastest": of.fastest,
-                **_outcome(of.one),
+                "alternatives": [
+                    {change.name: change.value for change in alternative.changes}
+                    for alternative in outcome.alternatives
+                ],
+                "fastest": outcome.fastest,
+                **_outcome(outcome.one),
             }
-            for of in alike
+            for outcome in alike
         ],
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _outcome(of: Alternative) -> dict[str, Json]:
+def _outcome(alternative: Alternative) -> dict[str, Json]:
     return {
-        "verdict": of.plan.verdict.kind,
-        "duration_is": of.plan.summary.duration_is,
-        "floor_ms": of.plan.summary.floor_ms,
-        "draws": None if of.draws is None else of.draws.number,
-        "drawn_ms": list(of.drawn_ms),
-        "kept": of.kept,
-        "broken_rules": list(of.broken),
-        "figures": _figures(of.figures),
+        "verdict": alternative.plan.verdict.kind,
+        "duration_is": alternative.plan.summary.duration_is,
+        "floor_ms": alternative.plan.summary.floor_ms,
+        "draws": None if alternative.draws is None else alternative.draws.number,
+        "drawn_ms": list(alternative.drawn_ms),
+        "kept": alternative.kept,
+        "broken_rules": list(alternative.broken),
+        "figures": _figures(alternative.figures),
     }
 
 
-def _figures(of: AlternativeFigures) -> Json:
-    return {field.name: _figure(getattr(of, field.name)) for field in fields(of)}
+def _figures(figures: AlternativeFigures) -> Json:
+    return {field.name: _figure(getattr(figures, field.name)) for field in fields(figures)}
 
 
 def _figure(value: Range | int | None) -> Json:

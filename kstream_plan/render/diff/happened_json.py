@@ -61,8 +61,8 @@ def happened_document(comparison: SaidAndHappened) -> dict[str, Json]:
 def _generation(pair: GenerationPair) -> Json:
     return {
         "number": pair.number,
-        "said": None if pair.said is None else _said(pair.said),
-        "seen": _seen(pair),
+        "said": None if pair.said is None else _predicted_round(pair.said),
+        "seen": _observed_generation(pair),
         "late_ms": pair.late_ms,
         "likeness": pair.likeness.value,
         "tasks": [_task(task) for task in pair.tasks],
@@ -71,7 +71,7 @@ def _generation(pair: GenerationPair) -> Json:
     }
 
 
-def _said(rnd: Round) -> Json:
+def _predicted_round(rnd: Round) -> Json:
     return {
         "generation": rnd.generation,
         "at_ms": rnd.at_ms,
@@ -80,7 +80,7 @@ def _said(rnd: Round) -> Json:
     }
 
 
-def _seen(pair: GenerationPair) -> Json:
+def _observed_generation(pair: GenerationPair) -> Json:
     if pair.seen is None or pair.seen.snapshot.decision is None:
         return None
     decision = pair.seen.snapshot.decision
@@ -93,11 +93,11 @@ def _seen(pair: GenerationPair) -> Json:
 
 
 def _task(task: TaskDifference) -> Json:
-    return {"task_id": str(task.task_id), "said": _held(task.said), "seen": _held(task.seen)}
+    return {"task_id": str(task.task_id), "said": _holders(task.said), "seen": _holders(task.seen)}
 
 
-def _held(held: HeldBy) -> Json:
-    return {"active": held.active, "copies": list(held.copies)}
+def _holders(holders: HeldBy) -> Json:
+    return {"active": holders.active, "copies": list(holders.copies)}
 
 
 def _first(comparison: SaidAndHappened, first: FirstDifference) -> Json:

@@ -54,16 +54,16 @@ class PlanView:
         return None if self.simulation is None else self.simulation.draws
 
     @cached_property
-    def joined(self) -> list[str]:
+    def arrivals(self) -> list[str]:
         """The process ids that are no members at first."""
         return membership(self.plan)[0]
 
     @cached_property
-    def left(self) -> list[str]:
+    def departures(self) -> list[str]:
         """The process ids that are no members at the end."""
         return membership(self.plan)[1]
 
-    def escaped(self, note: Note) -> Note:
+    def escape_note(self, note: Note) -> Note:
         """Return a note whose sentence is printable."""
         return note._replace(message=self.names.escape_message(note.message))
 

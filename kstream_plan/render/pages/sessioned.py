@@ -32,7 +32,7 @@ _EVENTS = {
 def sessioned_page(upgrade: SessionedUpgrade) -> Page:
     """Return the page of the way of a Connect group to ``sessioned``."""
     group, names = upgrade.snapshot.state.group, Names(upgrade.snapshot.state.group)
-    said = sessioned_remarks(upgrade)
+    notes = sessioned_remarks(upgrade)
     items = count(len(group.tasks), "connector or task", "connectors and tasks")
     work = f"{count(len(group.instances), 'worker')}, {items}"
     steps = tuple(text_row(f"{number}", step) for number, step in enumerate(sessioned_steps(upgrade), start=1))
@@ -42,9 +42,9 @@ def sessioned_page(upgrade: SessionedUpgrade) -> Page:
         sentences=(_sentence(upgrade, names),),
         tables=(Table("Steps", _STEPS, steps), _rows_table(upgrade)),
         lines=(
-            *lines_of("warning", said.warnings),
-            *lines_of("note", said.notes),
-            *lines_of("assumption", said.assumptions),
+            *lines_of("warning", notes.warnings),
+            *lines_of("note", notes.notes),
+            *lines_of("assumption", notes.assumptions),
         ),
     )
 

@@ -43,27 +43,28 @@ _ROLE_WORDS = {
 
 def sentence(step: Step, names: Names) -> str:
     """Return what the step does and why: ``0_0 starts on i5/1, from i3/2: …``."""
-    return f"{_what(step, names)}: {because(step.reason)}"
+    return f"{_sentence(step, names)}: {because(step.reason)}"
 
 
-def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
+def _sentence(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
     match step:
         case MemberJoined():
             return f"{names.instance(step.process_id)} joins"
         case MemberLeft():
             return f"{names.instance(step.process_id)} leaves"
         case InstanceLeaving():
-            what = "is leaving" if step.absent_since_ms is None else "has not come back"
-            return f"{names.instance(step.process_id)} {what}, and is gone at {duration(step.until_ms)} at the latest"
+            absence = "is leaving" if step.absent_since_ms is None else "has not come back"
+            return (
+                f"{names.instance(step.process_id)} {absence}, and is gone at {duration(step.until_ms)} at the latest"
+            )
         case InstanceStays():
             return f"{names.instance(step.process_id)} stays after all"
         case StopLearned():
-            return (
-                f"{_several(step.task_ids, names)} {'pauses' if len(step.task_ids) == 1 else 'pause'} for the rebalance"
-            )
+            verb = "pauses" if len(step.task_ids) == 1 else "pause"
+            return f"{_task_list(step.task_ids, names)} {verb} for the rebalance"
         case NobodyRuns():
-            until = "" if step.until_ms is None else f" until {duration(step.until_ms)}"
-            return f"{_several(step.task_ids, names)} {'is' if len(step.task_ids) == 1 else 'are'} unassigned{until}"
+            period = "" if step.until_ms is None else f" until {duration(step.until_ms)}"
+            return f"{_task_list(step.task_ids, names)} {'is' if len(step.task_ids) == 1 else 'are'} unassigned{period}"
         case Place():
             return f"{names.task(step.task_id)} {_placed(step, names)}"
         case Withhold():
@@ -73,14 +74,14 @@ def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - on
         case Revoke():
             return f"{names.task(step.task_id)} stops on {names.seat(step.from_)}"
         case Demote():
-            kept = _ROLE_WORDS[step.to.role]
-            return f"{names.task(step.task_id)} stops on {names.seat(step.from_)} and stays there as {kept}"
+            kept_role = _ROLE_WORDS[step.to.role]
+            return f"{names.task(step.task_id)} stops on {names.seat(step.from_)} and stays there as {kept_role}"
         case HandOver():
             source = f", from {names.seat(step.from_)}" if step.from_ else ""
             return f"{names.task(step.task_id)} starts on {names.seat(step.to)}{source}{_cold(step)}"
         case Promote():
-            had = _ROLE_WORDS[step.from_.role]
-            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a {had}{_cold(step)}"
+            old_role = _ROLE_WORDS[step.from_.role]
+            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a {old_role}{_cold(step)}"
         case ThreadMove():
             role = "" if step.to.role is Role.ACTIVE else f" as {_ROLE_WORDS[step.to.role]}"
             return f"{names.task(step.task_id)} moves from {names.seat(step.from_)} to {names.seat(step.to)}{role}"
@@ -90,18 +91,18 @@ def _what(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - on
             assert_never(step)
 
 
-def _several(task_ids: Sequence[WorkId], names: Names) -> str:
-    shown = " ".join(map(names.task, task_ids[:_MOST_NAMED]))
-    more = len(task_ids) - _MOST_NAMED
-    return f"{shown} and {more:,} more" if more > 0 else shown
+def _task_list(task_ids: Sequence[WorkId], names: Names) -> str:
+    task_names = " ".join(map(names.task, task_ids[:_MOST_NAMED]))
+    rest_count = len(task_ids) - _MOST_NAMED
+    return f"{task_names} and {rest_count:,} more" if rest_count > 0 else task_names
 
 
 def _placed(step: Place, names: Names) -> str:
-    to = names.seat(step.to)
+    target = names.seat(step.to)
     if step.from_ is not None:
-        return f"{_ROLE_WORDS[step.from_.role]} becomes {_ROLE_WORDS[step.to.role]} on {to}"
+        return f"{_ROLE_WORDS[step.from_.role]} becomes {_ROLE_WORDS[step.to.role]} on {target}"
     does = "warms up on" if step.to.role is Role.WARMUP else f"gets a {_ROLE_WORDS[step.to.role]} on"
-    return f"{does} {to} ({records(step.restore_records)} records to restore)"
+    return f"{does} {target} ({records(step.restore_records)} records to restore)"
 
 
 def _cold(step: HandOver | Promote) -> str:

@@ -68,15 +68,15 @@ NO_STEP = "No step of this plan is about that"
 
 def where_it_stands(plan: Plan, names: Names, focus: Focus) -> tuple[str, ...]:
     """Return where the task in focus is, and what the instance in focus holds, before the plan and after it."""
-    found: list[str] = []
-    for when, holdings in (("before", plan.initial), ("after", plan.final)):
+    sentences: list[str] = []
+    for moment, holdings in (("before", plan.initial), ("after", plan.final)):
         if focus.task_id is not None:
             places = _places(plan, names, holdings, focus.task_id)
-            found.append(f"{when}: {names.task(focus.task_id)} is {', '.join(places) or 'nowhere'}")
+            sentences.append(f"{moment}: {names.task(focus.task_id)} is {', '.join(places) or 'nowhere'}")
         if focus.process_id is not None:
-            held = _held(plan, names, holdings, focus.process_id)
-            found.append(f"{when}: {names.instance(focus.process_id)} holds {'; '.join(held) or 'nothing'}")
-    return tuple(found)
+            roles = _roles(plan, names, holdings, focus.process_id)
+            sentences.append(f"{moment}: {names.instance(focus.process_id)} holds {'; '.join(roles) or 'nothing'}")
+    return tuple(sentences)
 
 
 def _places(plan: Plan, names: Names, holdings: Sequence[Holding], task_id: WorkId) -> list[str]:
@@ -89,15 +89,15 @@ def _places(plan: Plan, names: Names, holdings: Sequence[Holding], task_id: Work
     ]
 
 
-def _held(plan: Plan, names: Names, holdings: Sequence[Holding], process_id: str) -> list[str]:
+def _roles(plan: Plan, names: Names, holdings: Sequence[Holding], process_id: str) -> list[str]:
     group = plan.group
     consumers = group.consumers_of[group.instance_index[process_id]]
-    held = []
+    roles = []
     for role in Role:
         tasks = sorted(task for consumer in consumers for task in getattr(holdings[consumer], role))
         if tasks:
-            held.append(f"{len(tasks):,} {role}: {' '.join(names.task(group.tasks[task].task_id) for task in tasks)}")
-    return held
+            roles.append(f"{len(tasks):,} {role}: {' '.join(names.task(group.tasks[task].task_id) for task in tasks)}")
+    return roles
 
 
 def _heading(round_: Round) -> str:
@@ -108,21 +108,21 @@ def _heading(round_: Round) -> str:
     )
 
 
-def _balance(of: Balance, *, of_workers: bool) -> str:
+def _balance(balance: Balance, *, of_workers: bool) -> str:
     if of_workers:
-        return f"Balance: connectors and tasks per worker differ by {of.balance_factor:,}"
+        return f"Balance: connectors and tasks per worker differ by {balance.balance_factor:,}"
     return (
-        f"Balance: tasks per instance differ by {of.balance_factor:,}, within a subtopology by "
-        f"{of.subtopology_task_spread:,}; instances per subtopology by {of.subtopology_spread:,}"
+        f"Balance: tasks per instance differ by {balance.balance_factor:,}, within a subtopology by "
+        f"{balance.subtopology_task_spread:,}; instances per subtopology by {balance.subtopology_spread:,}"
     )
 
 
 def _in_focus(step: Step, focus: Focus) -> bool:
-    task_id, members = _about(step)
+    task_id, members = _subjects(step)
     return focus.task_id in (None, task_id) and (focus.process_id is None or focus.process_id in members)
 
 
-def _about(step: Step) -> tuple[WorkId | None, tuple[str, ...]]:
+def _subjects(step: Step) -> tuple[WorkId | None, tuple[str, ...]]:
     """Return the task and the instances that the step is about."""
     match step:
         case MemberJoined() | MemberLeft() | InstanceLeaving() | InstanceStays():

@@ -30,8 +30,8 @@ def section_of(
     page: Page,
     *,
     drawings: Sequence[Block] = (),
-    more: Sequence[Block] = (),
-    taken: str | None = None,
+    extra_blocks: Sequence[Block] = (),
+    capture_time: str | None = None,
     data: Mapping[str, object] | None = None,
 ) -> Section:
     """Return a page as a section.
@@ -39,21 +39,21 @@ def section_of(
     Args:
         page: the answer.
         drawings: stand before its tables.
-        more: stand after its lines.
-        taken: when what it was made from was captured (RFC 3339).
+        extra_blocks: stand after its lines.
+        capture_time: when what it was made from was captured (RFC 3339).
         data: what the script draws details from.
     """
-    first, *others = page.sentences or ("",)
+    first, *sentences = page.sentences or ("",)
     label = "" if page.answer is None else f"{page.answer.word}:"
     return Section(
         name=page.title,
-        about=page.source,
+        subtitle=page.source,
         tone=_TONES.get(page.tone, "plain"),
-        answer=Labelled(label, " ".join([first, *others])) if first else None,
+        answer=Labelled(label, " ".join([first, *sentences])) if first else None,
         facts=tuple(Labelled(fact.label, fact.value) for fact in page.facts),
-        blocks=(*drawings, *map(table_of, page.tables), *_lines(page), *more, *_steps(page)),
+        blocks=(*drawings, *map(table_of, page.tables), *_lines(page), *extra_blocks, *_steps(page)),
         short=page.title,
-        taken=taken,
+        capture_time=capture_time,
         data=data,
     )
 
@@ -94,8 +94,8 @@ def _steps(page: Page) -> Iterator[Block]:
     if not page.sections:
         return
     if sum(len(section.sentences) for section in page.sections) > MOST_SENTENCES:
-        more = "Too many steps for a page: kstream-plan show PLAN --round N, --task ID or --instance ID shows some."
-        yield Notes("Every step with its reason", (more,))
+        excuse = "Too many steps for a page: kstream-plan show PLAN --round N, --task ID or --instance ID shows some."
+        yield Notes("Every step with its reason", (excuse,))
         return
     yield Steps(
         "Every step with its reason",

@@ -47,19 +47,19 @@ def section_html(section: Section) -> str:
 def drawing_svg(section: Section, drawing: Drawing) -> str:
     """Return a drawing alone, below the section's title and answer."""
     colon = "" if section.answer is None or section.answer.label.endswith("?") else ":"
-    said = "" if section.answer is None else f"{section.answer.label}{colon} {section.answer.text}"
+    answer = "" if section.answer is None else f"{section.answer.label}{colon} {section.answer.text}"
     widths = [_LEGEND_SIGN + _LEGEND_LETTER * len(item.text) for item in drawing.legend]
     return _page(
         "drawing.svg",
         section=section,
         drawing=drawing,
-        lines=wrap(said, _LINE, max_lines=3, placeholder=" …"),
+        lines=wrap(answer, _LINE, max_lines=3, placeholder=" …"),
         places=[sum(widths[:place]) for place in range(len(widths))],
     )
 
 
-def _page(template: str, **given: object) -> str:
-    text = _environment().get_template(template).render(figure_style=_text("figure.css"), version=__version__, **given)
+def _page(template: str, **values: object) -> str:
+    text = _environment().get_template(template).render(figure_style=_text("figure.css"), version=__version__, **values)
     return f"{_without_blanks(text)}\n"
 
 
@@ -68,7 +68,7 @@ def _is_long(text: str) -> bool:
     return len(text) > _LONG_TEXT or any(len(word) > _LONG_WORD for word in text.split())
 
 
-def isolated(value: object) -> object:
+def isolate(value: object) -> object:
     """Return a text whose names that are read from the right do not reorder what stands beside them."""
     if type(value) is not str or value.isascii():
         return value
@@ -89,7 +89,7 @@ def _environment() -> Environment:
         loader=PackageLoader(__package__, _TEMPLATES),
         autoescape=select_autoescape(["html", "svg"], default=True),
         undefined=StrictUndefined,
-        finalize=isolated,
+        finalize=isolate,
         trim_blocks=True,
         lstrip_blocks=True,
     )

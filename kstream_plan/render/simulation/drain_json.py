@@ -17,34 +17,34 @@ from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.version import __version__
 
 
-def drain_json(drained: Drain) -> str:
+def drain_json(drain: Drain) -> str:
     """Return the answer as one line of ASCII, without the line end; ``documents/schemas/drain.json`` describes it."""
     document: dict[str, Json] = {
         "format_version": FORMAT_VERSION,
         "kind": "drain",
-        "application_id": drained.plan.group.application_id,
-        "tool": {"name": "kstream-plan", "version": __version__, "models": drained.plan.models},
+        "application_id": drain.plan.group.application_id,
+        "tool": {"name": "kstream-plan", "version": __version__, "models": drain.plan.models},
         "input": {
-            "digest": drained.waiting.digest,
-            "generation": drained.plan.generation,
-            "captured_at": drained.plan.captured_at,
-            "now": drained.time,
+            "digest": drain.waiting.digest,
+            "generation": drain.plan.generation,
+            "captured_at": drain.plan.captured_at,
+            "now": drain.time,
         },
-        "process_ids": list(drained.process_ids),
-        "answer": drained.answer.value,
-        "unknown": [_unknown(start, drained.heard_at) for start in drained.unknown],
-        "now": [_task(task) for task in drained.now],
-        "cold_now": list(drained.how_many_cold),
-        "wait_ms": drained.wait_ms,
-        "follows": follows_json(drained.plan, drained.follows),
-        "announced": drained.announced,
-        "later": [_task(task) for task in drained.later],
-        "warnings": notes(drain_warnings(drained)),
+        "process_ids": list(drain.process_ids),
+        "answer": drain.answer.value,
+        "unknown": [_unknown(start, drain.heard_at) for start in drain.unknown],
+        "now": [_task(task) for task in drain.now],
+        "cold_now": list(drain.how_many_cold),
+        "wait_ms": drain.wait_ms,
+        "follows": follows_json(drain.plan, drain.follows),
+        "announced": drain.announced,
+        "later": [_task(task) for task in drain.later],
+        "warnings": notes(drain_warnings(drain)),
         "notes": [],
-        "assumptions": notes((*drained.rests_on, *drained.plan.assumptions)),
-        "next": notes(drain_next(drained)),
-        "doubts": notes(drained.doubts),
-        "rests_on": notes(drained.rests_on),
+        "assumptions": notes((*drain.rests_on, *drain.plan.assumptions)),
+        "next": notes(drain_next(drain)),
+        "doubts": notes(drain.doubts),
+        "rests_on": notes(drain.rests_on),
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 

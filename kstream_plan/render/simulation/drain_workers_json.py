@@ -16,31 +16,31 @@ from kstream_plan.version import __version__
 _FOLLOWS = ("busiest", "instances", "least", "most", "verdict", "rebalances", "duration_ms", "duration_is")
 
 
-def workers_drained_json(drained: WorkersDrained) -> str:
+def workers_drained_json(drain: WorkersDrained) -> str:
     """Return the answer as one line of ASCII; ``documents/schemas/drain-workers.json`` describes it."""
-    said = remarks(drained.plan)
-    plan, follows = drained.plan, follows_json(drained.plan, drained.follows)
+    plan_notes = remarks(drain.plan)
+    plan, follows = drain.plan, follows_json(drain.plan, drain.follows)
     document: dict[str, Json] = {
         "format_version": FORMAT_VERSION,
         "kind": "drain-workers",
         "application_id": plan.group.application_id,
         "tool": {"name": "kstream-plan", "version": __version__, "models": plan.models},
         "input": {
-            "digest": drained.waiting.digest,
+            "digest": drain.waiting.digest,
             "generation": plan.generation,
             "captured_at": plan.captured_at,
-            "now": drained.time,
+            "now": drain.time,
         },
-        "process_ids": list(drained.process_ids),
-        "answer": drained.answer.value,
-        "doubts": notes(drained.doubts),
-        "items": [{**item._asdict(), "task_id": str(item.task_id)} for item in drained.items],
-        "ways": [way._asdict() for way in drained.ways],
+        "process_ids": list(drain.process_ids),
+        "answer": drain.answer.value,
+        "doubts": notes(drain.doubts),
+        "items": [{**item._asdict(), "task_id": str(item.task_id)} for item in drain.items],
+        "ways": [way._asdict() for way in drain.ways],
         "follows": {key: follows[key] for key in _FOLLOWS},
-        "wait_ms": drained.wait_ms,
-        "later": None if drained.later is None else drained.later._asdict(),
-        "warnings": notes(said.warnings),
-        "notes": notes(said.notes),
+        "wait_ms": drain.wait_ms,
+        "later": None if drain.later is None else drain.later._asdict(),
+        "warnings": notes(plan_notes.warnings),
+        "notes": notes(plan_notes.notes),
         "next": [],
         "assumptions": notes(plan.assumptions),
     }

@@ -42,8 +42,12 @@ def _json(value: Any) -> Json:
     if isinstance(value, TaskId | ItemName):
         return str(value)
     if isinstance(value, Mapping):
-        return {str(_json(key)): _json(of) for key, of in value.items()}
+        return {str(_json(key)): _json(item) for key, item in value.items()}
     if isinstance(value, tuple) and not hasattr(value, "_asdict"):
-        return [_json(of) for of in value]
-    named = value._asdict() if hasattr(value, "_asdict") else {of.name: getattr(value, of.name) for of in fields(value)}
-    return {name: _json(of) for name, of in named.items()}
+        return [_json(item) for item in value]
+    items = (
+        value._asdict()
+        if hasattr(value, "_asdict")
+        else {field.name: getattr(value, field.name) for field in fields(value)}
+    )
+    return {name: _json(item) for name, item in items.items()}

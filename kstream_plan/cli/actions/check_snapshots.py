@@ -8,15 +8,15 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from kstream_plan.cli.actions.check_report import PlanParts, ReportForms, report_parts
 from kstream_plan.cli.actions.check_saved import Source, check_beside
 from kstream_plan.cli.actions.each_application import Work
-from kstream_plan.cli.actions.many import Job, Many, Workplace
+from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext
 from kstream_plan.cli.actions.overrides import Overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_round, plan_one
 from kstream_plan.cli.actions.read import read_snapshots
 from kstream_plan.cli.actions.scenarios import ScenarioOf
 from kstream_plan.cli.actions.simulate import on_draw, simulate_one
-from kstream_plan.cli.actions.told import Telling, Told, told
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.output import written_at_once
 from kstream_plan.cli.progress import Report
@@ -42,7 +42,7 @@ class _Made(NamedTuple):
 class _Checked(NamedTuple):
     """What is told of a checked plan, and its JSON if it is saved."""
 
-    told: Told
+    parts: PlanParts
     json: str
 
 
@@ -51,19 +51,19 @@ class _ToCheck(NamedTuple):
 
     snapshot: Snapshot
     scenario: Scenario | None
-    before: SavedPlan | None
+    plan_before: SavedPlan | None
 
 
 def check_snapshots(
     source: Source,
     scenario_of: ScenarioOf | None,
     standard: Standard,
-    before: Mapping[str, SavedPlan],
-    telling: Telling,
+    plans_before: Mapping[str, SavedPlan],
+    forms: ReportForms,
     settings: Overrides,
-    asked: CheckOptions,
-    tell: Report,
-) -> Work[Told]:
+    options: CheckOptions,
+    progress: Report,
+) -> Work[PlanParts]:
     """Read and plan the snapshots, hold the plans against the policy, and look for cures; save the plans if asked to.
 
     What is told of a plan is made where it is, and the plan stays there.
@@ -73,58 +73,64 @@ def check_snapshots(
     Raises:
         KstreamPlanError: something cannot be read or planned, and ``keep_going`` is not set.
     """
-    tell("reading")
+    progress("reading")
     stdin = None if source.snapshots_from_stdin is None else io.BytesIO(source.snapshots_from_stdin)
 
     def to_check(snapshot: Snapshot) -> _ToCheck:
         group = snapshot.state.group
         scenario = None if scenario_of is None else scenario_of(group)
-        return _ToCheck(snapshot, scenario, before.get(group.application_id))
+        return _ToCheck(snapshot, scenario, plans_before.get(group.application_id))
 
-    job = Job(to_check, partial(_checked, standard, telling, asked), cost_of_plan_ms)
-    many = Many(lambda: job, settings, tell, keep_going=asked.keep_going)
-    work = many.done(
-        read_snapshots(source.snapshots, asked, stdin, protocols=("classic", "streams", "connect"), then=many)
+    job = Job(to_check, partial(_check_plan, standard, forms, options), cost_of_plan_ms)
+    fleet_run = FleetRun(lambda: job, settings, progress, keep_going=options.keep_going)
+    work = fleet_run.run(
+        read_snapshots(source.snapshots, options, stdin, protocols=("classic", "streams", "connect"), handler=fleet_run)
     )
-    if asked.out is not None:
-        with written_at_once(asked.out) as file:
-            file.writelines(many.lines())
-    return Work([one.told for one in work.results], work.errors)
+    if options.out is not None:
+        with written_at_once(options.out) as file:
+            file.writelines(fleet_run.lines())
+    return Work([part.parts for part in work.results], work.errors)
 
 
-def _checked(standard: Standard, telling: Telling, asked: CheckOptions, of: _ToCheck, at: Workplace) -> _Checked:
-    made = _make(of, asked, at)
-    checked = check_beside(of.before, made.plan, made.draws, standard, str(asked.out or ""))
-    cured = _with_cures(checked, of, standard, asked, at)
-    return _Checked(told(cured, telling), "" if asked.out is None else made.line())
+def _check_plan(
+    standard: Standard, forms: ReportForms, options: CheckOptions, item: _ToCheck, context: JobContext
+) -> _Checked:
+    simulation = _make(item, options, context)
+    check_result = check_beside(item.plan_before, simulation.plan, simulation.draws, standard, str(options.out or ""))
+    cured_plan = _with_cures(check_result, item, standard, options, context)
+    return _Checked(report_parts(cured_plan, forms), "" if options.out is None else simulation.line())
 
 
-def _make(of: _ToCheck, asked: CheckOptions, at: Workplace) -> _Made:
+def _make(item: _ToCheck, command_options: CheckOptions, context: JobContext) -> _Made:
     # no rule goes by the least time: it is played for a plan that is saved, or told on a page
-    paged = any(one.form == "html" for one in asked.report or ())
-    options = replace(asked.plan_options, floor=paged or asked.out is not None)
-    if of.scenario is None:
-        plan = plan_one(of.snapshot, options, at)
-        return _Made(plan, None, lambda: f"{plan_json(plan, full=asked.full)}\n")
-    processes = at.processes
-    simulated = simulate_one(of.snapshot, of.scenario, options, asked, at.tell, processes, what_ifs=False)
-    return _Made(simulated.plan, simulated.over_draws, lambda: f"{simulation_json(simulated, full=asked.full)}\n")
+    for_page = any(report.form == "html" for report in command_options.report or ())
+    options = replace(command_options.plan_options, floor=for_page or command_options.out is not None)
+    if item.scenario is None:
+        plan = plan_one(item.snapshot, options, context)
+        return _Made(plan, None, lambda: f"{plan_json(plan, full=command_options.full)}\n")
+    processes = context.processes
+    simulation = simulate_one(
+        item.snapshot, item.scenario, options, command_options, context.progress, processes, what_ifs=False
+    )
+    return _Made(
+        simulation.plan, simulation.over_draws, lambda: f"{simulation_json(simulation, full=command_options.full)}\n"
+    )
 
 
 def _with_cures(
-    checked: CheckedPlan, of: _ToCheck, standard: Standard, asked: CheckOptions, at: Workplace
+    checked_plan: CheckedPlan, item: _ToCheck, standard: Standard, options: CheckOptions, context: JobContext
 ) -> CheckedPlan:
-    doing = "planning" if of.scenario is None else "simulating"
-    what = f"looking for cures, {doing} {checked.application_id}"
+    activity = "planning" if item.scenario is None else "simulating"
+    message = f"looking for cures, {activity} {checked_plan.application_id}"
     return cures(
-        checked,
-        of.snapshot,
+        checked_plan,
+        item.snapshot,
         standard,
-        asked.plan_options,
-        scenario=of.scenario,
-        number_of_draws=asked.draws,
-        draws_within_ms=asked.draws_within,
-        workers=at.processes,
-        on_round=on_round(what, at.tell),
-        on_draw=on_draw(what, at.tell),
+        options.plan_options,
+        scenario=item.scenario,
+        number_of_draws=options.draws,
+        draws_within_ms=options.draws_within,
+        workers=context.processes,
+        on_round=on_round(message, context.progress),
+        on_draw=on_draw(message, context.progress),
     )
