@@ -1,7 +1,8 @@
 """The command line: Typer commands, thin; the only place that prints.
 
 Nothing else that takes time is imported before :func:`run` does it, so that an interrupt during the imports
-is answered as any other.
+is answered as any other. What cannot be read, written or done raises a :class:`~kstream_plan.errors.KstreamPlanError`
+anywhere below, wrong options a :class:`~kstream_plan.errors.UsageError`; commands report both.
 """
 
 import atexit

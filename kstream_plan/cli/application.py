@@ -91,11 +91,7 @@ def _show_first_steps() -> int:
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line (default: this process's) and return its exit code.
-
-    Raises:
-        KeyboardInterrupt: it was interrupted; Typer would only give an exit code of its own.
-    """
+    """Run one command line (default: this process's) and return its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     is_completion = "_KSTREAM_PLAN_COMPLETE" in os.environ
     if not words and not is_completion:

@@ -28,11 +28,7 @@ def compare_page(outcomes: Sequence[Sequence[SameOutcome]], form: OutputForm) ->
 
 
 def report_compared(reports: Sequence[ReportFile] | None, outcomes: Sequence[Sequence[SameOutcome]]) -> None:
-    """Write the alternatives of every group as reports.
-
-    Raises:
-        KstreamPlanError: a file cannot be written.
-    """
+    """Write the alternatives of every group as reports."""
     if reports:
         from kstream_plan.render.report.compare_section import compare_html  # noqa: PLC0415 - only for reports
 

@@ -43,11 +43,7 @@ class Search:
     """
 
     def __init__(self, sections: Sequence[Section]) -> None:
-        """Take the sections, those of a page one after the other, its beginning first.
-
-        Raises:
-            UsageError: the SQLite of this Python has no full-text search.
-        """
+        """Take the sections, those of a page one after the other, its beginning first."""
         self._sections = sections
         self._begins = [section for section in sections if not section.heading]
         self._passages = [(section, place) for section in sections for place in section.lead_places]

@@ -57,11 +57,7 @@ def page() -> Page:
 
 
 def write_stdout(text: str) -> None:
-    """Write a result to stdout; if nobody reads it any more, be quiet.
-
-    Raises:
-        KstreamPlanError: it cannot be written.
-    """
+    """Write a result to stdout; if nobody reads it any more, be quiet."""
     try:
         sys.stdout.write(to_encoding(text, sys.stdout.encoding or "utf-8"))
         sys.stdout.flush()
@@ -105,12 +101,7 @@ def _discard(stream: IO[str]) -> None:
 
 
 def check_target(path: Path, option: str = "--out", *, snapshots: bool = False) -> None:
-    """Check before the work that ``path``, given by ``option``, can be written after it: ``snapshots`` or an answer.
-
-    Raises:
-        KstreamPlanError: it is a folder, or its folder does not exist or cannot be written to; it is no path; what is
-            there was not written by this tool.
-    """
+    """Check before the work that ``path``, given by ``option``, can be written after it: ``snapshots`` or an answer."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -130,11 +121,7 @@ def check_target(path: Path, option: str = "--out", *, snapshots: bool = False) 
 
 @contextmanager
 def written_at_once(path: Path) -> Iterator[IO[str]]:
-    """Give a text file to write to, as :func:`bytes_written_at_once` does.
-
-    Raises:
-        KstreamPlanError: it cannot be written.
-    """
+    """Give a text file to write to, as :func:`bytes_written_at_once` does."""
     with bytes_written_at_once(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
         yield text
@@ -144,11 +131,7 @@ def written_at_once(path: Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def bytes_written_at_once(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write to that replaces ``path`` in one step at the end, and leaves it as it was on any error.
-
-    Raises:
-        KstreamPlanError: it cannot be written.
-    """
+    """Give a file to write to that replaces ``path`` in one step at the end, and leaves it as it was on any error."""
     try:
         if _is_special(path):
             with path.open("wb") as file:

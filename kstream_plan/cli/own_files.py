@@ -25,9 +25,6 @@ def check_replaced(path: Path, place: str, *, snapshots: bool) -> None:
     """Check that a file which is to be written replaces nothing but what this tool wrote.
 
     Of JSON that is a snapshot where ``snapshots`` are written, else an answer: none of the two is lost to the other.
-
-    Raises:
-        KstreamPlanError: the file is something else.
     """
     if not path.is_file() or not path.stat().st_size:
         return

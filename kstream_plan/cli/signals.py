@@ -35,12 +35,7 @@ def take_over() -> list[int]:
 
 
 def end_if_postponed() -> None:
-    """End if a signal still waits for the end of an import.
-
-    Raises:
-        KeyboardInterrupt: it is an interrupt.
-        SystemExit: it is a termination.
-    """
+    """End if a signal still waits for the end of an import."""
     if _pending_signals:
         _end()
 
@@ -51,12 +46,7 @@ def forget() -> None:
 
 
 def end_if_signalled() -> None:
-    """End if a signal was to end us and what it raised was lost: Py4J's calls have errors of their own for it.
-
-    Raises:
-        KeyboardInterrupt: it was an interrupt.
-        SystemExit: it was a termination.
-    """
+    """End if a signal was to end us and what it raised was lost: Py4J's calls have errors of their own for it."""
     if _ended_by:
         _leave(_ended_by[0])
 

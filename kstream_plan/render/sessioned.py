@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
-from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
-from kstream_plan.documents.remarks import remarks_json
 from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.json_document import document_line, plain
 from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.sessioned import sessioned_page, sessioned_remarks, sessioned_steps
 from kstream_plan.render.terminal import to_terminal
-from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeRow
-from kstream_plan.version import __version__
+from kstream_plan.simulation.sessioned import SessionedUpgrade
 
 
 def sessioned_table(upgrade: SessionedUpgrade, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
@@ -28,11 +24,7 @@ def sessioned_markdown(upgrade: SessionedUpgrade) -> str:
 def sessioned_json(upgrade: SessionedUpgrade) -> str:
     """Return the same as one line of JSON, described by ``documents/schemas/sessioned.json``, without the line end."""
     snapshot = upgrade.snapshot
-    document: dict[str, Json] = {
-        "format_version": FORMAT_VERSION,
-        "kind": "sessioned",
-        "application_id": snapshot.state.group.application_id,
-        "tool": {"name": "kstream-plan", "version": __version__, "models": upgrade.models},
+    answer_fields = {
         "input": {
             "snapshot_digest": upgrade.snapshot_digest,
             "generation": snapshot.state.generation,
@@ -46,22 +38,8 @@ def sessioned_json(upgrade: SessionedUpgrade) -> str:
         "worker": upgrade.worker,
         "leader": upgrade.leader,
         "draws": upgrade.draws,
-        "rows": [_row(row) for row in upgrade.rows],
-        **remarks_json(sessioned_remarks(upgrade)),
+        "rows": [{"what": row.what, "protocol": row.protocol, **plain(row.figures)} for row in upgrade.rows],
+        **plain(sessioned_remarks(upgrade)),
     }
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _row(row: UpgradeRow) -> dict[str, Json]:
-    figures = row.figures
-    return {
-        "what": row.what,
-        "protocol": row.protocol,
-        "draws": figures.draws,
-        "settled": figures.settled,
-        "rebalances": figures.rebalances._asdict(),
-        "at_once": figures.at_once,
-        "longest_ms": figures.longest_ms,
-        "item_ms": figures.item_ms._asdict(),
-        "takes_ms": figures.takes_ms._asdict(),
-    }
+    application_id = snapshot.state.group.application_id
+    return document_line("sessioned", FORMAT_VERSION, application_id, upgrade.models, answer_fields)

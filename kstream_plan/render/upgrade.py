@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
-from kstream_plan.documents.remarks import remarks_json
 from kstream_plan.model import Group
 from kstream_plan.protocols.upgrade import Upgrade
 from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.json_document import document_line, plain
 from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.upgrade import upgrade_page, upgrade_remarks
 from kstream_plan.render.terminal import to_terminal
-from kstream_plan.version import __version__
 
 
 def upgrade_table(
@@ -32,12 +28,8 @@ def upgrade_markdown(upgrade: Upgrade, group: Group, *, one_bounce: bool = False
 def upgrade_json(upgrade: Upgrade, group: Group) -> str:
     """Return the same as one line of JSON, described by ``documents/schemas/upgrade.json``, without the line end."""
     wrong = upgrade.one_bounce
-    document: dict[str, Any] = {
-        "format_version": FORMAT_VERSION,
-        "kind": "upgrade",
-        "application_id": group.application_id,
-        "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
-        "restarts": [restart._asdict() for restart in upgrade.restarts],
+    answer_fields = {
+        "restarts": plain(upgrade.restarts),
         "cannot_mix": [
             {"process_id": process_id, "consumer_id": consumer_id, "reason": reason}
             for process_id, consumer_id, reason in upgrade.cannot_mix
@@ -59,6 +51,6 @@ def upgrade_json(upgrade: Upgrade, group: Group) -> str:
                 for event in wrong.events
             ],
         },
-        **remarks_json(upgrade_remarks(upgrade)),
+        **plain(upgrade_remarks(upgrade)),
     }
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return document_line("upgrade", FORMAT_VERSION, group.application_id, MODELS, answer_fields)

@@ -40,12 +40,7 @@ class Source(NamedTuple):
 
 
 def sort_paths(options: CheckOptions) -> Source:
-    """Tell saved plans and snapshots apart by looking at them; folders and globs may hold both.
-
-    Raises:
-        SnapshotError: a path that does not exist, matches nothing or is empty.
-        UsageError: an option that is for snapshots, and there are only saved plans.
-    """
+    """Tell saved plans and snapshots apart by looking at them; folders and globs may hold both."""
     paths = check_paths(options.paths)
     data = standard_input() if paths.stdin else None
     piped_plans = data is not None and are_plans(data)
@@ -72,11 +67,7 @@ def _refuse_for_plans(options: CheckOptions, *, remote: bool) -> None:
 
 
 def baselines(files: Sequence[Path]) -> dict[str, SavedPlan]:
-    """Return the saved plans for what was before, by application.
-
-    Raises:
-        KstreamPlanError: one cannot be read, or an application is there twice.
-    """
+    """Return the saved plans for what was before, by application."""
     plans: dict[str, SavedPlan] = {}
     for file in files:
         for saved_plan in read_saved_file(file):
@@ -117,11 +108,7 @@ def check_saved(
     options: Applications,
     progress: Report,
 ) -> Work[PlanParts]:
-    """Read the saved plans, as far as they are selected, hold them against the policy, and say what is told of them.
-
-    Raises:
-        KstreamPlanError: one cannot be read, and ``keep_going`` is not set.
-    """
+    """Read the saved plans, as far as they are selected, hold them against the policy, and say what is told of them."""
     work: Work[PlanParts] = Work()
     if not source.plan_files and source.plans_from_stdin is None:
         return work

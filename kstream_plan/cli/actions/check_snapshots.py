@@ -69,9 +69,6 @@ def check_snapshots(
     What is told of a plan is made where it is, and the plan stays there.
 
     With ``scenario_of`` this is what the groups are simulated under; without, a rebalance starts now.
-
-    Raises:
-        KstreamPlanError: something cannot be read or planned, and ``keep_going`` is not set.
     """
     progress("reading")
     stdin = None if source.snapshots_from_stdin is None else io.BytesIO(source.snapshots_from_stdin)

@@ -36,9 +36,6 @@ def each_application(
     """Call ``work_on`` for each snapshot under the settings, with how many came before it.
 
     Whatever goes wrong with an application names it; with ``keep_going`` it does not stop the others.
-
-    Raises:
-        KstreamPlanError: an application cannot be read or worked on, and ``keep_going`` is not set.
     """
     work: Work[T] = Work()
     settings.files.check_used([application_id_of(outcome) for outcome in outcomes])

@@ -133,12 +133,7 @@ class FleetRun(Generic[Item, Result]):
         return workers_started(context, self._on_batch, packed([]))
 
     def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], context: SparkContext) -> None:
-        """Do the work on the executors if it is much.
-
-        Raises:
-            KstreamPlanError: an application cannot be worked on, and nothing was said of going on.
-            SparkError: Spark gave up.
-        """
+        """Do the work on the executors if it is much."""
         results = self._results
         costs = [self._job.cost_ms(outcome) for outcome in outcomes if isinstance(outcome, Snapshot)]
         if results is None and (len(costs) < 2 or sum(costs) < WORTH_MS):
@@ -163,11 +158,7 @@ class FleetRun(Generic[Item, Result]):
         self._work = work
 
     def run(self, outcomes: Sequence[Snapshot | SnapshotError]) -> Work[Result]:
-        """Return what comes of the applications, working on them now if that is not done yet.
-
-        Raises:
-            KstreamPlanError: an application cannot be worked on, and nothing was said of going on.
-        """
+        """Return what comes of the applications, working on them now if that is not done yet."""
         if self._work is not None:
             return self._work
         only = len(outcomes) == 1

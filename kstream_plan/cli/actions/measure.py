@@ -26,9 +26,6 @@ def check_measuring(options: Measuring, *, reads_stdin: bool, other_options: Seq
         options: the options.
         reads_stdin: whether standard input is read for something else.
         other_options: what is given beside: a scrape among it is one that the shell has made of a glob.
-
-    Raises:
-        UsageError: options that do not go together.
     """
     if options.metrics:
         _check_no_scrape(other_options)
@@ -55,11 +52,7 @@ def _check_no_scrape(paths: Sequence[str]) -> None:
 
 
 def measurements(options: Measuring, now_ms: int | None) -> Measurements | None:
-    """Read what was measured, ``None`` if nothing is given; ``now_ms`` is what options tell is now, since 1970.
-
-    Raises:
-        SnapshotError: a file cannot be read or is of another form.
-    """
+    """Read what was measured, ``None`` if nothing is given; ``now_ms`` is what options tell is now, since 1970."""
     if not (options.metrics or options.store_lags):
         return None
     from kstream_plan.snapshots.metrics.measurements import read_measurements  # noqa: PLC0415 - only where it is needed
@@ -79,9 +72,6 @@ def measured_rows(rows: Iterable[tuple[Mapping[str, Any], Measurements | None]])
     """Return snapshot rows with the lags that were measured, and say what is known of them and what is not.
 
     What is strange about a scrape is so for every group, and said once.
-
-    Raises:
-        SnapshotError: what was measured is not of these groups.
     """
     rows_with_lags, texts = list[Mapping[str, Any]](), set[str]()
     for row, measures in rows:
@@ -112,12 +102,7 @@ def tell_coverage(snapshot: Snapshot, now_ms: int | None) -> None:
 
 
 def topologies(options: Measuring) -> PerApplication[Topology]:
-    """Return the texts of ``Topology.describe()`` that are given, by application.
-
-    Raises:
-        SnapshotError: one cannot be read.
-        UsageError: two are for the same application.
-    """
+    """Return the texts of ``Topology.describe()`` that are given, by application."""
     return per_application(options.topology, "--topology", _topology_in)
 
 

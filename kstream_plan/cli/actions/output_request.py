@@ -61,12 +61,7 @@ def deliver(
     out_file: Path | None,
     reports: Sequence[ReportFile] | None = None,
 ) -> None:
-    """Save the JSON and write reports if asked to, then show one application by its page, several by an overview.
-
-    Raises:
-        UsageError: a picture of several.
-        KstreamPlanError: something cannot be written.
-    """
+    """Save the JSON and write reports if asked to, then show one application by its page, several by an overview."""
     if out_file is not None:
         with written_at_once(out_file) as file:
             file.writelines(fleet_run.lines())

@@ -42,12 +42,7 @@ class Overrides:
     stores: Stores | None = None
 
     def apply(self, snapshot: Snapshot) -> Snapshot:
-        """Return ``snapshot`` with what is given in place of its own.
-
-        Raises:
-            ConfigError: a file cannot be read, a value in it is wrong, or the settings do not go together.
-            UsageError: a folder has two files of the application.
-        """
+        """Return ``snapshot`` with what is given in place of its own."""
         rates = snapshot.rates
         if self.restore_rate is not None:
             rates = replace(rates, restore_per_instance=self.restore_rate)
@@ -89,11 +84,7 @@ def _other_threads(snapshot: Snapshot, threads: int | None) -> tuple[Note, ...]:
 
 
 def _of_connect_group(snapshot: Snapshot, values: Mapping[str, SettingValue]) -> Snapshot:
-    """Put the settings over its own that a worker has as well.
-
-    Raises:
-        UsageError: one that it has not is given.
-    """
+    """Put the settings over its own that a worker has as well."""
     unknown_names = [kafka_name(name) for name in values if name not in _OF_CONNECT]
     if unknown_names:
         message = f"{', '.join(unknown_names)} is no setting of Connect workers"
@@ -124,12 +115,7 @@ def _of_streams_group(
 
 
 def overrides(options: Settings) -> Overrides:
-    """Collect the settings that are asked for: options beat the files of ``--streams-config``.
-
-    Raises:
-        ConfigError: a file cannot be read, or a value in it is wrong.
-        UsageError: two files are for the same applications.
-    """
+    """Collect the settings that are asked for: options beat the files of ``--streams-config``."""
     settings: dict[str, SettingValue] = {}
     for name in CONFIG_NAMES:
         value = getattr(options, name.removesuffix("_ms"))

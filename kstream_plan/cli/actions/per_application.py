@@ -28,12 +28,7 @@ class PerApplication(Generic[T]):
     common: T | None = None
 
     def value_for(self, application_id: str) -> T | None:
-        """Return what counts for an application; ``None`` if nothing is given.
-
-        Raises:
-            UsageError: two files of the folder are its.
-            KstreamPlanError: the file cannot be read.
-        """
+        """Return what counts for an application; ``None`` if nothing is given."""
         if application_id in self.by_id:
             return self.by_id[application_id]
         matches = [] if self.folder is None else _files_for(self.folder, application_id)
@@ -52,12 +47,7 @@ class PerApplication(Generic[T]):
 
 
 def per_application(values: Sequence[str] | None, option: str, load: Callable[[Path], T]) -> PerApplication[T]:
-    """Sort out the values of an option; ``load`` reads a file.
-
-    Raises:
-        UsageError: two values are for the same applications.
-        KstreamPlanError: a file cannot be read.
-    """
+    """Sort out the values of an option; ``load`` reads a file."""
     load = cache(load)
     files: dict[str | None, Path] = {}
     for text in values or ():

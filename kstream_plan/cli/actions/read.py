@@ -62,10 +62,6 @@ def check_before_reading(
     """Check what does not need the input.
 
     ``only_classic``: what is asked is about groups of that design. ``several_designs``: more than one may be given.
-
-    Raises:
-        UsageError: options that do not go together.
-        KstreamPlanError: the place for ``--out`` cannot be written to.
     """
     _check_lags(options)
     if options.topology and not (options.metrics or options.store_lags):
@@ -99,9 +95,6 @@ def read_snapshots(
 
     ``stdin`` is what ``-`` stands for, if it was read already. Groups of other ``protocols`` are refused. ``handler``
     is called with what is returned, and the Spark that read it. What plans is loaded while Java starts.
-
-    Raises:
-        KstreamPlanError: it cannot be read.
     """
     check_measuring(options, reads_stdin="-" in paths, other_options=paths)
     measures = measurements(options, options.now_ms)
@@ -129,11 +122,7 @@ def read_snapshots(
 def _accept(
     outcome: Snapshot | SnapshotError, options: PlansSnapshots, protocols: Collection[str]
 ) -> Snapshot | SnapshotError:
-    """Return a group that the command can do something with, or the error that says that it cannot.
-
-    Raises:
-        KstreamPlanError: it cannot, and an error of one group stops all.
-    """
+    """Return a group that the command can do something with, or the error that says that it cannot."""
     if isinstance(outcome, SnapshotError) or outcome.group_protocol == "classic":
         return outcome
     protocol, application_id = outcome.group_protocol, outcome.state.group.application_id
@@ -209,11 +198,7 @@ def _check_lags(options: PlansSnapshots) -> None:
 
 
 def _check_design(command_options: PlansSnapshots) -> None:
-    """Let nobody believe that an option counts which the design does not look at.
-
-    Raises:
-        UsageError: an option is of another design.
-    """
+    """Let nobody believe that an option counts which the design does not look at."""
     usual = PlanOptions()
     options: Mapping[str, tuple[Sequence[str], object]] = {
         "--max-learners": (("learner",), command_options.max_learners),

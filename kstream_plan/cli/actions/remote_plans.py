@@ -16,9 +16,6 @@ def download_plans(paths: Sequence[str], options: Spark, *, debug: bool) -> Iter
     """Let saved plans and results be read by whoever reads files; a session is open meanwhile, if one is needed.
 
     A path under which there is anything else is left to those who read snapshots.
-
-    Raises:
-        SparkError: Spark does not start, or there is no file system for such paths.
     """
     remote_paths = [path for path in dict.fromkeys(paths) if path != STDIN and local_path(path) is None]
     if not remote_paths:

@@ -18,10 +18,6 @@ def check_reports(
     """Check before the work that every file can be written.
 
     ``out_file`` is another file that is written, ``shares_stdout`` the one form that may stand below the table.
-
-    Raises:
-        UsageError: a report that cannot go to stdout, or two outputs that go to one file.
-        KstreamPlanError: a file cannot be written.
     """
     targets = [out_file.resolve()] if out_file else []
     for form, file in reports or ():
@@ -37,11 +33,7 @@ def check_reports(
 
 
 def write_reports(reports: Iterable[ReportFile] | None, texts: Mapping[str, Callable[[], str]]) -> None:
-    """Write each report as the form's function makes it.
-
-    Raises:
-        KstreamPlanError: it cannot be made or written.
-    """
+    """Write each report as the form's function makes it."""
     for form, file in reports or ():
         text = texts[form]()
         with written_at_once(Path(file)) as target:
@@ -49,12 +41,7 @@ def write_reports(reports: Iterable[ReportFile] | None, texts: Mapping[str, Call
 
 
 def write_plan_reports(reports: Sequence[ReportFile] | None, lines: Iterable[str]) -> None:
-    """Draw plans and simulations from their JSON, as it is saved: what was saved can be shown again.
-
-    Raises:
-        UsageError: a picture of several.
-        KstreamPlanError: a file cannot be written.
-    """
+    """Draw plans and simulations from their JSON, as it is saved: what was saved can be shown again."""
     if reports:
         write_saved_reports(
             reports, [saved_plan for line in lines for saved_plan in read_saved(line.encode(), "the plan")]
@@ -62,12 +49,7 @@ def write_plan_reports(reports: Sequence[ReportFile] | None, lines: Iterable[str
 
 
 def write_saved_reports(reports: Sequence[ReportFile] | None, saved_plans: Sequence[SavedPlan]) -> None:
-    """Draw saved plans and simulations.
-
-    Raises:
-        UsageError: a picture of several.
-        KstreamPlanError: a file cannot be written.
-    """
+    """Draw saved plans and simulations."""
     if reports and saved_plans:
         from kstream_plan.render.report.reports import plan_svg, plans_html  # noqa: PLC0415 - only for reports
 

@@ -28,11 +28,7 @@ class ResultsRequest(NamedTuple):
     lighter: Callable[[bytes], bytes] | None
 
     def open_data_set(self, context: SparkContext) -> DataSet:
-        """Return the data set, which may be written.
-
-        Raises:
-            KstreamPlanError: it may not.
-        """
+        """Return the data set, which may be written."""
         from kstream_plan.snapshots.spark.data_set import DataSet  # noqa: PLC0415 - loads Spark
 
         target = DataSet(context, self.path, overwrite=self.overwrite)
@@ -43,12 +39,7 @@ class ResultsRequest(NamedTuple):
 def results_request(
     out_file: str | None, form: str | None, *, overwrite: bool, json_shown: bool
 ) -> ResultsRequest | None:
-    """Return what is asked for of ``--out-format``; ``json_shown``: the JSON is to go to stdout as well.
-
-    Raises:
-        UsageError: options that do not go together.
-        KstreamPlanError: there is something already.
-    """
+    """Return what is asked for of ``--out-format``; ``json_shown``: the JSON is to go to stdout as well."""
     if form is None:
         if overwrite:
             raise UsageError("--overwrite goes with --out-format", fix="give --out-format as well, or leave it out")

@@ -21,12 +21,7 @@ ScenarioOf: TypeAlias = Callable[[Group], Scenario]
 
 
 def scenario_of(options: CheckOptions) -> ScenarioOf | None:
-    """Return what ``--scenario``, or ``--add`` and its like, ask for; ``None``: nothing of it, a rebalance starts now.
-
-    Raises:
-        UsageError: options that do not go together.
-        ConfigError: the scenario cannot be read.
-    """
+    """Return what ``--scenario``, or ``--add`` and its like, ask for; ``None``: nothing, a rebalance starts now."""
     members = _given_options(options, NewInstances)
     if options.scenario is None and not {"add", "to", "remove"} & set(members):
         for name in (*members, *_given_options(options, Chance)):
@@ -50,11 +45,7 @@ def _given_options(options: CheckOptions, group: type) -> list[str]:
 
 
 def scale_out_of(options: NewInstances) -> ScenarioOf:
-    """Return the scenario of ``--add``, ``--to`` and ``--remove``.
-
-    Raises:
-        UsageError: nobody joins or stops, or options that do not go together.
-    """
+    """Return the scenario of ``--add``, ``--to`` and ``--remove``."""
     if options.add is not None and options.to is not None:
         raise UsageError("--add and --to cannot be combined", fix="give one of them")
     if options.add is None and options.to is None and not options.remove:
@@ -65,11 +56,7 @@ def scale_out_of(options: NewInstances) -> ScenarioOf:
 
 
 def _check_new(options: NewInstances, add: int) -> None:
-    """Check what is said of ``add`` new instances.
-
-    Raises:
-        UsageError: it is of nobody, there is more of it than instances, or two have one id.
-    """
+    """Check what is said of ``add`` new instances."""
     for name in _OF_NEW_INSTANCES:
         value, option = getattr(options, name), option_of(name)
         if value is None:

@@ -42,11 +42,7 @@ _OF_ONE = ("draws_within", "full", "out_format", "record_size", "verbose")
 
 
 def simulate_and_deliver(paths: Sequence[str], options: SimulatesSnapshots, scenario_of: ScenarioOf) -> ExitCode:
-    """Read the snapshots, simulate and show, by several designs beside each other; return the exit code.
-
-    Raises:
-        KstreamPlanError: something cannot be read, simulated or written.
-    """
+    """Read the snapshots, simulate and show, by several designs beside each other; return the exit code."""
     results = options.results
     check_before_reading(options, options.out_file, several_designs=True)
     check_reports(options.report, options.out_file)
@@ -111,12 +107,7 @@ def _render(
 def _designs_beside_each_other(
     paths: Sequence[str], command_options: SimulatesSnapshots, scenario_of: ScenarioOf
 ) -> ExitCode:
-    """Play what happens by every design, and show one table; return the exit code.
-
-    Raises:
-        UsageError: an option is asked for that a table has no use for.
-        KstreamPlanError: something cannot be read, simulated or written.
-    """
+    """Play what happens by every design, and show one table; return the exit code."""
     for name in _OF_ONE:
         if getattr(command_options, name):
             message = f"{option_of(name)} is for a simulation by one design"

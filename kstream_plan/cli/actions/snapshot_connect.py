@@ -41,11 +41,7 @@ _A_GROUP = "connect"
 
 
 def is_about_connect(options: SnapshotOptions) -> bool:
-    """Tell whether a group of Connect's workers is meant: their logs, or what their REST interface says.
-
-    Raises:
-        UsageError: options that do not go together.
-    """
+    """Tell whether a group of Connect's workers is meant: their logs, or what their REST interface says."""
     sources = [name for name in _SOURCES if getattr(options, name)]
     if not sources:
         lonely = next(
@@ -67,11 +63,7 @@ def is_about_connect(options: SnapshotOptions) -> bool:
 
 
 def rest_rows(options: SnapshotOptions) -> list[Mapping[str, Any]]:
-    """Return the row of what REST says, asked for or saved, and warn of what it does not say.
-
-    Raises:
-        KstreamPlanError: it cannot be read, or nobody answers as Connect does.
-    """
+    """Return the row of what REST says, asked for or saved, and warn of what it does not say."""
     group_id = only_application(options.application_id) or _A_GROUP
     configs = per_application(options.connect_config, "--connect-config", _settings_in)
     config = configs.value_for(group_id)
@@ -139,11 +131,7 @@ def _read_file(path: str) -> bytes:
 
 
 def connect_entries(options: SnapshotOptions, in_range: Callable[[int], bool]) -> list[ConnectEntry]:
-    """Read the logs; return the generations that are asked for, of each group the newest unless more are.
-
-    Raises:
-        KstreamPlanError: a log or a configuration cannot be read, or no generation is what is asked for.
-    """
+    """Read the logs; return the generations that are asked for, of each group the newest unless more are."""
     configs = per_application(options.connect_config, "--connect-config", _settings_in)
     paths = [*(options.connect_log or ()), *(options.more_logs or ())]
     entries = read_connect_logs(paths, config=configs.value_for, now_ms=options.now)
@@ -165,9 +153,6 @@ def connect_rows(entries: Sequence[ConnectEntry], *, all_of_them: bool) -> list[
     Args:
         entries: the generations.
         all_of_them: each has to have a row; else those that have none are left out, with a warning, but for all.
-
-    Raises:
-        SnapshotError: one, or every one, cannot be planned from.
     """
     rows, errors = list[Mapping[str, Any]](), list[SnapshotError]()
     for entry in entries:

@@ -52,11 +52,7 @@ class RunningGroups(NamedTuple):
 
 
 def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
-    """Return the groups that are to be asked for, ``None`` where logs are read: one source, and what belongs to it.
-
-    Raises:
-        UsageError: no source or both; an option that does not go with the source; an address that is none.
-    """
+    """Return the groups that are to be asked for, ``None`` where logs are read: one source, and what belongs to it."""
     servers, logs = options.bootstrap_server, options.leader_log or options.more_logs
     if servers is not None and logs:
         raise UsageError("a log and a cluster are two sources", fix="give --leader-log or --bootstrap-server")
@@ -84,11 +80,7 @@ def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
 
 
 def check_broker_version(release: str) -> None:
-    """Check that streams groups of brokers of a release are known.
-
-    Raises:
-        UsageError: they are not.
-    """
+    """Check that streams groups of brokers of a release are known."""
     if release not in BROKER_VERSIONS:
         message = f"{shown(release)} is no release of brokers whose streams groups are known"
         raise UsageError(message, where="--broker-version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
@@ -139,9 +131,6 @@ def each_group(
     """Ask the cluster about one group after the other, in the order given; all of them by name.
 
     What goes wrong with one of several does not stop the others.
-
-    Raises:
-        KstreamPlanError: the cluster, or the only group, is not as it must be.
     """
     answers: list[T] = []
     errors: list[KstreamPlanError] = []
@@ -173,11 +162,7 @@ class GroupFiles(NamedTuple):
     measures: Measurements | None
 
     def check(self, groups: RunningGroups) -> None:
-        """Check that nothing that is of one group counts for several, or for none.
-
-        Raises:
-            UsageError: a single topology for several groups.
-        """
+        """Check that nothing that is of one group counts for several, or for none."""
         if groups.are_several and self.topologies.common is not None:
             fix = "give --topology ID=FILE for each, or a folder of files named by their groups"
             raise UsageError("a topology is of one application, and there are several groups", fix=fix)
@@ -204,9 +189,6 @@ def take_group(
         options: the command's options.
         files: what is known beside.
         in_range: tells of a time, since 1970, whether it is in what the options select.
-
-    Raises:
-        KstreamPlanError: the cluster, the group or a file is not as it must be.
     """
     topology, config, measures = files.topologies.value_for(group_id), files.configs.value_for(group_id), files.measures
     now_ms, newest_only = time.time_ns() // 1_000_000, not options.wants_history
@@ -238,11 +220,7 @@ def _settings_of(options: SnapshotOptions, settings: StreamsConfigFile | None) -
 
 
 def list_group(cluster: Cluster, group_id: str, in_range: Callable[[int], bool]) -> list[Generation]:
-    """Return the generations that the broker's own records hold.
-
-    Raises:
-        KstreamPlanError: the cluster or the group is not as it must be.
-    """
+    """Return the generations that the broker's own records hold."""
     return [
         Generation(
             group_id,

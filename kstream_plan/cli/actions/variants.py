@@ -32,13 +32,7 @@ OF_CONNECT = frozenset({"design", "scenario", CONNECT_DELAY, "heartbeat.interval
 
 
 def axes_of(values: Sequence[str], scenarios: Sequence[Path] = ()) -> list[list[Variant]]:
-    """Return the axes: one per ``NAME=VALUE,…`` in the order given, then the scenarios, if there are several.
-
-    Raises:
-        UsageError: it is not of that form, a name is no setting, a value is out of its range, a name or value is given
-            twice, or there are too many alternatives.
-        ConfigError: a scenario cannot be read.
-    """
+    """Return the axes: one per ``NAME=VALUE,…`` in the order given, then the scenarios, if there are several."""
     axes = [_axis(text) for text in values]
     names = [axis[0].change.name for axis in axes]
     duplicate = next((name for place, name in enumerate(names) if name in names[:place]), None)

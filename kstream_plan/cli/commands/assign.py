@@ -69,12 +69,7 @@ def assign(options: AssignOptions) -> None:
 
 
 def _check(options: AssignOptions) -> None:
-    """Check what does not need the input.
-
-    Raises:
-        UsageError: options that do not go together.
-        KstreamPlanError: the place for ``--out`` cannot be written to.
-    """
+    """Check what does not need the input."""
     if options.show_ranks and options.output is OutputForm.JSON:
         raise UsageError("--show-ranks is for people", fix="leave out --output json, or save the plan with --out")
     if options.replay and options.now is not None:

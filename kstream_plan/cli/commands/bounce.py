@@ -92,22 +92,14 @@ def _may(bounces: Bounces) -> bool:
 
 
 def _check_names(paths: Sequence[str]) -> None:
-    """Let nobody who names an instance as drain takes it be told of a file.
-
-    Raises:
-        UsageError: a path but the first is a bare word, and no file.
-    """
+    """Let nobody who names an instance as drain takes it be told of a file."""
     for name in paths[1:]:
         if re.fullmatch(r"[\w-]+", name) and name != "-" and not Path(name).exists():
             raise UsageError(f"there is no file {name!r}", fix=f"if it is an instance, give --instance {name}")
 
 
 def _deliver(bounces: Sequence[Bounces], options: BounceOptions) -> None:
-    """Write the best scenario if asked to, then show the ways.
-
-    Raises:
-        UsageError: a scenario is to be written of several applications, or none is safe.
-    """
+    """Write the best scenario if asked to, then show the ways."""
     if options.out is not None and bounces:
         if len(bounces) > 1:
             fix = "choose one with --application-id"

@@ -113,12 +113,7 @@ def compare(options: CompareOptions) -> None:
 
 
 def _standard(options: CompareOptions) -> Standard | None:
-    """Return what every alternative is held against, if anything.
-
-    Raises:
-        UsageError: ``--today`` without a policy.
-        ConfigError: the policy cannot be read.
-    """
+    """Return what every alternative is held against, if anything."""
     if options.policy is not None:
         return Standard(load_policy(options.policy), options.today or datetime.now(UTC))
     if options.today is not None:
@@ -127,11 +122,7 @@ def _standard(options: CompareOptions) -> Standard | None:
 
 
 def _simulate_alternatives(options: CompareOptions, standard: Standard | None) -> Work[Sequence[SameOutcome]]:
-    """Read the snapshots and play every alternative of each.
-
-    Raises:
-        KstreamPlanError: something cannot be read or played.
-    """
+    """Read the snapshots and play every alternative of each."""
     plans = [path for path in options.paths if is_plan_file(path)]
     if plans:
         message = "is a saved plan, which is compared with plans only"
@@ -169,11 +160,7 @@ def _simulate_alternatives(options: CompareOptions, standard: Standard | None) -
 
 
 def _check_varied(names: Collection[str], snapshot: Snapshot) -> None:
-    """Check that a group has the settings that are varied.
-
-    Raises:
-        UsageError: it has not.
-    """
+    """Check that a group has the settings that are varied."""
     application_id = snapshot.state.group.application_id
     if snapshot.group_protocol != "connect":
         if CONNECT_DELAY in names:
@@ -189,12 +176,7 @@ def _check_varied(names: Collection[str], snapshot: Snapshot) -> None:
 
 
 def _scenario_of(options: CompareOptions) -> ScenarioOf | None:
-    """Return what happens in every alternative, unless that varies; ``None``: a rebalance starts now.
-
-    Raises:
-        UsageError: options that do not go together.
-        ConfigError: the scenario cannot be read.
-    """
+    """Return what happens in every alternative, unless that varies; ``None``: a rebalance starts now."""
     members = [name for name in names_and_defaults(NewInstances) if getattr(options, name) is not None]
     if members and options.scenario:
         raise UsageError(f"{option_of(members[0])} is an event, too", fix="write it into the scenario")
@@ -209,12 +191,7 @@ def _scenario_of(options: CompareOptions) -> ScenarioOf | None:
 
 
 def _read_alternatives(options: CompareOptions, standard: Standard | None) -> Sequence[Alternative]:
-    """Read saved plans, which have to be of one snapshot.
-
-    Raises:
-        PlanFileError: one cannot be read.
-        UsageError: they are of different snapshots, or there is something to vary, which is for snapshots.
-    """
+    """Read saved plans, which have to be of one snapshot."""
     defaults = dict.fromkeys(("vary", "scenario", "draws", "max_rounds", "application_id"))
     for name, default in chain(defaults.items(), *(names_and_defaults(group).items() for group in _FOR_SNAPSHOTS)):
         if getattr(options, name) not in (default, None):

@@ -130,12 +130,7 @@ class _Compared(NamedTuple):
 
 
 def _check(options: DiffOptions) -> None:
-    """Check what does not need the input.
-
-    Raises:
-        UsageError: options that do not go together.
-        KstreamPlanError: the place for ``--out`` cannot be written to.
-    """
+    """Check what does not need the input."""
     points = [options.from_point, options.to_point] != [None, None]
     if points and (options.old_round, options.new_round) != (None, None):
         raise UsageError("a history has no rounds", fix="leave --old-round and --new-round out")
@@ -145,11 +140,7 @@ def _check(options: DiffOptions) -> None:
 
 
 def _predictions(options: DiffOptions) -> list[SaidAndHappened] | None:
-    """Return what a plan said beside what happened, ``None`` if it is not that which is asked for.
-
-    Raises:
-        UsageError: points of a history are given, and what is given is no plan and its history.
-    """
+    """Return what a plan said beside what happened, ``None`` if it is not that which is asked for."""
     if options.new is None or (options.old_round, options.new_round) != (None, None):
         return None
     ids = tuple(options.application_id or ())

@@ -155,11 +155,7 @@ def _drain(snapshot: Snapshot, options: DrainOptions, progress: Report, *, is_pl
 
 
 def _drain_workers(snapshot: Snapshot, options: DrainOptions, report: OnRound) -> WorkersDrained:
-    """Answer for the workers of one Connect group.
-
-    Raises:
-        UsageError: ``--require-warm``: nothing there is cold or warm, and it would pass minutes of standstill.
-    """
+    """Answer for the workers of one Connect group."""
     if options.require_warm:
         message = "--require-warm is about state, and connectors and tasks have none"
         fix = "leave it out; check --scenario with a policy of max_pause_per_task says whether they are paused too long"

@@ -54,11 +54,7 @@ def help(
 
 
 def answer_text(words: Sequence[str]) -> str:
-    """Return the page of this name, the section (``why#stuck``, ``why stuck``), or what answers the question.
-
-    Raises:
-        UsageError: there is no such section, or no page has any of the words.
-    """
+    """Return the page of this name, the section (``why#stuck``, ``why stuck``), or what answers the question."""
     pages = page_names()
     name, _, anchor = words[0].partition("#") if len(words) == 1 else (words[0], "", "-".join(words[1:]).lower())
     if name in pages and not anchor:
@@ -97,11 +93,7 @@ def _depth(section: Section) -> int:
 
 
 def _answer(question: str, pages: Sequence[str]) -> str:
-    """Return the passage that answers best, what to type, and where it stands; then the other sections that fit.
-
-    Raises:
-        UsageError: no page has any of the words.
-    """
+    """Return the passage that answers best, what to type, and where it stands; then the other sections that fit."""
     search = _search()
     matches = search.best(question)
     meaning = definition(question)

@@ -87,12 +87,7 @@ def show(options: ShowOptions) -> None:
 
 
 def _check_final(options: ShowOptions) -> None:
-    """Check what is asked for about the plan's end.
-
-    Raises:
-        UsageError: options that do not go together, or a name that does not say what to write.
-        KstreamPlanError: the file cannot be written.
-    """
+    """Check what is asked for about the plan's end."""
     if options.as_snapshot is None:
         if options.final:
             raise UsageError("--final goes with --as-snapshot", fix="give --as-snapshot FILE as well")
@@ -109,13 +104,7 @@ def _check_final(options: ShowOptions) -> None:
 
 
 def _save_ends(plans: Sequence[Plan], target: Path) -> None:
-    """Write the ends of plans as snapshots, one of each application.
-
-    Raises:
-        UsageError: there are several plans of one application.
-        PlanFileError: a plan does not hold its end.
-        KstreamPlanError: the file cannot be written.
-    """
+    """Write the ends of plans as snapshots, one of each application."""
     duplicates = [name for name, times in Counter(plan.group.application_id for plan in plans).items() if times > 1]
     if duplicates:
         raise UsageError(
@@ -152,11 +141,7 @@ def _read(files: Sequence[str]) -> list[SavedPlan]:
 def _select(
     saved_plans: Sequence[SavedPlan], application_ids: Sequence[str], files: Sequence[str]
 ) -> Sequence[SavedPlan]:
-    """Return the plans of the applications that are wanted.
-
-    Raises:
-        SnapshotError: there is none of an application.
-    """
+    """Return the plans of the applications that are wanted."""
     selection = Selection(tuple(application_ids))
     ids = sorted({saved_plan.plan.group.application_id for saved_plan in saved_plans})
     absent_ids = selection.missing(ids)
@@ -166,11 +151,7 @@ def _select(
 
 
 def _focus(plans: Sequence[Plan], options: ShowOptions) -> tuple[list[Plan], list[Focus]]:
-    """Return the plans that have what is asked for, each with its focus.
-
-    Raises:
-        UsageError: none of them has it.
-    """
+    """Return the plans that have what is asked for, each with its focus."""
     plans_in_focus, misses = [], []
     for plan in plans:
         try:

@@ -43,11 +43,7 @@ def simulate(options: SimulateOptions) -> None:
 
 
 def _snapshots(options: SimulateOptions) -> list[str]:
-    """Return what the scenario is played on.
-
-    Raises:
-        UsageError: only one of them is there.
-    """
+    """Return what the scenario is played on."""
     if options.paths:
         return options.paths
     file = options.scenario

@@ -86,12 +86,7 @@ def snapshot(options: SnapshotOptions) -> None:
 
 
 def _checked_source(options: SnapshotOptions) -> RunningGroups | None:
-    """Check what does not need the input; return the groups to ask the cluster for, ``None`` where logs are read.
-
-    Raises:
-        UsageError: no source, or options that do not go together.
-        KstreamPlanError: the place for ``--out`` cannot be written to.
-    """
+    """Check what does not need the input; return the groups to ask the cluster for, ``None`` where logs are read."""
     groups = running_groups_of(options)
     if options.as_of is not None and options.wants_history:
         raise UsageError("--as-of is about one snapshot, --from, --to and --all are about many", fix="give one of them")
@@ -130,11 +125,7 @@ def _of_connect(options: SnapshotOptions) -> None:
 
 
 def _of_text(options: SnapshotOptions) -> None:
-    """Make a row of what Kafka's own tool printed of streams groups.
-
-    Raises:
-        KstreamPlanError: options that do not go together, or what is given cannot be read.
-    """
+    """Make a row of what Kafka's own tool printed of streams groups."""
     paths = [*(options.describe_text or ()), *(options.more_logs or ())]
     other_options = {
         "--leader-log": options.leader_log,
@@ -230,11 +221,7 @@ def _deliver_groups(outcomes: Sequence[GroupSnapshots], options: SnapshotOptions
 
 
 def _in_range(options: SnapshotOptions) -> Callable[[int], bool]:
-    """Return the test whether a time, since 1970, is in the range that is asked for.
-
-    Raises:
-        UsageError: a time cannot be read.
-    """
+    """Return the test whether a time, since 1970, is in the range that is asked for."""
     first, last = _time(options.from_time, "--from"), _time(options.to_time, "--to")
     last = _time(options.as_of, "--as-of") if last is None else last
     return lambda at_ms: (first is None or first <= at_ms) and (last is None or at_ms <= last)
@@ -281,11 +268,7 @@ def _warn(notes: Sequence[Note]) -> None:
 
 
 def _select(entries: Sequence[Entry], options: SnapshotOptions, in_range: Callable[[int], bool]) -> list[Entry]:
-    """Return the generations that are asked for: in a range of time, or else the newest of every application.
-
-    Raises:
-        SnapshotError: there is none.
-    """
+    """Return the generations that are asked for: in a range of time, or else the newest of every application."""
     selection = Selection(tuple(options.application_id or ()))
     entries_in_selection = [
         entry

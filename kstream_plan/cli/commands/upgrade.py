@@ -113,11 +113,7 @@ def upgrade(options: UpgradeOptions) -> None:
 
 
 def _check(options: UpgradeOptions) -> None:
-    """Check what does not need the input.
-
-    Raises:
-        UsageError: options that do not go together.
-    """
+    """Check what does not need the input."""
     for name, protocols in _ABOUT.items():
         if getattr(options, name) not in (None, False) and options.to_protocol not in protocols:
             message = f"{option_of(name)} is about {' and '.join(f'--to {protocol}' for protocol in protocols)}"
@@ -129,11 +125,7 @@ def _check(options: UpgradeOptions) -> None:
 
 
 def _bounces(read_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tuple[list[str], bool]:
-    """Return the way to the cooperative protocol of each application, and whether that in one bounce is refused.
-
-    Raises:
-        UsageError: one is no classic group.
-    """
+    """Return the way to the cooperative protocol of each application, and whether that in one bounce is refused."""
     for snapshot in read_snapshots:
         if snapshot.group_protocol != "classic":
             fix = "give --to sessioned" if snapshot.group_protocol == "connect" else "there is nothing to do"

@@ -94,12 +94,7 @@ def why(options: WhyOptions) -> None:
 
 
 def _check(options: WhyOptions) -> None:
-    """Check what does not need the input.
-
-    Raises:
-        UsageError: options that do not go together.
-        KstreamPlanError: the place for ``--out`` cannot be written to.
-    """
+    """Check what does not need the input."""
     if options.replay and options.now is not None:
         raise UsageError("--replay begins when the decision was made", fix="leave out --now")
     if options.generation is not None:

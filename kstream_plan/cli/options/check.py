@@ -130,11 +130,7 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
 
     @cached_property
     def now_ms(self) -> int | None:
-        """When plans begin: a change is checked as of its snapshot, however old that is.
-
-        Raises:
-            UsageError: ``--as-of`` is no time.
-        """
+        """When plans begin: a change is checked as of its snapshot, however old that is."""
         return None if self.as_of is None else time_asked_for(self.as_of, "--as-of") // 1000
 
     @property

@@ -79,11 +79,7 @@ class Reading(Options, panel=INPUT):
 
     @cached_property
     def now_ms(self) -> int | None:
-        """When plans begin, since 1970; ``None``: when a snapshot says. The clock is read once.
-
-        Raises:
-            UsageError: ``--as-of`` is no time.
-        """
+        """When plans begin, since 1970; ``None``: when a snapshot says. The clock is read once."""
         if self.now is not None:
             return self.now
         if self.as_of is not None:

@@ -55,12 +55,7 @@ class Saving(Drawing, panel=OUTPUT):
 
     @property
     def results(self) -> ResultsRequest | None:
-        """The data set of results, if one is asked for.
-
-        Raises:
-            UsageError: options that do not go together.
-            KstreamPlanError: there is something already.
-        """
+        """The data set of results, if one is asked for."""
         json_used = self.output is OutputForm.JSON or bool(self.report)
         path = None if self.out is None else self.out.text
         return results_request(path, self.out_format, overwrite=self.overwrite, json_shown=json_used)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from kstream_plan.policy.findings import Check, CheckedPlan, Cure, Finding, Stat
 from kstream_plan.policy.limits import LimitValue, Percent, Waiver
 from kstream_plan.policy.rules import Kind, Offence
 from kstream_plan.render.check.wording import sentence
+from kstream_plan.render.json_document import dump, input_fields, plain
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.version import __version__
@@ -46,7 +46,7 @@ def json_of(plans: Sequence[PlanPart], tally: Tally) -> str:
         "plans": [],
         "errors": [{"application_id": application_id, "message": message} for application_id, message in tally.errors],
     }
-    head, tail = _dump(document).split('"plans":[]')  # in a text its quotes would be escaped
+    head, tail = dump(document).split('"plans":[]')  # in a text its quotes would be escaped
     return f'{head}"plans":[{",".join(plan.text for plan in plans)}]{tail}\n'
 
 
@@ -61,7 +61,7 @@ def plan_json(checked_plan: CheckedPlan, warnings_too: bool) -> PlanPart:
     warnings = [_warning(checked_plan.application_id, note) for note in (*of_rules, *checked_plan.warnings)]
     document: dict[str, Json] = {
         "application_id": checked_plan.application_id,
-        "input": {"digest": plan.digest, "generation": plan.generation, "captured_at": plan.captured_at},
+        "input": input_fields(plan, plan.digest),
         "age_ms": checked_plan.age_ms,
         "draws": None if checked_plan.draws is None else checked_plan.draws.number,
         "answer": checked_plan.answered(warnings_too=warnings_too).value,
@@ -69,20 +69,11 @@ def plan_json(checked_plan: CheckedPlan, warnings_too: bool) -> PlanPart:
         "findings": [_finding(finding, checked_plan, names) for finding in checked_plan.findings],
         "caveats": [{"code": caveat.code, "message": caveat.message} for caveat in checked_plan.caveats],
     }
-    return PlanPart(_dump(document), warnings)
+    return PlanPart(dump(document), warnings)
 
 
 def _warning(application_id: str, note: Note) -> Json:
-    return {
-        "application_id": application_id,
-        "code": note.code,
-        "message": note.message,
-        "subjects": list(note.subjects),
-    }
-
-
-def _dump(document: Json) -> str:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return {"application_id": application_id, **plain(note)}
 
 
 def _finding(finding: Finding, checked_plan: CheckedPlan, names: Names) -> Json:
@@ -128,13 +119,8 @@ def _texts(value: Sequence[object]) -> Json:
 
 
 def _offence(offence: Offence) -> Json:
-    return {
-        "measured": offence.measured,
-        "round": offence.round_number,
-        "task_id": None if offence.task_id is None else str(offence.task_id),
-        "process_id": offence.process_id,
-        "note": offence.note,
-    }
+    document = plain(offence)
+    return {"round": document.pop("round_number"), **document}
 
 
 def _waiver(waiver: Waiver | None) -> Json:
