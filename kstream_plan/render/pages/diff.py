@@ -8,7 +8,7 @@ from kstream_plan.comparison.changes import Comparison, InstanceChangeKind, Side
 from kstream_plan.model import Group, Note, WorkId
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Role, Seat
-from kstream_plan.render.page import Column, Fact, Line, Page, Row, Section, Table, Tone, lines_of, text_cell
+from kstream_plan.render.page import Column, Fact, Line, Page, Row, Section, Table, Tone, remark_lines, text_cell
 from kstream_plan.render.pages.diff_tables import copies_table, every_task_table, instances_table, moves_table
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.pages.protocol_view import protocol_view_tables
@@ -402,13 +402,4 @@ def _message(note: Note, comparison: Comparison) -> str:
 
 def diff_lines(comparison: Comparison, names: Names) -> tuple[Line, ...]:
     """Return the lines below the tables."""
-    remarks = diff_remarks(comparison)
-
-    def printable(notes: Sequence[Note]) -> list[Note]:
-        return [note._replace(message=names.escape_message(note.message)) for note in notes]
-
-    return (
-        *lines_of("warning", printable(remarks.warnings)),
-        *lines_of("note", printable(remarks.notes)),
-        *lines_of("assumption", printable(remarks.assumptions)),
-    )
+    return remark_lines(diff_remarks(comparison), names.escape_message)

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 from kstream_plan.model.answer import Answer
 from kstream_plan.plans.remarks import remarks
-from kstream_plan.render.page import Column, Fact, Page, Row, Table, answer_tone, as_sentence, lines_of, text_cell
+from kstream_plan.render.page import (
+    Fact,
+    Page,
+    Row,
+    Table,
+    answer_tone,
+    as_sentence,
+    columns_of,
+    remark_lines,
+    text_cell,
+)
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, span_to
@@ -26,7 +36,6 @@ def drain_workers_page(drain: WorkersDrained, *, verbose: bool = False) -> Page:
     """Return the page of the answer for one Connect group; ``verbose`` changes nothing: the page has all there is."""
     del verbose
     plan, names = drain.plan, Names(drain.plan.group)
-    notes = remarks(plan)
     return Page(
         title=f"{names.escape(plan.group.application_id)}: stop {name_list(names.instances(drain.process_ids))}",
         tone=answer_tone(drain.answer),
@@ -35,11 +44,7 @@ def drain_workers_page(drain: WorkersDrained, *, verbose: bool = False) -> Page:
         facts=tuple(_facts(drain, names)),
         source=source_text(plan, names),
         tables=(_ways_table(drain),),
-        lines=(
-            *lines_of("warning", notes.warnings),
-            *lines_of("note", notes.notes),
-            *lines_of("assumption", notes.assumptions),
-        ),
+        lines=remark_lines(remarks(plan)),
     )
 
 
@@ -93,14 +98,7 @@ def _facts(drain: WorkersDrained, names: Names) -> Iterator[Fact]:
 
 
 def _ways_table(drain: WorkersDrained) -> Table:
-    columns = (
-        Column("If they are"),
-        Column("Rebalances", right=True),
-        Column("Unassigned", right=True),
-        Column("Longest", right=True),
-        Column("In total", right=True),
-        Column("All run after", right=True),
-    )
+    columns = columns_of("If they are", ">Rebalances", ">Unassigned", ">Longest", ">In total", ">All run after")
     rows = tuple(
         Row(tuple(map(text_cell, way_texts(way))), "bad" if way.longest_ms > round_ms(drain) else "plain")
         for way in drain.ways

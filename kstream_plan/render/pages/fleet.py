@@ -7,23 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from kstream_plan.fleet.figures import OUTCOMES, RISKS, is_least, risks
 from kstream_plan.plans.result import Result
-from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, text_cell, text_row
+from kstream_plan.render.page import Cell, Page, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, span_to
 
-_COLUMNS = (
-    Column("Application"),
-    Column("Status"),
-    Column("Time left", right=True),
-    Column("Instances", right=True),
-    Column("To move", right=True),
-    Column("Cold starts", right=True),
-    Column("Longest pause", right=True),
-    Column("Time range", from_width=105),
-    Column("State to restore", right=True, from_width=125),
-    Column("Tasks per instance", from_width=145),
-    Column("Pause range", from_width=165),
+_COLUMNS = columns_of(
+    *("Application", "Status", ">Time left", ">Instances", ">To move", ">Cold starts", ">Longest pause"),
+    *("Time range", ">State to restore", "Tasks per instance", "Pause range"),
+    wide={"Time range": 105, "State to restore": 125, "Tasks per instance": 145, "Pause range": 165},
 )
 _NONE = text_cell("")
 _NO_END = ("stuck", "cyclic", "unfinished", "unreadable")
@@ -87,7 +79,7 @@ def _tables(selection: Sequence[Result]) -> Iterator[Table]:
     reasons = [(result, "; ".join(_reasons(result))) for result in selection]
     rows = tuple(text_row(_name(result), reason) for result, reason in reasons if reason)
     if rows:
-        yield Table("Why", (Column("Application"), Column("Reason")), rows)
+        yield Table("Why", columns_of("Application", "Reason"), rows)
 
 
 def _table_note(selection: Sequence[Result]) -> Iterator[str]:

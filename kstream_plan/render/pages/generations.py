@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from kstream_plan.render.page import Column, Line, Page, Row, Table, as_sentence, text_cell
+from kstream_plan.render.page import Column, Line, Page, Row, Table, as_sentence, columns_of, text_cell
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count, duration, utc
 
@@ -68,25 +68,13 @@ class ConnectGeneration(NamedTuple):
     problem: str | None
 
 
-_COLUMNS = (
-    Column("Time (UTC)"),
-    Column("Generation", right=True),
-    Column("Trigger"),
-    Column("Instances", right=True),
-    Column("Moved", right=True),
-    Column("Withheld", right=True),
-    Column("Probing"),
-    Column("Threads", right=True, from_width=90),
+_COLUMNS = columns_of(
+    *("Time (UTC)", ">Generation", "Trigger", ">Instances", ">Moved", ">Withheld", "Probing", ">Threads"),
+    wide={"Threads": 90},
 )
-_CONNECT_COLUMNS = (
-    Column("Time (UTC)"),
-    Column("Generation", right=True),
-    Column("Leader"),
-    Column("Workers", right=True),
-    Column("Stopped", right=True),
-    Column("Started", right=True),
-    Column("Unassigned", right=True),
-    Column("Delay", right=True, from_width=90),
+_CONNECT_COLUMNS = columns_of(
+    *("Time (UTC)", ">Generation", "Leader", ">Workers", ">Stopped", ">Started", ">Unassigned", ">Delay"),
+    wide={"Delay": 90},
 )
 _NOTE = (
     "Moved: tasks with another owner. Withheld: tasks that wait until their owner gives them up. Probing: whether a "

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from kstream_plan.model.times import format_time
-from kstream_plan.render.page import Cell, Column, Fact, Page, Row, Table, Tone, lines_of, text_cell
+from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, remark_lines, text_cell
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count, duration, utc
 from kstream_plan.snapshots.rows.lag_course import NOTABLE, InstanceCourse, LagCourse, Progress, Series, TaskCourse
@@ -20,26 +20,15 @@ _STATUS: dict[bool | None, tuple[str, Tone]] = {
     False: ("keeps up", "good"),
 }
 _TONES: dict[bool | None, Tone] = {True: "bad", None: "unknown", False: "good"}
-_INSTANCES = (
-    Column("Instance"),
-    Column("Status"),
-    Column("Copies", right=True),
-    Column("Lag", right=True),
-    Column("Written/s", right=True),
-    Column("Restored/s", right=True),
-    Column("Lag over time", from_width=105),
+_INSTANCES = columns_of(
+    *("Instance", "Status", ">Copies", ">Lag", ">Written/s", ">Restored/s", "Lag over time"),
+    wide={"Lag over time": 105},
 )
-_TASKS = (
-    Column("Task"),
-    Column("Copies", right=True),
-    Column("Largest lag", right=True),
-    Column("Written/s", right=True),
-)
+_TASKS = columns_of("Task", ">Copies", ">Largest lag", ">Written/s")
 
 
 def history_page(course: LagCourse, top: int) -> Page:
     """Return the page of an application with at most ``top`` instances and tasks."""
-    notes = lag_remarks(course)
     period = f"{duration(course.until_ms - course.since_ms)} until {utc(format_time(course.until_ms))}"
     copies = f"{count(course.copies, 'copy', 'copies')} on {count(len(course.instances), 'instance')}"
     return Page(
@@ -48,10 +37,7 @@ def history_page(course: LagCourse, top: int) -> Page:
         sentences=(" ".join(_sentences(course)),),
         facts=tuple(_facts(course)),
         tables=(_instances_table(course, top), _tasks_table(course, top)),
-        lines=(
-            *lines_of("warning", [note._replace(message=printable(note.message)) for note in notes.warnings]),
-            *lines_of("note", notes.notes),
-        ),
+        lines=remark_lines(lag_remarks(course), printable),
     )
 
 

@@ -9,7 +9,7 @@ from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.loads import copies_of_stateful, worst_loss
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.page import Fact, Line, Page, Section, Tone, as_sentence, lines_of
+from kstream_plan.render.page import Fact, Line, Page, Section, Tone, as_sentence, remark_lines
 from kstream_plan.render.pages.plan_facts import balance_fact, pause_fact, plan_facts
 from kstream_plan.render.pages.plan_instances import instances_table
 from kstream_plan.render.pages.plan_rounds import rounds_table
@@ -36,7 +36,7 @@ def simulation_page(simulation: Simulation, *, verbose: bool = False) -> Page:
 def excerpt_page(plan: Plan, focus: Focus) -> Page:
     """Return the steps in focus with their reasons, and where what is in focus stands before and after."""
     view = PlanView(plan, Names(plan.group))
-    sections = tuple(Section(detail.heading, detail.sentences) for detail in details(plan, view.names, focus))
+    sections = tuple(details(plan, view.names, focus))
     positions = tuple(as_sentence(text) for text in where_it_stands(plan, view.names, focus))
     return Page(
         title=plan_title(view),
@@ -116,12 +116,8 @@ def source_text(plan: Plan, names: Names) -> str:
 def plan_lines(view: PlanView) -> tuple[Line, ...]:
     """Return the warnings, notes and assumptions of a plan, in this order."""
     notes = remarks(view.plan, view.activities)
-    return (
-        *lines_of("warning", map(view.escape_note, notes.warnings)),
-        *lines_of("note", map(view.escape_note, notes.notes)),
-        *lines_of("assumption", map(view.escape_note, notes.assumptions)),
-        *(Line("next", note.code, note.message) for note in notes.next),
-    )
+    commands = (Line("next", note.code, note.message) for note in notes.next)
+    return (*remark_lines(notes, view.names.escape_message), *commands)
 
 
 def _settled_facts(view: PlanView) -> Iterator[Fact]:
@@ -178,5 +174,4 @@ def _sections(view: PlanView) -> Iterator[Section]:
     figures += [f"Rates: {rates}"] if (rates := rates_text(plan)) else []
     figures += [f"Tasks of the busiest {'worker' if plan.is_of_workers else 'instance'}: {relief}"] * bool(relief)
     yield Section("Settings, rates and load", tuple(figures))
-    for detail in details(plan, view.names, Focus()):
-        yield Section(detail.heading, detail.sentences)
+    yield from details(plan, view.names, Focus())

@@ -6,27 +6,8 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from kstream_plan.model import LATEST, UNKNOWN, WorkId
-from kstream_plan.plans import (
-    Demote,
-    Drop,
-    HandOver,
-    InstanceLeaving,
-    InstanceStays,
-    KeepTemporary,
-    MemberJoined,
-    MemberLeft,
-    NobodyRuns,
-    Place,
-    Promote,
-    Reason,
-    ReasonCode,
-    Revoke,
-    Role,
-    Step,
-    StopLearned,
-    ThreadMove,
-    Withhold,
-)
+from kstream_plan.plans import Reason, ReasonCode, Role, Step
+from kstream_plan.plans import steps as kinds
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration, records
 
@@ -48,44 +29,44 @@ def sentence(step: Step, names: Names) -> str:
 
 def _sentence(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
     match step:
-        case MemberJoined():
+        case kinds.MemberJoined():
             return f"{names.instance(step.process_id)} joins"
-        case MemberLeft():
+        case kinds.MemberLeft():
             return f"{names.instance(step.process_id)} leaves"
-        case InstanceLeaving():
+        case kinds.InstanceLeaving():
             absence = "is leaving" if step.absent_since_ms is None else "has not come back"
             return (
                 f"{names.instance(step.process_id)} {absence}, and is gone at {duration(step.until_ms)} at the latest"
             )
-        case InstanceStays():
+        case kinds.InstanceStays():
             return f"{names.instance(step.process_id)} stays after all"
-        case StopLearned():
+        case kinds.StopLearned():
             verb = "pauses" if len(step.task_ids) == 1 else "pause"
             return f"{_task_list(step.task_ids, names)} {verb} for the rebalance"
-        case NobodyRuns():
+        case kinds.NobodyRuns():
             period = "" if step.until_ms is None else f" until {duration(step.until_ms)}"
             return f"{_task_list(step.task_ids, names)} {'is' if len(step.task_ids) == 1 else 'are'} unassigned{period}"
-        case Place():
+        case kinds.Place():
             return f"{names.task(step.task_id)} {_placed(step, names)}"
-        case Withhold():
+        case kinds.Withhold():
             return f"{names.task(step.task_id)} waits for {names.seat(step.from_)} to stop, then {names.seat(step.to)}"
-        case KeepTemporary():
+        case kinds.KeepTemporary():
             return f"{names.task(step.task_id)} is a temporary standby on {names.seat(step.to)} meanwhile"
-        case Revoke():
+        case kinds.Revoke():
             return f"{names.task(step.task_id)} stops on {names.seat(step.from_)}"
-        case Demote():
+        case kinds.Demote():
             kept_role = _ROLE_WORDS[step.to.role]
             return f"{names.task(step.task_id)} stops on {names.seat(step.from_)} and stays there as {kept_role}"
-        case HandOver():
+        case kinds.HandOver():
             source = f", from {names.seat(step.from_)}" if step.from_ else ""
             return f"{names.task(step.task_id)} starts on {names.seat(step.to)}{source}{_cold(step)}"
-        case Promote():
+        case kinds.Promote():
             old_role = _ROLE_WORDS[step.from_.role]
             return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a {old_role}{_cold(step)}"
-        case ThreadMove():
+        case kinds.ThreadMove():
             role = "" if step.to.role is Role.ACTIVE else f" as {_ROLE_WORDS[step.to.role]}"
             return f"{names.task(step.task_id)} moves from {names.seat(step.from_)} to {names.seat(step.to)}{role}"
-        case Drop():
+        case kinds.Drop():
             return f"{names.task(step.task_id)} {_ROLE_WORDS[step.from_.role]} on {names.seat(step.from_)} ends"
         case _:
             assert_never(step)
@@ -97,7 +78,7 @@ def _task_list(task_ids: Sequence[WorkId], names: Names) -> str:
     return f"{task_names} and {rest_count:,} more" if rest_count > 0 else task_names
 
 
-def _placed(step: Place, names: Names) -> str:
+def _placed(step: kinds.Place, names: Names) -> str:
     target = names.seat(step.to)
     if step.from_ is not None:
         return f"{_ROLE_WORDS[step.from_.role]} becomes {_ROLE_WORDS[step.to.role]} on {target}"
@@ -105,7 +86,7 @@ def _placed(step: Place, names: Names) -> str:
     return f"{does} {target} ({records(step.restore_records)} records to restore)"
 
 
-def _cold(step: HandOver | Promote) -> str:
+def _cold(step: kinds.HandOver | kinds.Promote) -> str:
     return "" if step.caught_up else f" cold, {records(step.restore_records)} records to restore first"
 
 

@@ -7,28 +7,9 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from kstream_plan.model import Holding, WorkId
-from kstream_plan.plans import (
-    Balance,
-    Demote,
-    Drop,
-    HandOver,
-    InstanceLeaving,
-    InstanceStays,
-    KeepTemporary,
-    MemberJoined,
-    MemberLeft,
-    NobodyRuns,
-    Place,
-    Plan,
-    Promote,
-    Revoke,
-    Role,
-    Round,
-    Step,
-    StopLearned,
-    ThreadMove,
-    Withhold,
-)
+from kstream_plan.plans import Balance, Plan, Role, Round, Step
+from kstream_plan.plans import steps as kinds
+from kstream_plan.render.page import Section
 from kstream_plan.render.pages.step_sentences import sentence
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration
@@ -43,16 +24,8 @@ class Focus:
     process_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RoundDetail:
-    """One round in words: its heading and a sentence per step; if no step is left out, also how balanced it is."""
-
-    heading: str
-    sentences: tuple[str, ...]
-
-
-def details(plan: Plan, names: Names, focus: Focus) -> Iterator[RoundDetail]:
-    """Yield every round that has a step in focus (every one, if nothing is left out)."""
+def details(plan: Plan, names: Names, focus: Focus) -> Iterator[Section]:
+    """Yield every round that has a step in focus, a sentence for each; if none is left out, how balanced it is."""
     for round_ in plan.rounds:
         if focus.round_number not in (None, round_.number):
             continue
@@ -60,7 +33,7 @@ def details(plan: Plan, names: Names, focus: Focus) -> Iterator[RoundDetail]:
         whole = focus.task_id is None and focus.process_id is None
         if steps or whole:
             balance = (_balance(round_.balance, of_workers=plan.is_of_workers),) if whole else ()
-            yield RoundDetail(_heading(round_), (*(sentence(step, names) for step in steps), *balance))
+            yield Section(_heading(round_), (*(sentence(step, names) for step in steps), *balance))
 
 
 NO_STEP = "No step of this plan is about that"
@@ -125,13 +98,21 @@ def _in_focus(step: Step, focus: Focus) -> bool:
 def _subjects(step: Step) -> tuple[WorkId | None, tuple[str, ...]]:
     """Return the task and the instances that the step is about."""
     match step:
-        case MemberJoined() | MemberLeft() | InstanceLeaving() | InstanceStays():
+        case kinds.MemberJoined() | kinds.MemberLeft() | kinds.InstanceLeaving() | kinds.InstanceStays():
             return None, (step.process_id,)
-        case StopLearned() | NobodyRuns():
+        case kinds.StopLearned() | kinds.NobodyRuns():
             return None, ()
-        case Revoke() | Drop():
+        case kinds.Revoke() | kinds.Drop():
             return step.task_id, (step.from_.process_id,)
-        case Place() | Withhold() | KeepTemporary() | Demote() | HandOver() | Promote() | ThreadMove():
+        case (
+            kinds.Place()
+            | kinds.Withhold()
+            | kinds.KeepTemporary()
+            | kinds.Demote()
+            | kinds.HandOver()
+            | kinds.Promote()
+            | kinds.ThreadMove()
+        ):
             seats = [seat for seat in (step.from_, step.to) if seat is not None]
             return step.task_id, tuple(seat.process_id for seat in seats)
         case _:

@@ -8,24 +8,16 @@ from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS
 from kstream_plan.plans.simulated import Range
-from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, lines_of, text_cell, text_row
+from kstream_plan.render.page import Cell, Page, Row, Table, Tone, columns_of, remark_lines, steps_table, text_cell
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration
 from kstream_plan.simulation.switch import Switch, SwitchFigures, SwitchRow
 
 _MOST_STANDBYS = GROUP_SETTINGS["streams_num_standby_replicas"][3]
-_STEPS = (Column("#", right=True), Column("Step"))
-_COLUMNS = (
-    Column("Event"),
-    Column("Standbys", right=True),
-    Column("Protocol"),
-    Column("Rebalances", right=True),
-    Column("Cold starts", right=True),
-    Column("Longest pause", right=True),
-    Column("All run after", right=True),
-    Column("State to restore", right=True, from_width=105),
-    Column("Range of pauses", right=True, from_width=125),
-    Column("Range until all run", right=True, from_width=150),
+_COLUMNS = columns_of(
+    *("Event", ">Standbys", "Protocol", ">Rebalances", ">Cold starts", ">Longest pause", ">All run after"),
+    *(">State to restore", ">Range of pauses", ">Range until all run"),
+    wide={"State to restore": 105, "Range of pauses": 125, "Range until all run": 150},
 )
 
 
@@ -33,22 +25,13 @@ def switch_page(switch: Switch) -> Page:
     """Return the page of the switch of an application to a streams group."""
     group, names = switch.snapshot.state.group, Names(switch.snapshot.state.group)
     work = f"{count(len(group.instances), 'instance')}, {count(len(group.tasks), 'task')}"
-    notes = switch_remarks(switch)
-    steps = tuple(
-        text_row(f"{number}", names.escape_message(step)) for number, step in enumerate(switch_steps(switch), start=1)
-    )
+    steps = steps_table("Steps", map(names.escape_message, switch_steps(switch)))
     return Page(
         title=f"{names.escape(group.application_id)}: {work}, to a streams group at brokers of {switch.broker_version}",
         tone=_tone(switch.rows),
         sentences=(_sentence(switch),),
-        tables=(Table("Steps", _STEPS, steps), _rows_table(switch, names)),
-        lines=(
-            *lines_of(
-                "warning", [note._replace(message=names.escape_message(note.message)) for note in notes.warnings]
-            ),
-            *lines_of("note", [note._replace(message=names.escape_message(note.message)) for note in notes.notes]),
-            *lines_of("assumption", notes.assumptions),
-        ),
+        tables=(steps, _rows_table(switch, names)),
+        lines=remark_lines(switch_remarks(switch), names.escape_message),
     )
 
 

@@ -10,18 +10,11 @@ from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Role, Seat
 from kstream_plan.protocols.interleavings import Action, Interleaved
 from kstream_plan.protocols.upgrade import TwoOwners, Upgrade
-from kstream_plan.render.page import Column, Page, Table, Tone, answer_tone, lines_of, text_row
+from kstream_plan.render.page import Page, Table, Tone, answer_tone, columns_of, remark_lines, steps_table, text_row
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, name_list
 
-_RESTARTS = (
-    Column("Bounce", right=True),
-    Column("Instance"),
-    Column("Consumers list"),
-    Column("Group protocol"),
-    Column("Cooperative consumers", right=True),
-)
-_STEPS = (Column("#", right=True), Column("Step"))
+_RESTARTS = columns_of(">Bounce", "Instance", "Consumers list", "Group protocol", ">Cooperative consumers")
 _WHY_TWO = (
     "One bounce is not enough: a leader of old code does not read what a restarted member still owns, and gives it to "
     "another member."
@@ -43,10 +36,7 @@ def upgrade_page(way: Upgrade, group: Group, *, one_bounce: bool = False) -> Pag
         answer=answer,
         sentences=(" ".join(_sentences(way, group, answer)),),
         tables=tuple(_tables(way, names, is_refusal=answer is Answer.NO)),
-        lines=lines_of(
-            "warning",
-            [note._replace(message=names.escape_message(note.message)) for note in upgrade_remarks(way).warnings],
-        ),
+        lines=remark_lines(upgrade_remarks(way), names.escape_message),
     )
 
 
@@ -107,9 +97,7 @@ def _tables(way: Upgrade, names: Names, *, is_refusal: bool) -> Iterator[Table]:
         )
         yield Table("Restarts, in this order", _RESTARTS, rows)
     if way.takes_two and way.one_bounce is not None:
-        steps = _steps(way.one_bounce, names)
-        rows = tuple(text_row(f"{number}", step) for number, step in enumerate(steps, start=1))
-        yield Table("How one bounce gives a task two owners", _STEPS, rows)
+        yield steps_table("How one bounce gives a task two owners", _steps(way.one_bounce, names))
 
 
 def _steps(wrong: TwoOwners, names: Names) -> list[str]:

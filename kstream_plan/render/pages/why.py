@@ -10,7 +10,7 @@ from kstream_plan.plans import Trigger
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import WhatIf
 from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Why, WhyBalance, WhyInstance, WhyTask
-from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, lines_of, text_cell, text_row
+from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, remark_lines, text_cell, text_row
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.pages.plan_facts import balance_fact, duration_fact, moves_fact, rebalances_fact
 from kstream_plan.render.pages.plan_sentences import cause_text
@@ -108,12 +108,7 @@ def why_remarks(answers: Why) -> Remarks:
 
 
 def _lines(answers: Why, view: PlanView) -> tuple[Line, ...]:
-    notes = why_remarks(answers)
-    return (
-        *lines_of("warning", map(view.escape_note, notes.warnings)),
-        *lines_of("note", map(view.escape_note, notes.notes)),
-        *lines_of("assumption", map(view.escape_note, notes.assumptions)),
-    )
+    return remark_lines(why_remarks(answers), view.names.escape_message)
 
 
 def _source(answers: Why, names: Names) -> str:
