@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from kstream_plan.cli.actions.reports import write_reports
 from kstream_plan.cli.options.reports import ReportFile
-from kstream_plan.cli.output import OutputForm, page
+from kstream_plan.cli.output import OutputForm
+from kstream_plan.cli.pages import draw_pages
 from kstream_plan.comparison.alternatives import SameOutcome
-from kstream_plan.render.answers import to_markdown, to_table
+from kstream_plan.render.answers import page_of
 from kstream_plan.render.compare.json_form import compare_json
 
 
@@ -19,12 +20,7 @@ def compare_lines(outcomes: Sequence[Sequence[SameOutcome]]) -> str:
 
 def compare_page(outcomes: Sequence[Sequence[SameOutcome]], form: OutputForm) -> str:
     """Return the alternatives of every group, one group below the other."""
-    if form is OutputForm.JSON:
-        return compare_lines(outcomes)
-    if form is OutputForm.MARKDOWN:
-        return "\n".join(map(to_markdown, outcomes))
-    shape = page()
-    return "\n".join(to_table(alike, width=shape.width, colour=shape.colour) for alike in outcomes)
+    return compare_lines(outcomes) if form is OutputForm.JSON else draw_pages(map(page_of, outcomes), form)
 
 
 def report_compared(reports: Sequence[ReportFile] | None, outcomes: Sequence[Sequence[SameOutcome]]) -> None:

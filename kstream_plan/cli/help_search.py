@@ -92,9 +92,7 @@ class Search:
     def passage(self, section: Section, question: str) -> int:
         """Return which of the passages of a section answers best; of those that do so alike the first."""
         fits = ((-fit, *self._passages[row]) for row, fit in self._fits("passage", question).items())
-        return min(
-            ((fit, place) for fit, passage_section, place in fits if passage_section == section), default=(0.0, 0)
-        )[1]
+        return min(((fit, place) for fit, owner, place in fits if owner == section), default=(0.0, 0))[1]
 
 
 def _passage(section: Section, place: int) -> str:

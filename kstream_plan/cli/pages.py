@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
+from kstream_plan.cli.output import page as page_shape
 from kstream_plan.fleet.figures import badness
 from kstream_plan.plans import Plan
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.result import Result
 from kstream_plan.render import page as render_page
 from kstream_plan.render.answers import page_of
-from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.markdown import to_markdown
+from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.terminal import to_terminal
@@ -32,12 +33,16 @@ def draw_page(answer_page: render_page.Page, form: OutputForm, page: Page) -> st
     return to_terminal(answer_page, width=page.width, colour=page.colour)
 
 
+def draw_pages(answer_pages: Iterable[render_page.Page], form: OutputForm = OutputForm.TABLE) -> str:
+    """Return pages one below the other, as wide as stdout is."""
+    shape = page_shape()
+    return "\n".join(draw_page(answer_page, form, shape) for answer_page in answer_pages)
+
+
 def overview(results: Sequence[Result], form: OutputForm, page: Page) -> str:
     """Return several applications at a glance, the worst first, as ``fleet`` does."""
     order = sorted(results, key=badness)
-    if form is OutputForm.MARKDOWN:
-        return fleet_markdown(order, order)
-    return fleet_table(order, order, width=page.width, colour=page.colour)
+    return draw_page(fleet_page(order, order), form, page)
 
 
 def join_pages(overviews: Sequence[str], in_full: Sequence[str], form: OutputForm) -> str:

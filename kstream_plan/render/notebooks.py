@@ -62,8 +62,8 @@ def _rounds(plan: Plan) -> pa.Table:
         **dict.fromkeys(_ROUND_FIGURES, pa.int64()),
     }
     rows = [
-        {**round_, "steps": len(round_["steps"]), **{name: round_["balance"][name] for name in _ROUND_FIGURES}}
-        for round_ in _document(plan)["rounds"]
+        {**entry, "steps": len(entry["steps"]), **{name: entry["balance"][name] for name in _ROUND_FIGURES}}
+        for entry in _document(plan)["rounds"]
     ]
     return pa.Table.from_pylist([{name: row[name] for name in columns} for row in rows], pa.schema(columns))
 
@@ -82,9 +82,7 @@ def _steps(plan: Plan) -> pa.Table:
         "restore_records": pa.int64(),
         "reason": pa.string(),
     }
-    rows = [
-        {"round": round_["number"], **_flat(step)} for round_ in _document(plan)["rounds"] for step in round_["steps"]
-    ]
+    rows = [{"round": entry["number"], **_flat(step)} for entry in _document(plan)["rounds"] for step in entry["steps"]]
     return pa.Table.from_pylist([{name: row.get(name) for name in columns} for row in rows], pa.schema(columns))
 
 
@@ -100,13 +98,11 @@ def _alternatives(alternatives: Sequence[Any]) -> pa.Table:
 
     rows = []
     for outcome in json.loads(compare_json(alternatives))["outcomes"]:
-        figures_by_name = {
-            name: outcome[name] for name in ("fastest", "verdict", "duration_is", "floor_ms", "draws", "kept")
-        }
+        columns = {name: outcome[name] for name in ("fastest", "verdict", "duration_is", "floor_ms", "draws", "kept")}
         figures: dict[str, Any] = {}
         for name, value in outcome["figures"].items():
             ends = value if isinstance(value, dict) else {"": value}
             figures |= {f"{name}_{end}" if end else name: number for end, number in ends.items()}
-        rows += [{**changes, **figures_by_name, **figures} for changes in outcome["alternatives"]]
+        rows += [{**changes, **columns, **figures} for changes in outcome["alternatives"]]
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows])

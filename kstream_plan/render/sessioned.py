@@ -1,28 +1,15 @@
-"""How a Connect group gets to ``sessioned``, as text for a terminal, as Markdown, as JSON: the steps, either side."""
+"""How a Connect group gets to ``sessioned``, as JSON: the steps, and either side."""
 
 from __future__ import annotations
 
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
-from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.json_document import document_line, plain
-from kstream_plan.render.markdown import to_markdown
-from kstream_plan.render.pages.sessioned import sessioned_page, sessioned_remarks, sessioned_steps
-from kstream_plan.render.terminal import to_terminal
+from kstream_plan.render.pages.sessioned import sessioned_remarks, sessioned_steps
 from kstream_plan.simulation.sessioned import SessionedUpgrade
 
 
-def sessioned_table(upgrade: SessionedUpgrade, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
-    """Return the steps, and what happens by either protocol, as lines of text, each ended."""
-    return to_terminal(sessioned_page(upgrade), width=width, colour=colour)
-
-
-def sessioned_markdown(upgrade: SessionedUpgrade) -> str:
-    """Return the same as Markdown."""
-    return to_markdown(sessioned_page(upgrade))
-
-
 def sessioned_json(upgrade: SessionedUpgrade) -> str:
-    """Return the same as one line of JSON, described by ``documents/schemas/sessioned.json``, without the line end."""
+    """Return the answer as one line of JSON, ``documents/schemas/sessioned.json``, without the line end."""
     snapshot = upgrade.snapshot
     answer_fields = {
         "input": {

@@ -1,28 +1,15 @@
-"""Whether to become a streams group, as text for a terminal, as Markdown, as JSON: the steps, and either side."""
+"""Whether to become a streams group, as JSON: the steps, and either side."""
 
 from __future__ import annotations
 
 from kstream_plan.documents.codec import Json
-from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.json_document import document_line, plain
-from kstream_plan.render.markdown import to_markdown
-from kstream_plan.render.pages.switch import switch_page, switch_remarks, switch_steps
-from kstream_plan.render.terminal import to_terminal
+from kstream_plan.render.pages.switch import switch_remarks, switch_steps
 from kstream_plan.simulation.switch import Switch, SwitchFigures
 
 
-def switch_table(switch: Switch, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
-    """Return the steps, and what happens on each side, as lines of text, each ended."""
-    return to_terminal(switch_page(switch), width=width, colour=colour)
-
-
-def switch_markdown(switch: Switch) -> str:
-    """Return the same as Markdown."""
-    return to_markdown(switch_page(switch))
-
-
 def switch_json(switch: Switch) -> str:
-    """Return the same as one line of JSON, described by ``documents/schemas/switch.json``, without the line end."""
+    """Return the answer as one line of JSON, described by ``documents/schemas/switch.json``, without the line end."""
     snapshot = switch.snapshot
     answer_fields = {
         "input": {

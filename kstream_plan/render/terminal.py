@@ -232,18 +232,14 @@ def _longest(table: Table, place: int) -> int:
 
 
 def _rich(table: Table, layout: _Layout, widths: Sequence[int | None]) -> RichTable:
-    table_renderable = RichTable(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold"
-    )
+    grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold")
     for column, place, width in zip(layout.columns, layout.places, widths, strict=True):
         justify: JustifyMethod = "right" if column.right else "left"
         plain = _is_narrow(table, place)
-        table_renderable.add_column(
-            Text(column.head, no_wrap=False), justify=justify, no_wrap=plain, overflow="fold", width=width
-        )
+        grid.add_column(Text(column.head, no_wrap=False), justify=justify, no_wrap=plain, overflow="fold", width=width)
     for row in table.rows:
-        table_renderable.add_row(*(_cell(row.cells[place]) for place in layout.places), style=f"tone.{row.tone}")
-    return table_renderable
+        grid.add_row(*(_cell(row.cells[place]) for place in layout.places), style=f"tone.{row.tone}")
+    return grid
 
 
 def _cell(cell: Cell) -> RenderableType:

@@ -36,16 +36,16 @@ class PlanParts(NamedTuple):
     parts: Mapping[str, Any]
 
 
-def report_parts(checked_plan: CheckedPlan, forms: ReportForms) -> PlanParts:
+def report_parts(checkup: CheckedPlan, forms: ReportForms) -> PlanParts:
     """Return what is told of a plan."""
     warnings_too = forms.fail_on_warning
     return PlanParts(
-        checked_plan.place,
-        checked_plan.application_id,
-        checked_plan.worst,
-        checked_plan.answered(warnings_too=warnings_too),
-        plan_text(checked_plan, forms.width, forms.colour, warnings_too=warnings_too),
-        {name: FORMS[name]().part(checked_plan, warnings_too) for name in forms.reports},
+        checkup.place,
+        checkup.application_id,
+        checkup.worst,
+        checkup.answered(warnings_too=warnings_too),
+        plan_text(checkup, forms.width, forms.colour, warnings_too=warnings_too),
+        {name: FORMS[name]().part(checkup, warnings_too) for name in forms.reports},
     )
 
 

@@ -118,8 +118,8 @@ def check_saved(
             plan = saved_plan.plan
             progress(f"checking {plan.group.application_id}", number=number, total=len(saved_plans))
             baseline = plans_before.get(plan.group.application_id)
-            checked_plan = check_beside(baseline, plan, saved_plan.draws, standard, file, was_saved=True)
-            work.results.append(report_parts(checked_plan, forms))
+            checkup = check_beside(baseline, plan, saved_plan.draws, standard, file, was_saved=True)
+            work.results.append(report_parts(checkup, forms))
     return work
 
 

@@ -98,29 +98,29 @@ def _check_plan(
     return _Checked(report_parts(cured_plan, forms), "" if options.out is None else simulation.line())
 
 
-def _make(item: _ToCheck, command_options: CheckOptions, context: JobContext) -> _Made:
+def _make(item: _ToCheck, arguments: CheckOptions, context: JobContext) -> _Made:
     # no rule goes by the least time: it is played for a plan that is saved, or told on a page
-    for_page = any(report.form == "html" for report in command_options.report or ())
-    options = replace(command_options.plan_options, floor=for_page or command_options.out is not None)
+    for_page = any(report.form == "html" for report in arguments.report or ())
+    options = replace(arguments.plan_options, floor=for_page or arguments.out is not None)
     if item.scenario is None:
         plan = plan_one(item.snapshot, options, context)
-        return _Made(plan, None, lambda: f"{plan_json(plan, full=command_options.full)}\n")
+        return _Made(plan, None, lambda: f"{plan_json(plan, full=arguments.full)}\n")
     processes = context.processes
     simulation = simulate_one(
-        item.snapshot, item.scenario, options, command_options, context.progress, processes, what_ifs=False
+        item.snapshot, item.scenario, options, arguments, context.progress, processes, what_ifs=False
     )
     return _Made(
-        simulation.plan, simulation.over_draws, lambda: f"{simulation_json(simulation, full=command_options.full)}\n"
+        simulation.plan, simulation.over_draws, lambda: f"{simulation_json(simulation, full=arguments.full)}\n"
     )
 
 
 def _with_cures(
-    checked_plan: CheckedPlan, item: _ToCheck, standard: Standard, options: CheckOptions, context: JobContext
+    checkup: CheckedPlan, item: _ToCheck, standard: Standard, options: CheckOptions, context: JobContext
 ) -> CheckedPlan:
     activity = "planning" if item.scenario is None else "simulating"
-    message = f"looking for cures, {activity} {checked_plan.application_id}"
+    message = f"looking for cures, {activity} {checkup.application_id}"
     return cures(
-        checked_plan,
+        checkup,
         item.snapshot,
         standard,
         options.plan_options,

@@ -66,18 +66,16 @@ def deliver(
         with written_at_once(out_file) as file:
             file.writelines(fleet_run.lines())
     write_plan_reports(reports, fleet_run.lines())
-    rendered_answers, form = work.results, request.form
-    if not rendered_answers:
+    answers, form = work.results, request.form
+    if not answers:
         return
     if form is OutputForm.JSON:
         for line in fleet_run.lines():
             write_stdout(line)
         return
-    if len(rendered_answers) == 1 and not rendered_answers[0].text:  # the others went wrong
-        rendered_answers = [fleet_run.rerun_single()]
-    results = [*(answer.result for answer in rendered_answers), *map(unreadable, work.errors)]
-    overviews = [overview(results, form, request.page)] if len(rendered_answers) > 1 else []
-    texts = [
-        answer.text for answer in sorted(rendered_answers, key=lambda answer: badness(answer.result)) if answer.text
-    ]
+    if len(answers) == 1 and not answers[0].text:  # the others went wrong
+        answers = [fleet_run.rerun_single()]
+    results = [*(answer.result for answer in answers), *map(unreadable, work.errors)]
+    overviews = [overview(results, form, request.page)] if len(answers) > 1 else []
+    texts = [answer.text for answer in sorted(answers, key=lambda answer: badness(answer.result)) if answer.text]
     write_stdout(join_pages(overviews, texts, form))

@@ -71,16 +71,16 @@ def _of_stores(snapshot: Snapshot, stores: Stores | None, of_file: Stores | None
 def _other_threads(snapshot: Snapshot, threads: int | None) -> tuple[Note, ...]:
     """Warn of instances that have other threads than the settings say: a plan has those that they have now."""
     instances = snapshot.state.group.instances
-    other_instances = tuple(
+    differing = tuple(
         instance.process_id for instance in instances if threads is not None and instance.capacity != threads
     )
-    if not other_instances:
+    if not differing:
         return ()
     message = (
-        f"num.stream.threads={threads} is not planned: {len(other_instances):,} of {len(instances):,} instances have "
+        f"num.stream.threads={threads} is not planned: {len(differing):,} of {len(instances):,} instances have "
         "other threads now, and keep them here; an event 'threads' of a scenario changes those of one"
     )
-    return (Note(THREADS_NOT_PLANNED, message, other_instances),)
+    return (Note(THREADS_NOT_PLANNED, message, differing),)
 
 
 def _of_connect_group(snapshot: Snapshot, values: Mapping[str, SettingValue]) -> Snapshot:

@@ -197,22 +197,22 @@ def _check_lags(options: PlansSnapshots) -> None:
         raise UsageError("--lags and --metrics both give the lags", fix="give one of them")
 
 
-def _check_design(command_options: PlansSnapshots) -> None:
+def _check_design(arguments: PlansSnapshots) -> None:
     """Let nobody believe that an option counts which the design does not look at."""
     usual = PlanOptions()
     options: Mapping[str, tuple[Sequence[str], object]] = {
-        "--max-learners": (("learner",), command_options.max_learners),
-        "--scale-down-timeout": (("learner",), command_options.scale_down_timeout),
-        "--connect-delay": (("connect-design-2", "connect-design-3"), command_options.connect_delay),
-        "--connect-defer-join": (("connect-design-2",), command_options.connect_defer_join or None),
-        "--connect-step": (("connect-design-3",), command_options.connect_step),
-        "--connect-pause": (("connect-design-3",), command_options.connect_pause),
-        "--assignor": (("classic",), None if command_options.assignor == usual.assignor else command_options.assignor),
-        "--protocol": (("classic",), None if command_options.protocol == usual.protocol else command_options.protocol),
-        "--max-warmup-replicas": (("classic",), command_options.max_warmup_replicas),
-        "--probing-rebalance-interval": (("classic",), command_options.probing_rebalance_interval),
+        "--max-learners": (("learner",), arguments.max_learners),
+        "--scale-down-timeout": (("learner",), arguments.scale_down_timeout),
+        "--connect-delay": (("connect-design-2", "connect-design-3"), arguments.connect_delay),
+        "--connect-defer-join": (("connect-design-2",), arguments.connect_defer_join or None),
+        "--connect-step": (("connect-design-3",), arguments.connect_step),
+        "--connect-pause": (("connect-design-3",), arguments.connect_pause),
+        "--assignor": (("classic",), None if arguments.assignor == usual.assignor else arguments.assignor),
+        "--protocol": (("classic",), None if arguments.protocol == usual.protocol else arguments.protocol),
+        "--max-warmup-replicas": (("classic",), arguments.max_warmup_replicas),
+        "--probing-rebalance-interval": (("classic",), arguments.probing_rebalance_interval),
     }
-    designs = command_options.designs or ("classic",)
+    designs = arguments.designs or ("classic",)
     for option, (designs_of_option, value) in options.items():
         if value is not None and not set(designs_of_option) & set(designs):
             design_list = " or ".join(designs_of_option)

@@ -43,14 +43,12 @@ def write_reports(reports: Iterable[ReportFile] | None, texts: Mapping[str, Call
 def write_plan_reports(reports: Sequence[ReportFile] | None, lines: Iterable[str]) -> None:
     """Draw plans and simulations from their JSON, as it is saved: what was saved can be shown again."""
     if reports:
-        write_saved_reports(
-            reports, [saved_plan for line in lines for saved_plan in read_saved(line.encode(), "the plan")]
-        )
+        write_saved_reports(reports, [entry for line in lines for entry in read_saved(line.encode(), "the plan")])
 
 
-def write_saved_reports(reports: Sequence[ReportFile] | None, saved_plans: Sequence[SavedPlan]) -> None:
+def write_saved_reports(reports: Sequence[ReportFile] | None, entries: Sequence[SavedPlan]) -> None:
     """Draw saved plans and simulations."""
-    if reports and saved_plans:
+    if reports and entries:
         from kstream_plan.render.report.reports import plan_svg, plans_html  # noqa: PLC0415 - only for reports
 
-        write_reports(reports, {"html": lambda: plans_html(saved_plans), "svg": lambda: plan_svg(saved_plans)})
+        write_reports(reports, {"html": lambda: plans_html(entries), "svg": lambda: plan_svg(entries)})

@@ -87,14 +87,12 @@ def _cost_ms(asked_draws: int | None, options: PlanOptions, snapshot: Snapshot) 
     return draws * cost_of_plan_ms(snapshot)
 
 
-def _render(
-    command_options: SimulatesSnapshots, request: OutputRequest, item: Played, context: JobContext
-) -> RenderedAnswer:
-    options, what_ifs = request.options(command_options.plan_options), command_options.what_if
+def _render(arguments: SimulatesSnapshots, request: OutputRequest, item: Played, context: JobContext) -> RenderedAnswer:
+    options, what_ifs = request.options(arguments.plan_options), arguments.what_if
     simulation = simulate_one(
-        item.snapshot, item.scenario, options, command_options, context.progress, context.processes, what_ifs=what_ifs
+        item.snapshot, item.scenario, options, arguments, context.progress, context.processes, what_ifs=what_ifs
     )
-    simulation_with_size = replace(simulation, record_size=command_options.record_size)
+    simulation_with_size = replace(simulation, record_size=arguments.record_size)
     in_full = request.in_full(only=context.only)
     return RenderedAnswer(
         result_of(simulation_with_size.plan, simulation_with_size),
@@ -105,38 +103,36 @@ def _render(
 
 
 def _designs_beside_each_other(
-    paths: Sequence[str], command_options: SimulatesSnapshots, scenario_of: ScenarioOf
+    paths: Sequence[str], arguments: SimulatesSnapshots, scenario_of: ScenarioOf
 ) -> ExitCode:
     """Play what happens by every design, and show one table; return the exit code."""
     for name in _OF_ONE:
-        if getattr(command_options, name):
+        if getattr(arguments, name):
             message = f"{option_of(name)} is for a simulation by one design"
             raise UsageError(message, fix="leave it out, or give one --design")
-    if any(report.form == "svg" for report in command_options.report or ()):
+    if any(report.form == "svg" for report in arguments.report or ()):
         message = "svg is the picture of one design"
         raise UsageError(message, where="--report", fix="write html=FILE, or give one --design")
-    settings = overrides(command_options)
-    axis = [Variant(change=Change("design", name), options=(("design", name),)) for name in command_options.designs]
-    options = replace(command_options.plan_options, long_ranges=True)
-    with show_progress(quiet=command_options.quiet) as progress:
+    settings = overrides(arguments)
+    axis = [Variant(change=Change("design", name), options=(("design", name),)) for name in arguments.designs]
+    options = replace(arguments.plan_options, long_ranges=True)
+    with show_progress(quiet=arguments.quiet) as progress:
         progress("reading")
 
         def compare(snapshot: Snapshot, _number: int) -> Sequence[SameOutcome]:
             scenario = scenario_of(snapshot.state.group)
-            return play_alternatives(
-                snapshot, [axis], options, scenario, progress, number_of_draws=command_options.draws
-            )
+            return play_alternatives(snapshot, [axis], options, scenario, progress, number_of_draws=arguments.draws)
 
-        outcomes = read_snapshots(paths, command_options, protocols=_PROTOCOLS)
-        work = each_application(outcomes, settings, compare, keep_going=command_options.keep_going)
+        outcomes = read_snapshots(paths, arguments, protocols=_PROTOCOLS)
+        work = each_application(outcomes, settings, compare, keep_going=arguments.keep_going)
     for error in work.errors:
-        report(error, debug=command_options.debug)
-    if command_options.out is not None:
-        with written_at_once(command_options.out) as file:
+        report(error, debug=arguments.debug)
+    if arguments.out is not None:
+        with written_at_once(arguments.out) as file:
             file.write(compare_lines(work.results))
     if work.results:
-        report_compared(command_options.report, work.results)
-        write_stdout(compare_page(work.results, command_options.output))
+        report_compared(arguments.report, work.results)
+        write_stdout(compare_page(work.results, arguments.output))
     return first_that_applies([], work.errors)
 
 

@@ -137,14 +137,12 @@ def connect_entries(options: SnapshotOptions, in_range: Callable[[int], bool]) -
     entries = read_connect_logs(paths, config=configs.value_for, now_ms=options.now)
     configs.check_used({entry.group_id for entry in entries})
     selection = Selection(tuple(options.application_id or ()))
-    entries_in_selection = [
-        entry for entry in entries if selection.wants(entry.group_id) and _is_meant(entry, options, in_range)
-    ]
-    if not entries_in_selection:
+    matches = [entry for entry in entries if selection.wants(entry.group_id) and _is_meant(entry, options, in_range)]
+    if not matches:
         raise _nothing_selected(entries, selection)
     if options.listed or options.wants_history:
-        return entries_in_selection
-    return list({entry.group_id: entry for entry in entries_in_selection}.values())
+        return matches
+    return list({entry.group_id: entry for entry in matches}.values())
 
 
 def connect_rows(entries: Sequence[ConnectEntry], *, all_of_them: bool) -> list[Mapping[str, Any]]:
@@ -192,13 +190,11 @@ def _is_meant(entry: ConnectEntry, options: SnapshotOptions, in_range: Callable[
 
 
 def _nothing_selected(entries: Sequence[ConnectEntry], selection: Selection) -> SnapshotError:
-    entries_of_groups = [entry for entry in entries if selection.wants(entry.group_id)]
-    if not entries_of_groups:
+    candidates = [entry for entry in entries if selection.wants(entry.group_id)]
+    if not candidates:
         groups = ", ".join(shown(name) for name in dict.fromkeys(entry.group_id for entry in entries))
         return SnapshotError(f"no group matches {shown(selection.application_ids[0])}", fix=f"the logs hold {groups}")
-    message = (
-        f"no such generation; the logs hold {entries_of_groups[0].generation} to {entries_of_groups[-1].generation}"
-    )
+    message = f"no such generation; the logs hold {candidates[0].generation} to {candidates[-1].generation}"
     return SnapshotError(message, fix="choose another one, or look at --list")
 
 

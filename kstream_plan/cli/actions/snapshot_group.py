@@ -92,27 +92,27 @@ def _with_a_source(logs: Sequence[str]) -> str:
     return command if logs else f"{command}; of a running group: --bootstrap-server HOST:PORT --group ID"
 
 
-def _of_group(command_options: SnapshotOptions) -> list[str]:
+def _of_group(arguments: SnapshotOptions) -> list[str]:
     """Return which of the options are given that are about a group."""
     options = {
-        "--group": command_options.group,
-        "--all-groups": command_options.all_groups,
-        "--command-config": command_options.command_config,
-        "--topology": None if command_options.metrics or command_options.store_lags else command_options.topology,
-        "--offsets-topic": command_options.offsets_topic,
-        "--broker-version": command_options.broker_version,
+        "--group": arguments.group,
+        "--all-groups": arguments.all_groups,
+        "--command-config": arguments.command_config,
+        "--topology": None if arguments.metrics or arguments.store_lags else arguments.topology,
+        "--offsets-topic": arguments.offsets_topic,
+        "--broker-version": arguments.broker_version,
     }
     return [option for option, value in options.items() if value]
 
 
-def _of_history(command_options: SnapshotOptions) -> list[str]:
+def _of_history(arguments: SnapshotOptions) -> list[str]:
     """Return which of the options are given that are about a history."""
     options = {
-        "--list": command_options.listed,
-        "--as-of": command_options.as_of,
-        "--from": command_options.from_time,
-        "--to": command_options.to_time,
-        "--all": command_options.everything,
+        "--list": arguments.listed,
+        "--as-of": arguments.as_of,
+        "--from": arguments.from_time,
+        "--to": arguments.to_time,
+        "--all": arguments.everything,
     }
     return [option for option, value in options.items() if value]
 

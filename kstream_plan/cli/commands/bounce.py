@@ -17,12 +17,13 @@ from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import OutputForm, page, write_stdout, written_at_once
-from kstream_plan.cli.pages import answer_text
+from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
+from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
+from kstream_plan.render.answers import page_of
 from kstream_plan.render.bounce_json import best_scenario, bounce_json
 from kstream_plan.simulation.bounces import Bounces
 from kstream_plan.simulation.bounces import bounce as bounces_of
@@ -98,18 +99,16 @@ def _check_names(paths: Sequence[str]) -> None:
             raise UsageError(f"there is no file {name!r}", fix=f"if it is an instance, give --instance {name}")
 
 
-def _deliver(bounces: Sequence[Bounces], options: BounceOptions) -> None:
+def _deliver(groups: Sequence[Bounces], options: BounceOptions) -> None:
     """Write the best scenario if asked to, then show the ways."""
-    if options.out is not None and bounces:
-        if len(bounces) > 1:
+    if options.out is not None and groups:
+        if len(groups) > 1:
             fix = "choose one with --application-id"
-            raise UsageError(f"there are {len(bounces)} applications, and one file", where="--out", fix=fix)
-        if bounces[0].best_safe is not None:
+            raise UsageError(f"there are {len(groups)} applications, and one file", where="--out", fix=fix)
+        if groups[0].best_safe is not None:
             with written_at_once(options.out) as file:
-                file.write(best_scenario(bounces[0]))
-    if not bounces:
-        return
+                file.write(best_scenario(groups[0]))
     if options.output is OutputForm.JSON:
-        write_stdout("".join(f"{bounce_json(bounces)}\n" for bounces in bounces))
-    else:
-        write_stdout("\n".join(answer_text(bounces, options.output, page(), verbose=False) for bounces in bounces))
+        write_stdout("".join(f"{bounce_json(bounces)}\n" for bounces in groups))
+    elif groups:
+        write_stdout(draw_pages(map(page_of, groups), options.output))

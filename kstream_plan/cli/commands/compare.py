@@ -199,11 +199,9 @@ def _read_alternatives(options: CompareOptions, standard: Standard | None) -> Se
             raise UsageError(message, fix="give the snapshot instead of its plans")
     alternatives = []
     for path in options.paths:
-        for place, saved_plan in enumerate(each_saved_in(path)):
-            if isinstance(saved_plan, PlanFileError):
-                raise saved_plan
+        for place, entry in enumerate(each_saved_in(path)):
+            if isinstance(entry, PlanFileError):
+                raise entry
             name = path if not place else f"{path}, line {place + 1}"
-            alternatives.append(
-                (name, saved_plan.plan, None if saved_plan.simulation is None else saved_plan.simulation.draws)
-            )
+            alternatives.append((name, entry.plan, None if entry.simulation is None else entry.simulation.draws))
     return saved_alternatives(alternatives, standard)

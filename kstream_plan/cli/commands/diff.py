@@ -15,7 +15,8 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
-from kstream_plan.cli.output import OutputForm, check_target, page, write_stderr, write_stdout, written_at_once
+from kstream_plan.cli.output import OutputForm, check_target, write_stderr, write_stdout, written_at_once
+from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.comparison.changes import Comparison
 from kstream_plan.comparison.diff import compare
@@ -28,12 +29,10 @@ from kstream_plan.errors import UsageError
 from kstream_plan.plans import Plan
 from kstream_plan.render.diff.happened_json import happened_json
 from kstream_plan.render.diff.json_form import diff_json
-from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.page import Page
 from kstream_plan.render.pages.diff import diff_page, diffs_page
 from kstream_plan.render.pages.happened import happened_overview, happened_page
 from kstream_plan.render.pages.two_plans import two_plans_page
-from kstream_plan.render.terminal import to_terminal
 
 
 class DiffOptions(Spark, Paging, Limited):
@@ -102,7 +101,7 @@ def diff(options: DiffOptions) -> None:
         if predictions is not None:
             _deliver(
                 "".join(f"{happened_json(prediction)}\n" for prediction in predictions),
-                _happened_pages(predictions, options),
+                _prediction_pages(predictions, options),
                 options,
             )
             is_changed = not all(comparison.alike for comparison in predictions)
@@ -173,21 +172,15 @@ def _deliver(text: str, pages: Iterable[Page], options: DiffOptions) -> None:
     if options.out is not None:
         with written_at_once(options.out) as file:
             file.write(text)
-    console = page()
-    if options.output is OutputForm.JSON:
-        write_stdout(text)
-    elif options.output is OutputForm.MARKDOWN:
-        write_stdout("\n".join(map(to_markdown, pages)))
-    else:
-        write_stdout("\n".join(to_terminal(page, width=console.width, colour=console.colour) for page in pages))
+    write_stdout(text if options.output is OutputForm.JSON else draw_pages(pages, options.output))
 
 
-def _happened_pages(comparisons: Sequence[SaidAndHappened], _prediction_pages: DiffOptions) -> Iterator[Page]:
+def _prediction_pages(comparisons: Sequence[SaidAndHappened], options: DiffOptions) -> Iterator[Page]:
     """Yield the page of one application; of several an overview, and with ``verbose`` each of them as well."""
     if len(comparisons) > 1:
         yield happened_overview(comparisons)
-    if len(comparisons) == 1 or _prediction_pages.verbose:
-        yield from (happened_page(comparison, verbose=_prediction_pages.verbose) for comparison in comparisons)
+    if len(comparisons) == 1 or options.verbose:
+        yield from (happened_page(comparison, verbose=options.verbose) for comparison in comparisons)
 
 
 def _comparisons(options: DiffOptions) -> _Compared:

@@ -26,6 +26,7 @@ from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
 from kstream_plan.cli.options.shared import parser, whole_number
 from kstream_plan.cli.output import OutputForm, page, write_stderr, write_stdout
+from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
 from kstream_plan.documents.quantities import parse_duration
@@ -35,7 +36,7 @@ from kstream_plan.fleet.figures import badness, by_figure
 from kstream_plan.fleet.where import Condition, check_name, conditions
 from kstream_plan.model import Snapshot
 from kstream_plan.plans.result import Result, result_of
-from kstream_plan.render.fleet import fleet_markdown, fleet_table
+from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.text.numbers import count, name_list
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.selection import Selection
@@ -213,10 +214,7 @@ def _page(results: Sequence[Result], selection: Sequence[Result], form: OutputFo
     if form is OutputForm.JSON:
         lines = (json.dumps(RESULT.written(result), sort_keys=True, separators=(",", ":")) for result in selection)
         return "".join(f"{line}\n" for line in lines)
-    if form is OutputForm.MARKDOWN:
-        return fleet_markdown(results, selection)
-    shape = page()
-    return fleet_table(results, selection, width=shape.width, colour=shape.colour)
+    return draw_pages([fleet_page(results, selection)], form)
 
 
 def _report(results: Sequence[Result], choice: Sequence[Result], reports: Sequence[ReportFile] | None) -> None:

@@ -134,14 +134,14 @@ def _answers(section: Section, place: int) -> list[str]:
     if place not in section.lead_places:
         return []
     if place == section.lead_places[0] or section.heading:
-        passages_to_show = [_readable(passages[place], _PASSAGE)]
+        parts = [_readable(passages[place], _PASSAGE)]
     else:
-        passages_to_show = [
+        parts = [
             _readable(passages[place], _PASSAGE - _FIRST),
             _readable(passages[section.lead_places[0]], _FIRST),
         ]
     # a link on the page is one to the page from here
-    return [text.replace("](#", f"]({section.page}.md#") for text in passages_to_show]
+    return [text.replace("](#", f"]({section.page}.md#") for text in parts]
 
 
 def _readable(passage: str, most: int) -> str:

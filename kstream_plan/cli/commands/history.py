@@ -11,13 +11,12 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.shared import A_WHILE, parser, whole_number
-from kstream_plan.cli.output import OutputForm, page, write_stderr, write_stdout
+from kstream_plan.cli.output import OutputForm, write_stderr, write_stdout
+from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.lag_history import lag_history_json
 from kstream_plan.errors import UsageError
-from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.history import history_page
-from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.numbers import count
 from kstream_plan.snapshots.lag_histories import read_lag_courses
 
@@ -73,12 +72,5 @@ def history(options: HistoryOptions) -> None:
             )
         if options.output is OutputForm.JSON:
             write_stdout("".join(map(lag_history_json, outcomes.courses)))
-            return
-        pages = [history_page(course, top) for course in outcomes.courses]
-        if options.output is OutputForm.MARKDOWN:
-            write_stdout("\n".join(map(to_markdown, pages)))
         else:
-            size = page()
-            write_stdout(
-                "\n".join(to_terminal(course_page, width=size.width, colour=size.colour) for course_page in pages)
-            )
+            write_stdout(draw_pages((history_page(course, top) for course in outcomes.courses), options.output))

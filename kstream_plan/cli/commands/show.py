@@ -72,17 +72,17 @@ def show(options: ShowOptions) -> None:
         _check_final(options)
         check_reports(options.report, None)
         with download_plans(options.files, options, debug=options.debug):
-            saved_plans = _select(_read(options.files), options.application_id or (), options.files)
+            entries = _select(_read(options.files), options.application_id or (), options.files)
         if options.as_snapshot is not None:
-            _save_ends([saved_plan.plan for saved_plan in saved_plans], options.as_snapshot)
+            _save_ends([entry.plan for entry in entries], options.as_snapshot)
             return
-        write_saved_reports(options.report, saved_plans)
+        write_saved_reports(options.report, entries)
         if options.round_number is None and options.task is None and options.instance is None:
-            write_stdout(saved_page(saved_plans, options.output, page(), full=options.full, verbose=options.verbose))
+            write_stdout(saved_page(entries, options.output, page(), full=options.full, verbose=options.verbose))
             return
         if options.output is OutputForm.JSON:
             raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
-        plans, focuses = _focus([saved_plan.plan for saved_plan in saved_plans], options)
+        plans, focuses = _focus([entry.plan for entry in entries], options)
         write_stdout(excerpts_text(plans, focuses, options.output, page()))
 
 
@@ -105,10 +105,10 @@ def _check_final(options: ShowOptions) -> None:
 
 def _save_ends(plans: Sequence[Plan], target: Path) -> None:
     """Write the ends of plans as snapshots, one of each application."""
-    duplicates = [name for name, times in Counter(plan.group.application_id for plan in plans).items() if times > 1]
-    if duplicates:
+    repeats = [name for name, times in Counter(plan.group.application_id for plan in plans).items() if times > 1]
+    if repeats:
         raise UsageError(
-            f"there are several plans of {duplicates[0]!r}", fix="give one of them: each has an end of its own"
+            f"there are several plans of {repeats[0]!r}", fix="give one of them: each has an end of its own"
         )
     rows = [end_snapshot(plan) for plan in plans]
     for plan in plans:
@@ -126,28 +126,26 @@ def _save_ends(plans: Sequence[Plan], target: Path) -> None:
 
 def _read(files: Sequence[str]) -> list[SavedPlan]:
     """Return the plans in the order given; those of a folder or glob by path."""
-    saved_plans: list[SavedPlan] = []
+    entries: list[SavedPlan] = []
     for name in files:
         paths = check_paths([name])
-        saved_plans += read_saved(standard_input(), "standard input") if paths.stdin else []
+        entries += read_saved(standard_input(), "standard input") if paths.stdin else []
         if paths.remote:
             message = "does not exist, or holds something else than saved plans and results"
             raise PlanFileError(message, where=name, fix="check the path")
         for file in paths.local:
-            saved_plans += read_saved_file(file.name)
-    return saved_plans
+            entries += read_saved_file(file.name)
+    return entries
 
 
-def _select(
-    saved_plans: Sequence[SavedPlan], application_ids: Sequence[str], files: Sequence[str]
-) -> Sequence[SavedPlan]:
+def _select(entries: Sequence[SavedPlan], application_ids: Sequence[str], files: Sequence[str]) -> Sequence[SavedPlan]:
     """Return the plans of the applications that are wanted."""
     selection = Selection(tuple(application_ids))
-    ids = sorted({saved_plan.plan.group.application_id for saved_plan in saved_plans})
+    ids = sorted({entry.plan.group.application_id for entry in entries})
     absent_ids = selection.missing(ids)
     if absent_ids:
         raise selection.nothing_found(absent_ids, ids, files)[0]
-    return [saved_plan for saved_plan in saved_plans if selection.wants(saved_plan.plan.group.application_id)]
+    return [entry for entry in entries if selection.wants(entry.plan.group.application_id)]
 
 
 def _focus(plans: Sequence[Plan], options: ShowOptions) -> tuple[list[Plan], list[Focus]]:

@@ -33,7 +33,8 @@ from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.snapshot import SnapshotOptions
-from kstream_plan.cli.output import bytes_written_at_once, check_target, page, write_stderr, write_stdout
+from kstream_plan.cli.output import bytes_written_at_once, check_target, write_stderr, write_stdout
+from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import load_streams_config
@@ -41,9 +42,7 @@ from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
-from kstream_plan.render.page import Page
 from kstream_plan.render.pages.generations import Generation, connect_generations_page, generations_page
-from kstream_plan.render.terminal import to_terminal
 from kstream_plan.snapshots.broker.describe_text import rows_from_text
 from kstream_plan.snapshots.broker.streams_rows import without_effect
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
@@ -79,7 +78,7 @@ def snapshot(options: SnapshotOptions) -> None:
         notes = notes_about_logs(history) if options.listed else notes_about(history, entries)
         _warn(notes if options.streams_config is None else _notes_beside_config(notes, history, entries, configs))
         if options.listed:
-            _show(generations_page([_generation(entry) for entry in entries]))
+            write_stdout(draw_pages([generations_page([_generation(entry) for entry in entries])]))
             return
         rows = [_cut_off(row, options.as_of) for row in checked_rows(entries)]
         _deliver(measured_rows((row, measures) for row in rows), options.out)
@@ -119,7 +118,7 @@ def _of_connect(options: SnapshotOptions) -> None:
         progress("reading the logs")
         entries = connect_entries(options, _in_range(options))
     if options.listed:
-        _show(connect_generations_page([connect_generation(entry) for entry in entries]))
+        write_stdout(draw_pages([connect_generations_page([connect_generation(entry) for entry in entries])]))
     else:
         _deliver(connect_rows(entries, all_of_them=not options.wants_history), options.out)
 
@@ -183,7 +182,8 @@ def _of_groups(groups: RunningGroups, options: SnapshotOptions, in_range: Callab
                 groups, options, lambda cluster, group_id: list_group(cluster, group_id, in_range)
             )
         _report(errors, options)
-        _show(generations_page([generation for generations in lines for generation in generations]))
+        page = generations_page([generation for generations in lines for generation in generations])
+        write_stdout(draw_pages([page]))
     else:
         settings = per_application(options.streams_config, "--streams-config", load_streams_config)
         files = GroupFiles(_configs(options), settings, topologies(options), measurements(options, _now_ms(options)))
@@ -306,11 +306,6 @@ def _nothing_selected(entries: Sequence[Entry], selection: Selection) -> Snapsho
     times = [entry.at_ms for entry in entries if entry.at_ms is not None]
     message = f"no generation is in that time; the logs hold {format_time(min(times))} to {format_time(max(times))}"
     return SnapshotError(message, fix="choose another time, or look at --list")
-
-
-def _show(listing: Page) -> None:
-    size = page()
-    write_stdout(to_terminal(listing, width=size.width, colour=size.colour))
 
 
 def _generation(entry: Entry) -> Generation:

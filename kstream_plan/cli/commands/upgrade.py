@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -16,6 +16,7 @@ from kstream_plan.cli.options.parameters import Options, option_of, takes
 from kstream_plan.cli.options.settings import RestoreRate
 from kstream_plan.cli.options.shared import one_of
 from kstream_plan.cli.output import OutputForm, page, write_stdout
+from kstream_plan.cli.pages import answer_text, draw_page
 from kstream_plan.cli.panels import INPUT
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.errors import UsageError
@@ -23,7 +24,10 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.protocols.transition import COOPERATIVE
 from kstream_plan.protocols.upgrade import upgrade as find_upgrade
-from kstream_plan.render.upgrade import upgrade_json, upgrade_markdown, upgrade_table
+from kstream_plan.render.pages.upgrade import upgrade_page
+from kstream_plan.render.upgrade import upgrade_json
+
+T = TypeVar("T")
 
 _STREAMS = "streams"
 _SESSIONED = "sessioned"
@@ -124,39 +128,31 @@ def _check(options: UpgradeOptions) -> None:
         raise UsageError(message, where="--broker-version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
 
 
-def _bounces(read_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tuple[list[str], bool]:
+def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tuple[list[str], bool]:
     """Return the way to the cooperative protocol of each application, and whether that in one bounce is refused."""
-    for snapshot in read_snapshots:
+    for snapshot in group_snapshots:
         if snapshot.group_protocol != "classic":
             fix = "give --to sessioned" if snapshot.group_protocol == "connect" else "there is nothing to do"
             raise UsageError(
                 f"it is a {snapshot.group_protocol} group", where=snapshot.state.group.application_id, fix=fix
             )
-    ways, texts = (
-        [
-            (find_upgrade(snapshot.state, snapshot.untold_protocols), snapshot.state.group)
-            for snapshot in read_snapshots
-        ],
-        [],
-    )
-    for way, group in ways:
-        if options.output is OutputForm.JSON:
-            texts.append(f"{upgrade_json(way, group)}\n")
-        elif options.output is OutputForm.MARKDOWN:
-            texts.append(upgrade_markdown(way, group, one_bounce=options.one_bounce))
-        else:
-            size = page()
-            texts.append(upgrade_table(way, group, width=size.width, colour=size.colour, one_bounce=options.one_bounce))
+    ways = [(find_upgrade(group.state, group.untold_protocols), group.state.group) for group in group_snapshots]
+    texts = [
+        f"{upgrade_json(way, group)}\n"
+        if options.output is OutputForm.JSON
+        else draw_page(upgrade_page(way, group, one_bounce=options.one_bounce), options.output, page())
+        for way, group in ways
+    ]
     return texts, options.one_bounce and any(way.takes_two for way, _ in ways)
 
 
-def _switches(read_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
+def _switches(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
     """Return what the switch of each application to a streams group comes to."""
-    from kstream_plan.render.switch import switch_json, switch_markdown, switch_table  # noqa: PLC0415 - only here
+    from kstream_plan.render.switch import switch_json  # noqa: PLC0415 - only here
     from kstream_plan.simulation.switch import switch, with_restore_rate  # noqa: PLC0415 - as above
 
     texts = []
-    for snapshot in read_snapshots:
+    for snapshot in group_snapshots:
         name = snapshot.state.group.application_id
         migration = switch(
             snapshot if options.restore_rate is None else with_restore_rate(snapshot, options.restore_rate),
@@ -166,27 +162,17 @@ def _switches(read_snapshots: Sequence[Snapshot], options: UpgradeOptions, progr
             number_of_draws=options.draws,
             on_plan=lambda number, total, name=name: progress(f"{name}: line {number} of {total}", number, total),  # type: ignore[misc]
         )
-        shape = page()
-        if options.output is OutputForm.JSON:
-            texts.append(f"{switch_json(migration)}\n")
-        elif options.output is OutputForm.MARKDOWN:
-            texts.append(switch_markdown(migration))
-        else:
-            texts.append(switch_table(migration, width=shape.width, colour=shape.colour))
+        texts.append(_text(migration, switch_json, options.output))
     return texts
 
 
-def _to_sessioned(read_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
+def _to_sessioned(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
     """Return the way of each Connect group to the protocol ``sessioned``."""
-    from kstream_plan.render.sessioned import (  # noqa: PLC0415 - only here
-        sessioned_json,
-        sessioned_markdown,
-        sessioned_table,
-    )
+    from kstream_plan.render.sessioned import sessioned_json  # noqa: PLC0415 - only here
     from kstream_plan.simulation.sessioned import to_sessioned  # noqa: PLC0415 - as above
 
     texts = []
-    for snapshot in read_snapshots:
+    for snapshot in group_snapshots:
         name = snapshot.state.group.application_id
         migration = to_sessioned(
             snapshot,
@@ -195,11 +181,11 @@ def _to_sessioned(read_snapshots: Sequence[Snapshot], options: UpgradeOptions, p
             number_of_draws=options.draws,
             on_row=lambda number, total, name=name: progress(f"{name}: line {number} of {total}", number, total),  # type: ignore[misc]
         )
-        shape = page()
-        if options.output is OutputForm.JSON:
-            texts.append(f"{sessioned_json(migration)}\n")
-        elif options.output is OutputForm.MARKDOWN:
-            texts.append(sessioned_markdown(migration))
-        else:
-            texts.append(sessioned_table(migration, width=shape.width, colour=shape.colour))
+        texts.append(_text(migration, sessioned_json, options.output))
     return texts
+
+
+def _text(migration: T, to_json: Callable[[T], str], form: OutputForm) -> str:
+    if form is OutputForm.JSON:
+        return f"{to_json(migration)}\n"
+    return answer_text(migration, form, page(), verbose=False)

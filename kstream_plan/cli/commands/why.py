@@ -17,7 +17,8 @@ from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import OutputForm, page, write_stdout, written_at_once
+from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
+from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.documents.history import read_generations
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, SnapshotError, UsageError
@@ -25,7 +26,7 @@ from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.model.tasks import work_id
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.why_answers import Why
-from kstream_plan.render.answers import to_markdown, to_table
+from kstream_plan.render.answers import page_of
 from kstream_plan.render.why.json_form import why_json
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.why import why as explain
@@ -150,18 +151,12 @@ def _errors(work: Work[Why]) -> list[KstreamPlanError]:
     return [error for error in work.errors if not (work.results and isinstance(error, absent))]
 
 
-def _deliver(answers: Sequence[Why], options: WhyOptions) -> None:
+def _deliver(results: Sequence[Why], options: WhyOptions) -> None:
     """Save the answers if asked to, then show them."""
-    lines = "".join(f"{why_json(answers)}\n" for answers in answers)
+    lines = "".join(f"{why_json(answers)}\n" for answers in results)
     if options.out is not None:
         with written_at_once(options.out) as file:
             file.write(lines)
-    if not answers:
-        return
-    shape, form = page(), options.output
-    if form is OutputForm.JSON:
-        write_stdout(lines)
-    elif form is OutputForm.MARKDOWN:
-        write_stdout("\n".join(map(to_markdown, answers)))
-    else:
-        write_stdout("\n".join(to_table(answers, width=shape.width, colour=shape.colour) for answers in answers))
+    if results:
+        is_json = options.output is OutputForm.JSON
+        write_stdout(lines if is_json else draw_pages(map(page_of, results), options.output))

@@ -27,7 +27,7 @@ class Annotations(NamedTuple):
 
 def github_report(check: Check) -> str:
     """Return an annotation per application that could not be checked, then per violation, then per caveat."""
-    return github_of([plan_annotations(checked_plan) for checked_plan in check.plans], check.tally)
+    return github_of([plan_annotations(checkup) for checkup in check.plans], check.tally)
 
 
 def github_of(plans: Sequence[Annotations], tally: Tally) -> str:
@@ -40,18 +40,17 @@ def github_of(plans: Sequence[Annotations], tally: Tally) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def plan_annotations(checked_plan: CheckedPlan) -> Annotations:
+def plan_annotations(checkup: CheckedPlan) -> Annotations:
     """Return what is said of one plan."""
-    names = Names(checked_plan.plan.group, TERMINAL)
+    names = Names(checkup.plan.group, TERMINAL)
     violations = []
-    for finding in checked_plan.findings:
+    for finding in checkup.findings:
         if finding.status is not Status.PASSED:
             title = f"{finding.application_id}: {finding.rule}"
-            line = _command(_COMMANDS[finding.status], title, sentence(finding, checked_plan.plan, names))
+            line = _command(_COMMANDS[finding.status], title, sentence(finding, checkup.plan, names))
             violations.append((badness(finding), line))
     caveats = (
-        _command("notice", f"{checked_plan.application_id}: {caveat.code}", caveat.message)
-        for caveat in checked_plan.caveats
+        _command("notice", f"{checkup.application_id}: {caveat.code}", caveat.message) for caveat in checkup.caveats
     )
     return Annotations(tuple(violations), tuple(caveats))
 

@@ -21,7 +21,7 @@ _FORMAT_VERSION = "1.0"
 
 def json_report(check: Check) -> str:
     """Return the document, one line of ASCII with its end; keys sorted."""
-    return json_of([plan_json(checked_plan, check.fail_on_warning) for checked_plan in check.plans], check.tally)
+    return json_of([plan_json(checkup, check.fail_on_warning) for checkup in check.plans], check.tally)
 
 
 class PlanPart(NamedTuple):
@@ -50,24 +50,24 @@ def json_of(plans: Sequence[PlanPart], tally: Tally) -> str:
     return f'{head}"plans":[{",".join(plan.text for plan in plans)}]{tail}\n'
 
 
-def plan_json(checked_plan: CheckedPlan, warnings_too: bool) -> PlanPart:
+def plan_json(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
     """Return what is said of one plan, whose warnings fail the check or not."""
-    plan = checked_plan.plan
+    plan = checkup.plan
     names = Names(plan.group, TERMINAL)
     of_rules = [
         Note(finding.rule, sentence(finding, plan, names), tuple(map(str, finding.tasks)))
-        for finding in checked_plan.of(Status.WARNING)
+        for finding in checkup.of(Status.WARNING)
     ]
-    warnings = [_warning(checked_plan.application_id, note) for note in (*of_rules, *checked_plan.warnings)]
+    warnings = [_warning(checkup.application_id, note) for note in (*of_rules, *checkup.warnings)]
     document: dict[str, Json] = {
-        "application_id": checked_plan.application_id,
+        "application_id": checkup.application_id,
         "input": input_fields(plan, plan.digest),
-        "age_ms": checked_plan.age_ms,
-        "draws": None if checked_plan.draws is None else checked_plan.draws.number,
-        "answer": checked_plan.answered(warnings_too=warnings_too).value,
+        "age_ms": checkup.age_ms,
+        "draws": None if checkup.draws is None else checkup.draws.number,
+        "answer": checkup.answered(warnings_too=warnings_too).value,
         "warnings": warnings,
-        "findings": [_finding(finding, checked_plan, names) for finding in checked_plan.findings],
-        "caveats": [{"code": caveat.code, "message": caveat.message} for caveat in checked_plan.caveats],
+        "findings": [_finding(finding, checkup, names) for finding in checkup.findings],
+        "caveats": [{"code": caveat.code, "message": caveat.message} for caveat in checkup.caveats],
     }
     return PlanPart(dump(document), warnings)
 
@@ -76,7 +76,7 @@ def _warning(application_id: str, note: Note) -> Json:
     return {"application_id": application_id, **plain(note)}
 
 
-def _finding(finding: Finding, checked_plan: CheckedPlan, names: Names) -> Json:
+def _finding(finding: Finding, checkup: CheckedPlan, names: Names) -> Json:
     return {
         "rule": finding.rule,
         "level": finding.limit.level.value,
@@ -91,7 +91,7 @@ def _finding(finding: Finding, checked_plan: CheckedPlan, names: Names) -> Json:
         "limit": _limit(finding.limit.value),
         "allowed": _limit(finding.allowed),
         "reason": finding.limit.reason,
-        "message": "" if finding.status is Status.PASSED else sentence(finding, checked_plan.plan, names),
+        "message": "" if finding.status is Status.PASSED else sentence(finding, checkup.plan, names),
         "offences": [_offence(offence) for offence in finding.offences],
         "waiver": _waiver(finding.waiver),
         "expired_waiver": _waiver(finding.expired),

@@ -47,9 +47,9 @@ def markdown_of(plans: Iterable[PlanComment], tally: Tally) -> str:
     return text
 
 
-def plan_comment(checked_plan: CheckedPlan) -> PlanComment:
+def plan_comment(checkup: CheckedPlan) -> PlanComment:
     """Return what is said of one plan, without what would never fit."""
-    block, rounds = _plan(checked_plan), _rounds(checked_plan)
+    block, rounds = _plan(checkup), _rounds(checkup)
     return PlanComment(block, rounds if len(rounds) <= _ROOM else "")
 
 
@@ -62,14 +62,12 @@ def _error(application_id: str | None, message: str) -> str:
     return f"\n✗ **kstream-plan: {name} could not be checked**: {MARKDOWN.sentence(message)}\n"
 
 
-def _plan(checked_plan: CheckedPlan) -> str:
-    return f"\n{to_markdown(check_page(checked_plan))}"
+def _plan(checkup: CheckedPlan) -> str:
+    return f"\n{to_markdown(check_page(checkup))}"
 
 
-def _rounds(checked_plan: CheckedPlan) -> str:
-    if not checked_plan.plan.rounds:
+def _rounds(checkup: CheckedPlan) -> str:
+    if not checkup.plan.rounds:
         return ""
-    name = MARKDOWN.name(checked_plan.application_id)
-    return (
-        f"\n<details><summary>rounds</summary>\n\n{name}\n\n{to_markdown(plan_page(checked_plan.plan))}\n</details>\n"
-    )
+    name = MARKDOWN.name(checkup.application_id)
+    return f"\n<details><summary>rounds</summary>\n\n{name}\n\n{to_markdown(plan_page(checkup.plan))}\n</details>\n"

@@ -46,13 +46,13 @@ _DEFECT = "a defect of kstream-plan, not of your change: please report it with t
 _EDITED = "the plan was edited since kstream-plan saved it: save it again"
 
 
-def origin(checked_plan: CheckedPlan) -> str:
+def origin(checkup: CheckedPlan) -> str:
     """Return what the plan was made from: ``generation 1, 2 min old``."""
-    generation_text = generation(checked_plan.plan.generation)
-    if checked_plan.age_ms is None:
+    generation_text = generation(checkup.plan.generation)
+    if checkup.age_ms is None:
         return f"{generation_text}, of unknown age"
-    age = duration(abs(checked_plan.age_ms) // 1000 * 1000)
-    return f"{generation_text}, {age} {'old' if checked_plan.age_ms >= 0 else 'ahead of the clock'}"
+    age = duration(abs(checkup.age_ms) // 1000 * 1000)
+    return f"{generation_text}, {age} {'old' if checkup.age_ms >= 0 else 'ahead of the clock'}"
 
 
 def figures(plan: Plan) -> str:
@@ -78,20 +78,18 @@ def figures(plan: Plan) -> str:
     return ", ".join(parts)
 
 
-def all_figures(checked_plan: CheckedPlan) -> str:
+def all_figures(checkup: CheckedPlan) -> str:
     """Return the figures of what was checked, with what they are of and what limits none of them."""
-    texts, draws = figures(checked_plan.plan), checked_plan.draws
+    texts, draws = figures(checkup.plan), checkup.draws
     if draws is not None and draws.number == 1:
         texts += " (one random simulation of many)"
     elif draws is not None:
-        worse = ", ".join(_at_worst(checked_plan.plan, draws))
+        worse = ", ".join(_at_worst(checkup.plan, draws))
         texts += f" (one of {count(draws.number, 'random simulation')}{f'; the worst: {worse}' if worse else ''})"
-    if checked_plan.plan.is_of_workers and len(checked_plan.plan.pauses) and not _limits_pauses(checked_plan):
+    if checkup.plan.is_of_workers and len(checkup.plan.pauses) and not _limits_pauses(checkup):
         texts += " (no rule limits that: max_pause_per_task would)"
-    unknown = any(finding.measured is None and finding.offences for finding in checked_plan.findings)
-    caveat_texts = [
-        caveat.message for caveat in checked_plan.caveats if not (unknown and caveat.code == "delay-unknown")
-    ]
+    unknown = any(finding.measured is None and finding.offences for finding in checkup.findings)
+    caveat_texts = [caveat.message for caveat in checkup.caveats if not (unknown and caveat.code == "delay-unknown")]
     return texts + "".join(f" ({message})" for message in caveat_texts)
 
 
@@ -113,8 +111,8 @@ def _at_worst(plan: Plan, draws: OverDraws) -> Iterator[str]:
             yield f"{worst:,} {unit}"
 
 
-def _limits_pauses(checked_plan: CheckedPlan) -> bool:
-    return any(finding.rule.startswith(("max_pause_", "max_paused_")) for finding in checked_plan.findings)
+def _limits_pauses(checkup: CheckedPlan) -> bool:
+    return any(finding.rule.startswith(("max_pause_", "max_paused_")) for finding in checkup.findings)
 
 
 def sentence(finding: Finding, plan: Plan, names: Names) -> str:
@@ -200,9 +198,9 @@ def _why_unknown(finding: Finding, plan: Plan) -> str:
 
 def _reason(plan: Plan, codes: Sequence[str]) -> str:
     """Return why something is unknown by what a plan says with one of these codes, or how it ends; empty if neither."""
-    present_codes = {note.code for note in (*plan.warnings, *plan.assumptions)}.intersection(codes)
+    present = {note.code for note in (*plan.warnings, *plan.assumptions)}.intersection(codes)
     return next(
-        (reason for code, reason in _WHY_UNKNOWN.items() if code in present_codes), _GOES_ON.get(plan.verdict.kind, "")
+        (reason for code, reason in _WHY_UNKNOWN.items() if code in present), _GOES_ON.get(plan.verdict.kind, "")
     )
 
 

@@ -38,38 +38,37 @@ _IN_WORDS = (Kind.SWITCH, Kind.GENERATION, Kind.DIGEST, Kind.TAGS)
 _MOST_NAMED = 3
 
 
-def check_page(checked_plan: CheckedPlan, *, verbose: bool = False, warnings_too: bool = False) -> Page:
+def check_page(checkup: CheckedPlan, *, verbose: bool = False, warnings_too: bool = False) -> Page:
     """Return the page of one plan.
 
     Args:
-        checked_plan: the plan and its findings.
+        checkup: the plan and its findings.
         verbose: list the rules that are kept as well.
         warnings_too: a warning fails the check.
     """
-    names = Names(checked_plan.plan.group)
-    answer = checked_plan.answered(warnings_too=warnings_too)
+    names = Names(checkup.plan.group)
+    answer = checkup.answered(warnings_too=warnings_too)
     return Page(
-        title=f"{names.escape(checked_plan.application_id)}: {members_text(checked_plan.plan)}",
+        title=f"{names.escape(checkup.application_id)}: {members_text(checkup.plan)}",
         tone=answer_tone(answer),
         answer=answer,
-        sentences=(_sentence(checked_plan),),
-        facts=tuple(_facts(checked_plan)),
-        source=f"snapshot: {origin(checked_plan)}"
-        + (f"; {names.escape(checked_plan.source)}" if checked_plan.source else ""),
-        tables=tuple(_tables(checked_plan, names, verbose=verbose)),
-        lines=_lines(checked_plan, names),
+        sentences=(_sentence(checkup),),
+        facts=tuple(_facts(checkup)),
+        source=f"snapshot: {origin(checkup)}" + (f"; {names.escape(checkup.source)}" if checkup.source else ""),
+        tables=tuple(_tables(checkup, names, verbose=verbose)),
+        lines=_lines(checkup, names),
     )
 
 
-def _sentence(checked_plan: CheckedPlan) -> str:
+def _sentence(checkup: CheckedPlan) -> str:
     """Return which rules are broken or unknown."""
-    if any(finding.invariant for finding in checked_plan.findings):
+    if any(finding.invariant for finding in checkup.findings):
         return "The plan contradicts itself, so nothing that it says counts."
-    violations = [*checked_plan.of(Status.ERROR), *checked_plan.of(Status.WARNING)]
+    violations = [*checkup.of(Status.ERROR), *checkup.of(Status.WARNING)]
     broken_rules = [finding.rule for finding in violations if finding.answer is not Answer.UNKNOWN]
     unknown = [finding.rule for finding in violations if finding.answer is Answer.UNKNOWN]
-    rules = len(checked_plan.findings) - len(checked_plan.of(Status.NOT_APPLICABLE))
-    waivers = len(checked_plan.of(Status.WAIVED))
+    rules = len(checkup.findings) - len(checkup.of(Status.NOT_APPLICABLE))
+    waivers = len(checkup.of(Status.WAIVED))
     parts = []
     if broken_rules:
         parts.append(f"{_of_rules(len(broken_rules), rules)} broken: {name_list(broken_rules, _MOST_NAMED)}.")
@@ -89,28 +88,26 @@ def _of_rules(number: int, rules: int) -> str:
     return f"{number:,} of {count(rules, 'rule')} {'is' if number == 1 else 'are'}"
 
 
-def _facts(checked_plan: CheckedPlan) -> Iterator[Fact]:
-    yield Fact("plan", "Plan", all_figures(checked_plan))
-    if checked_plan.baseline is not None:
-        yield Fact("before", "Before", figures(checked_plan.baseline))
+def _facts(checkup: CheckedPlan) -> Iterator[Fact]:
+    yield Fact("plan", "Plan", all_figures(checkup))
+    if checkup.baseline is not None:
+        yield Fact("before", "Before", figures(checkup.baseline))
 
 
-def _tables(checked_plan: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Table]:
-    findings = [finding for finding in checked_plan.findings if verbose or finding.status is not Status.PASSED]
-    passes = len(checked_plan.of(Status.PASSED))
+def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Table]:
+    findings = [finding for finding in checkup.findings if verbose or finding.status is not Status.PASSED]
+    passes = len(checkup.of(Status.PASSED))
     note = f"{count(passes, 'more rule')} kept" if passes and not verbose and findings else ""
     if not findings:
         return
     cures = any(finding.cure for finding in findings)
     columns = [Column(""), Column("Rule"), Column("Planned", right=True), Column("Limit", right=True), Column("Where")]
     columns += [Column("Would help")] * cures
-    yield Table(
-        "", tuple(columns), tuple(_row(finding, checked_plan, names, cures=cures) for finding in findings), note
-    )
+    yield Table("", tuple(columns), tuple(_row(finding, checkup, names, cures=cures) for finding in findings), note)
 
 
-def _row(finding: Finding, checked_plan: CheckedPlan, names: Names, *, cures: bool) -> Row:
-    plan = checked_plan.plan
+def _row(finding: Finding, checkup: CheckedPlan, names: Names, *, cures: bool) -> Row:
+    plan = checkup.plan
     tone = "unknown" if mark_of(finding) == UNKNOWN_MARK else _TONES.get(finding.status, "dim")
     cells = [Cell((mark_of(finding),), tone=tone), text_cell(names.escape(finding.rule))]
     if finding.invariant or not finding.applies:
@@ -133,9 +130,9 @@ def mark_of(finding: Finding) -> str:
     return UNKNOWN_MARK if unknown else MARKS[finding.status]
 
 
-def _lines(checked_plan: CheckedPlan, names: Names) -> tuple[Line, ...]:
-    codes = {caveat.code for caveat in checked_plan.caveats}
-    warnings = [note for note in checked_plan.warnings if note.code not in codes]
+def _lines(checkup: CheckedPlan, names: Names) -> tuple[Line, ...]:
+    codes = {caveat.code for caveat in checkup.caveats}
+    warnings = [note for note in checkup.warnings if note.code not in codes]
     return lines_of("warning", (note._replace(message=names.escape_message(note.message)) for note in warnings))
 
 

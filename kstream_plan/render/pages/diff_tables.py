@@ -56,15 +56,13 @@ class _Ends:
         return End((0, self._names.reading_order(seat.process_id), name), name, self._changes.get(seat.process_id, ""))
 
 
-def moves_table(
-    comparison: Comparison, names: Names, next_owners: Mapping[WorkId, Seat], *, whole: bool
-) -> Iterator[Table]:
+def moves_table(comparison: Comparison, names: Names, owners: Mapping[WorkId, Seat], *, whole: bool) -> Iterator[Table]:
     """Yield the table of tasks that another member runs, or another thread, or none; ``whole``: nothing is folded."""
     changes = [change for change in comparison.tasks if change.kind is not TaskClass.STAYED]
     if not changes:
         return
     ends = _Ends(comparison, names)
-    ways = [_way(change, comparison, names, ends, next_owners) for change in changes]
+    ways = [_way(change, comparison, names, ends, owners) for change in changes]
     noun = "Connectors and tasks" if comparison.of_workers else "Tasks"
     all_moves = all(change.kind.is_move for change in changes)
     columns = (Column("From"), Column("To"), Column(noun, right=True), Column("Which"))
@@ -95,15 +93,13 @@ def _member(comparison: Comparison) -> str:
     return "worker" if comparison.of_workers else "instance"
 
 
-def _way(
-    change: TaskChange, comparison: Comparison, names: Names, ends: _Ends, next_owners: Mapping[WorkId, Seat]
-) -> Way:
+def _way(change: TaskChange, comparison: Comparison, names: Names, ends: _Ends, owners: Mapping[WorkId, Seat]) -> Way:
     item, kind = names.task(change.task_id), change.kind
     by_thread = kind is TaskClass.THREAD_MOVED
     source = ends.end(change.from_, "new" if kind is TaskClass.NEW else "unassigned", thread=by_thread)
     destination = ends.end(change.to, "gone" if kind is TaskClass.GONE else "unassigned", thread=by_thread)
     if kind is TaskClass.ORPHANED:
-        next_owner = next_owners.get(change.task_id)
+        next_owner = owners.get(change.task_id)
         if next_owner is None:
             return Way(source, destination, "unassigned", item, "bad")
         text = f"{item} (then {names.instance(next_owner.process_id)})"

@@ -66,10 +66,8 @@ def _sentences(
 
 def _out_of_sight(all_results: Sequence[Result], selection: Sequence[Result]) -> str:
     """Return how many that cannot be read are not among the shown ones, after a comma; empty if all are."""
-    every, in_selection = (
-        sum(result.outcome == "unreadable" for result in results) for results in (all_results, selection)
-    )
-    return f", without {every - in_selection:,} unreadable" if every > in_selection else ""
+    every, visible = (sum(result.outcome == "unreadable" for result in results) for results in (all_results, selection))
+    return f", without {every - visible:,} unreadable" if every > visible else ""
 
 
 def _tables(selection: Sequence[Result]) -> Iterator[Table]:
@@ -144,15 +142,15 @@ def _time_range(result: Result) -> str:
 
 
 def _instances(result: Result) -> str:
-    old_count, arrivals, departures = (
+    first, joins, leaves = (
         result.instances or 0,
         result.instances_joining or 0,
         result.instances_leaving or 0,
     )
-    if arrivals and arrivals == departures:
-        return f"{old_count:,} ({arrivals:,} new)"
-    new_count = old_count + arrivals - departures
-    return f"{old_count:,}" if old_count == new_count else f"{old_count:,} → {new_count:,}"
+    if joins and joins == leaves:
+        return f"{first:,} ({joins:,} new)"
+    last = first + joins - leaves
+    return f"{first:,}" if first == last else f"{first:,} → {last:,}"
 
 
 def _moves(result: Result) -> Cell:

@@ -167,9 +167,7 @@ def _row(generation: Generation) -> Row:
 
 
 def _connect_row(generation: ConnectGeneration) -> Row:
-    unassigned_cell = text_cell(
-        f"{generation.unassigned_count:,}", "unknown" if generation.unassigned_count else "plain"
-    )
+    idle = text_cell(f"{generation.unassigned_count:,}", "unknown" if generation.unassigned_count else "plain")
     texts = (
         _time(generation.captured_at),
         f"{generation.generation:,}",
@@ -179,7 +177,7 @@ def _connect_row(generation: ConnectGeneration) -> Row:
         f"{generation.starts:,}",
     )
     delay = duration(generation.delay_ms) if generation.delay_ms else ""
-    return Row((*map(text_cell, texts), unassigned_cell, text_cell(delay)))
+    return Row((*map(text_cell, texts), idle, text_cell(delay)))
 
 
 def _problem_line(generation: ConnectGeneration, *, with_owner: bool) -> Line:

@@ -57,14 +57,10 @@ def _sentences(course: LagCourse) -> Iterator[str]:
 
 
 def _facts(course: LagCourse) -> Iterator[Fact]:
-    lag, written_records, restored_records = _texts(course.progress)
+    lag, writes, restores = _texts(course.progress)
     yield Fact("lag", "Lag", lag if lag == "unknown" else f"{lag} records")
-    yield Fact(
-        "written", "Written", written_records if written_records == "unknown" else f"{written_records} records/s"
-    )
-    yield Fact(
-        "restored", "Restored", restored_records if restored_records == "unknown" else f"{restored_records} records/s"
-    )
+    yield Fact("written", "Written", writes if writes == "unknown" else f"{writes} records/s")
+    yield Fact("restored", "Restored", restores if restores == "unknown" else f"{restores} records/s")
     if any(lag is not None for lag in course.lags):
         yield Fact("lags", "Lag over time", f"{_spark(course.lags)} (steps of {duration(course.step_ms)})")
 
@@ -112,10 +108,10 @@ def _texts(progress: Progress) -> tuple[str, str, str]:
     """Return the lag at first and at the end, what is written and what is restored."""
     bounds = progress.at_least
     old_lag, lag = (_number(getattr(progress, name), bound=name in bounds) for name in ("lag_before", "lag"))
-    written_records, restored_records = (
+    writes, restores = (
         _number(getattr(progress, name), bound=name in bounds) for name in ("written_per_second", "restored_per_second")
     )
-    return lag if old_lag == lag == "unknown" else f"{old_lag} → {lag}", written_records, restored_records
+    return lag if old_lag == lag == "unknown" else f"{old_lag} → {lag}", writes, restores
 
 
 def _number(value: float | None, *, bound: bool = False) -> str:

@@ -64,19 +64,17 @@ def _page(view: PlanView, *, verbose: bool) -> Page:
 def plan_title(view: PlanView) -> str:
     """Return who and what a plan is about: ``orders: 3 → 5 instances, 24 stateful and 6 stateless tasks``."""
     plan, group = view.plan, view.plan.group
-    old_count = len(group.instances) - len(view.arrivals)
-    new_count = len(group.instances) - len(view.departures)
+    first = len(group.instances) - len(view.arrivals)
+    last = len(group.instances) - len(view.departures)
     noun = "worker" if plan.is_of_workers else "instance"
     changes = view.arrivals or view.departures
-    members = (
-        f"{old_count:,} → {count(new_count, noun)}" if changes and old_count != new_count else count(new_count, noun)
-    )
+    members = f"{first:,} → {count(last, noun)}" if changes and first != last else count(last, noun)
     member_parts = [
         f"{name_list(view.names.instances(ids))} {word}"
         for ids, word in ((view.arrivals, "new"), (view.departures, "gone"))
         if ids and plan.group.tasks
     ]
-    member_text = f" ({'; '.join(member_parts)})" if member_parts and old_count == new_count else ""
+    member_text = f" ({'; '.join(member_parts)})" if member_parts and first == last else ""
     return f"{view.names.escape(group.application_id)}: {members}{member_text}, {work_text(plan)}"
 
 

@@ -38,11 +38,11 @@ def _unchecked(application_id: str | None, message: str) -> Section:
     return Section(name, "", "bad", answer, (), ())
 
 
-def _section(checked_plan: CheckedPlan, *, is_single: bool) -> Section:
+def _section(checkup: CheckedPlan, *, is_single: bool) -> Section:
     """Return what the check found, and below it the plan as it is told without a check."""
-    plan = plan_section(SavedPlan(checked_plan.plan), is_single=is_single)
+    plan = plan_section(SavedPlan(checkup.plan), is_single=is_single)
     section = section_of(
-        check_page(checked_plan, verbose=True), extra_blocks=plan.blocks, capture_time=plan.capture_time, data=plan.data
+        check_page(checkup, verbose=True), extra_blocks=plan.blocks, capture_time=plan.capture_time, data=plan.data
     )
     facts = plan.facts if plan.answer is None else (plan.answer._replace(label="The plan"), *plan.facts)
     return replace(section, facts=(*section.facts, *facts))

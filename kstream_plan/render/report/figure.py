@@ -139,13 +139,11 @@ def bars_figure(lengths: Sequence[Length]) -> Figure:
     longest = max((length.most_ms for length in lengths), default=0)
     axis = Span(0, longest + max(1_000, longest // 25))
     rows = []
-    for name, length_text, median, least, most in lengths:
+    for name, text, median, least, most in lengths:
         shapes = [Shape("runs", _spans([(0, median)], axis, 6, 14) if median else "")]
         shapes += [Shape("still", _spans([(least, most)], axis, 11, 4))] if least != most else []
-        visible_shapes = tuple(shape for shape in shapes if shape.path)
-        rows.append(
-            Row(label=name, sums_up=length_text, description=f"{name}: {length_text}", shapes=visible_shapes, height=26)
-        )
+        outlines = tuple(shape for shape in shapes if shape.path)
+        rows.append(Row(label=name, sums_up=text, description=f"{name}: {text}", shapes=outlines, height=26))
     return Figure(rows=tuple(rows), ticks=ticks_of(axis), marks=(), sentence="how long each takes")
 
 
@@ -205,8 +203,8 @@ def _course_row(
     description = f"{label}: runs {sums_up}"
     description += f", warms up {warmups:,} at once at most" if warmups else ""
     description += f", {count(len(course.cold_ms), 'cold start')}" if course.cold_ms else ""
-    visible_shapes = tuple(shape for shape in shapes if shape.path)
-    return Row(label=label, sums_up=sums_up, description=description, shapes=visible_shapes, place=place, height=height)
+    outlines = tuple(shape for shape in shapes if shape.path)
+    return Row(label=label, sums_up=sums_up, description=description, shapes=outlines, place=place, height=height)
 
 
 def _still_row(plan: Plan, axis: Timeline) -> Row:
@@ -221,14 +219,10 @@ def _still_row(plan: Plan, axis: Timeline) -> Row:
     return Row(label="paused", sums_up=sums_up, description=description, shapes=shapes, height=34)
 
 
-def _bound(plan: Plan, highest_of_draw: int) -> str:
+def _bound(plan: Plan, peak: int) -> str:
     """Return how many are paused at once, where they are so many in the one way that is drawn of several."""
     least, most = plan.ends("paused_tasks_at_once")
-    return (
-        f"at least {min(least, highest_of_draw):,}"
-        if plan.pauses_are_least
-        else f"at most {max(most, highest_of_draw):,}"
-    )
+    return f"at least {min(least, peak):,}" if plan.pauses_are_least else f"at most {max(most, peak):,}"
 
 
 def _highest(series: Sequence[Level]) -> int:

@@ -17,7 +17,7 @@ _OF_PROBES = ("max_warmup_replicas", "acceptable_recovery_lag", "probing_rebalan
 
 def made_from(plan: Plan, names: Names) -> Iterator[Block]:
     """Yield what a plan was made from and how, and the settings that decide its times."""
-    provenance = {
+    origin = {
         "captured": plan.captured_at or "unknown",
         "generation": f"{plan.generation:,}" if plan.generation else "unknown",
         "input (SHA-256)": plan.digest,
@@ -27,9 +27,7 @@ def made_from(plan: Plan, names: Names) -> Iterator[Block]:
         "protocol": plan.protocol,
         "models": plan.models,
     }
-    yield Settings(
-        "Made from", tuple(Labelled(label, names.escape(text)) for label, text in provenance.items() if text)
-    )
+    yield Settings("Made from", tuple(Labelled(label, names.escape(text)) for label, text in origin.items() if text))
     yield Settings("With these settings", tuple(_settings(plan)))
 
 

@@ -64,12 +64,10 @@ class Table:
         """Return the table without the column of that head, behind that of its tasks, if no row has anything in it."""
         if head not in self.heads or any(row.cells[self.heads.index(head)] for row in self.rows):
             return self
-        dropped_place = self.heads.index(head)
-        rows = tuple(
-            replace(row, cells=row.cells[:dropped_place] + row.cells[dropped_place + 1 :]) for row in self.rows
-        )
-        right = frozenset(place - (place > dropped_place) for place in self.right if place != dropped_place)
-        return replace(self, heads=self.heads[:dropped_place] + self.heads[dropped_place + 1 :], rows=rows, right=right)
+        index = self.heads.index(head)
+        rows = tuple(replace(row, cells=row.cells[:index] + row.cells[index + 1 :]) for row in self.rows)
+        right = frozenset(place - (place > index) for place in self.right if place != index)
+        return replace(self, heads=self.heads[:index] + self.heads[index + 1 :], rows=rows, right=right)
 
 
 @dataclass(frozen=True, slots=True)

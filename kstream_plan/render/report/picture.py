@@ -123,10 +123,8 @@ def shown_instances(plan: Plan, names: Names) -> tuple[list[int], int]:
 
 def _columns(plan: Plan, activities: Sequence[Activity], instances: Sequence[int]) -> list[PictureColumn]:
     ids = [instance.process_id for instance in plan.group.instances]
-    other_instances = sorted(set(range(len(ids))).difference(instances))
-    cells = partial(
-        _cells, [(index, ids[index]) for index in instances], [(index, ids[index]) for index in other_instances]
-    )
+    rest = sorted(set(range(len(ids))).difference(instances))
+    cells = partial(_cells, [(index, ids[index]) for index in instances], [(index, ids[index]) for index in rest])
     absent = set(membership(plan)[0])
     starts_ms = [event.rounds[0].at_ms for event in activities]
     pauses = (
@@ -187,7 +185,7 @@ def head_of(event: Activity) -> str:
 
 def _cells(
     instances: Sequence[tuple[int, str]],
-    other_instances: Sequence[tuple[int, str]],
+    rest: Sequence[tuple[int, str]],
     event: Activity,
     runs: Sequence[int],
     warms_up: Sequence[int],
@@ -200,8 +198,8 @@ def _cells(
             continue
         yield f"{runs[index]}{'w' * (warms_up[index] > 0)}{'r' * (process_id in restoring)}"
 
-    if other_instances:
-        numbers = [runs[index] for index, process_id in other_instances if process_id not in absent]
+    if rest:
+        numbers = [runs[index] for index, process_id in rest if process_id not in absent]
         yield span_to(min(numbers), max(numbers)) if numbers else _ABSENT
 
 

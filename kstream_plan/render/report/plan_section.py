@@ -44,12 +44,12 @@ _LOAD_LEGEND = {
 }
 
 
-def plan_section(saved_plan: SavedPlan, *, is_single: bool = True) -> Section:
+def plan_section(entry: SavedPlan, *, is_single: bool = True) -> Section:
     """Return a plan, or the simulation that it is of, as a section; ``is_single``: with all details."""
-    plan = saved_plan.plan
+    plan = entry.plan
     names, activities, course = Names(plan.group), events(plan), timeline(plan)
     return section_of(
-        page_of(saved_plan.simulation or plan, verbose=is_single),
+        page_of(entry.simulation or plan, verbose=is_single),
         drawings=tuple(drawings(plan, activities, course, names)) if activities else (),
         extra_blocks=(*moves_tables(plan, activities, course, names), *made_from(plan, names)),
         capture_time=plan.captured_at,
@@ -65,10 +65,8 @@ def timeline_drawing(
     title = f"Tasks per {'worker' if plan.is_of_workers else 'instance'} over time"
     notes = [note] if note else []
     notes += [_NOT_DRAWN] if plan.pauses_are_least else []
-    note_of_workers = (
-        f"drawn when all workers have heard of it, which may take {duration(plan.config.heartbeat_interval_ms)}"
-    )
-    notes += [note_of_workers] if plan.is_of_workers else []
+    note = f"drawn when all workers have heard of it, which may take {duration(plan.config.heartbeat_interval_ms)}"
+    notes += [note] if plan.is_of_workers else []
     notes += [f"… = {names.escape(names.common)}"] if names.common else []
     return Drawing(title, figure, _legend(figure, _LEGEND), note="; ".join(notes))
 

@@ -22,26 +22,24 @@ T = TypeVar("T")
 MOST_SECTIONS = 20
 
 
-def plans_html(saved_plans: Sequence[SavedPlan]) -> str:
+def plans_html(entries: Sequence[SavedPlan]) -> str:
     """Return plans and simulations as one page: of several an overview first, then the worst ones."""
-    results = [result_of(saved_plan.plan, saved_plan.simulation) for saved_plan in saved_plans]
-    order = sorted(zip(results, saved_plans, strict=True), key=lambda pair: badness(pair[0]))
-    sections_in_full = [
-        plan_section(saved_plan, is_single=len(saved_plans) == 1) for _, saved_plan in order[:MOST_SECTIONS]
-    ]
-    report = report_of(sections_in_full, len(saved_plans))
+    results = [result_of(entry.plan, entry.simulation) for entry in entries]
+    order = sorted(zip(results, entries, strict=True), key=lambda pair: badness(pair[0]))
+    sections = [plan_section(entry, is_single=len(entries) == 1) for _, entry in order[:MOST_SECTIONS]]
+    report = report_of(sections, len(entries))
     return report_html(
-        report if len(saved_plans) == 1 else _with_overview(report, results, [result for result, _ in order])
+        report if len(entries) == 1 else _with_overview(report, results, [result for result, _ in order])
     )
 
 
-def plan_svg(saved_plans: Sequence[SavedPlan]) -> str:
+def plan_svg(entries: Sequence[SavedPlan]) -> str:
     """Return the timeline of a plan or simulation alone.
 
     Raises:
         UsageError: there are several.
     """
-    return section_svg(plan_section(only(saved_plans), is_single=False))
+    return section_svg(plan_section(only(entries), is_single=False))
 
 
 def only(items: Sequence[T]) -> T:
