@@ -7,13 +7,7 @@ from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.documents.streams_config import kafka_name
 from kstream_plan.model.scenario import moment
 from kstream_plan.render.json_document import document_line, input_fields, plain
-from kstream_plan.render.pages.bounce import (
-    WAY_NAMES,
-    bounce_assumptions,
-    bounce_next,
-    bounce_notes,
-    bounce_warnings,
-)
+from kstream_plan.render.pages.bounce import WAY_NAMES, bounce_assumptions, bounce_next, bounce_notes, bounce_warnings
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
 

@@ -68,11 +68,7 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
     ] = None
     policy: Annotated[
         Path | None,
-        typer.Option(
-            "--policy",
-            metavar="FILE",
-            help="Rules as YAML; shows which alternatives keep to them.",
-        ),
+        typer.Option("--policy", metavar="FILE", help="Rules as YAML; shows which alternatives keep to them."),
     ] = None
     today: Today = None
     draws: Annotated[

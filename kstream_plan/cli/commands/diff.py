@@ -60,9 +60,7 @@ class DiffOptions(Spark, Paging, Limited):
     from_point: Annotated[
         str | None,
         typer.Option(
-            "--from",
-            metavar="POINT",
-            help="Start in a history: a generation or a time; of a plan, its event's time.",
+            "--from", metavar="POINT", help="Start in a history: a generation or a time; of a plan, its event's time."
         ),
     ] = None
     to_point: Annotated[

@@ -136,10 +136,7 @@ def _answers(section: Section, place: int) -> list[str]:
     if place == section.lead_places[0] or section.heading:
         parts = [_readable(passages[place], _PASSAGE)]
     else:
-        parts = [
-            _readable(passages[place], _PASSAGE - _FIRST),
-            _readable(passages[section.lead_places[0]], _FIRST),
-        ]
+        parts = [_readable(passages[place], _PASSAGE - _FIRST), _readable(passages[section.lead_places[0]], _FIRST)]
     # a link on the page is one to the page from here
     return [text.replace("](#", f"]({section.page}.md#") for text in parts]
 

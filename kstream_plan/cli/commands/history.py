@@ -28,15 +28,13 @@ class HistoryOptions(Spark, Limited):
     """What ``history`` is asked."""
 
     lags: Annotated[
-        list[str],
-        typer.Argument(metavar="LAGS...", help="Lag rows: files, folders, globs; - is standard input."),
+        list[str], typer.Argument(metavar="LAGS...", help="Lag rows: files, folders, globs; - is standard input.")
     ]
     over: Annotated[
         int | None, typer.Option("--over", **A_WHILE, help="Time to look back from the newest row (default: 24h).")
     ] = None
     top: Annotated[
-        int | None,
-        typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="Show at most N rows."),
+        int | None, typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="Show at most N rows.")
     ] = None
     application_id: shared.ApplicationId = None
     as_of: shared.AsOf = None

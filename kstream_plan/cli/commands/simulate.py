@@ -27,8 +27,7 @@ class SimulateOptions(SimulatesSnapshots):
         ),
     ] = None
     scenario: Annotated[
-        Path,
-        typer.Argument(metavar="SCENARIO.yaml", help="Timed list of events (kstream-plan schema scenario)."),
+        Path, typer.Argument(metavar="SCENARIO.yaml", help="Timed list of events (kstream-plan schema scenario).")
     ]
 
 

@@ -40,8 +40,7 @@ class WhyOptions(Rounds, PlansSnapshots):
     """What ``why`` is asked."""
 
     path: Annotated[
-        str,
-        typer.Argument(metavar="SNAPSHOT", help="Snapshot, or a history of snapshots; - is standard input."),
+        str, typer.Argument(metavar="SNAPSHOT", help="Snapshot, or a history of snapshots; - is standard input.")
     ]
     task: Annotated[
         str | None,

@@ -72,8 +72,7 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="PLAN|SNAPSHOT...",
-            help="Saved plans, or snapshots to plan first; - is standard input.",
+            metavar="PLAN|SNAPSHOT...", help="Saved plans, or snapshots to plan first; - is standard input."
         ),
     ]
     policy: Annotated[

@@ -93,9 +93,7 @@ class Measuring(Options, panel=INPUT):
     metrics: Annotated[
         list[str] | None,
         typer.Option(
-            "--metrics",
-            metavar="FILE|DIR|-",
-            help="Current lags, from the instances' Prometheus metrics; repeatable.",
+            "--metrics", metavar="FILE|DIR|-", help="Current lags, from the instances' Prometheus metrics; repeatable."
         ),
     ] = None
     end_offsets: Annotated[
@@ -306,14 +304,7 @@ class Applications(Options, panel=INPUT):
         bool, typer.Option("--keep-going", help="Report applications that fail and go on with the others.")
     ] = False
     quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet",
-            "-q",
-            rich_help_panel=OUTPUT,
-            hidden=True,
-            help="Show no progress on stderr.",
-        ),
+        bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, hidden=True, help="Show no progress on stderr.")
     ] = False
     debug: shared.Debug = False
 

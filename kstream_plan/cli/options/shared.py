@@ -33,10 +33,7 @@ class WrongValueError(typer.BadParameter):
 
 
 def parser(
-    parse: Callable[[str], float],
-    low: float = 0,
-    high: float = math.inf,
-    show: Callable[[float], str] = str,
+    parse: Callable[[str], float], low: float = 0, high: float = math.inf, show: Callable[[float], str] = str
 ) -> Callable[[str], float]:
     """Return ``parse`` with a range, whose ends it says by ``show``; its errors become usage errors."""
 
@@ -191,10 +188,7 @@ Full = Annotated[
 Verbose = Annotated[
     bool,
     typer.Option(
-        "--verbose",
-        "-v",
-        rich_help_panel=OUTPUT,
-        help="Show every step with its reason, and all applications in full.",
+        "--verbose", "-v", rich_help_panel=OUTPUT, help="Show every step with its reason, and all applications in full."
     ),
 ]
 Debug = Annotated[

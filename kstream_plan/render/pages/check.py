@@ -23,13 +23,7 @@ from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table,
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, name_list
 
-MARKS = {
-    Status.ERROR: "✗",
-    Status.WARNING: "!",
-    Status.WAIVED: "○",
-    Status.NOT_APPLICABLE: "–",
-    Status.PASSED: "✓",
-}
+MARKS = {Status.ERROR: "✗", Status.WARNING: "!", Status.WAIVED: "○", Status.NOT_APPLICABLE: "–", Status.PASSED: "✓"}
 UNKNOWN_MARK = "?"
 _TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "unknown", Status.PASSED: "plain"}
 #: Kinds of rules whose figure is a sentence.

@@ -142,11 +142,7 @@ def _time_range(result: Result) -> str:
 
 
 def _instances(result: Result) -> str:
-    first, joins, leaves = (
-        result.instances or 0,
-        result.instances_joining or 0,
-        result.instances_leaving or 0,
-    )
+    first, joins, leaves = (result.instances or 0, result.instances_joining or 0, result.instances_leaving or 0)
     if joins and joins == leaves:
         return f"{first:,} ({joins:,} new)"
     last = first + joins - leaves

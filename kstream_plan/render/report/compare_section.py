@@ -30,10 +30,7 @@ def compare_html(outcomes: Sequence[Sequence[SameOutcome]]) -> str:
 def compare_section(alike: Sequence[SameOutcome]) -> Section:
     """Return the alternatives of one group."""
     plan = alike[0].one.plan
-    legend = (
-        Labelled("runs", "time until the group settles"),
-        Labelled("still", "the range of what it may be"),
-    )
+    legend = (Labelled("runs", "time until the group settles"), Labelled("still", "the range of what it may be"))
     bars = Drawing(f"Duration by {axes_name(alike)}", bars_figure(list(_lengths(alike))), legend)
     timelines = (*_timelines(alike), *made_from(plan, Names(plan.group)))
     page = compare_page(Outcomes(alike), verbose=True)

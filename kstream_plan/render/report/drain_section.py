@@ -26,11 +26,7 @@ def drains_html(sections: Sequence[Section]) -> str:
 
 
 def drains_svg(sections: Sequence[Section]) -> str:
-    """Return what follows if they stop now over time.
-
-    Raises:
-        UsageError: there are several applications, or nothing follows.
-    """
+    """Return what follows if they stop now over time."""
     return section_svg(only(sections))
 
 

@@ -7,18 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kstream_plan.render.page import Cell, LineKind, Page
 from kstream_plan.render.page import Table as PageTable
 from kstream_plan.render.page import Tone as PageTone
-from kstream_plan.render.report.page import (
-    Block,
-    Code,
-    Labelled,
-    Notes,
-    Paragraph,
-    Section,
-    Steps,
-    Table,
-    TableRow,
-    Tone,
-)
+from kstream_plan.render.report.page import Block, Code, Labelled, Notes, Section, Steps, Table, TableRow, Tone
 
 _TONES: dict[PageTone, Tone] = {"good": "good", "unknown": "warn", "bad": "bad", "new": "good"}
 _HEADINGS: dict[LineKind, str] = {"warning": "Warnings", "note": "Notes", "assumption": "Assumptions"}
@@ -52,7 +41,6 @@ def section_of(
         answer=Labelled(label, " ".join([first, *sentences])) if first else None,
         facts=tuple(Labelled(fact.label, fact.value) for fact in page.facts),
         blocks=(*drawings, *map(table_of, page.tables), *_lines(page), *extra_blocks, *_steps(page)),
-        short=page.title,
         capture_time=capture_time,
         data=data,
     )
@@ -91,13 +79,8 @@ def _lines(page: Page) -> Iterator[Block]:
 
 
 def _steps(page: Page) -> Iterator[Block]:
-    if not page.sections:
-        return
     if sum(len(section.sentences) for section in page.sections) > MOST_SENTENCES:
         excuse = "Too many steps for a page: kstream-plan show PLAN --round N, --task ID or --instance ID shows some."
         yield Notes("Every step with its reason", (excuse,))
-        return
-    yield Steps(
-        "Every step with its reason",
-        tuple(Paragraph(section.heading, section.sentences) for section in page.sections),
-    )
+    elif page.sections:
+        yield Steps("Every step with its reason", page.sections)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
+from kstream_plan.render.page import Section as Paragraph
 from kstream_plan.render.report.figure import Figure
 
 #: How a section, a note or a cell looks.
@@ -90,13 +91,6 @@ class Settings:
     kind: Literal["settings"] = "settings"
 
 
-class Paragraph(NamedTuple):
-    """A heading and the sentences below it."""
-
-    heading: str
-    sentences: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Steps:
     """Many sentences below many headings, opened on demand."""
@@ -122,7 +116,7 @@ Block: TypeAlias = Drawing | Table | Notes | Settings | Steps | Code
 class Section:
     """One application, or what else there is one answer about.
 
-    ``name`` and ``subtitle`` are its title, ``short`` the same in few words, ``answer`` what it comes to, ``facts`` its
+    ``name`` and ``subtitle`` are its title, ``answer`` what it comes to, ``facts`` its
     figures. ``capture_time``: of its input (RFC 3339). ``data``: what the script draws details from.
     """
 
@@ -132,7 +126,6 @@ class Section:
     answer: Labelled | None
     facts: tuple[Labelled, ...]
     blocks: tuple[Block, ...]
-    short: str = ""
     capture_time: str | None = None
     data: Mapping[str, object] | None = None
 

@@ -13,14 +13,7 @@ from kstream_plan.render.report.figure import Figure, a_member, everyone_figure,
 from kstream_plan.render.report.from_page import section_of
 from kstream_plan.render.report.made_from import made_from
 from kstream_plan.render.report.move_tables import moves_tables
-from kstream_plan.render.report.page import (
-    Block,
-    Drawing,
-    Labelled,
-    Section,
-    Table,
-    TableRow,
-)
+from kstream_plan.render.report.page import Block, Drawing, Labelled, Section, Table, TableRow
 from kstream_plan.render.report.picture import picture, still_rows
 from kstream_plan.render.report.script_data import script_data
 from kstream_plan.render.text.names import Names

@@ -34,20 +34,12 @@ def plans_html(entries: Sequence[SavedPlan]) -> str:
 
 
 def plan_svg(entries: Sequence[SavedPlan]) -> str:
-    """Return the timeline of a plan or simulation alone.
-
-    Raises:
-        UsageError: there are several.
-    """
+    """Return the timeline of a plan or simulation alone."""
     return section_svg(plan_section(only(entries), is_single=False))
 
 
 def only(items: Sequence[T]) -> T:
-    """Return what there is one of.
-
-    Raises:
-        UsageError: there are several.
-    """
+    """Return what there is one of."""
     if len(items) != 1:
         fix = "choose the application with --application-id, or write html=FILE"
         raise UsageError("svg is the picture of one application", where="--report", fix=fix)
@@ -55,11 +47,7 @@ def only(items: Sequence[T]) -> T:
 
 
 def section_svg(section: Section) -> str:
-    """Return the first drawing of a section alone.
-
-    Raises:
-        UsageError: there is none, for nothing follows.
-    """
+    """Return the first drawing of a section alone."""
     drawing = next((block for block in section.blocks if isinstance(block, Drawing)), None)
     if drawing is None:
         raise UsageError("there is no timeline: nothing follows", where="--report", fix="write html=FILE")

@@ -21,11 +21,7 @@ _WORDS = (
     ("generation", r"generations?", "the number of a rebalance"),
     ("member", r"members?", "a process that takes part in the group"),
     ("leader", r"leader", "the member that decides who runs what"),
-    (
-        "probe",
-        r"prob(?:es?|ing)",
-        "a rebalance that asks which copies have caught up, and lets their tasks cut over",
-    ),
+    ("probe", r"prob(?:es?|ing)", "a rebalance that asks which copies have caught up, and lets their tasks cut over"),
     (
         "cut over, follow-up",
         r"follow-ups?|cut over",
@@ -45,11 +41,7 @@ _WORDS = (
     ),
     ("lag", r"lags?", "how many records a copy is behind"),
     ("caught up", r"warm|caught up", "a task starts from a copy that is, but for a few records, up to date"),
-    (
-        "cold",
-        r"cold",
-        "a task starts from a copy that is behind, or from none: it is paused until it has restored",
-    ),
+    ("cold", r"cold", "a task starts from a copy that is behind, or from none: it is paused until it has restored"),
     ("restored", r"restor\w+", "read again from Kafka, until the state is up to date"),
     ("pause", r"paus\w+", "nothing processes the task, from where it stops to where it starts"),
     (
