@@ -12,7 +12,7 @@ from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.scenario_as_noticed import Timeline
 from kstream_plan.plans.design import CopyDoubt, Design, Played
 from kstream_plan.plans.pauses import RESTORES_UNNOTICED
-from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING, STORES
+from kstream_plan.plans.plan import INPUT_BEHIND, LAGS_MEASURED, MAYBE_READY, MAYBE_RESTORING, STORES
 
 #: The code of the note on a snapshot that does not say when it was taken.
 NO_CAPTURE_TIME = "no-capture-time"
@@ -30,7 +30,9 @@ def assumptions(
     if rounds and outcome.restored.any and played.rates.any_restore and not written:
         notes.append(Note("no-produce-rate", "The produce rate is unknown: nothing is assumed to be written meanwhile"))
     if snapshot.coverage is not None:
-        notes.append(Note("lags-measured", snapshot.coverage.told(now_ms)))
+        bounds = sorted({task for task, _ in snapshot.least_lags})
+        names = tuple(str(snapshot.state.group.tasks[task].task_id) for task in bounds)
+        notes.append(Note(LAGS_MEASURED, snapshot.coverage.told(now_ms), names))
     notes += snapshot.assumptions
     left_over = [
         task

@@ -65,10 +65,11 @@ def with_unproven(
 def known_copies(snapshot: Snapshot, paces: Sequence[PaceChange], *, now_ms: int, trust_ms: int) -> KnownCopies:
     """Return what is known of copies where a scenario says what is written, and how fast all restore."""
     if not paces:
-        return KnownCopies(snapshot, trust_ms)
+        return KnownCopies(snapshot, now_ms, trust_ms)
     outside = OutsideEvents(snapshot.state.group, snapshot.rates, paces=paces)
     return KnownCopies(
         snapshot,
+        now_ms,
         trust_ms,
         written=partial(_written, snapshot, outside, now_ms),
         bursts=partial(_bursts, snapshot.state.group, paces, now_ms),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -110,6 +110,11 @@ class Activity:
     def records(self) -> int | None:
         """What this event's new copies, and starts without one that is caught up, restore; ``None`` if not known."""
         return records_of(self.amounts)
+
+    def restores_more(self, lower_bounds: Collection[str]) -> bool:
+        """Tell whether it may restore more than that: whether copies of these tasks are among what it restores."""
+        restored = [*self.cold, *self.kept_copies()]
+        return any(part.records and str(part.task_id) in lower_bounds for part in restored)
 
 
 class Totals(NamedTuple):

@@ -3,12 +3,14 @@
 Whoever asks whether a task would start warm asks here. A copy has caught up for sure if it was measured or reported to
 have within ``--trust-reports-of`` of the moment, or if it was so far within ``acceptable.recovery.lag`` that nothing
 known to be written can have carried it out of that by then. What was true at the last join does not stay true by
-itself.
+itself. Nor does what was heard after the moment that counts as now tell anything of that moment: by then the copy had
+longer to restore, or was another one. Only clocks differ a little, so that a report up to a minute later, and never
+longer than ``--trust-reports-of``, counts as one of now, as one up to that much older does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -19,10 +21,13 @@ from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import moment
 from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.model.times import format_time
 from kstream_plan.plans.state_cleaner import Cleaner
 
 #: How old a report may be that counts as true at a moment, unless ``--trust-reports-of`` says otherwise.
 TRUST_MS = 60_000
+#: How much later than now a report may be at most that counts as one of now: so far the clocks of two hosts may differ.
+_SKEW_MS = 60_000
 
 #: task, from, to (milliseconds of the snapshot's clock) → records written to its changelogs; ``None``: not known.
 Written: TypeAlias = Callable[[int, int, int], int | None]
@@ -48,6 +53,7 @@ class Fact(StrEnum):
     RATES = "rates"
     FORECAST = "forecast"
     OLD_REPORT = "old-report"
+    HEARD_LATER = "heard-later"
     UNDATED = "no-capture-time"
     LEAST_LAG = "least-lag"
     NOT_MEASURED = "measuring-failed"
@@ -147,6 +153,7 @@ class KnownCopies:
 
     Attributes:
         snapshot: what was read.
+        now_ms: the moment that is asked about; what was heard later proves nothing.
         trust_ms: how old a report may be that counts as true at a moment.
         written: what is written in a time; by default by the snapshot's rates.
         bursts: the same of what is written at once, which no report within ``trust_ms`` can have foreseen.
@@ -156,6 +163,7 @@ class KnownCopies:
     """
 
     snapshot: Snapshot
+    now_ms: int
     trust_ms: int = TRUST_MS
     written: Written | None = None
     bursts: Callable[[int, int, int], int] = field(default=lambda _task, _from_ms, _to_ms: 0)
@@ -317,6 +325,8 @@ class KnownCopies:
         if lag is None or lag == UNKNOWN:
             words = "the lag of the copy was never reported"
             return Evidence(known=Known.UNKNOWN, fact=Fact.NOT_REPORTED, words=words, settled_by=_TO_MEASURE)
+        if (later := self._heard_later(task, instance)) is not None:
+            return later
         least = max(lag, 0)
         if seat in snapshot.least_lags:
             words = f"it is at least {least:,} records behind; how far at most is unknown"
@@ -332,6 +342,21 @@ class KnownCopies:
             words = f"left-over state {lag:,} records behind, which nobody restores"
             return Evidence(known=Known.BEHIND, fact=Fact.LEFT_OVER, words=words, at_least=lag)
         return None
+
+    def _heard_later(self, task: int, instance: int) -> Evidence | None:
+        """Return that a copy was heard of only after now; ``None``: it was not, or clocks may differ by as much."""
+        heard_ms = self._reported_at_ms(task, instance)
+        if heard_ms - self.now_ms <= min(self.trust_ms, _SKEW_MS):
+            return None
+        later_ms = (heard_ms - self.now_ms) // 1000 * 1000
+        second_ms = -(-((self.snapshot.captured_at_ms or 0) + heard_ms) // 1000) * 1000
+        return Evidence(
+            known=Known.UNKNOWN,
+            fact=Fact.HEARD_LATER,
+            words=f"it was heard of only {moment(later_ms)} after the time that counts as now",
+            heard_ms=heard_ms,
+            settled_by=(f"{_NOW} {format_time(second_ms)[:19]}Z (in check: --as-of)",),
+        )
 
     def _by_reports(
         self, task: int, instance: int, reports: tuple[_Report, ...], times_ms: tuple[int, int], course: Course
@@ -408,7 +433,7 @@ class KnownCopies:
             words = (
                 f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, and may have fallen behind since"
             )
-            fact, settle = Fact.OLD_REPORT, (*_TO_MEASURE, f"--trust-reports-of {at_least_as_long(age_ms)}")
+            fact, settle = Fact.OLD_REPORT, (*_TO_MEASURE, f"{_TRUST} {at_least_as_long(age_ms)}")
             if not rates.knows_produce(task):
                 settle = (*_TO_MEASURE, "--produce-rate", settle[-1])
         if self._should_be_measured(task, instance):
@@ -477,6 +502,19 @@ def _by_rates(*, likely: bool, reports: tuple[_Report, ...], until_ms: int) -> E
     return Evidence(known=known, fact=Fact.RATES, words=words, age_ms=age_ms)
 
 
+def options_that_tell(evidence: Iterable[Evidence]) -> tuple[str, ...]:
+    """Return the options that would settle what is unknown; of one that takes a time that which is enough for all."""
+    farthest: dict[str, tuple[int, str]] = {}
+    for known in evidence:
+        for option in known.settled_by:
+            name = next((name for name in (_TRUST, _NOW) if option.startswith(name)), option)
+            reach_ms = (known.heard_ms if name == _NOW else known.age_ms) or 0
+            if name not in farthest or farthest[name][0] < reach_ms:
+                farthest[name] = reach_ms, option
+    return tuple(option for _, option in farthest.values())
+
+
+_TRUST, _NOW = "--trust-reports-of", "--now"
 _TO_MEASURE = ("--metrics",)
 _SAID = {
     Fact.MEASURED: "measured",

@@ -37,6 +37,8 @@ MAYBE_RESTORING = "tasks-maybe-restoring"
 #: The code of the warning that copies of which nobody knows how fast they restore count as caught up at follow-ups: the
 #: planner then plays what comes if they are so at probes alone, and leaves the warning out if that comes to the same.
 READY_AT_FOLLOW_UP = "ready-at-follow-up"
+#: The code of the assumption of how many lags were measured, about the tasks with a copy whose lag is a lower bound.
+LAGS_MEASURED = "lags-measured"
 #: The code of the warning that the group still works off its input, so that what copies lack grows meanwhile.
 INPUT_BEHIND = "input-behind"
 #: The code of the warning that what else may be was not played, so that figures which may be ranges are of one play.
@@ -228,6 +230,11 @@ class Plan(InNotebooks):
     def ready_at_follow_ups(self) -> bool:
         """Whether copies of which nobody knows how fast they restore count as caught up at follow-ups, too."""
         return any(note.code == READY_AT_FOLLOW_UP for note in self.warnings)
+
+    @property
+    def lower_bound_lags(self) -> frozenset[str]:
+        """The tasks with a copy of which only a lower bound of its lag is known, so that more may be restored."""
+        return frozenset(task_id for note in self.assumptions if note.code == LAGS_MEASURED for task_id in note.subjects)
 
     @property
     def may_be_restoring(self) -> bool:

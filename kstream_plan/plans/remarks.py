@@ -50,7 +50,8 @@ def _cold_starts(plan: Plan, total: Totals) -> Iterator[Note]:
     if not total.cold:
         return
     task_ids = tuple(dict.fromkeys(str(move.task_id) for move in total.cold))
-    records = "an unknown number of" if total.cold_records is None else f"{total.cold_records:,}"
+    bound = "at least " if plan.lower_bound_lags.intersection(task_ids) else ""
+    records = "an unknown number of" if total.cold_records is None else f"{bound}{total.cold_records:,}"
     starts = f" ({len(total.cold):,} starts)" if len(total.cold) > len(task_ids) else ""
     longest_ms = plan.summary.max_cold_restore_ms
     lasts = "" if not longest_ms else f", the slowest for about {duration(longest_ms)}"

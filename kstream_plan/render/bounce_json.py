@@ -9,6 +9,7 @@ from kstream_plan.model.scenario import moment
 from kstream_plan.render.json_document import document_line, input_fields, plain
 from kstream_plan.render.pages.bounce import WAY_NAMES, bounce_assumptions, bounce_next, bounce_notes, bounce_warnings
 from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.would_tell import settled_by
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
 
 
@@ -23,6 +24,7 @@ def bounce_json(bounces: Bounces) -> str:
         "instances": list(bounces.process_ids) or None,
         "answer": None if bounces.answer is None else bounces.answer.value,
         "doubts": plain(bounces.reasons),
+        "settled_by": settled_by(bounces.as_it_is.unproven if bounces.process_ids else ()),
         "warnings": plain(bounce_warnings(bounces)),
         "notes": plain(bounce_notes(bounces)),
         "assumptions": plain(bounce_assumptions(bounces)),

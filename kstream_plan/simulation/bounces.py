@@ -213,13 +213,11 @@ class Bounces:
 
 def _unproven(starts: Sequence[UnprovenStart]) -> Iterator[Note]:
     """Yield what is known of copies that tasks start from, those of which the same is known together."""
-    together: dict[tuple[str, str, str], list[str]] = {}
+    together: dict[tuple[str, str], list[str]] = {}
     for start in starts:
-        evidence = start.evidence
-        tells = f"; {' or '.join(evidence.settled_by)} tells" if evidence.settled_by else ""
-        together.setdefault((evidence.fact.value, evidence.words, tells), []).append(str(start.task_id))
-    for (code, words, tells), task_ids in together.items():
-        yield Note(code, f"{words[0].upper()}{words[1:]}{tells}", tuple(task_ids))
+        together.setdefault((start.evidence.fact.value, start.evidence.words), []).append(str(start.task_id))
+    for (code, words), task_ids in together.items():
+        yield Note(code, f"{words[0].upper()}{words[1:]}", tuple(task_ids))
 
 
 def bounce(

@@ -36,7 +36,8 @@ class DrainedTask(NamedTuple):
 
     ``destination`` is the process id of the instance that starts it first; ``pause_ms`` how long nobody runs it, what
     a cold start restores included if that is known: else ``pause_is`` a floor. ``restore_records`` is ``None`` if the
-    end offset is not known.
+    end offset is not known; ``restore_is`` is a floor where only a lower bound of
+    that copy's lag is.
     """
 
     task_id: WorkId
@@ -46,6 +47,7 @@ class DrainedTask(NamedTuple):
     pause_is: Literal["floor", "estimate"]
     caught_up: bool
     restore_records: int | None
+    restore_is: Literal["floor", "estimate"] = "estimate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,9 +366,18 @@ def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms:
             pause_is="estimate" if start.caught_up or task_id in restoring_ms else "floor",
             caught_up=start.caught_up,
             restore_records=start.restore_records,
+            restore_is="floor" if _restores_more(snapshot, start) else "estimate",
         )
         for task_id, (start, at_ms) in sorted(starts.items(), key=lambda item: item[0].sort_key)
     )
+
+
+def _restores_more(snapshot: Snapshot, start: HandOver | Promote) -> bool:
+    """Tell whether a start may restore more than is known: only a lower bound of its copy's lag is."""
+    group, records = snapshot.state.group, start.restore_records
+    task = group.task_index[start.task_id]
+    is_bound = (task, group.instance_index[start.to.process_id]) in snapshot.least_lags
+    return is_bound and records is not None and records < group.tasks[task].end_offset_sum
 
 
 def _ran(made: Plan, gone: Sequence[str], stopped_at_ms: int) -> set[WorkId]:

@@ -14,6 +14,8 @@ RATE_GIVEN = "rate-given"
 #: What is known of the copies that several tasks start from, by the fact that decides it.
 _MESSAGES = {
     Fact.OLD_REPORT: "The copies of these tasks may be behind by now: they were last heard of {when}",
+    Fact.HEARD_LATER: "The copies of these tasks were heard of only after the time that counts as now, {when}: that "
+    "proves nothing about now",
     Fact.UNDATED: "The snapshot does not say when it was taken: how old the reports of these tasks' copies are is "
     "unknown",
     Fact.NOT_MEASURED: "Measuring was asked for, and the copies of these tasks were not measured; they were last heard "

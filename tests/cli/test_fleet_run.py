@@ -119,7 +119,7 @@ def test_a_broken_application_does_not_take_the_others_along(with_broken_ones: s
     code, out, err = said([*command, "--out", str(tmp_path / "plans")], spread=True)
     assert code == 1
     assert err.count("error:") == 4
-    assert out.startswith("application-00003: ")
+    assert out.startswith("╭─ application-00003: ")
     assert (tmp_path / "plans").read_bytes().count(b"\n") == 1
 
 

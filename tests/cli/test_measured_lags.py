@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import re
 import sys
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +83,26 @@ def test_a_drain_says_when_lags_were_reported(
     assert run(["drain", "x.json", "two", *NOW, "--metrics", str(file)]) == 0
     said = "Lags measured 2026-11-21 12:00:00 UTC; reported 2026-11-21 11:30:00 UTC"
     assert said in " ".join(capsys.readouterr().out.replace("│", "").split())
+
+
+@pytest.mark.parametrize("command", [["drain", "x.json", "two"], ["bounce", "x.json", "--instance", "two"]])
+def test_of_reports_of_several_ages_the_oldest_one_has_to_be_trusted(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = GROUP["lags"]
+    ages = [first, {**second, "reported_at": "2026-11-21T11:30:00.000Z"}]
+    _measuring(monkeypatch, {**GROUP, "stores": "persistent", "lags": ages})
+    options = [] if command[0] == "drain" else ["--restart", "2m"]
+    run([*command, *options, *NOW])
+    page = " ".join(capsys.readouterr().out.replace("│", "").split())
+    assert "Options that would tell: --metrics, --produce-rate, --trust-reports-of 60m." in page
+    assert page.count("--trust-reports-of") == 1
+    run([*command, *options, *NOW, "--output", "json"])
+    assert json.loads(capsys.readouterr().out)["settled_by"] == [
+        "--metrics",
+        "--produce-rate",
+        "--trust-reports-of 60m",
+    ]
 
 
 def test_without_end_offsets_only_the_least_is_known(capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,19 +266,103 @@ def test_no_rule_is_kept_by_the_least_that_copies_are_behind(
     assert re.search(r"\? +max_cold_handovers +2 +0 .*\(0 to 2\)", capsys.readouterr().out)
 
 
+def test_a_check_says_in_every_form_which_options_would_tell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, second = GROUP["lags"]
+    ages = [first, {**second, "reported_at": "2026-11-21T11:30:00.000Z"}]
+    _measuring(monkeypatch, {**GROUP, "stores": "persistent", "lags": ages})
+    Path("x.json").write_text(json.dumps(GROUP))
+    Path("policy.yaml").write_text("version: 1\ndefaults: {max_cold_handovers: 0, max_moves: 0}\n")
+    forms = ("markdown", "junit", "github", "json", "html")
+    reports = [argument for form in forms for argument in ("--report", f"{form}=report.{form}")]
+    asked = ["check", "x.json", "--remove", "two", "--policy", "policy.yaml", *reports]
+    said = "Options that would tell: --metrics, --produce-rate, --trust-reports-of 60m"
+    assert run(asked) == 3
+    page = " ".join(capsys.readouterr().out.replace("│", "").split())
+    assert page.count(said) == 1
+    for form in forms:
+        text = " ".join(Path(f"report.{form}").read_text().replace("`", "").split())
+        assert said in text, form
+    found = {of["rule"]: of for of in json.loads(Path("report.json").read_text())["plans"][0]["findings"]}
+    assert found["max_cold_handovers"]["settled_by"] == ["--metrics", "--produce-rate", "--trust-reports-of 60m"]
+    assert found["max_moves"]["settled_by"] == []
+    assert run([*asked, "--trust-reports-of", "60m"]) == 3
+    assert "Options that would tell" not in capsys.readouterr().out
+
+
 def test_what_is_only_the_least_is_never_called_warm(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     _measuring(monkeypatch)
-    said = {"one": {store: {str(n): {"offsetLag": 0} for n in (0, 1)} for store in "AB"}}
-    file = tmp_path / "lags.json"
-    file.write_text(json.dumps(said))
+    file = _caught_up(tmp_path, "2026-11-21T12:00:00+00:00")
     assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--store-lags", str(file)]) == 0
     old = tmp_path / "one.prom"
     old.write_text(text([line.replace("records_lead", "records_lag") for line in leads(dict.fromkeys(BOTH, 30))]))
     assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", str(old)]) == 3
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
     assert "Only a lower bound of how far the copies of these tasks are behind is known." in page
+
+
+def test_a_lower_bound_is_never_printed_as_the_figure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _measuring(monkeypatch)
+    lags = tmp_path / "one.prom"
+    lags.write_text(text([line.replace("records_lead", "records_lag") for line in leads(dict.fromkeys(BOTH, 80))]))
+    assert run(["drain", "x.json", "two", *NOW, "--metrics", str(lags)]) == 0
+    page = capsys.readouterr().out
+    assert re.search(r"^0_0 +one +cold +at least 160 +at least 45s$", page, re.MULTILINE)
+    assert "2 of 2 tasks, at least 320 records to restore" in page
+    assert run(["drain", "x.json", "two", *NOW, "--metrics", str(lags), "--output", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [(task["restore_records"], task["restore_is"]) for task in answer["now"]] == [(160, "floor")] * 2
+    assert [(task["restore_records"], task["restore_is"]) for task in answer["later"]][0] == (2_000, "estimate")
+    (tmp_path / "x.json").write_text(json.dumps(GROUP))
+    asked = ["simulate-scaleout", str(tmp_path / "x.json"), "--remove", "two", "--metrics", str(lags), "-v"]
+    monkeypatch.setenv("COLUMNS", "160")
+    assert run(asked) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert "They restore at least 320 records before they run" in page
+    assert "which had a standby cold, at least 160 records to restore first" in page
+    assert re.search(r"0_1 two→one cold – 2 at least 320", page)
+
+
+def _caught_up(folder: Path, time: str) -> Path:
+    """The lags of copies that had all caught up at a time, as an instance tells them itself."""
+    told = {"one": {store: {str(n): {"offsetLag": 0} for n in (0, 1)} for store in "AB"}}
+    file, seconds = folder / "lags.json", datetime.fromisoformat(time).timestamp()
+    file.write_text(json.dumps(told))
+    os.utime(file, (seconds, seconds))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (["drain", "x.json", "two", "--require-warm"], "--now"),
+        (["bounce", "x.json", "--instance", "two"], "--now"),
+        (["check", "x.json", "--remove", "two", "--policy", "policy.yaml"], "--as-of"),
+    ],
+)
+def test_what_is_measured_days_after_now_proves_nothing(
+    command: list[str],
+    option: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("policy.yaml").write_text("version: 1\ndefaults: {max_cold_handovers: 0}\n")
+    Path("x.json").write_text(json.dumps({**GROUP, "stores": "persistent"}))
+    _measuring(monkeypatch, {**GROUP, "stores": "persistent"})
+    asked = [*command, "--store-lags", str(_caught_up(tmp_path, "2026-11-26T02:00:00+00:00")), option]
+    assert run([*asked, "2026-11-21T12:00:00Z"]) == 3
+    page = " ".join(capsys.readouterr().out.replace("│", "").split())
+    assert "UNKNOWN" in page
+    assert "--now 2026-11-26T02:00:00Z" in page
+    assert run([*asked, "2026-11-26T02:00:00Z"]) == 0
 
 
 def test_what_is_strange_about_a_scrape_is_said_once_for_several_groups(

@@ -23,8 +23,8 @@ def test_long_work_says_how_far_it_is_by_its_movements_and_then_ever_more_rarely
     assert capsys.readouterr().err.splitlines() == [
         "kstream-plan: planning orders: round 11, 500 tasks to go, about 1m30s to go",
         "kstream-plan: planning orders: round 21, 500 tasks to go, about 1m20s to go",
-        "kstream-plan: planning orders: round 41, 500 tasks to go, about 1m00s to go",
-        "kstream-plan: planning orders: round 81, 200 tasks to go, about 20.0 s to go",
+        "kstream-plan: planning orders: round 41, 500 tasks to go, about 1m to go",
+        "kstream-plan: planning orders: round 81, 200 tasks to go, about 20s to go",
     ]
 
 

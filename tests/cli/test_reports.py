@@ -34,7 +34,7 @@ def test_a_plan_is_reported_as_it_is_saved(spark: object, tmp_path: Path, capsys
     asked = ["assign", SNAPSHOT, "--report", f"html={page}", "--report", f"svg={picture}"]
     assert run([*asked, "--out", str(saved)]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("orders: ")
+    assert shown.startswith("╭─ orders: ")
     assert run(["assign", SNAPSHOT]) == 0
     assert capsys.readouterr().out == shown
     assert page.read_text(encoding="utf-8") == plans_html(read_saved(saved.read_bytes(), "here"))
@@ -63,7 +63,7 @@ def test_a_simulation_is_reported(spark: object, tmp_path: Path) -> None:
         "--no-what-if",
     ]
     assert run([*asked, "--report", f"html={page}"]) == 0
-    assert "3 draws" in Page(page.read_text(encoding="utf-8")).text
+    assert "3 sets were simulated" in Page(page.read_text(encoding="utf-8")).text
 
 
 @pytest.mark.spark
@@ -111,8 +111,10 @@ def test_a_drain_is_reported(group: str, spark: object, tmp_path: Path) -> None:
     who = "i1" if "scale" in group else "10.0.0.1:8083"
     reports = ["--report", f"html={page}", "--report", f"svg={picture}"]
     assert run(["drain", str(EXAMPLES / group), who, "--now", "2026-11-22T12:00:00Z", *reports]) == 0
-    assert "May it stop?" in Page(page.read_text(encoding="utf-8")).text
-    assert "nobody runs" in picture.read_text(encoding="utf-8")
+    answer = "NO: 8 of the 10 tasks of i1" if "scale" in group else "YES: 5 of 15 connectors and tasks"
+    assert answer in Page(page.read_text(encoding="utf-8")).text
+    assert answer in picture.read_text(encoding="utf-8")
+    assert "paused at once" in picture.read_text(encoding="utf-8")
 
 
 @pytest.mark.spark

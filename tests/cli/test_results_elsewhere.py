@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def test_they_are_read_as_if_they_were_here(
     for path in (f"viewfs://test/data/{form}", str(folder / form)):
         code = run([command[0], path, *command[1:]])
         out, err = capsys.readouterr()
-        said.append((code, out.replace(path, "PATH"), err.replace(path, "PATH")))
+        said.append((code, re.sub(r"[─ ]+", " ", out.replace(path, "PATH")), err.replace(path, "PATH")))
     assert said[0] == said[1]
     assert said[0][0] == 0
     assert "application-00002" in said[0][1]

@@ -61,7 +61,8 @@ def test_no_group_was_faster_than_the_least_that_was_said(name: str, replay: boo
         assert said_ms <= seen_ms, f"generation {place}: said {said_ms}, seen {seen_ms}"
         compared += 1
         facts = {fact.key: fact.value for fact in page_of(made).facts}
-        assert (at_least(said_ms) in facts.get("duration", "")) == bool(made.rounds)
+        if said_ms:
+            assert at_least(said_ms) in facts["duration"]
     assert compared >= 2
 
 

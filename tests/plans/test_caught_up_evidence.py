@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from kstream_plan.plans.caught_up_evidence import (
     Known,
     KnownCopies,
     at_least_as_long,
+    options_that_tell,
 )
 from tests.helpers.one_standby import IDS, WHOLE, snapshot
 
@@ -25,10 +27,18 @@ _MINUTE = 60_000
 
 
 def _at(
-    of: Snapshot, at_ms: int, *, trust_ms: int = TRUST_MS, course: Course = AS_READ, until_ms: int | None = None
+    of: Snapshot,
+    at_ms: int,
+    *,
+    now_ms: int = 0,
+    trust_ms: int = TRUST_MS,
+    course: Course = AS_READ,
+    until_ms: int | None = None,
+    likely: bool | None = None,
 ) -> Evidence:
     task, instance = of.state.group.task_index_by_text["0_0"], of.state.group.instance_index[IDS[1]]
-    return KnownCopies(of, trust_ms).at(task, instance, at_ms, written_until_ms=until_ms, course=course)
+    known = KnownCopies(of, now_ms, trust_ms)
+    return known.at(task, instance, at_ms, written_until_ms=until_ms, course=course, likely=likely)
 
 
 def _writing(per_second: float, of: Snapshot) -> Snapshot:
@@ -95,6 +105,49 @@ class TestReports:
         assert _at(snapshot(tasks=tasks, lag=None, left_over=True), 0).known is Known.CAUGHT_UP
 
 
+def _heard(later_ms: int, lag: int = 0, **fields: Any) -> Snapshot:
+    """The copy of 0_0 was heard of so long after now."""
+    return replace(snapshot(lag=lag), reported_ms={(0, 1): later_ms}, **fields)
+
+
+class TestReportsOfAfterNow:
+    """What was heard of a copy after the moment asked about says nothing of that moment, but for a clock's error."""
+
+    def test_a_clock_may_be_off_as_far_as_reports_are_trusted_and_by_no_more_than_a_minute(self) -> None:
+        assert _at(_heard(_MINUTE), 0).known is Known.CAUGHT_UP
+        assert _at(_heard(_MINUTE + 1), 0).known is Known.UNKNOWN
+        assert _at(_heard(1), 0, trust_ms=0).known is Known.UNKNOWN
+        assert _at(_heard(_MINUTE + 1), 0, trust_ms=86_400_000).known is Known.UNKNOWN
+
+    @pytest.mark.parametrize("lag", [0, 10_001])
+    @pytest.mark.parametrize("facts", [{}, {"least_lags": frozenset({(0, 1)})}, {"no_closer_ms": {(0, 1): 1}}])
+    @pytest.mark.parametrize("measured", [frozenset[tuple[int, int]](), frozenset({(0, 1)})])
+    def test_neither_caught_up_nor_behind_then_is_so_now(
+        self, lag: int, facts: dict[str, Any], measured: frozenset[tuple[int, int]]
+    ) -> None:
+        evidence = _at(_heard(4 * 86_400_000, lag, measured_lags=measured, **facts), 45_000)
+        assert (evidence.known, evidence.fact) == (Known.UNKNOWN, Fact.HEARD_LATER)
+        assert (evidence.heard_ms, evidence.age_ms, evidence.at_most) == (4 * 86_400_000, None, None)
+        assert evidence.settled_by == ("--now 2026-11-26T12:00:00Z (in check: --as-of)",)
+
+    @pytest.mark.parametrize("likely", [True, False])
+    def test_no_rate_carries_it_back(self, likely: bool) -> None:
+        rated = _heard(4 * 86_400_000, rates=Rates(produce_per_task=1, restore_per_instance=1_000_000))
+        assert _at(rated, 45_000, likely=likely).fact is Fact.HEARD_LATER
+
+    def test_a_plan_that_goes_on_for_days_does_not_reach_it(self) -> None:
+        assert _at(_heard(4 * 86_400_000), 5 * 86_400_000, until_ms=0).known is Known.UNKNOWN
+
+    def test_a_later_now_settles_it(self) -> None:
+        day_ms = 86_400_000
+        assert _at(_heard(4 * day_ms), 4 * day_ms + 45_000, now_ms=4 * day_ms, until_ms=4 * day_ms).known is (
+            Known.CAUGHT_UP
+        )
+
+    def test_what_an_instance_runs_in_the_plan_is_known_whatever_was_heard(self) -> None:
+        assert _at(_heard(4 * 86_400_000), 0, course=Course(ran_until_ms=0)).known is Known.CAUGHT_UP
+
+
 class TestLeftOverState:
     def test_it_was_there_when_it_was_reported_and_may_be_gone_later(self) -> None:
         assert _at(snapshot(left_over=True), 0).known is Known.CAUGHT_UP
@@ -144,30 +197,41 @@ class TestRestarts:
     older_ms=st.integers(0, 200_000),
     rate=st.none() | st.integers(0, 400),
     faster=st.integers(0, 400),
+    later_ms=st.integers(0, 200_000),
     trust_ms=st.integers(0, 200_000),
     less_trust_ms=st.integers(0, 200_000),
 )
-def test_more_lag_older_faster_written_or_less_trusted_is_never_safer(
+def test_more_lag_older_later_faster_written_or_less_trusted_is_never_safer(
     lag: int,
     more: int,
     age_ms: int,
     older_ms: int,
     rate: int | None,
     faster: int,
+    later_ms: int,
     trust_ms: int,
     less_trust_ms: int,
 ) -> None:
-    def known(lag: int, age_ms: int, rate: int | None, trust_ms: int) -> bool:
-        of = snapshot(lag=lag) if rate is None else _writing(rate, snapshot(lag=lag))
+    def known(lag: int, age_ms: int, rate: int | None, trust_ms: int, later_ms: int = 0) -> bool:
+        of = _heard(later_ms, lag) if rate is None else _writing(rate, _heard(later_ms, lag))
         return _at(of, age_ms, trust_ms=trust_ms).known is Known.CAUGHT_UP
 
     better = known(lag, age_ms, rate, trust_ms)
     assert better >= known(lag + more, age_ms, rate, trust_ms)
     assert better >= known(lag, age_ms + older_ms, rate, trust_ms)
     assert better >= known(lag, age_ms, rate, max(0, trust_ms - less_trust_ms))
+    assert known(lag, 0, rate, trust_ms) >= known(lag, 0, rate, trust_ms, later_ms)
     if rate is not None:
         assert better >= known(lag, age_ms, rate + faster, trust_ms)
         assert better >= known(lag, age_ms, None, trust_ms)
+
+
+def test_of_options_with_a_time_only_the_farthest_is_named() -> None:
+    ages = [_at(snapshot(), minutes * _MINUTE) for minutes in (30, 60, 45)]
+    later = [_at(_heard(days * 86_400_000), 0) for days in (1, 3, 2)]
+    assert options_that_tell(ages) == ("--metrics", "--produce-rate", "--trust-reports-of 60m")
+    assert options_that_tell(later) == ("--now 2026-11-25T12:00:00Z (in check: --as-of)",)
+    assert options_that_tell([]) == ()
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,9 @@ def test_the_measured_value_is_allowed_and_one_less_is_not(snapshot: Snapshot) -
         if measured is None:
             assert _unknown(name, made), name
             continue
-        assert not (RULES[name].figure and made.verdict.kind == "unfinished"), name
         if measured > _generous(rule) and not rule.at_least:
-            continue  # several tasks may restore more than the highest limit there is
+            continue  # several tasks may restore more than the highest limit there is, and that is broken by then
+        assert not (RULES[name].figure and made.verdict.kind == "unfinished"), name
         assert finding(checked(made, **{name: Limit(measured)}), name).status is Status.PASSED
         stricter = measured + 1 if rule.at_least else measured - 1
         if rule.at_least and not made.group.stateful:
@@ -112,7 +112,7 @@ def test_a_plan_that_was_cut_keeps_to_no_limit_of_what_is_still_to_come(name: st
     found = finding(cut, name)
     assert found.status is Status.ERROR
     assert found.measured is None
-    assert "the plan stops before its end" in table_report(check_all([cut], NOW))
+    assert "the plan stops before its end" in table_report(check_all([cut], NOW), width=200)
 
 
 def test_who_probes_for_ever_keeps_to_no_limit_of_time() -> None:
@@ -229,4 +229,4 @@ def test_the_baseline_s_own_snapshot_does_not_matter() -> None:
 
 def test_a_check_of_nothing_is_not_violated() -> None:
     assert not Check((), NOW).violated
-    assert table_report(Check((), NOW)) == "UNKNOWN. 0 applications: 0 passed\n"
+    assert table_report(Check((), NOW)) == "UNKNOWN: 0 applications, 0 passed\n"

@@ -167,7 +167,7 @@ def test_the_check_of_a_pull_request(
     assert "::error title=orders%3A max_pause_per_task::" in done.stdout
     upload = next(step for step in _workflow("check.yml")["jobs"]["check"]["steps"] if "upload" in str(step))
     assert all((checkout / file).exists() for file in upload["with"]["path"].splitlines())
-    assert "It breaks the policy" in (checkout / "report.html").read_text()
+    assert "NO:</strong> 1 of 8 rules is broken: max_pause_per_task." in (checkout / "report.html").read_text()
     assert (checkout / "comment.md").read_text().startswith(f"{MARK}\n")
     assert here.run(steps["Comment"]).returncode == 0
     assert (checkout / "gh.log").read_text().splitlines()[-1] == "gh pr comment 12 --body-file comment.md"
@@ -180,7 +180,7 @@ def test_the_check_of_a_pull_request(
     assert done.returncode == 0, done.stdout
     (checkout / "replicas").write_text("6\n")
     done = here.run(steps["Check"])
-    assert "orders 5 → 6 instances" in done.stdout
+    assert "orders: 5 → 6 instances" in done.stdout
     assert "before: " in done.stdout
 
 

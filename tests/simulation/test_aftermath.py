@@ -126,8 +126,9 @@ def test_what_others_start_cold_does_not_pass_as_warm(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured.inputs("scale-out")[12],))
+    monkeypatch.setenv("COLUMNS", "160")
     assert run(["drain", "x.json", "i3", "--require-warm"]) == 3
-    assert "of them start cold" in capsys.readouterr().out
+    assert "21 tasks pause too, at least 1m06s in total each; 1 of them start cold" in capsys.readouterr().out
     assert drain_section(case("others-cold")).tone == "bad"
 
 

@@ -127,7 +127,6 @@ class Measuring(Options, panel=INPUT):
         list[str] | None,
         typer.Option(
             "--topology",
-            hidden=True,
             metavar="[ID=]FILE",
             help="Text of Topology.describe(); a folder has one per application.",
         ),

@@ -44,10 +44,10 @@ class Readiness:
         """Say whether a copy counts as caught up.
 
         One does that had caught up when it was reported, for it follows its changelog; or for which the least that its
-        instance was seen to restore is enough. One that was measured within a heartbeat interval, which is how exact
-        the clock is, is as it was. Of any other nobody knows: it is likely where it has been assigned for a whole
-        probing interval since, unless copies were measured: then what is not known is unknown, as it is of one that was
-        seen to come no closer. ``on_instance`` is what each instance has to restore in all.
+        instance was seen to restore is enough. One that was measured within a heartbeat interval, before or after,
+        which is how exact the clock is, is as it was. Of any other nobody knows: it is likely where it has been
+        assigned for a whole probing interval since, unless copies were measured: then what is not known is unknown, as
+        it is of one that was seen to come no closer. ``on_instance`` is what each instance has to restore in all.
         """
         if copy.lag is not None and is_caught_up(copy.lag, self.config.acceptable_recovery_lag):
             return True
@@ -58,7 +58,7 @@ class Readiness:
             bound = self.rates.restore_at_least.get(copy.instance, 0.0)
             if bound * elapsed_ms / 1000 >= on_instance[copy.instance]:
                 return True
-            if seat in beginning.measured_lags and elapsed_ms <= self.config.heartbeat_interval_ms:
+            if seat in beginning.measured_lags and abs(elapsed_ms) <= self.config.heartbeat_interval_ms:
                 return False
             likely = elapsed_ms >= self.config.probing_rebalance_interval_ms and not beginning.measured_lags
         self.doubts[seat] = CopyDoubt(

@@ -10,10 +10,11 @@ from kstream_plan.model import Note
 from kstream_plan.policy.findings import Check, CheckedPlan, Cure, Finding, Status, Tally
 from kstream_plan.policy.limits import LimitValue, Percent, Waiver
 from kstream_plan.policy.rules import Kind, Offence
-from kstream_plan.render.check.wording import sentence
+from kstream_plan.render.check.wording import sentence, undecided_starts
 from kstream_plan.render.json_document import dump, input_fields, plain
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
+from kstream_plan.render.text.would_tell import settled_by
 from kstream_plan.version import __version__
 
 _FORMAT_VERSION = "1.0"
@@ -92,6 +93,7 @@ def _finding(finding: Finding, checkup: CheckedPlan, names: Names) -> Json:
         "allowed": _limit(finding.allowed),
         "reason": finding.limit.reason,
         "message": "" if finding.status is Status.PASSED else sentence(finding, checkup.plan, names),
+        "settled_by": settled_by(undecided_starts(finding, checkup.plan)),
         "offences": [_offence(offence) for offence in finding.offences],
         "waiver": _waiver(finding.waiver),
         "expired_waiver": _waiver(finding.expired),

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from kstream_plan.model import WorkId
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import WORKER_SILENT
 from kstream_plan.plans import Plan
+from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding
@@ -16,11 +18,14 @@ from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.policy.rules.restores import PAUSE_RULES
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, generation, span_to
+from kstream_plan.render.text.would_tell import would_tell
 
 #: Rules that hold for each task by itself; of the others a task is one of those beyond the limit.
 _PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
 #: Rules whose figure grows with the rounds: to blame is what comes from a round on.
 _ADDS_UP = ("max_duration", "max_pause_in_all", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
+#: Rules whose figure may be worse for starts that are not proven to be warm.
+_ABOUT_COLD_STARTS = ("max_cold_handovers", *PAUSE_RULES)
 _WITH_NOTE = (*PAUSE_RULES, "max_snapshot_age", "--max-snapshot-age")
 _MOST_NAMED = 4
 #: Why a figure is unknown, in a few words, by what the plan says (the code of a warning or an assumption).
@@ -126,11 +131,19 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
     if not finding.offences:
         return _kept_plan(finding, plan)
     parts = [violation(finding, plan, names)]
+    parts += [options] if (options := would_tell(undecided_starts(finding, plan))) else []
     parts += [f"Why: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
     parts += _waiver(finding, names)
     parts += [f"Before: {figure_text(finding, finding.before, plan)}"] if finding.kept_before is not None else []
     parts += [f"Cure: {cure(finding.cure, finding, plan)}"] if finding.cure else []
     return ". ".join(parts)
+
+
+def undecided_starts(finding: Finding, plan: Plan) -> tuple[UnprovenStart, ...]:
+    """Return the starts that may be cold, where these make it unknown whether a rule is kept."""
+    if finding.answer is not Answer.UNKNOWN or finding.rule not in _ABOUT_COLD_STARTS:
+        return ()
+    return tuple(start for start in plan.unproven_starts if start.evidence.known is Known.UNKNOWN)
 
 
 def cure(remedy: Cure, finding: Finding, plan: Plan) -> str:

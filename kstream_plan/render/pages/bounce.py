@@ -26,6 +26,7 @@ from kstream_plan.render.page import (
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, count_range, duration, duration_range, name_list, span_to, utc
+from kstream_plan.render.text.would_tell import would_tell
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
 
 WAY_NAMES = {
@@ -91,9 +92,8 @@ def _sentence(bounces: Bounces, names: Names) -> str:
     if bounces.answer is Answer.NO:
         return f"{_why_not(way, number_of(bounces))}.{_other_way(best)}"
     reasons = " ".join(as_sentence(_with_tasks(note, names)) for note in bounces.reasons)
-    settled_by = dict.fromkeys(option for start in way.unproven for option in start.evidence.settled_by)
-    options = f" Options that would tell: {', '.join(settled_by)}." if settled_by else ""
-    return f"It is unknown whether the restart is safe. {reasons}{options}{_other_way(best)}"
+    options = would_tell(way.unproven)
+    return f"It is unknown whether the restart is safe. {reasons}{f' {options}.' if options else ''}{_other_way(best)}"
 
 
 def _other_way(best: PlayedWay | None) -> str:

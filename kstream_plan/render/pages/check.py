@@ -18,10 +18,12 @@ from kstream_plan.render.check.wording import (
     origin,
     place_text,
     sentence,
+    undecided_starts,
 )
 from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, answer_tone, lines_of, text_cell
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, name_list
+from kstream_plan.render.text.would_tell import would_tell
 
 MARKS = {Status.ERROR: "✗", Status.WARNING: "!", Status.WAIVED: "○", Status.NOT_APPLICABLE: "–", Status.PASSED: "✓"}
 UNKNOWN_MARK = "?"
@@ -70,6 +72,8 @@ def _sentence(checkup: CheckedPlan) -> str:
         parts.append(
             f"It is unknown whether {_of_rules(len(unknown), rules).lower()} kept: {name_list(unknown, _MOST_NAMED)}."
         )
+    undecided = dict.fromkeys(start for finding in violations for start in undecided_starts(finding, checkup.plan))
+    parts += [f"{options}."] if (options := would_tell(undecided)) else []
     if not broken_rules and not unknown:
         parts.append("The rule is kept." if rules == 1 else f"All {rules - waivers:,} rules are kept.")
     parts += [f"{count(waivers, 'rule')} waived."] if waivers else []

@@ -22,6 +22,7 @@ from kstream_plan.render.page import (
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, at_most, count, duration, name_list, span_to, utc
+from kstream_plan.render.text.would_tell import would_tell
 from kstream_plan.simulation.drain import Drain, DrainedTask
 
 #: Up to so many tasks have a row each, the cold and the unknown ones first.
@@ -88,9 +89,8 @@ def _of_others(drain: Drain) -> Iterator[str]:
 def _reason(drain: Drain) -> str:
     """Return why the answer is unknown, and which options would tell."""
     reasons = " ".join(as_sentence(doubt.message) for doubt in drain.doubts)
-    options = list(dict.fromkeys(option for start in drain.unknown for option in start.evidence.settled_by))
-    options_text = f" Options that would tell: {', '.join(options)}." if options else ""
-    return f"{reasons}{options_text}"
+    options = would_tell(drain.unknown)
+    return f"{reasons} {options}." if options else reasons
 
 
 def _notice(drain: Drain) -> str:
@@ -110,9 +110,8 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
     least, most = drain.how_many_cold
     tone: Tone = "bad" if least else "unknown" if most else "plain"
     records = drain.cold_records_now
-    amount = (
-        "" if not most else ", an unknown number of records" if records is None else f", {records:,} records to restore"
-    )
+    bound = "at least " if any(task.restore_is == "floor" for task in drain.cold_now) else ""
+    amount = ", an unknown number of records" if records is None else f", {bound}{records:,} records to restore"
     tasks = f"of {count(len(drain.now), 'task')}"
     value = f"{span_to(least, most)} {tasks}{amount if least else ''}" if most else "none"
     yield Fact("cold", "Cold starts", value, tone)
@@ -216,17 +215,22 @@ def _table(title: str, tasks: Sequence[DrainedTask], answers: Mapping[WorkId, An
 
 def _row(task: DrainedTask, answer: Answer, names: Names) -> Row:
     word, tone = _WORDS[answer] if task.stateful else ("no state", "plain")
-    records = "unknown" if task.restore_records is None else f"{task.restore_records:,}" if task.restore_records else ""
     bound = "at least " if task.pause_is == "floor" else ""
     return Row(
         (
             text_cell(names.task_and_topic(task.task_id)),
             text_cell(names.instance(task.destination)),
             Cell((word,), tone=tone),
-            text_cell(records),
+            text_cell(_to_restore(task)),
             text_cell(f"{bound}{duration(task.pause_ms)}"),
         )
     )
+
+
+def _to_restore(task: DrainedTask) -> str:
+    if task.restore_is == "floor":
+        return f"at least {task.restore_records:,}" if task.restore_records else "unknown"
+    return "unknown" if task.restore_records is None else f"{task.restore_records:,}" if task.restore_records else ""
 
 
 def drain_lines(drain: Drain) -> Iterator[Line]:

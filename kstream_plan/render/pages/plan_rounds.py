@@ -36,13 +36,13 @@ def rounds_table(view: PlanView) -> Table:
     columns += [Column("Stateless", right=True, from_width=_WIDE)] if with_stateless else []
     columns += [Column("Unassigned" if of_workers else "Paused", right=True)]
     columns += [] if of_workers else [Column("To restore", right=True, from_width=_WIDE)]
-    pauses = _pauses(view)
+    pauses, lower_bounds = _pauses(view), view.plan.lower_bound_lags
     rows = []
     for timeline_row in fold(view.activities):
         if isinstance(timeline_row, FoldedRun):
-            cells = _run_cells(timeline_row, pauses)
+            cells = _run_cells(timeline_row, pauses, lower_bounds)
         else:
-            cells = _activity_cells(timeline_row, view.names, pauses)
+            cells = _activity_cells(timeline_row, view.names, pauses, lower_bounds)
         rows.append(_row(cells, of_workers=of_workers, with_stateless=with_stateless))
     end_cell = _end_cell(view.plan)
     blank = Cell(("",))
@@ -78,7 +78,7 @@ def _pauses(view: PlanView) -> dict[int, int]:
     return {activity.rounds[0].number: number for activity, number in zip(view.activities, numbers, strict=True)}
 
 
-def _activity_cells(activity: Activity, names: Names, pauses: dict[int, int]) -> _Cells:
+def _activity_cells(activity: Activity, names: Names, pauses: dict[int, int], lower_bounds: frozenset[str]) -> _Cells:
     first, last = activity.rounds[0], activity.rounds[-1]
     cells = _Cells(
         number=text_cell(number_range(first.number, last.number), "dim"),
@@ -88,7 +88,7 @@ def _activity_cells(activity: Activity, names: Names, pauses: dict[int, int]) ->
         warm_up=_warm_up(activity, names),
         stateless=text_cell(f"{activity.stateless:,}" if activity.stateless else ""),
         paused=text_cell(f"{pauses[first.number]:,}"),
-        restore=text_cell(_records(activity.records)),
+        restore=text_cell(_records([activity], lower_bounds)),
     )
     if activity.awaited:
         waits = tuple(names.move(*copy) for copy in activity.awaited)
@@ -158,11 +158,16 @@ def _counts(places: Sequence[tuple[WorkId, str]], singular: str, plural: str) ->
     return f"{count(len(places), singular, plural)} to {count(instances, 'instance')}"
 
 
-def _records(number: int | None) -> str:
-    return "unknown" if number is None else f"{number:,}" if number else ""
+def _records(activities: Sequence[Activity], lower_bounds: frozenset[str]) -> str:
+    """Return what is restored; ``lower_bounds`` are the tasks of whose copies the least lag is known."""
+    number = records_of(activity.records for activity in activities)
+    if not number:
+        return "unknown" if number is None else ""
+    bound = "at least " if any(activity.restores_more(lower_bounds) for activity in activities) else ""
+    return f"{bound}{number:,}"
 
 
-def _run_cells(run: FoldedRun, pauses: dict[int, int]) -> _Cells:
+def _run_cells(run: FoldedRun, pauses: dict[int, int], lower_bounds: frozenset[str]) -> _Cells:
     """Return the row of probes of one shape."""
     first, last = run.activities[0], run.activities[-1]
     moves = [len(activity.moves) for activity in run.activities]
@@ -176,7 +181,7 @@ def _run_cells(run: FoldedRun, pauses: dict[int, int]) -> _Cells:
         warm_up=text_cell(_per_probe(copies, "copy", "copies")),
         stateless=text_cell(f"{stateless:,}" if stateless else ""),
         paused=text_cell(f"at most {max(pauses[activity.rounds[0].number] for activity in run.activities):,}"),
-        restore=text_cell(_records(records_of(activity.records for activity in run.activities))),
+        restore=text_cell(_records(run.activities, lower_bounds)),
     )
     cells.tone = "dim"
     return cells

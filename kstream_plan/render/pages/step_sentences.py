@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import assert_never
 
 from kstream_plan.model import LATEST, UNKNOWN, WorkId
@@ -22,12 +22,17 @@ _ROLE_WORDS = {
 }
 
 
-def sentence(step: Step, names: Names) -> str:
-    """Return what the step does and why: ``0_0 starts on i5/1, from i3/2: …``."""
-    return f"{_sentence(step, names)}: {because(step.reason)}"
+def sentence(step: Step, names: Names, lower_bounds: Collection[str] = ()) -> str:
+    """Return what the step does and why: ``0_0 starts on i5/1, from i3/2: …``.
+
+    ``lower_bounds`` are the tasks of whose copies only the least that they lack is known.
+    """
+    return f"{_sentence(step, names, lower_bounds)}: {because(step.reason)}"
 
 
-def _sentence(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
+def _sentence(  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
+    step: Step, names: Names, lower_bounds: Collection[str]
+) -> str:
     match step:
         case kinds.MemberJoined():
             return f"{names.instance(step.process_id)} joins"
@@ -47,7 +52,7 @@ def _sentence(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 
             period = "" if step.until_ms is None else f" until {duration(step.until_ms)}"
             return f"{_task_list(step.task_ids, names)} {'is' if len(step.task_ids) == 1 else 'are'} unassigned{period}"
         case kinds.Place():
-            return f"{names.task(step.task_id)} {_placed(step, names)}"
+            return f"{names.task(step.task_id)} {_placed(step, names, lower_bounds)}"
         case kinds.Withhold():
             return f"{names.task(step.task_id)} waits for {names.seat(step.from_)} to stop, then {names.seat(step.to)}"
         case kinds.KeepTemporary():
@@ -59,10 +64,11 @@ def _sentence(step: Step, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 
             return f"{names.task(step.task_id)} stops on {names.seat(step.from_)} and stays there as {kept_role}"
         case kinds.HandOver():
             source = f", from {names.seat(step.from_)}" if step.from_ else ""
-            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}{source}{_cold(step)}"
+            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}{source}{_cold(step, lower_bounds)}"
         case kinds.Promote():
             old_role = _ROLE_WORDS[step.from_.role]
-            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a {old_role}{_cold(step)}"
+            cold = _cold(step, lower_bounds)
+            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a {old_role}{cold}"
         case kinds.ThreadMove():
             role = "" if step.to.role is Role.ACTIVE else f" as {_ROLE_WORDS[step.to.role]}"
             return f"{names.task(step.task_id)} moves from {names.seat(step.from_)} to {names.seat(step.to)}{role}"
@@ -78,16 +84,21 @@ def _task_list(task_ids: Sequence[WorkId], names: Names) -> str:
     return f"{task_names} and {rest_count:,} more" if rest_count > 0 else task_names
 
 
-def _placed(step: kinds.Place, names: Names) -> str:
+def _placed(step: kinds.Place, names: Names, lower_bounds: Collection[str]) -> str:
     target = names.seat(step.to)
     if step.from_ is not None:
         return f"{_ROLE_WORDS[step.from_.role]} becomes {_ROLE_WORDS[step.to.role]} on {target}"
     does = "warms up on" if step.to.role is Role.WARMUP else f"gets a {_ROLE_WORDS[step.to.role]} on"
-    return f"{does} {target} ({records(step.restore_records)} records to restore)"
+    return f"{does} {target} ({_records(step, lower_bounds)} records to restore)"
 
 
-def _cold(step: kinds.HandOver | kinds.Promote) -> str:
-    return "" if step.caught_up else f" cold, {records(step.restore_records)} records to restore first"
+def _cold(step: kinds.HandOver | kinds.Promote, lower_bounds: Collection[str]) -> str:
+    return "" if step.caught_up else f" cold, {_records(step, lower_bounds)} records to restore first"
+
+
+def _records(step: kinds.Place | kinds.HandOver | kinds.Promote, lower_bounds: Collection[str]) -> str:
+    bound = "at least " if step.restore_records and str(step.task_id) in lower_bounds else ""
+    return f"{bound}{records(step.restore_records)}"
 
 
 #: Why, by code; ``{lag}`` and ``{other}`` stand for the numbers that decided.

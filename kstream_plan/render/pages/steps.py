@@ -26,6 +26,7 @@ class Focus:
 
 def details(plan: Plan, names: Names, focus: Focus) -> Iterator[Section]:
     """Yield every round that has a step in focus, a sentence for each; if none is left out, how balanced it is."""
+    lower_bounds = plan.lower_bound_lags
     for round_ in plan.rounds:
         if focus.round_number not in (None, round_.number):
             continue
@@ -33,7 +34,7 @@ def details(plan: Plan, names: Names, focus: Focus) -> Iterator[Section]:
         whole = focus.task_id is None and focus.process_id is None
         if steps or whole:
             balance = (_balance(round_.balance, of_workers=plan.is_of_workers),) if whole else ()
-            yield Section(_heading(round_), (*(sentence(step, names) for step in steps), *balance))
+            yield Section(_heading(round_), (*(sentence(step, names, lower_bounds) for step in steps), *balance))
 
 
 NO_STEP = "No step of this plan is about that"

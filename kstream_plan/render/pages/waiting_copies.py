@@ -72,6 +72,8 @@ def _ready(copy: WaitingCopy, answers: Why) -> tuple[str, Tone]:
     if copy.lag_is in ("reported", "measured") and copy.lag is not None and copy.lag <= limit:
         return "now", "good"
     if copy.ready_is == "estimate" and copy.ready_ms is not None:
+        if copy.lag_is == "at-least":
+            return ("unknown", "unknown") if copy.ready_ms <= 0 else (f"in at least {duration(copy.ready_ms)}", "plain")
         return ("now" if copy.ready_ms <= 0 else f"in {duration(copy.ready_ms)}"), "plain"
     return ("never", "bad") if copy.ready_is == "never" else ("unknown", "unknown")
 

@@ -278,7 +278,14 @@ def _steps_table(task: TaskAnswer, answers: Why, names: Names) -> Table:
         first = step.round_number != last_number
         trigger = "decided" if answers.as_decided is not None and step.round_number == 1 else _TRIGGERS[step.trigger]
         heads = (f"{step.round_number:,}", duration(step.at_ms), trigger) if first else ("", "", "")
-        rows.append(Row((*(Cell((head,)) for head in heads), text_cell(sentence(step.step, names)))))
+        rows.append(
+            Row(
+                (
+                    *(Cell((head,)) for head in heads),
+                    text_cell(sentence(step.step, names, answers.plan.lower_bound_lags)),
+                )
+            )
+        )
         last_number = step.round_number
     rest_count = len(task.steps) - len(rows)
     note = f"{count(rest_count, 'more step')}: --output json lists them" if rest_count else ""

@@ -46,8 +46,7 @@ def section_html(section: Section) -> str:
 
 def drawing_svg(section: Section, drawing: Drawing) -> str:
     """Return a drawing alone, below the section's title and answer."""
-    colon = "" if section.answer is None or section.answer.label.endswith("?") else ":"
-    answer = "" if section.answer is None else f"{section.answer.label}{colon} {section.answer.text}"
+    answer = " ".join(section.answer or ()).strip()
     widths = [_LEGEND_SIGN + _LEGEND_LETTER * len(item.text) for item in drawing.legend]
     return _page(
         "drawing.svg",

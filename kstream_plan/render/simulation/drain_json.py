@@ -11,6 +11,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.render.json_document import document_line, input_fields, plain
 from kstream_plan.render.pages.drain import drain_next, drain_warnings
+from kstream_plan.render.text.would_tell import settled_by
 from kstream_plan.simulation.aftermath import Aftermath
 from kstream_plan.simulation.drain import Drain
 
@@ -34,6 +35,7 @@ def drain_json(drain: Drain) -> str:
         "assumptions": plain((*drain.rests_on, *plan.assumptions)),
         "next": plain(drain_next(drain)),
         "doubts": plain(drain.doubts),
+        "settled_by": settled_by(drain.unknown),
         "rests_on": plain(drain.rests_on),
     }
     return document_line("drain", FORMAT_VERSION, plan.group.application_id, plan.models, answer_fields)

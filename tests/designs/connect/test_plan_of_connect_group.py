@@ -278,7 +278,7 @@ def test_events_that_workers_do_not_know_are_refused() -> None:
         play(even(), ConfigChange(at_ms=0, settings=(("max_warmup_replicas", 1),)))
     with pytest.raises(ScenarioError, match=r"session\.timeout\.ms is not a setting that matters"):
         play(even(), Bounce(at_ms=0, process_ids=("w1",), restart_ms=1, settings=(("session_timeout_ms", 1),)))
-    with pytest.raises(ScenarioError, match="no static members"):
+    with pytest.raises(ScenarioError, match="workers are not static members"):
         play(even(), Bounce(at_ms=0, process_ids=("w1",), restart_ms=1_000, static=True))
 
 

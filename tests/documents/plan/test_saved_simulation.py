@@ -93,7 +93,7 @@ def test_a_bounce_with_new_settings_and_new_instances_comes_back() -> None:
     ]
     assert _pages(read) == _pages(simulated)
     [shown] = [event_text(outcome.event, Names(simulated.plan.group)) for outcome in simulated.events]
-    what = "i1, i2, i3 give way to new-1, new-2, new-3, 2 at a time, that join 20.0 s before"
+    what = "i1, i2, i3 give way to new-1, new-2, new-3, 2 at a time, that join 20s before"
     assert shown == f"{what}, with max.warmup.replicas=4"
     SCHEMA.validate(json.loads(simulation_json(simulated)))
 
@@ -111,7 +111,7 @@ def test_what_0_1_0_saved_is_shown_as_its_plan() -> None:
     [
         (("record_size",), 0, r"simulation.record_size is 0, below 1"),
         (("draws", "number"), 0, r"draws.number is 0, below 1"),
-        (("draws", "settled"), 21, r"draws.settled is 21, of 20 draws"),
+        (("draws", "settled"), 21, r"draws.settled is 21, of 20 random simulations"),
         (("draws", "moves", "most"), "many", r"draws.moves.most is not a whole number"),
         (("events", 0, "kind"), "feast", r"events\[0\].kind is 'feast', not one of join, leave, stop, .*crash"),
         (("events", 0, "process_ids"), ["x"], r"events\[0\].process_ids\[0\] is 'x', which is not among the instances"),

@@ -91,6 +91,62 @@ def test_one_of_another_version_is_read_and_its_ends_are_unknown(
     assert again == read, "saving it again does not make its ends known"
 
 
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A simulation of three draws, of which the worst has more moves than the plan."""
+    file = tmp_path_factory.mktemp("seal") / "plan.json"
+    snapshot = Path(__file__).parents[3] / "examples" / "scale-out" / "snapshot.json"
+    assert run(["simulate-scaleout", str(snapshot), "--add", "1", "--draws", "3", "--out", str(file)]) == 0
+    return file.read_text()
+
+
+def _no_simulation(document: Any) -> None:
+    del document["simulation"]
+
+
+def _no_draws(document: Any) -> None:
+    document["simulation"]["draws"] = None
+
+
+def _one_draw_less(document: Any) -> None:
+    document["simulation"]["draws"]["number"] -= 1
+    document["simulation"]["draws"]["settled"] -= 1
+
+
+def _worst_as_shown(document: Any) -> None:
+    draws, moves = document["simulation"]["draws"], document["summary"]["moves"]
+    draws["worst"]["max_moves"] = draws["moves"]["median"] = draws["moves"]["most"] = moves
+
+
+DRAWS_EDITED = (_no_simulation, _no_draws, _one_draw_less, _worst_as_shown)
+
+
+@pytest.mark.parametrize("edit", DRAWS_EDITED)
+@pytest.mark.parametrize("version", [None, "0.1.9"])
+def test_draws_that_were_deleted_or_narrowed_let_no_gate_pass(
+    simulated: str,
+    version: str | None,
+    edit: Callable[[Any], None],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    document = json.loads(simulated)
+    worst, shown = document["simulation"]["draws"]["worst"]["max_moves"], document["summary"]["moves"]
+    assert worst > shown
+    file, policy = tmp_path / "plan.json", tmp_path / "policy.yaml"
+    policy.write_text(f"version: 1\ndefaults: {{max_moves: {shown}}}\n")
+    asked = ["check", str(file), "--policy", str(policy), "--today", "2026-11-21"]
+    file.write_text(simulated)
+    assert run(asked) == 3
+    capsys.readouterr()
+    edit(document)
+    document["tool"]["version"] = version or document["tool"]["version"]
+    file.write_text(json.dumps(document))
+    assert run(asked) in ((1,) if version is None else (1, 3))
+    refused = "does not fit input, summary, warnings, notes, assumptions, verdict, unproven_starts or simulation.draws"
+    assert (refused in " ".join(capsys.readouterr().err.split())) == (version is None)
+
+
 def test_without_a_seal_and_without_ranges_it_is_refused_too(ranged: str) -> None:
     document = json.loads(ranged)
     del document["seal"]

@@ -154,9 +154,9 @@ def test_what_is_unknown_of_a_group_that_contradicts_itself_is_told_rule_by_rule
     made = plan_checked(group(held("0_0", target={"active": ["0_0", "0_1"]}), _WELL))
     limits = Policy({name: Limit(value) for name, value in _OF_THE_END.items()})
     text = " ".join(table_report(check_all([check_plan(made, Standard(limits, _NOW))], _NOW), width=200).split())
-    assert "balance_factor: unknown (the group contradicts itself) > 1,000,000,000" in text
-    assert "min_standbys: unknown (the group contradicts itself) < 1" in text
-    assert "distinct_tag_values: nobody knows over which values of tags the copies end" in text
+    assert "? balance_factor unknown 1,000,000,000 the group contradicts itself" in text
+    assert "? min_standbys unknown 1 the group contradicts itself" in text
+    assert "? distinct_tag_values – zone: 1 over which values of tags the copies end is unknown" in text
 
 
 def test_other_draws_make_nothing_known_of_a_group_that_contradicts_itself() -> None:
