@@ -53,7 +53,9 @@ if TYPE_CHECKING:
     from kstream_plan.render.answers import to_markdown as diff_to_markdown
     from kstream_plan.render.answers import to_markdown as drain_to_markdown
     from kstream_plan.render.answers import to_markdown as said_and_happened_to_markdown
+    from kstream_plan.render.answers import to_markdown as sessioned_to_markdown
     from kstream_plan.render.answers import to_markdown as simulation_to_markdown
+    from kstream_plan.render.answers import to_markdown as switch_to_markdown
     from kstream_plan.render.answers import to_markdown as to_markdown
     from kstream_plan.render.answers import to_markdown as why_to_markdown
     from kstream_plan.render.answers import to_markdown as workers_drained_to_markdown
@@ -62,7 +64,9 @@ if TYPE_CHECKING:
     from kstream_plan.render.answers import to_table as diff_to_table
     from kstream_plan.render.answers import to_table as drain_to_table
     from kstream_plan.render.answers import to_table as said_and_happened_to_table
+    from kstream_plan.render.answers import to_table as sessioned_to_table
     from kstream_plan.render.answers import to_table as simulation_to_table
+    from kstream_plan.render.answers import to_table as switch_to_table
     from kstream_plan.render.answers import to_table as to_table
     from kstream_plan.render.answers import to_table as why_to_table
     from kstream_plan.render.answers import to_table as workers_drained_to_table
@@ -76,14 +80,10 @@ if TYPE_CHECKING:
     from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
     from kstream_plan.render.fleet import fleet_table as fleet_to_table
     from kstream_plan.render.sessioned import sessioned_json as sessioned_to_json
-    from kstream_plan.render.sessioned import sessioned_markdown as sessioned_to_markdown
-    from kstream_plan.render.sessioned import sessioned_table as sessioned_to_table
     from kstream_plan.render.simulation.drain_json import drain_json as drain_to_json
     from kstream_plan.render.simulation.drain_workers_json import workers_drained_json as workers_drained_to_json
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
     from kstream_plan.render.switch import switch_json as switch_to_json
-    from kstream_plan.render.switch import switch_markdown as switch_to_markdown
-    from kstream_plan.render.switch import switch_table as switch_to_table
     from kstream_plan.render.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
     from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
@@ -185,12 +185,12 @@ _PUBLIC = {
     "simulation_to_table": ("kstream_plan.render.answers", "to_table"),
     "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),
     "sessioned_to_json": ("kstream_plan.render.sessioned", "sessioned_json"),
-    "sessioned_to_markdown": ("kstream_plan.render.sessioned", "sessioned_markdown"),
-    "sessioned_to_table": ("kstream_plan.render.sessioned", "sessioned_table"),
+    "sessioned_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
+    "sessioned_to_table": ("kstream_plan.render.answers", "to_table"),
     "switch": ("kstream_plan.simulation.switch", "switch"),
     "switch_to_json": ("kstream_plan.render.switch", "switch_json"),
-    "switch_to_markdown": ("kstream_plan.render.switch", "switch_markdown"),
-    "switch_to_table": ("kstream_plan.render.switch", "switch_table"),
+    "switch_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
+    "switch_to_table": ("kstream_plan.render.answers", "to_table"),
     "to_json": ("kstream_plan.documents.plan.write", "plan_json"),
     "to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "to_sessioned": ("kstream_plan.simulation.sessioned", "to_sessioned"),

@@ -1,7 +1,8 @@
 """The command line: Typer commands, thin; the only place that prints.
 
 Nothing else that takes time is imported before :func:`run` does it, so that an interrupt during the imports
-is answered as any other.
+is answered as any other. What cannot be read, written or done raises a :class:`~kstream_plan.errors.KstreamPlanError`
+anywhere below, wrong options a :class:`~kstream_plan.errors.UsageError`; commands report both.
 """
 
 import atexit
@@ -50,9 +51,9 @@ def _run(arguments: Sequence[str] | None) -> int:
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
     _open_what_is_closed()
-    ours = signals.take_over()
+    own_signals = signals.take_over()
     code = run()
-    for number in ours:
+    for number in own_signals:
         signal.signal(number, signal.SIG_IGN)  # the answer is given; Python's own end would die of it
     if code > _SIGNALLED:
         _leave_at_once(code)

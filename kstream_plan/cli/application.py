@@ -22,8 +22,8 @@ from kstream_plan.version import __version__
 _UNWRITTEN = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EPIPE}
 
 
-def application(loaded: Collection[str] = tuple(COMMANDS)) -> typer.Typer:
-    """Return the application; of the commands that are not ``loaded`` only the summary is there."""
+def application(commands: Collection[str] = tuple(COMMANDS)) -> typer.Typer:
+    """Return the application; of the commands that are not ``commands`` only the summary is there."""
     app = typer.Typer(
         name="kstream-plan",
         help="See what a rebalance will do before you deploy.",
@@ -37,14 +37,14 @@ def application(loaded: Collection[str] = tuple(COMMANDS)) -> typer.Typer:
         callback=_options,
     )
     for name, text in COMMANDS.items():
-        if name in loaded:
+        if name in commands:
             function = name.replace("-", "_")
             command = getattr(import_module(f"kstream_plan.cli.commands.{function}"), function)
             words = {"ignore_unknown_options": name == "help"}  # -9 or --restore-rate are looked up there
-            registered = app.command(
+            app_command = app.command(
                 name, cls=PanelledCommand, help=text.text, short_help=text.summary, context_settings=words
             )
-            registered(command)
+            app_command(command)
         else:
             app.command(name, help=text.summary)(_not_loaded)
     return app
@@ -54,13 +54,13 @@ def _not_loaded() -> None:
     """Stand in for a command that is listed only."""
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(value: bool) -> None:
+    if value:
         from kstream_plan.cli.failures import expected_failures  # noqa: PLC0415 - not for every command line
-        from kstream_plan.cli.output import say  # noqa: PLC0415
+        from kstream_plan.cli.output import write_stdout  # noqa: PLC0415
 
         with expected_failures():
-            say(f"kstream-plan {__version__}\n")
+            write_stdout(f"kstream-plan {__version__}\n")
         raise typer.Exit
 
 
@@ -81,29 +81,25 @@ def _fail(error: KstreamPlanError) -> int:
 
 
 def _show_first_steps() -> int:
-    from kstream_plan.cli.output import say  # noqa: PLC0415 - not for every command line
+    from kstream_plan.cli.output import write_stdout  # noqa: PLC0415 - not for every command line
 
     try:
-        say(first_steps())
+        write_stdout(first_steps())
     except KstreamPlanError as error:
         return _fail(error)
     return ExitCode.DONE
 
 
 def run_command(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line (default: this process's) and return its exit code.
-
-    Raises:
-        KeyboardInterrupt: it was interrupted; Typer would only give an exit code of its own.
-    """
-    given = sys.argv[1:] if arguments is None else arguments
-    completing = "_KSTREAM_PLAN_COMPLETE" in os.environ
-    if not given and not completing:
+    """Run one command line (default: this process's) and return its exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    is_completion = "_KSTREAM_PLAN_COMPLETE" in os.environ
+    if not words and not is_completion:
         return _show_first_steps()
     set_color_mode(AUTO)
-    app = application(COMMANDS if completing else given)
+    app = application(COMMANDS if is_completion else words)
     try:
-        code = app(args=given, prog_name="kstream-plan", standalone_mode=False)
+        code = app(args=words, prog_name="kstream-plan", standalone_mode=False)
     except OSError as error:
         if error.errno not in _UNWRITTEN or error.filename is not None:
             raise
@@ -114,7 +110,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except USAGE_ERRORS as error:
         from kstream_plan.cli.usage_errors import usage_error  # noqa: PLC0415 - not for every command line
 
-        return _fail(usage_error(error, given, app))
+        return _fail(usage_error(error, words, app))
     except SystemExit as end:
         code = end.code
     if code == ExitCode.INTERRUPTED:

@@ -32,10 +32,7 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
         "assign": CommandHelp(
             "Plan a rebalance that starts now",
             "Shows every rebalance that follows until the group has settled.",
-            (
-                "assign orders.json",
-                "assign orders.json --restore-rate 5000/s --max-warmup-replicas 4 --out plan.json",
-            ),
+            ("assign orders.json", "assign orders.json --restore-rate 5000/s --max-warmup-replicas 4 --out plan.json"),
         ),
         "simulate-scaleout": CommandHelp(
             "Simulate instances that join or stop",

@@ -29,8 +29,8 @@ _ORDER = (ExitCode.FAILED, ExitCode.POLICY, ExitCode.NOT_SETTLED, ExitCode.CHANG
 
 def first_that_applies(codes: Iterable[ExitCode], errors: Collection[Exception] = ()) -> ExitCode:
     """Return the exit code of several outcomes together, and of what could not be done."""
-    found = {*codes, *([ExitCode.FAILED] if errors else [])}
-    return next((code for code in _ORDER if code in found), ExitCode.DONE)
+    results = {*codes, *([ExitCode.FAILED] if errors else [])}
+    return next((code for code in _ORDER if code in results), ExitCode.DONE)
 
 
 def outcome(plan: Plan, *, fail_on_changes: bool, draws: Draws | None = None) -> ExitCode:

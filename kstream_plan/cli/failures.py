@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import typer
 
-from kstream_plan.cli.output import talk
+from kstream_plan.cli.output import write_stderr
 from kstream_plan.cli.signals import end_if_signalled
 from kstream_plan.errors import KstreamPlanError
 
@@ -35,11 +35,11 @@ def report(error: KstreamPlanError, *, debug: bool = False) -> None:
     """Say on stderr what is wrong, where, and how to fix it."""
     if debug:
         traceback.print_exception(error, file=sys.stderr)
-    talk("\n".join([f"error: {error}", *(f"  also: {other}" for other in error.also)]))
+    write_stderr("\n".join([f"error: {error}", *(f"  also: {text}" for text in error.also)]))
 
 
 class _Talk(logging.Handler):
     """Says on stderr what lower layers warn of."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        talk(f"warning: {record.getMessage()}")
+        write_stderr(f"warning: {record.getMessage()}")

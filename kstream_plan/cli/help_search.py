@@ -43,19 +43,21 @@ class Search:
     """
 
     def __init__(self, sections: Sequence[Section]) -> None:
-        """Take the sections, those of a page one after the other, its beginning first.
-
-        Raises:
-            UsageError: the SQLite of this Python has no full-text search.
-        """
+        """Take the sections, those of a page one after the other, its beginning first."""
         self._sections = sections
-        self._begins = [of for of in sections if not of.heading]
-        self._passages = [(of, place) for of in sections for place in of.told]
+        self._begins = [section for section in sections if not section.heading]
+        self._passages = [(section, place) for section in sections for place in section.lead_places]
         self._tables = sqlite3.connect(":memory:")
-        self._fill("asked", (" ".join([of.page, of.title, *of.asks, of.also]) for of in self._begins))
-        self._fill("called", (" ".join([of.heading, *of.asks, of.also, *of.bold]) for of in sections))
-        self._fill("said", ("\n".join(of.passages) for of in sections))
-        self._fill("passage", (_passage(of, place) for of, place in self._passages))
+        self._fill(
+            "asked",
+            (" ".join([section.page, section.title, *section.asks, section.related_text]) for section in self._begins),
+        )
+        self._fill(
+            "called",
+            (" ".join([section.heading, *section.asks, section.related_text, *section.bold]) for section in sections),
+        )
+        self._fill("said", ("\n".join(section.passages) for section in sections))
+        self._fill("passage", (_passage(section, place) for section, place in self._passages))
 
     def _fill(self, table: str, texts: Iterable[str]) -> None:
         try:
@@ -64,51 +66,51 @@ class Search:
         except sqlite3.DatabaseError as error:
             fix = "kstream-plan help lists the pages by question"
             raise UsageError("the SQLite of this Python has no full-text search (FTS5)", fix=fix) from error
-        rows = ((row, _spoken(text)) for row, text in enumerate(texts))
+        rows = ((row, _speak(text)) for row, text in enumerate(texts))
         self._tables.executemany(f"INSERT INTO {table}(rowid, text) VALUES (?, ?)", rows)
 
     def _fits(self, table: str, question: str) -> dict[int, float]:
         """Return how well the texts fit that have a word of it."""
-        wanted = f"SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ?"
-        return dict(self._tables.execute(wanted, (_any_word(question),)))
+        query = f"SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ?"
+        return dict(self._tables.execute(query, (_any_word(question),)))
 
     def best(self, question: str) -> list[tuple[Section, float]]:
         """Return the sections that have a word of it, one of each page, the best first, with how well they fit."""
-        asked = {self._begins[row].page: fit for row, fit in self._fits("asked", question).items()}
-        called, said = self._fits("called", question), self._fits("said", question)
+        by_question = {self._begins[row].page: fit for row, fit in self._fits("asked", question).items()}
+        by_heading, by_text = self._fits("called", question), self._fits("said", question)
         fits = [
-            (_ASKED * asked.get(of.page, 0) + _CALLED * called.get(row, 0) + _SAID * said.get(row, 0))
-            * (_LESS if of.page in _LOOKED_UP else 1)
-            for row, of in enumerate(self._sections)
+            (_ASKED * by_question.get(section.page, 0) + _CALLED * by_heading.get(row, 0) + _SAID * by_text.get(row, 0))
+            * (_LESS if section.page in _LOOKED_UP else 1)
+            for row, section in enumerate(self._sections)
         ]
-        found: dict[str, tuple[Section, float]] = {}
+        matches: dict[str, tuple[Section, float]] = {}
         for row in sorted(range(len(fits)), key=lambda row: (-fits[row], row)):
             if fits[row] > 0:
-                found.setdefault(self._sections[row].page, (self._sections[row], fits[row]))
-        return list(found.values())
+                matches.setdefault(self._sections[row].page, (self._sections[row], fits[row]))
+        return list(matches.values())
 
     def passage(self, section: Section, question: str) -> int:
         """Return which of the passages of a section answers best; of those that do so alike the first."""
         fits = ((-fit, *self._passages[row]) for row, fit in self._fits("passage", question).items())
-        return min(((fit, place) for fit, of, place in fits if of == section), default=(0.0, 0))[1]
+        return min(((fit, place) for fit, owner, place in fits if owner == section), default=(0.0, 0))[1]
 
 
 def _passage(section: Section, place: int) -> str:
     """Return what a passage is found by: what a section says first answers what it is asked."""
-    asks = section.asks if place == section.told[0] else []
+    asks = section.asks if place == section.lead_places[0] else []
     return "\n".join([*asks, section.passages[place]])
 
 
 def _any_word(question: str) -> str:
     """Return what SQLite looks for: any of the words, of the names whole, and of the rows of words."""
     words = _WORD.findall(question)[:_MOST]
-    rows = [" ".join(words[at : at + _ROW]) for at in range(len(words) - _ROW + 1)]
-    said = _WORD.findall(_spoken(question))[:_MOST]
-    telling = [word for word in said if word.lower() not in _FILLERS]
-    wanted = [*(telling or said), *_NAME.findall(question)[:_MOST], *rows]
-    return " OR ".join(f'"{one}"' for one in dict.fromkeys(wanted)) or '""'
+    rows = [" ".join(words[start : start + _ROW]) for start in range(len(words) - _ROW + 1)]
+    words_of_question = _WORD.findall(_speak(question))[:_MOST]
+    significant_words = [word for word in words_of_question if word.lower() not in _FILLERS]
+    phrases = [*(significant_words or words_of_question), *_NAME.findall(question)[:_MOST], *rows]
+    return " OR ".join(f'"{phrase}"' for phrase in dict.fromkeys(phrases)) or '""'
 
 
-def _spoken(text: str) -> str:
+def _speak(text: str) -> str:
     """Return it without the targets of links, and names in CamelCase also as the words that they are made of."""
     return _CAMEL.sub(lambda name: f"{name[0]} {_HUMP.sub(' ', name[0])}", _TARGET.sub("]", text))

@@ -48,7 +48,7 @@ class Section:
         return _ASKS.findall(self.text)
 
     @property
-    def also(self) -> str:
+    def related_text(self) -> str:
         """Other words for these, which are not shown."""
         return " ".join(_ALSO.findall(self.text))
 
@@ -63,13 +63,13 @@ class Section:
         return [block for block in _blocks(self.text.splitlines()) if not block.startswith(("#", "> ", "<!--"))]
 
     @property
-    def told(self) -> list[int]:
+    def lead_places(self) -> list[int]:
         """Which of its passages are told: not what is typed or printed, heads of tables, and lists of sections."""
-        led = ("```", "On this page: ")
+        starts = ("```", "On this page: ")
         return [
             place
             for place, passage in enumerate(self.passages)
-            if not passage.lstrip().startswith(led) and not _HEAD.search(passage)
+            if not passage.lstrip().startswith(starts) and not _HEAD.search(passage)
         ]
 
 
@@ -92,40 +92,40 @@ def page_text(name: str) -> str:
 def sections_of(name: str) -> list[Section]:
     """Return a page in its sections; what stands below a smaller heading is one of its own."""
     lines = page_text(name).splitlines()
-    title, heading, fenced = lines[0].removeprefix("# "), "", False
-    found: list[tuple[str, list[str]]] = [("", [])]
+    title, heading, in_code = lines[0].removeprefix("# "), "", False
+    parts: list[tuple[str, list[str]]] = [("", [])]
     for line in lines:
-        fenced ^= bool(_FENCE.match(line))
-        if not fenced and (begins := _HEADING.match(line)):
+        in_code ^= bool(_FENCE.match(line))
+        if not in_code and (begins := _HEADING.match(line)):
             heading = begins[2]
-            found.append((heading, []))
-        found[-1][1].append(line)
-    return [Section(name, title, heading, "\n".join(text).strip() + "\n") for heading, text in found]
+            parts.append((heading, []))
+        parts[-1][1].append(line)
+    return [Section(name, title, heading, "\n".join(text).strip() + "\n") for heading, text in parts]
 
 
 def definition(word: str) -> str | None:
     """Return the meaning of a word by the page ``terms``, as Markdown; ``None`` if it is not there."""
-    wanted = " ".join(word.lower().split())
+    text = " ".join(word.lower().split())
     for names, meaning in _ROW.findall(page_text("terms")):
-        if wanted in names.lower().split(", "):
-            return f"**{wanted}**: {meaning}"
+        if text in names.lower().split(", "):
+            return f"**{text}**: {meaning}"
     return None
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[str]:
     block: list[str] = []
-    fenced = False
+    in_code = False
     for line in lines:
         edge = bool(_FENCE.match(line))
-        if not fenced and (edge or not line.strip() or _BEGINS.match(line)):
+        if not in_code and (edge or not line.strip() or _BEGINS.match(line)):
             if block:
                 yield "\n".join(block)
             block = []
         if edge or line.strip():
             block.append(line)
-        if edge and fenced:
+        if edge and in_code:
             yield "\n".join(block)
             block = []
-        fenced ^= edge
+        in_code ^= edge
     if block:
         yield "\n".join(block)

@@ -17,7 +17,7 @@ from kstream_plan.cli.color import takes_color
 from kstream_plan.cli.own_files import check_replaced
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.text.escape import encodable, printable
+from kstream_plan.render.text.escape import printable, to_encoding
 
 #: What stands below a summary of several applications.
 ONE_IN_FULL = "\nOne of them in full: --application-id ID; all of them: --verbose\n"
@@ -47,7 +47,7 @@ def page() -> Page:
 
     Where stdout has no arrows, the width leaves room for their wider forms.
     """
-    wider = 0 if encodable("→", sys.stdout.encoding or "utf-8") == "→" else _WIDER_SIGNS
+    wider = 0 if to_encoding("→", sys.stdout.encoding or "utf-8") == "→" else _WIDER_SIGNS
     if sys.stdout.isatty():
         width = shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
     else:
@@ -56,20 +56,16 @@ def page() -> Page:
     return Page(width - wider, takes_color(sys.stdout))
 
 
-def say(text: str) -> None:
-    """Write a result to stdout; if nobody reads it any more, be quiet.
-
-    Raises:
-        KstreamPlanError: it cannot be written.
-    """
+def write_stdout(text: str) -> None:
+    """Write a result to stdout; if nobody reads it any more, be quiet."""
     try:
-        sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+        sys.stdout.write(to_encoding(text, sys.stdout.encoding or "utf-8"))
         sys.stdout.flush()
     except BrokenPipeError:
         _discard(sys.stdout)
     except OSError as error:
         _discard(sys.stdout)
-        raise _unwritten(error) from error
+        raise _write_error(error) from error
 
 
 def not_written(error: OSError) -> int:
@@ -77,22 +73,22 @@ def not_written(error: OSError) -> int:
     _discard(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return 0
-    failure = _unwritten(error)
-    talk(f"error: {failure}")
+    failure = _write_error(error)
+    write_stderr(f"error: {failure}")
     return failure.exit_code
 
 
-def _unwritten(error: OSError) -> KstreamPlanError:
+def _write_error(error: OSError) -> KstreamPlanError:
     return KstreamPlanError(
         f"cannot be written: {error.strerror or error}", where="standard output", fix="check the disk"
     )
 
 
-def talk(text: str) -> None:
+def write_stderr(text: str) -> None:
     """Write a message for people to stderr, names in it made harmless."""
-    shown = "\n".join(printable(line) for line in text.removesuffix("\n").split("\n"))
+    lines = "\n".join(printable(line) for line in text.removesuffix("\n").split("\n"))
     try:
-        sys.stderr.write(encodable(f"kstream-plan: {shown}\n", sys.stderr.encoding or "utf-8"))
+        sys.stderr.write(to_encoding(f"kstream-plan: {lines}\n", sys.stderr.encoding or "utf-8"))
         sys.stderr.flush()
     except OSError:  # there is nobody to tell
         _discard(sys.stderr)
@@ -105,19 +101,14 @@ def _discard(stream: IO[str]) -> None:
 
 
 def check_target(path: Path, option: str = "--out", *, snapshots: bool = False) -> None:
-    """Check before the work that ``path``, given by ``option``, can be written after it: ``snapshots`` or an answer.
-
-    Raises:
-        KstreamPlanError: it is a folder, or its folder does not exist or cannot be written to; it is no path; what is
-            there was not written by this tool.
-    """
+    """Check before the work that ``path``, given by ``option``, can be written after it: ``snapshots`` or an answer."""
     try:
         path.stat()
     except FileNotFoundError:
         pass
     except OSError as error:
-        what = f"cannot be written to: {error.strerror or error}"
-        raise KstreamPlanError(what, where=f"{option} {path}", fix="choose another place") from None
+        message = f"cannot be written to: {error.strerror or error}"
+        raise KstreamPlanError(message, where=f"{option} {path}", fix="choose another place") from None
     folder = path.resolve().parent
     if path.is_dir():
         raise KstreamPlanError("is a folder", where=f"{option} {path}", fix="name a file in it")
@@ -130,11 +121,7 @@ def check_target(path: Path, option: str = "--out", *, snapshots: bool = False) 
 
 @contextmanager
 def written_at_once(path: Path) -> Iterator[IO[str]]:
-    """Give a text file to write to, as :func:`bytes_written_at_once` does.
-
-    Raises:
-        KstreamPlanError: it cannot be written.
-    """
+    """Give a text file to write to, as :func:`bytes_written_at_once` does."""
     with bytes_written_at_once(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
         yield text
@@ -144,17 +131,13 @@ def written_at_once(path: Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def bytes_written_at_once(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write to that replaces ``path`` in one step at the end, and leaves it as it was on any error.
-
-    Raises:
-        KstreamPlanError: it cannot be written.
-    """
+    """Give a file to write to that replaces ``path`` in one step at the end, and leaves it as it was on any error."""
     try:
         if _is_special(path):
             with path.open("wb") as file:
                 yield file
             return
-        with _replacing(path.resolve()) as file:
+        with _atomic_file(path.resolve()) as file:
             yield file
     except OSError as error:
         raise KstreamPlanError(
@@ -169,7 +152,7 @@ def _is_special(path: Path) -> bool:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
+def _atomic_file(path: Path) -> Iterator[BinaryIO]:
     mode = path.stat().st_mode if path.exists() else 0o666 & ~_umask()
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

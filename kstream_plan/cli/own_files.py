@@ -21,20 +21,19 @@ _OF_A_REPORT = re.compile(
 )
 
 
-def check_replaced(path: Path, where: str, *, snapshots: bool) -> None:
+def check_replaced(path: Path, place: str, *, snapshots: bool) -> None:
     """Check that a file which is to be written replaces nothing but what this tool wrote.
 
     Of JSON that is a snapshot where ``snapshots`` are written, else an answer: none of the two is lost to the other.
-
-    Raises:
-        KstreamPlanError: the file is something else.
     """
     if not path.is_file() or not path.stat().st_size:
         return
     text = _text(path)
     if not (_is_json(text, snapshots=snapshots) or (not snapshots and _OF_A_REPORT.match(text))):
-        what = f"is there already, and is no {'snapshot' if snapshots else 'answer of this tool'}: it is not replaced"
-        raise KstreamPlanError(what, where=where, fix="name another file, or move this one away")
+        message = (
+            f"is there already, and is no {'snapshot' if snapshots else 'answer of this tool'}: it is not replaced"
+        )
+        raise KstreamPlanError(message, where=place, fix="name another file, or move this one away")
 
 
 def _text(path: Path) -> str:
@@ -55,7 +54,7 @@ def _is_json(text: str, *, snapshots: bool) -> bool:
 def _first(text: str) -> dict[str, Any]:
     """Return the first document of a JSON text; empty if it has none."""
     with suppress(ValueError, RecursionError):
-        found, _ = json.JSONDecoder().raw_decode(text)
-        found = found[0] if isinstance(found, list) and found else found
-        return found if isinstance(found, dict) else {}
+        value, _ = json.JSONDecoder().raw_decode(text)
+        value = value[0] if isinstance(value, list) and value else value
+        return value if isinstance(value, dict) else {}
     return {}

@@ -2,45 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
+from kstream_plan.cli.output import page as page_shape
 from kstream_plan.fleet.figures import badness
 from kstream_plan.plans import Plan
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.result import Result
 from kstream_plan.render import page as render_page
 from kstream_plan.render.answers import page_of
-from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.markdown import to_markdown
+from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.terminal import to_terminal
-from kstream_plan.render.text.escape import fenced
+from kstream_plan.render.text.escape import fence
 
 
 @without_cycle_collector()
 def answer_text(answer: object, form: OutputForm, page: Page, *, verbose: bool) -> str:
     """Return an answer as text for stdout."""
-    return drawn(page_of(answer, verbose=verbose), form, page)
+    return draw_page(page_of(answer, verbose=verbose), form, page)
 
 
-def drawn(answer_page: render_page.Page, form: OutputForm, page: Page) -> str:
+def draw_page(answer_page: render_page.Page, form: OutputForm, page: Page) -> str:
     """Return a page as text for stdout, as wide as that is."""
     if form is OutputForm.MARKDOWN:
         return to_markdown(answer_page)
     return to_terminal(answer_page, width=page.width, colour=page.colour)
 
 
+def draw_pages(answer_pages: Iterable[render_page.Page], form: OutputForm = OutputForm.TABLE) -> str:
+    """Return pages one below the other, as wide as stdout is."""
+    shape = page_shape()
+    return "\n".join(draw_page(answer_page, form, shape) for answer_page in answer_pages)
+
+
 def overview(results: Sequence[Result], form: OutputForm, page: Page) -> str:
     """Return several applications at a glance, the worst first, as ``fleet`` does."""
-    ordered = sorted(results, key=badness)
-    if form is OutputForm.MARKDOWN:
-        return fleet_markdown(ordered, ordered)
-    return fleet_table(ordered, ordered, width=page.width, colour=page.colour)
+    order = sorted(results, key=badness)
+    return draw_page(fleet_page(order, order), form, page)
 
 
-def together(overviews: Sequence[str], in_full: Sequence[str], form: OutputForm) -> str:
+def join_pages(overviews: Sequence[str], in_full: Sequence[str], form: OutputForm) -> str:
     """Return the overview and what is shown in full as one page, which tells how to see more if that is nothing."""
     hint = ONE_IN_FULL if overviews and not in_full and form is OutputForm.TABLE else ""
     return "\n".join([*overviews, *in_full]) + hint
@@ -49,10 +54,10 @@ def together(overviews: Sequence[str], in_full: Sequence[str], form: OutputForm)
 def excerpts_text(plans: Sequence[Plan], focuses: Sequence[Focus], form: OutputForm, page: Page) -> str:
     """Return the part of each plan that is in its focus."""
     pairs = zip(plans, focuses, strict=True)
-    return "\n".join(drawn(excerpt_page(plan, focus), form, page) for plan, focus in pairs)
+    return "\n".join(draw_page(excerpt_page(plan, focus), form, page) for plan, focus in pairs)
 
 
 def ranks_page(ranks: Sequence[str], form: OutputForm) -> str:
     """Return every application's ranked candidates."""
-    text = "".join(f"\n{one}" for one in ranks)
-    return f"\n{fenced(text)}\n" if form is OutputForm.MARKDOWN else text
+    text = "".join(f"\n{rank}" for rank in ranks)
+    return f"\n{fence(text)}\n" if form is OutputForm.MARKDOWN else text

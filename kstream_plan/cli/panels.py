@@ -34,28 +34,30 @@ class PanelledCommand(TyperCommand):
     Errors and completion know all of them.
     """
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
         self.context_settings.setdefault("max_content_width", _WIDTH)
         self.params += [_color(), _help_all()]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options panel by panel, then how many more there are."""
         panels: dict[str, list[tuple[str, str]]] = {panel: [] for panel in (_ARGUMENTS, _OWN, *PANELS)}
-        hidden = 0
+        hidden_count = 0
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is None:
-                hidden += 1
+                hidden_count += 1
             else:
                 panels[_panel(parameter)].append(record)
         width = max(len(name) for records in panels.values() for name, _ in records if len(name) <= _WIDEST_NAME)
         for panel, records in panels.items():
             if records:
                 with formatter.section(panel):
-                    formatter.write_dl([(name.ljust(width), said) for name, said in records], col_max=width)
-        if hidden > 1:
-            formatter.write(f"\n{hidden - 1} more options: {ctx.command_path} --help-all\n")
+                    formatter.write_dl(
+                        [(name.ljust(width), description) for name, description in records], col_max=width
+                    )
+        if hidden_count > 1:
+            formatter.write(f"\n{hidden_count - 1} more options: {ctx.command_path} --help-all\n")
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Return what completes ``incomplete``, hidden options as well."""
@@ -104,7 +106,7 @@ def _color() -> TyperOption:
         rich_help_panel=OUTPUT,
         hidden=True,
         callback=lambda _ctx, _param, mode: _set_color(mode),
-        autocompletion=lambda _ctx, _args, begun: [mode for mode in MODES if mode.startswith(begun)],
+        autocompletion=lambda _ctx, _args, start: [mode for mode in MODES if mode.startswith(start)],
         **_COLOR,
     )
 
@@ -122,8 +124,8 @@ def _help_all() -> TyperOption:
     )
 
 
-def _show_all(ctx: Any, _: Any, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
+def _show_all(ctx: Any, _: Any, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
         ctx.command.reveal()
         typer.echo(ctx.get_help())
         raise typer.Exit

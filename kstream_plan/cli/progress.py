@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from kstream_plan.cli.color import takes_color
-from kstream_plan.cli.output import talk
+from kstream_plan.cli.output import write_stderr
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import duration
 
@@ -23,21 +23,21 @@ _A_WHILE_S = 10.0
 class Report(Protocol):
     """Shows what is being done, and how much of it is."""
 
-    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
-        """Show ``what``; ``total`` is ``None`` if it is not known."""
+    def __call__(self, message: str, number: int = 0, total: int | None = None) -> None:
+        """Show ``message``; ``total`` is ``None`` if it is not known."""
         ...
 
-    def beforehand(self, text: str) -> None:
+    def announce(self, text: str) -> None:
         """Say what is known of the work before it is done."""
         ...
 
-    def aside(self) -> AbstractContextManager[None]:
+    def suspend(self) -> AbstractContextManager[None]:
         """Make room on the terminal for a part of the result that is there before the work ends."""
         ...
 
 
 @contextmanager
-def progress(*, quiet: bool = False) -> Iterator[Report]:
+def show_progress(*, quiet: bool = False) -> Iterator[Report]:
     """Give a function that shows how far the work is; ``quiet``: it does not."""
     if quiet:
         yield SILENCE
@@ -63,14 +63,14 @@ class _Bar:
         self._bar = bar
         self._task = bar.add_task("", total=None)
 
-    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
-        self._bar.update(self._task, description=printable(what), completed=done, total=total)
+    def __call__(self, message: str, number: int = 0, total: int | None = None) -> None:
+        self._bar.update(self._task, description=printable(message), completed=number, total=total)
 
-    def beforehand(self, text: str) -> None:
-        talk(text)
+    def announce(self, text: str) -> None:
+        write_stderr(text)
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def suspend(self) -> Iterator[None]:
         self._bar.stop()
         yield
         self._bar.start()
@@ -87,37 +87,39 @@ class Lines:
         self._began: float | None = None
         self._next = _A_WHILE_S
 
-    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
-        """Say so, if it is time; ``done`` of ``total`` tell how long it may still take."""
+    def __call__(self, message: str, number: int = 0, total: int | None = None) -> None:
+        """Say so, if it is time; ``number`` of ``total`` tell how long it may still take."""
         if total is None:
             return
         now = self._now()
         if self._began is None:
             self._began = now
-        passed = now - self._began
-        if passed < self._next:
+        seconds = now - self._began
+        if seconds < self._next:
             return
-        self._next = 2 * passed
-        left = f", about {duration(int(1000 * passed * (total - done) / done))} to go" if 0 < done < total else ""
-        talk(f"{what}{left}")
+        self._next = 2 * seconds
+        remaining_time = (
+            f", about {duration(int(1000 * seconds * (total - number) / number))} to go" if 0 < number < total else ""
+        )
+        write_stderr(f"{message}{remaining_time}")
 
-    def beforehand(self, text: str) -> None:
+    def announce(self, text: str) -> None:
         """Say it at once."""
-        talk(text)
+        write_stderr(text)
 
-    def aside(self) -> AbstractContextManager[None]:
+    def suspend(self) -> AbstractContextManager[None]:
         """Nothing is in the way."""
         return nullcontext()
 
 
 class _Silence:
-    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
+    def __call__(self, message: str, number: int = 0, total: int | None = None) -> None:
         pass
 
-    def beforehand(self, text: str) -> None:
+    def announce(self, text: str) -> None:
         pass
 
-    def aside(self) -> AbstractContextManager[None]:
+    def suspend(self) -> AbstractContextManager[None]:
         return nullcontext()
 
 

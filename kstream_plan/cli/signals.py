@@ -18,7 +18,7 @@ _AGAIN_SECONDS = 0.02
 _CLEANED_UP_SECONDS = 20.0
 
 #: The signal that waits for the end of an import.
-_waiting: list[int] = []
+_pending_signals: list[int] = []
 #: The signal that has ended us; whoever takes its exception for an error of its own is overruled.
 _ended_by: list[int] = []
 
@@ -28,20 +28,15 @@ def take_over() -> list[int]:
     if not hasattr(signal, "setitimer"):
         return []
     usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-    ours = [int(number) for number, handler in usual.items() if signal.getsignal(number) == handler]
-    for number in ours:
+    own_signals = [int(number) for number, handler in usual.items() if signal.getsignal(number) == handler]
+    for number in own_signals:
         signal.signal(number, _postpone_in_imports)
-    return ours
+    return own_signals
 
 
 def end_if_postponed() -> None:
-    """End if a signal still waits for the end of an import.
-
-    Raises:
-        KeyboardInterrupt: it is an interrupt.
-        SystemExit: it is a termination.
-    """
-    if _waiting:
+    """End if a signal still waits for the end of an import."""
+    if _pending_signals:
         _end()
 
 
@@ -51,12 +46,7 @@ def forget() -> None:
 
 
 def end_if_signalled() -> None:
-    """End if a signal was to end us and what it raised was lost: Py4J's calls have errors of their own for it.
-
-    Raises:
-        KeyboardInterrupt: it was an interrupt.
-        SystemExit: it was a termination.
-    """
+    """End if a signal was to end us and what it raised was lost: Py4J's calls have errors of their own for it."""
     if _ended_by:
         _leave(_ended_by[0])
 
@@ -67,21 +57,21 @@ def _postpone_in_imports(number: int, frame: FrameType | None) -> None:
     Modules are loaded in other threads too, while Java starts, and those would wait for that lock for ever.
     """
     if number != signal.SIGALRM:
-        _waiting[:] = [number]
+        _pending_signals[:] = [number]
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             signal.signal(signal.SIGALRM, _postpone_in_imports)
             signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
             return
         frame = frame.f_back
-    if _waiting:
+    if _pending_signals:
         _end()
 
 
 def _end() -> None:
     """End by the signal that waits."""
     signal.setitimer(signal.ITIMER_REAL, 0)
-    _ended_by[:] = [_waiting.pop()]
+    _ended_by[:] = [_pending_signals.pop()]
     # not by threading: what the signal has interrupted may hold its locks
     _thread.start_new_thread(_end_at_last, (128 + _ended_by[0],))
     _leave(_ended_by[0])

@@ -60,18 +60,18 @@ class TerminalMarkdown(Markdown):
 
     def __init__(self, text: str) -> None:
         """Take the text of a page."""
-        super().__init__(_LINK.sub(_named, _COMMENT.sub("", text)), hyperlinks=False)
+        super().__init__(_LINK.sub(_link_text, _COMMENT.sub("", text)), hyperlinks=False)
 
 
-def _named(link: re.Match[str]) -> str:
+def _link_text(link: re.Match[str]) -> str:
     """Return a link as the name that ``help`` opens, after its words unless they are that name."""
     name = f"{link[2]}{link[3] or ''}"
     return f"**{name}**" if name.startswith(link[1].replace("\n", " ")) else f"{link[1]} (**{name}**)"
 
 
-def rendered(text: str, width: int, *, colour: bool) -> str:
+def render(text: str, width: int, *, colour: bool) -> str:
     """Return a page as text of this width; without ``colour`` it has no control codes either."""
-    written = io.StringIO()
-    console = Console(file=written, width=width, force_terminal=colour, no_color=not colour)
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=width, force_terminal=colour, no_color=not colour)
     console.print(TerminalMarkdown(text))
-    return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())

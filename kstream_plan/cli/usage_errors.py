@@ -16,16 +16,16 @@ from kstream_plan.cli.panels import USAGE_ERRORS
 from kstream_plan.errors import UsageError
 
 
-def usage_error(error: Any, given: Sequence[str], app: typer.Typer) -> UsageError:
+def usage_error(error: Any, arguments: Sequence[str], app: typer.Typer) -> UsageError:
     """Return what Typer says of wrong usage in the form of all other errors.
 
     Its fix is that of the value (:class:`kstream_plan.cli.options.shared.WrongValueError`), else the nearest right
     command line, else the command's own help.
     """
     command = error.ctx.command_path if error.ctx else "kstream-plan"
-    fix = getattr(error, "fix", "") or suggest_command_line(given, app) or f"see {command} --help"
-    where, what = _place_and_sentence(error)
-    return UsageError(what, where=where or command.partition(" ")[2], fix=fix)
+    fix = getattr(error, "fix", "") or suggest_command_line(arguments, app) or f"see {command} --help"
+    place, message = _place_and_sentence(error)
+    return UsageError(message, where=place or command.partition(" ")[2], fix=fix)
 
 
 def _place_and_sentence(error: Any) -> tuple[str, str]:
@@ -38,20 +38,20 @@ def _place_and_sentence(error: Any) -> tuple[str, str]:
     return (name, error.message.rstrip(".")) if error.message else ("", f"{name} is missing")
 
 
-def suggest_command_line(given: Sequence[str], app: typer.Typer) -> str | None:
+def suggest_command_line(arguments: Sequence[str], app: typer.Typer) -> str | None:
     """Return the command line that was probably meant, ``None`` if nothing is near."""
     commands = get_command(app).commands  # type: ignore[attr-defined]
-    name, *rest = given
+    name, *rest = arguments
     if name not in commands:
         if name in page_names():
             return _line(["help", name])
-        near = get_close_matches(name, commands, n=1)
-        if not near and not os.path.isfile(name):
+        matches = get_close_matches(name, commands, n=1)
+        if not matches and not os.path.isfile(name):
             return None
-        return _line([near[0], *rest] if near else ["assign", *given])
+        return _line([matches[0], *rest] if matches else ["assign", *arguments])
     options = [option for parameter in commands[name].params for option in parameter.opts if option.startswith("--")]
-    mended = [_option(argument, options) for argument in rest]
-    return _line([name, *mended]) if mended != rest and _is_valid(commands[name], mended) else None
+    corrections = [_option(argument, options) for argument in rest]
+    return _line([name, *corrections]) if corrections != rest and _is_valid(commands[name], corrections) else None
 
 
 def _is_valid(command: Any, arguments: Sequence[str]) -> bool:
@@ -65,12 +65,12 @@ def _is_valid(command: Any, arguments: Sequence[str]) -> bool:
     return True
 
 
-def _option(argument: str, known: Sequence[str]) -> str:
+def _option(argument: str, options: Sequence[str]) -> str:
     if not argument.startswith("--") or argument == "--":
         return argument
     option, equals, value = argument.partition("=")
-    near = get_close_matches(option, [*known, "--help"], n=1)
-    return f"{near[0]}{equals}{value}" if near else argument
+    matches = get_close_matches(option, [*options, "--help"], n=1)
+    return f"{matches[0]}{equals}{value}" if matches else argument
 
 
 def _line(arguments: Sequence[str]) -> str:

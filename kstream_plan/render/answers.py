@@ -19,7 +19,9 @@ PAGES: dict[str, tuple[str, str]] = {
     "Comparison": ("diff", "diff_page"),
     "Outcomes": ("compare", "compare_page"),
     "SaidAndHappened": ("happened", "happened_page"),
+    "SessionedUpgrade": ("sessioned", "sessioned_page"),
     "Simulation": ("plan", "simulation_page"),
+    "Switch": ("switch", "switch_page"),
     "Why": ("why", "why_page"),
 }
 

@@ -12,12 +12,12 @@ from kstream_plan.render.terminal import to_terminal
 
 
 def fleet_table(
-    all_results: Sequence[Result], shown: Sequence[Result], *, width: int = DEFAULT_WIDTH, colour: bool = False
+    all_results: Sequence[Result], selection: Sequence[Result], *, width: int = DEFAULT_WIDTH, colour: bool = False
 ) -> str:
     """Return the page as lines of text, each ended."""
-    return to_terminal(fleet_page(all_results, shown), width=width, colour=colour)
+    return to_terminal(fleet_page(all_results, selection), width=width, colour=colour)
 
 
-def fleet_markdown(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
+def fleet_markdown(all_results: Sequence[Result], selection: Sequence[Result]) -> str:
     """Return the page as Markdown."""
-    return to_markdown(fleet_page(all_results, shown))
+    return to_markdown(fleet_page(all_results, selection))

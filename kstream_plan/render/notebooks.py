@@ -17,15 +17,15 @@ _ROUND_FIGURES = ("instance_spread", "balance_factor", "subtopology_spread", "su
 _SEAT = ("process_id", "consumer_id", "role")
 
 
-def show(what: str, result: object) -> Any:
+def show(view: str, result: object) -> Any:
     """Return a result as ``html``, or its table ``rounds``, ``steps`` or ``alternatives``."""
-    if what == "html":
+    if view == "html":
         return _html(result)
     if isinstance(result, Outcomes):
         return _alternatives(result)
     plan = result.plan if isinstance(result, Simulation) else result
     assert isinstance(plan, Plan)
-    return _rounds(plan) if what == "rounds" else _steps(plan)
+    return _rounds(plan) if view == "rounds" else _steps(plan)
 
 
 def _html(result: object) -> str:
@@ -36,10 +36,10 @@ def _html(result: object) -> str:
 
     if isinstance(result, Outcomes):
         return section_html(compare_section(result))
-    simulated = result if isinstance(result, Simulation) else None
-    plan = result if simulated is None else simulated.plan
+    simulation = result if isinstance(result, Simulation) else None
+    plan = result if simulation is None else simulation.plan
     assert isinstance(plan, Plan)
-    return section_html(plan_section(SavedPlan(plan, simulation=simulated), alone=False))
+    return section_html(plan_section(SavedPlan(plan, simulation=simulation), is_single=False))
 
 
 def _document(plan: Plan) -> Mapping[str, Any]:
@@ -62,8 +62,8 @@ def _rounds(plan: Plan) -> pa.Table:
         **dict.fromkeys(_ROUND_FIGURES, pa.int64()),
     }
     rows = [
-        {**of, "steps": len(of["steps"]), **{name: of["balance"][name] for name in _ROUND_FIGURES}}
-        for of in _document(plan)["rounds"]
+        {**entry, "steps": len(entry["steps"]), **{name: entry["balance"][name] for name in _ROUND_FIGURES}}
+        for entry in _document(plan)["rounds"]
     ]
     return pa.Table.from_pylist([{name: row[name] for name in columns} for row in rows], pa.schema(columns))
 
@@ -82,7 +82,7 @@ def _steps(plan: Plan) -> pa.Table:
         "restore_records": pa.int64(),
         "reason": pa.string(),
     }
-    rows = [{"round": of["number"], **_flat(step)} for of in _document(plan)["rounds"] for step in of["steps"]]
+    rows = [{"round": entry["number"], **_flat(step)} for entry in _document(plan)["rounds"] for step in entry["steps"]]
     return pa.Table.from_pylist([{name: row.get(name) for name in columns} for row in rows], pa.schema(columns))
 
 
@@ -91,18 +91,18 @@ def _flat(step: Mapping[str, Any]) -> dict[str, Any]:
     return {**step, **seats, "reason": step["reason"]["code"]}
 
 
-def _alternatives(found: Sequence[Any]) -> pa.Table:
+def _alternatives(alternatives: Sequence[Any]) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - takes its time
 
     from kstream_plan.render.compare.json_form import compare_json  # noqa: PLC0415
 
     rows = []
-    for outcome in json.loads(compare_json(found))["outcomes"]:
-        known = {name: outcome[name] for name in ("fastest", "verdict", "duration_is", "floor_ms", "draws", "kept")}
+    for outcome in json.loads(compare_json(alternatives))["outcomes"]:
+        columns = {name: outcome[name] for name in ("fastest", "verdict", "duration_is", "floor_ms", "draws", "kept")}
         figures: dict[str, Any] = {}
         for name, value in outcome["figures"].items():
             ends = value if isinstance(value, dict) else {"": value}
             figures |= {f"{name}_{end}" if end else name: number for end, number in ends.items()}
-        rows += [{**changes, **known, **figures} for changes in outcome["alternatives"]]
+        rows += [{**changes, **columns, **figures} for changes in outcome["alternatives"]]
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows])

@@ -6,12 +6,13 @@ printable (:func:`~kstream_plan.render.text.escape.printable`); whatever marks i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.note import Remarks
 
 #: What a value means; a theme gives each a colour.
 Tone: TypeAlias = Literal["plain", "good", "unknown", "bad", "new", "moved", "dim"]
@@ -127,12 +128,8 @@ class Page:
     lines: tuple[Line, ...] = ()
     sections: tuple[Section, ...] = ()
 
-    def without_sections(self) -> Page:
-        """Return the page without the details."""
-        return replace(self, sections=())
 
-
-def answered(answer: Answer) -> Tone:
+def answer_tone(answer: Answer) -> Tone:
     """Return the tone of a yes, a no or an unknown."""
     return _TONES[answer]
 
@@ -145,6 +142,29 @@ def text_cell(text: str, tone: Tone = "plain") -> Cell:
 def text_row(*texts: str, tone: Tone = "plain") -> Row:
     """Return a row of texts."""
     return Row(tuple(text_cell(text) for text in texts), tone)
+
+
+def columns_of(*heads: str, wide: Mapping[str, int] | None = None) -> tuple[Column, ...]:
+    """Return columns: ``>`` before a head sets its cells to the right, ``wide`` has the narrowest pages of some."""
+    widths = wide or {}
+    return tuple(Column(head.lstrip(">"), head[:1] == ">", widths.get(head.lstrip(">"), 0)) for head in heads)
+
+
+def steps_table(title: str, steps: Iterable[str]) -> Table:
+    """Return steps, numbered."""
+    rows = (text_row(f"{number}", step) for number, step in enumerate(steps, start=1))
+    return Table(title, columns_of(">#", "Step"), tuple(rows))
+
+
+def remark_lines(remarks: Remarks, escape: Callable[[str], str] = str) -> tuple[Line, ...]:
+    """Return the warnings, notes and assumptions of an answer as lines, in this order."""
+    kinds: tuple[tuple[LineKind, tuple[Note, ...]], ...]
+    kinds = ("warning", remarks.warnings), ("note", remarks.notes), ("assumption", remarks.assumptions)
+    return tuple(
+        line
+        for kind, notes in kinds
+        for line in lines_of(kind, (note._replace(message=escape(note.message)) for note in notes))
+    )
 
 
 def lines_of(kind: LineKind, notes: Iterable[Note]) -> tuple[Line, ...]:

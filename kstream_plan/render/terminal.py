@@ -87,7 +87,7 @@ def _blocks(page: Page, width: int) -> Iterator[RenderableType]:
         yield Text("")
         if table.title:
             yield Text(table.title, "bold")
-        yield from _drawn(table, width)
+        yield from _table_lines(table, width)
         if table.note:
             yield Text(table.note, "tone.dim")
     if page.lines:
@@ -165,7 +165,7 @@ def _layout(table: Table, width: int) -> _Layout:
     return _Layout(tuple(table.columns[place] for place in places), places)
 
 
-def _drawn(table: Table, width: int) -> Iterator[RenderableType]:
+def _table_lines(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield a table: of rich cells, as text if it is long, as a list of its cells if the page is too narrow."""
     layout = _layout(table, width)
     least = [_least(table, place) for place in layout.places]
@@ -184,11 +184,11 @@ def _least(table: Table, place: int) -> int:
     The cells of a narrow column stay whole.
     """
     texts = [text for row in table.rows for text in _texts(row.cells[place])]
-    needed = max((cell_len(word) for word in table.columns[place].head.split(" ")), default=0)
+    head_width = max((cell_len(word) for word in table.columns[place].head.split(" ")), default=0)
     if _is_narrow(table, place):
-        return max([needed, *map(cell_len, texts)])
+        return max([head_width, *map(cell_len, texts)])
     words = (cell_len(word) for text in texts for word in text.split(" "))
-    return min(max([needed, *words]), _LONG_WORD)
+    return min(max([head_width, *words]), _LONG_WORD)
 
 
 def _is_narrow(table: Table, place: int) -> bool:
@@ -215,12 +215,12 @@ def _widths(table: Table, layout: _Layout, least: Sequence[int], room: int) -> S
         return [None] * len(whole)
     if lists:
         narrow = (_is_narrow(table, place) for place in layout.places)
-        return [width if fixed else None for width, fixed in zip(least, narrow, strict=True)]
+        return [width if is_fixed else None for width, is_fixed in zip(least, narrow, strict=True)]
     widths = list(least)
-    for wanted in (cells, whole):
-        lacking = [max(0, want - width) for want, width in zip(wanted, widths, strict=True)]
-        for place in sorted(range(len(lacking)), key=lacking.__getitem__):
-            widths[place] += min(lacking[place], room - sum(widths))
+    for widths_of_goal in (cells, whole):
+        deficits = [max(0, want - width) for want, width in zip(widths_of_goal, widths, strict=True)]
+        for place in sorted(range(len(deficits)), key=deficits.__getitem__):
+            widths[place] += min(deficits[place], room - sum(widths))
     return widths
 
 
@@ -232,14 +232,14 @@ def _longest(table: Table, place: int) -> int:
 
 
 def _rich(table: Table, layout: _Layout, widths: Sequence[int | None]) -> RichTable:
-    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold")
+    grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold")
     for column, place, width in zip(layout.columns, layout.places, widths, strict=True):
         justify: JustifyMethod = "right" if column.right else "left"
         plain = _is_narrow(table, place)
-        drawn.add_column(Text(column.head, no_wrap=False), justify=justify, no_wrap=plain, overflow="fold", width=width)
+        grid.add_column(Text(column.head, no_wrap=False), justify=justify, no_wrap=plain, overflow="fold", width=width)
     for row in table.rows:
-        drawn.add_row(*(_cell(row.cells[place]) for place in layout.places), style=f"tone.{row.tone}")
-    return drawn
+        grid.add_row(*(_cell(row.cells[place]) for place in layout.places), style=f"tone.{row.tone}")
+    return grid
 
 
 def _cell(cell: Cell) -> RenderableType:
@@ -264,13 +264,13 @@ class _Items:
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines."""
-        lines = filled(self._cell.items, options.max_width)
+        lines = fill(self._cell.items, options.max_width)
         if self._cell.short and len(lines) > _MOST_LINES:
             lines = [self._cell.short]
         yield Text("\n".join(lines), f"tone.{self._cell.tone}", overflow="fold")
 
 
-def filled(items: Sequence[str], width: int) -> list[str]:
+def fill(items: Sequence[str], width: int) -> list[str]:
     """Return lines of at most so many columns, broken between items with a comma in between."""
     lines: list[str] = []
     for place, item in enumerate(items):
@@ -308,9 +308,9 @@ def _plain(cell: Cell) -> str:
 def _as_list(table: Table, layout: _Layout) -> Iterator[RenderableType]:
     """Yield every row as lines of head and value, for a page that is narrower than the table."""
     for row in table.rows:
-        first, *others = layout.places
+        first, *other_places = layout.places
         yield Text.assemble((f"{table.columns[first].head} ", "bold"), _plain(row.cells[first]))
-        for place in others:
+        for place in other_places:
             if text := _row_text(row, place):
                 yield Text.assemble(("  ", ""), (f"{table.columns[place].head}: ", "bold"), text)
 

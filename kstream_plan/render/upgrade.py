@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
-from kstream_plan.documents.remarks import remarks_json
 from kstream_plan.model import Group
 from kstream_plan.protocols.upgrade import Upgrade
 from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.json_document import document_line, plain
 from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.upgrade import upgrade_page, upgrade_remarks
 from kstream_plan.render.terminal import to_terminal
-from kstream_plan.version import __version__
 
 
 def upgrade_table(
-    found: Upgrade, group: Group, *, width: int = DEFAULT_WIDTH, colour: bool = False, one_bounce: bool = False
+    upgrade: Upgrade, group: Group, *, width: int = DEFAULT_WIDTH, colour: bool = False, one_bounce: bool = False
 ) -> str:
     """Return the restarts, or, for ``one_bounce``, why there have to be two, as lines of text, each ended."""
-    return to_terminal(upgrade_page(found, group, one_bounce=one_bounce), width=width, colour=colour)
+    return to_terminal(upgrade_page(upgrade, group, one_bounce=one_bounce), width=width, colour=colour)
 
 
-def upgrade_markdown(found: Upgrade, group: Group, *, one_bounce: bool = False) -> str:
+def upgrade_markdown(upgrade: Upgrade, group: Group, *, one_bounce: bool = False) -> str:
     """Return the same as Markdown."""
-    return to_markdown(upgrade_page(found, group, one_bounce=one_bounce))
+    return to_markdown(upgrade_page(upgrade, group, one_bounce=one_bounce))
 
 
-def upgrade_json(found: Upgrade, group: Group) -> str:
+def upgrade_json(upgrade: Upgrade, group: Group) -> str:
     """Return the same as one line of JSON, described by ``documents/schemas/upgrade.json``, without the line end."""
-    wrong = found.one_bounce
-    document: dict[str, Any] = {
-        "format_version": FORMAT_VERSION,
-        "kind": "upgrade",
-        "application_id": group.application_id,
-        "tool": {"name": "kstream-plan", "version": __version__, "models": MODELS},
-        "restarts": [restart._asdict() for restart in found.restarts],
+    wrong = upgrade.one_bounce
+    answer_fields = {
+        "restarts": plain(upgrade.restarts),
         "cannot_mix": [
-            {"process_id": process_id, "consumer_id": consumer_id, "reason": why}
-            for process_id, consumer_id, why in found.cannot_mix
+            {"process_id": process_id, "consumer_id": consumer_id, "reason": reason}
+            for process_id, consumer_id, reason in upgrade.cannot_mix
         ],
-        "untold": [{"process_id": process_id, "consumer_id": of} for process_id, of in found.untold],
-        "split": [{"process_id": process_id, "consumer_id": of} for process_id, of in found.split],
+        "untold": [
+            {"process_id": process_id, "consumer_id": consumer_id} for process_id, consumer_id in upgrade.untold
+        ],
+        "split": [{"process_id": process_id, "consumer_id": consumer_id} for process_id, consumer_id in upgrade.split],
         "one_bounce": wrong
         and {
             "task_id": str(wrong.task_id),
@@ -57,6 +51,6 @@ def upgrade_json(found: Upgrade, group: Group) -> str:
                 for event in wrong.events
             ],
         },
-        **remarks_json(upgrade_remarks(found)),
+        **plain(upgrade_remarks(upgrade)),
     }
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return document_line("upgrade", FORMAT_VERSION, group.application_id, MODELS, answer_fields)

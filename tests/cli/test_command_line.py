@@ -23,7 +23,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import CONFIG_NAMES
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.render.text.escape import encodable
+from kstream_plan.render.text.escape import to_encoding
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.version import __version__
 from tests.helpers import plan_cases
@@ -566,7 +566,7 @@ def test_an_ascii_stdout_keeps_the_layout(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     expected = table(plan_cases.case("scale-out"), width=77, verbose=True)
     assert not expected.isascii()
-    assert done.stdout == encodable(expected, "ascii")
+    assert done.stdout == to_encoding(expected, "ascii")
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kstream_plan.cli.actions.plan import on_long_plan, on_round
-from kstream_plan.cli.progress import Lines, progress
+from kstream_plan.cli.progress import Lines, show_progress
 from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import AssignmentConfig
 from tests.helpers.small_groups import group, state
@@ -48,7 +48,7 @@ def test_reading_does_not_count_and_quiet_work_says_nothing(capsys: pytest.Captu
     lines("reading")
     seconds = 60.0
     lines("planning", 1, 2)
-    with progress(quiet=True) as tell:
+    with show_progress(quiet=True) as tell:
         tell("planning", 1, 2)
-        tell.beforehand("a long plan")
+        tell.announce("a long plan")
     assert not capsys.readouterr().err

@@ -119,8 +119,8 @@ def test_the_rows_of_a_moment_add_up_to_all_there_is() -> None:
     shown = picture(plan, events(plan), Names(plan.group))
     for column in shown.columns:
         run = sum(int(cell) for cell in column.cells if cell != "–")
-        assert run + int(column.paused or 0) == len(plan.group.tasks), column
-    assert any(column.meanwhile for column in shown.columns)
+        assert run + int(column.pauses or 0) == len(plan.group.tasks), column
+    assert any(column.interim for column in shown.columns)
     assert "meanwhile = unassigned until that has taken effect" in shown.legend
 
 

@@ -20,12 +20,12 @@ from kstream_plan.render.page import (
     Row,
     Section,
     Table,
-    answered,
+    answer_tone,
     as_sentence,
     text_cell,
     text_row,
 )
-from kstream_plan.render.terminal import filled, to_terminal
+from kstream_plan.render.terminal import fill, to_terminal
 
 _WORDS = st.text(st.sampled_from("abc→0_9é漢[]*`|<&"), min_size=1, max_size=12).map(str.strip).filter(bool)
 _TEXTS = st.lists(_WORDS, min_size=1, max_size=9).map(" ".join)
@@ -78,7 +78,7 @@ def test_markdown_has_every_cell_and_no_markup_of_a_name(page: Page) -> None:
 
 @pytest.mark.parametrize("answer", list(Answer))
 def test_the_first_word_is_the_answer(answer: Answer) -> None:
-    page = Page(title="orders: stop i2", tone=answered(answer), answer=answer, sentences=("8 tasks start cold.",))
+    page = Page(title="orders: stop i2", tone=answer_tone(answer), answer=answer, sentences=("8 tasks start cold.",))
     assert f"│ {answer.word}: 8 tasks start cold." in to_terminal(page)
     assert f"**{answer.word}**: 8 tasks start cold." in to_markdown(page)
 
@@ -97,8 +97,8 @@ def test_a_list_is_short_beyond_two_lines_and_items_stay_whole() -> None:
     page = Page(title="x", tables=(Table("", (Column("Cut over"),), (Row((Cell(items, "30 tasks"),)),)),))
     assert "30 tasks" in to_terminal(page, width=60)
     assert "0_29" not in to_terminal(page, width=60)
-    assert filled(("0_0 i1→i2", "0_1 i1→i3"), 12) == ["0_0 i1→i2,", "0_1 i1→i3"]
-    assert filled(("0_0 i1→i2", "0_1 i1→i3"), 40) == ["0_0 i1→i2, 0_1 i1→i3"]
+    assert fill(("0_0 i1→i2", "0_1 i1→i3"), 12) == ["0_0 i1→i2,", "0_1 i1→i3"]
+    assert fill(("0_0 i1→i2", "0_1 i1→i3"), 40) == ["0_0 i1→i2, 0_1 i1→i3"]
 
 
 def test_a_narrow_page_lists_the_cells_of_a_wide_table() -> None:

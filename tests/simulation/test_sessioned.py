@@ -13,9 +13,10 @@ from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import UsageError
 from kstream_plan.plans.simulated import Range
+from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.sessioned import sessioned_page, sessioned_steps
-from kstream_plan.render.sessioned import sessioned_json, sessioned_markdown, sessioned_table
+from kstream_plan.render.sessioned import sessioned_json
 from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeFigures, to_sessioned
 from tests.helpers import captured_scenarios
 from tests.helpers.connect_rows import even, snapshot
@@ -95,9 +96,9 @@ def test_every_form_tells_the_same(protocol: str, workers: int) -> None:
     assert [(kinds[line.kind], line.text) for line in page.lines] == [
         (kind, as_sentence(note["message"])) for kind in kinds.values() for note in document[kind]
     ]
-    for text in (sessioned_table(found), sessioned_markdown(found)):
+    for text in (to_table(found), to_markdown(found)):
         assert "instance" not in text
-    assert max(map(len, sessioned_table(found, width=80).splitlines())) <= 80
+    assert max(map(len, to_table(found, width=80).splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

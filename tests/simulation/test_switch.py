@@ -11,9 +11,10 @@ import pytest
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.plans.simulated import Range
+from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.switch import switch_page, switch_steps
-from kstream_plan.render.switch import switch_json, switch_markdown, switch_table
+from kstream_plan.render.switch import switch_json
 from kstream_plan.simulation.switch import Switch, switch
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured_scenarios
@@ -93,9 +94,9 @@ def test_without_a_restore_rate_only_the_least_is_known() -> None:
 @pytest.mark.parametrize("release", ["4.3", "4.4"])
 def test_the_pages(both: dict[str, Switch], release: str) -> None:
     found = both[release]
-    assert_golden(f"switch/scale-out-{release}.txt", switch_table(found, width=80))
-    assert_golden(f"switch/scale-out-{release}.md", switch_markdown(found))
-    assert max(map(len, switch_table(found, width=80).splitlines())) <= 80
+    assert_golden(f"switch/scale-out-{release}.txt", to_table(found, width=80))
+    assert_golden(f"switch/scale-out-{release}.md", to_markdown(found))
+    assert max(map(len, to_table(found, width=80).splitlines())) <= 80
     document = json.loads(switch_json(found))
     for shown, figures in zip(switch_page(found).tables[1].rows, document["rows"], strict=True):
         cell, cold = shown.cells[4], figures["cold_handovers"]
@@ -131,7 +132,7 @@ def test_brokers_before_4_4_refuse_static_members_and_4_2_0_is_not_to_be_used() 
 def test_more_standbys_than_brokers_take_are_told_and_so_few_instances_take_fewer() -> None:
     of = orders()
     found = switch(replace(of, config=replace(of.config, num_standby_replicas=3)), "4.3", number_of_draws=1)
-    assert "brokers allow at most 2 for a group" in " ".join(switch_table(found).split())
+    assert "brokers allow at most 2 for a group" in " ".join(to_table(found).split())
     assert "streams.num.standby.replicas=2" in " ".join(switch_steps(found))
 
 

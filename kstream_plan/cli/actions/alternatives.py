@@ -19,18 +19,14 @@ def play_alternatives(
     axes: Sequence[Sequence[Variant]],
     options: PlanOptions,
     scenario: Scenario | None,
-    tell: Report,
+    progress: Report,
     *,
     standard: Standard | None = None,
     number_of_draws: int | None = None,
 ) -> Sequence[SameOutcome]:
-    """Play every combination on all cores; ``tell`` is told how far it is.
-
-    Raises:
-        KstreamPlanError: settings or designs do not fit the group, or the scenario does not.
-    """
+    """Play every combination on all cores; ``progress`` is told how far it is."""
     group = snapshot.state.group
-    found = alternatives(
+    outcomes = alternatives(
         snapshot,
         axes,
         options,
@@ -38,6 +34,8 @@ def play_alternatives(
         standard=standard,
         number_of_draws=number_of_draws,
         workers=processors(),
-        on_alternative=lambda done, of: tell(f"{group.application_id}: alternative {done} of {of}", done, of),
+        on_alternative=lambda number, total: progress(
+            f"{group.application_id}: alternative {number} of {total}", number, total
+        ),
     )
-    return beside_each_other(found)
+    return beside_each_other(outcomes)

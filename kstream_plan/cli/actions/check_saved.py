@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from kstream_plan.cli.actions.check_report import PlanParts, ReportForms, report_parts
 from kstream_plan.cli.actions.each_application import Work
-from kstream_plan.cli.actions.told import Telling, Told, told
 from kstream_plan.cli.options.check import CheckOptions, Planning
 from kstream_plan.cli.options.groups import Applications, Deciding, Measuring, Reading, Spark
 from kstream_plan.cli.options.parameters import names_and_defaults, option_of
@@ -39,14 +39,9 @@ class Source(NamedTuple):
     snapshots_from_stdin: bytes | None
 
 
-def sort_paths(asked: CheckOptions) -> Source:
-    """Tell saved plans and snapshots apart by looking at them; folders and globs may hold both.
-
-    Raises:
-        SnapshotError: a path that does not exist, matches nothing or is empty.
-        UsageError: an option that is for snapshots, and there are only saved plans.
-    """
-    paths = check_paths(asked.paths)
+def sort_paths(options: CheckOptions) -> Source:
+    """Tell saved plans and snapshots apart by looking at them; folders and globs may hold both."""
+    paths = check_paths(options.paths)
     data = standard_input() if paths.stdin else None
     piped_plans = data is not None and are_plans(data)
     plans: list[str] = []
@@ -54,16 +49,16 @@ def sort_paths(asked: CheckOptions) -> Source:
     for file in paths.local:
         (plans if is_plan_file(file.path) else snapshots).append(file.name)
     if not snapshots:
-        _refuse_for_plans(asked, elsewhere=any(map(fetched, asked.paths)))
+        _refuse_for_plans(options, remote=any(map(fetched, options.paths)))
     return Source(tuple(plans), data if piped_plans else None, tuple(snapshots), None if piped_plans else data)
 
 
-def _refuse_for_plans(asked: CheckOptions, *, elsewhere: bool) -> None:
-    groups = [group for group in _FOR_SNAPSHOTS if not (elsewhere and group is Spark)]
+def _refuse_for_plans(options: CheckOptions, *, remote: bool) -> None:
+    groups = [group for group in _FOR_SNAPSHOTS if not (remote and group is Spark)]
     for name, default in (pair for group in groups for pair in names_and_defaults(group).items()):
-        if name in vars(type(asked)):
+        if name in vars(type(options)):
             continue  # the command has one of its own, which is for plans as well
-        if getattr(asked, name) not in (default, None):
+        if getattr(options, name) not in (default, None):
             option = option_of(name)
             raise UsageError(
                 f"{option} is for snapshots, a saved plan is checked as it is",
@@ -72,20 +67,16 @@ def _refuse_for_plans(asked: CheckOptions, *, elsewhere: bool) -> None:
 
 
 def baselines(files: Sequence[Path]) -> dict[str, SavedPlan]:
-    """Return the saved plans for what was before, by application.
-
-    Raises:
-        KstreamPlanError: one cannot be read, or an application is there twice.
-    """
-    found: dict[str, SavedPlan] = {}
+    """Return the saved plans for what was before, by application."""
+    plans: dict[str, SavedPlan] = {}
     for file in files:
-        for saved in read_saved_file(file):
-            name = saved.plan.group.application_id
-            if name in found:
-                what = f"application {name!r} has two baselines"
-                raise PlanFileError(what, where=str(file), fix="give --baseline once per application")
-            found[name] = saved
-    return found
+        for saved_plan in read_saved_file(file):
+            name = saved_plan.plan.group.application_id
+            if name in plans:
+                message = f"application {name!r} has two baselines"
+                raise PlanFileError(message, where=str(file), fix="give --baseline once per application")
+            plans[name] = saved_plan
+    return plans
 
 
 def check_beside(
@@ -112,68 +103,70 @@ def check_beside(
 def check_saved(
     source: Source,
     standard: Standard,
-    before: Mapping[str, SavedPlan],
-    telling: Telling,
-    asked: Applications,
-    tell: Report,
-) -> Work[Told]:
-    """Read the saved plans, as far as they are selected, hold them against the policy, and say what is told of them.
-
-    Raises:
-        KstreamPlanError: one cannot be read, and ``keep_going`` is not set.
-    """
-    work: Work[Told] = Work()
+    plans_before: Mapping[str, SavedPlan],
+    forms: ReportForms,
+    options: Applications,
+    progress: Report,
+) -> Work[PlanParts]:
+    """Read the saved plans, as far as they are selected, hold them against the policy, and say what is told of them."""
+    work: Work[PlanParts] = Work()
     if not source.plan_files and source.plans_from_stdin is None:
         return work
     with without_cycle_collector():  # millions of objects, none in a cycle, are kept until the end
-        found = _read(source, asked, tell, work.errors)
-        for done, (saved, file) in enumerate(found):
-            plan = saved.plan
-            tell(f"checking {plan.group.application_id}", done=done, total=len(found))
-            baseline = before.get(plan.group.application_id)
-            checked = check_beside(baseline, plan, saved.draws, standard, file, was_saved=True)
-            work.results.append(told(checked, telling))
+        saved_plans = _read(source, options, progress, work.errors)
+        for number, (saved_plan, file) in enumerate(saved_plans):
+            plan = saved_plan.plan
+            progress(f"checking {plan.group.application_id}", number=number, total=len(saved_plans))
+            baseline = plans_before.get(plan.group.application_id)
+            checkup = check_beside(baseline, plan, saved_plan.draws, standard, file, was_saved=True)
+            work.results.append(report_parts(checkup, forms))
     return work
 
 
 def _read(
-    source: Source, asked: Applications, tell: Report, errors: list[KstreamPlanError]
+    source: Source, options: Applications, progress: Report, errors: list[KstreamPlanError]
 ) -> list[tuple[SavedPlan, str]]:
     """Return the plans that are selected, and where each is kept (empty: nowhere)."""
-    wanted = Selection(tuple(asked.application_id or ()))
-    found: list[tuple[SavedPlan, str]] = []
-    known: set[str] = set()
-    for read, file in _each(source, tell):
-        saved = _alone(read.plan, file) if isinstance(read, SavedPlan) and read.lacks_simulation else read
-        of = saved.application_id if isinstance(saved, PlanFileError) else saved.plan.group.application_id
-        known |= set() if of is None else {of}
-        if of is not None and not wanted.wants(of):
+    selection = Selection(tuple(options.application_id or ()))
+    saved_plans: list[tuple[SavedPlan, str]] = []
+    ids: set[str] = set()
+    for result, file in _each_plan(source, progress):
+        saved_plan = (
+            _without_simulation(result.plan, file)
+            if isinstance(result, SavedPlan) and result.lacks_simulation
+            else result
+        )
+        application_id = (
+            saved_plan.application_id if isinstance(saved_plan, PlanFileError) else saved_plan.plan.group.application_id
+        )
+        ids |= set() if application_id is None else {application_id}
+        if application_id is not None and not selection.wants(application_id):
             continue
-        if not isinstance(saved, PlanFileError):
-            found.append((saved, file))
-        elif asked.keep_going:
-            errors.append(saved)
+        if not isinstance(saved_plan, PlanFileError):
+            saved_plans.append((saved_plan, file))
+        elif options.keep_going:
+            errors.append(saved_plan)
         else:
-            raise saved
-    if not source.snapshots and (missing := wanted.missing(known)):
-        errors += wanted.nothing_found(missing, sorted(known)[:5], source.plan_files)
-        if not asked.keep_going:
+            raise saved_plan
+    if not source.snapshots and (absent_ids := selection.missing(ids)):
+        errors += selection.nothing_found(absent_ids, sorted(ids)[:5], source.plan_files)
+        if not options.keep_going:
             raise errors[0]
-    return found
+    return saved_plans
 
 
-def _alone(plan: Plan, file: str) -> PlanFileError:
+def _without_simulation(plan: Plan, file: str) -> PlanFileError:
     """Return the error of a plan without what its simulation tells of other draws, of which one may be worse."""
     application_id = plan.group.application_id
-    what = f"the plan of {application_id!r} belongs to a simulation whose other parts are missing (field simulation)"
+    message = f"the plan of {application_id!r} belongs to a simulation whose other parts are missing (field simulation)"
     fix = "check what simulate or simulate-scaleout saved by --out"
-    return PlanFileError(what, where=file or "standard input", fix=fix, application_id=application_id)
+    return PlanFileError(message, where=file or "standard input", fix=fix, application_id=application_id)
 
 
-def _each(source: Source, tell: Report) -> Iterator[tuple[SavedPlan | PlanFileError, str]]:
+def _each_plan(source: Source, progress: Report) -> Iterator[tuple[SavedPlan | PlanFileError, str]]:
     """Yield every plan, or what is wrong with it, and where it is kept."""
     for number, file in enumerate(source.plan_files):
-        tell(f"reading {file}", done=number, total=len(source.plan_files))
-        yield from ((saved, file) for saved in each_saved_in(file))
+        progress(f"reading {file}", number=number, total=len(source.plan_files))
+        yield from ((saved_plan, file) for saved_plan in each_saved_in(file))
     if source.plans_from_stdin is not None:
-        yield from ((saved, "") for saved in each_saved(source.plans_from_stdin, "standard input"))
+        yield from ((saved_plan, "") for saved_plan in each_saved(source.plans_from_stdin, "standard input"))

@@ -20,9 +20,9 @@ class Work(Generic[T]):
     results: list[T] = field(default_factory=list)
     errors: list[KstreamPlanError] = field(default_factory=list)
 
-    def __iadd__(self, more: Work[T]) -> Work[T]:
-        self.results += more.results
-        self.errors += more.errors
+    def __iadd__(self, other_work: Work[T]) -> Work[T]:
+        self.results += other_work.results
+        self.errors += other_work.errors
         return self
 
 
@@ -36,26 +36,23 @@ def each_application(
     """Call ``work_on`` for each snapshot under the settings, with how many came before it.
 
     Whatever goes wrong with an application names it; with ``keep_going`` it does not stop the others.
-
-    Raises:
-        KstreamPlanError: an application cannot be read or worked on, and ``keep_going`` is not set.
     """
     work: Work[T] = Work()
-    settings.files.check_used([application_id_of(found) for found in outcomes])
-    for done, found in enumerate(outcomes):
+    settings.files.check_used([application_id_of(outcome) for outcome in outcomes])
+    for number, outcome in enumerate(outcomes):
         try:
-            if isinstance(found, KstreamPlanError):
-                raise found
-            work.results.append(work_on(settings.over(found), done))
+            if isinstance(outcome, KstreamPlanError):
+                raise outcome
+            work.results.append(work_on(settings.apply(outcome), number))
         except KstreamPlanError as error:
-            if isinstance(found, Snapshot):
-                error.came_up_in(found.state.group.application_id)
+            if isinstance(outcome, Snapshot):
+                error.came_up_in(outcome.state.group.application_id)
             if not keep_going:
                 raise
             work.errors.append(error)
     return work
 
 
-def application_id_of(found: Snapshot | SnapshotError) -> str:
+def application_id_of(outcome: Snapshot | SnapshotError) -> str:
     """Return whose snapshot it is, or would be; empty if that cannot be told."""
-    return found.state.group.application_id if isinstance(found, Snapshot) else found.application_id or ""
+    return outcome.state.group.application_id if isinstance(outcome, Snapshot) else outcome.application_id or ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.groups import Measuring
-from kstream_plan.cli.output import talk
+from kstream_plan.cli.output import write_stderr
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.snapshots.files.sources import STDIN
@@ -19,27 +19,24 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.metrics.measurements import Measurements
 
 
-def check_measuring(asked: Measuring, *, reads_stdin: bool, others: Sequence[str] = ()) -> None:
+def check_measuring(options: Measuring, *, reads_stdin: bool, other_options: Sequence[str] = ()) -> None:
     """Check what does not need the input.
 
     Args:
-        asked: the options.
+        options: the options.
         reads_stdin: whether standard input is read for something else.
-        others: what is given beside: a scrape among it is one that the shell has made of a glob.
-
-    Raises:
-        UsageError: options that do not go together.
+        other_options: what is given beside: a scrape among it is one that the shell has made of a glob.
     """
-    if asked.metrics:
-        _check_no_scrape(others)
-    for option, given in (("--end-offsets", asked.end_offsets), ("--start-offsets", asked.start_offsets)):
-        if given and not asked.metrics:
+    if options.metrics:
+        _check_no_scrape(other_options)
+    for option, value in (("--end-offsets", options.end_offsets), ("--start-offsets", options.start_offsets)):
+        if value and not options.metrics:
             raise UsageError(f"{option} goes with --metrics", fix="give --metrics, or leave it out")
     paths = [
-        *(asked.metrics or ()),
-        *(asked.end_offsets or ()),
-        *(asked.start_offsets or ()),
-        *(asked.store_lags or ()),
+        *(options.metrics or ()),
+        *(options.end_offsets or ()),
+        *(options.start_offsets or ()),
+        *(options.store_lags or ()),
     ]
     if paths.count(STDIN) + reads_stdin > 1:
         raise UsageError("standard input is given twice", fix="give - once")
@@ -54,22 +51,18 @@ def _check_no_scrape(paths: Sequence[str]) -> None:
             raise UsageError("holds metrics, and --metrics takes one path", where=path, fix=fix)
 
 
-def measurements(asked: Measuring, now_ms: int | None) -> Measurements | None:
-    """Read what was measured, ``None`` if nothing is given; ``now_ms`` is what options tell is now, since 1970.
-
-    Raises:
-        SnapshotError: a file cannot be read or is of another form.
-    """
-    if not (asked.metrics or asked.store_lags):
+def measurements(options: Measuring, now_ms: int | None) -> Measurements | None:
+    """Read what was measured, ``None`` if nothing is given; ``now_ms`` is what options tell is now, since 1970."""
+    if not (options.metrics or options.store_lags):
         return None
     from kstream_plan.snapshots.metrics.measurements import read_measurements  # noqa: PLC0415 - only where it is needed
 
     return read_measurements(
-        metrics=asked.metrics or (),
-        end_offsets=asked.end_offsets or (),
-        start_offsets=asked.start_offsets or (),
-        store_lags=asked.store_lags or (),
-        topology_of=topologies(asked).of,
+        metrics=options.metrics or (),
+        end_offsets=options.end_offsets or (),
+        start_offsets=options.start_offsets or (),
+        store_lags=options.store_lags or (),
+        topology_of=topologies(options).value_for,
         clock_ms=time.time_ns() // 1_000_000,
         now_ms=now_ms,
     )
@@ -79,26 +72,23 @@ def measured_rows(rows: Iterable[tuple[Mapping[str, Any], Measurements | None]])
     """Return snapshot rows with the lags that were measured, and say what is known of them and what is not.
 
     What is strange about a scrape is so for every group, and said once.
-
-    Raises:
-        SnapshotError: what was measured is not of these groups.
     """
-    found, said = list[Mapping[str, Any]](), set[str]()
-    for row, measured in rows:
-        if measured is None:
-            found.append(row)
+    rows_with_lags, texts = list[Mapping[str, Any]](), set[str]()
+    for row, measures in rows:
+        if measures is None:
+            rows_with_lags.append(row)
             continue
         from kstream_plan.snapshots.metrics.overlay import with_measured_lags  # noqa: PLC0415 - only where needed
         from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row  # noqa: PLC0415
 
-        overlaid = with_measured_lags(row, measured)
-        tell_coverage(snapshot_from_row(overlaid.row, ""), measured.now_ms)
-        for message in dict.fromkeys(note.message for note in overlaid.warnings):
-            if message not in said:
-                talk(f"warning: {message}")
-                said.add(message)
-        found.append(overlaid.row)
-    return found
+        row_with_lags = with_measured_lags(row, measures)
+        tell_coverage(snapshot_from_row(row_with_lags.row, ""), measures.now_ms)
+        for message in dict.fromkeys(note.message for note in row_with_lags.warnings):
+            if message not in texts:
+                write_stderr(f"warning: {message}")
+                texts.add(message)
+        rows_with_lags.append(row_with_lags.row)
+    return rows_with_lags
 
 
 def tell_coverage(snapshot: Snapshot, now_ms: int | None) -> None:
@@ -108,17 +98,12 @@ def tell_coverage(snapshot: Snapshot, now_ms: int | None) -> None:
     if snapshot.coverage is not None:
         at_ms, until_ms = snapshot.captured_at_ms, snapshot.known_until_ms
         then_ms = until_ms if now_ms is None or at_ms is None else now_ms - at_ms
-        talk(f"{printable(snapshot.state.group.application_id)}: {snapshot.coverage.told(then_ms)}")
+        write_stderr(f"{printable(snapshot.state.group.application_id)}: {snapshot.coverage.told(then_ms)}")
 
 
-def topologies(asked: Measuring) -> PerApplication[Topology]:
-    """Return the texts of ``Topology.describe()`` that are given, by application.
-
-    Raises:
-        SnapshotError: one cannot be read.
-        UsageError: two are for the same application.
-    """
-    return per_application(asked.topology, "--topology", _topology_in)
+def topologies(options: Measuring) -> PerApplication[Topology]:
+    """Return the texts of ``Topology.describe()`` that are given, by application."""
+    return per_application(options.topology, "--topology", _topology_in)
 
 
 _TEXT_OF_TOPOLOGY = "name a file that the text of Topology.describe() was written to"

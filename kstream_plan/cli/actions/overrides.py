@@ -9,13 +9,8 @@ from typing import cast
 
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.output import talk
-from kstream_plan.documents.streams_config import (
-    StreamsConfigFile,
-    kafka_name,
-    load_streams_config,
-    with_overrides,
-)
+from kstream_plan.cli.output import write_stderr
+from kstream_plan.documents.streams_config import StreamsConfigFile, kafka_name, load_streams_config, with_overrides
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import SettingValue
@@ -41,105 +36,95 @@ class Overrides:
     produce_rate: float | None = None
     stores: Stores | None = None
 
-    def over(self, snapshot: Snapshot) -> Snapshot:
-        """Return ``snapshot`` with what is given in place of its own.
-
-        Raises:
-            ConfigError: a file cannot be read, a value in it is wrong, or the settings do not go together.
-            UsageError: a folder has two files of the application.
-        """
+    def apply(self, snapshot: Snapshot) -> Snapshot:
+        """Return ``snapshot`` with what is given in place of its own."""
         rates = snapshot.rates
         if self.restore_rate is not None:
             rates = replace(rates, restore_per_instance=self.restore_rate)
         if self.produce_rate is not None:
             rates = replace(rates, produce_per_task=self.produce_rate)
-        file = self.files.of(snapshot.state.group.application_id) or StreamsConfigFile({})
+        file = self.files.value_for(snapshot.state.group.application_id) or StreamsConfigFile({})
         snapshot = _of_stores(snapshot, self.stores, file.stores)
-        given = {**file.overrides, **self.settings}
+        values = {**file.overrides, **self.settings}
         if snapshot.group_protocol == "streams":
-            return _of_streams_group(replace(snapshot, rates=rates), given, file.group)
+            return _of_streams_group(replace(snapshot, rates=rates), values, file.group)
         if snapshot.group_protocol == "connect":
-            return _of_connect_group(snapshot, {**given, **file.group})
-        config, warnings = with_overrides(snapshot.config, given), _other_threads(snapshot, file.threads)
-        told = tuple(note for note in snapshot.assumptions if not given or note.code != DEFAULT_SETTINGS)
-        known = (*snapshot.warnings, *warnings)
-        return replace(snapshot, config=config, rates=rates, warnings=known, assumptions=told)
+            return _of_connect_group(snapshot, {**values, **file.group})
+        config, warnings = with_overrides(snapshot.config, values), _other_threads(snapshot, file.threads)
+        assumptions = tuple(note for note in snapshot.assumptions if not values or note.code != DEFAULT_SETTINGS)
+        warnings_before = (*snapshot.warnings, *warnings)
+        return replace(snapshot, config=config, rates=rates, warnings=warnings_before, assumptions=assumptions)
 
 
-def _of_stores(snapshot: Snapshot, given: Stores | None, of_file: Stores | None) -> Snapshot:
+def _of_stores(snapshot: Snapshot, stores: Stores | None, of_file: Stores | None) -> Snapshot:
     """Return the snapshot with the stores that are given, by an option before a file."""
-    if given is not None:
-        return replace(snapshot, stores=given, stores_from="--stores")
+    if stores is not None:
+        return replace(snapshot, stores=stores, stores_from="--stores")
     return snapshot if of_file is None else replace(snapshot, stores=of_file, stores_from="--streams-config")
 
 
 def _other_threads(snapshot: Snapshot, threads: int | None) -> tuple[Note, ...]:
     """Warn of instances that have other threads than the settings say: a plan has those that they have now."""
     instances = snapshot.state.group.instances
-    others = tuple(of.process_id for of in instances if threads is not None and of.capacity != threads)
-    if not others:
+    differing = tuple(
+        instance.process_id for instance in instances if threads is not None and instance.capacity != threads
+    )
+    if not differing:
         return ()
     message = (
-        f"num.stream.threads={threads} is not planned: {len(others):,} of {len(instances):,} instances have other "
-        "threads now, and keep them here; an event 'threads' of a scenario changes those of one"
+        f"num.stream.threads={threads} is not planned: {len(differing):,} of {len(instances):,} instances have "
+        "other threads now, and keep them here; an event 'threads' of a scenario changes those of one"
     )
-    return (Note(THREADS_NOT_PLANNED, message, others),)
+    return (Note(THREADS_NOT_PLANNED, message, differing),)
 
 
-def _of_connect_group(snapshot: Snapshot, given: Mapping[str, SettingValue]) -> Snapshot:
-    """Put the settings over its own that a worker has as well.
-
-    Raises:
-        UsageError: one that it has not is given.
-    """
-    without = [kafka_name(name) for name in given if name not in _OF_CONNECT]
-    if without:
-        what = f"{', '.join(without)} is no setting of Connect workers"
-        raise UsageError(what, where=snapshot.state.group.application_id, fix="leave it out, or put it in the snapshot")
-    return replace(snapshot, config=replace(snapshot.config, **given))  # type: ignore[arg-type]
+def _of_connect_group(snapshot: Snapshot, values: Mapping[str, SettingValue]) -> Snapshot:
+    """Put the settings over its own that a worker has as well."""
+    unknown_names = [kafka_name(name) for name in values if name not in _OF_CONNECT]
+    if unknown_names:
+        message = f"{', '.join(unknown_names)} is no setting of Connect workers"
+        raise UsageError(
+            message, where=snapshot.state.group.application_id, fix="leave it out, or put it in the snapshot"
+        )
+    return replace(snapshot, config=replace(snapshot.config, **values))  # type: ignore[arg-type]
 
 
 def _of_streams_group(
-    snapshot: Snapshot, given: Mapping[str, SettingValue], of_group: Mapping[str, SettingValue]
+    snapshot: Snapshot, values: Mapping[str, SettingValue], of_group: Mapping[str, SettingValue]
 ) -> Snapshot:
     """Put the settings of a streams group over its own; those of the application have no effect there, but for one."""
-    counting = {name: value for name, value in given.items() if name in _OF_CLIENTS}
-    config = replace(snapshot.config, **counting, **of_group)  # type: ignore[arg-type]
-    without = tuple(kafka_name(name) for name in given if name not in _OF_CLIENTS)
-    if not without:
+    client_settings = {name: value for name, value in values.items() if name in _OF_CLIENTS}
+    config = replace(snapshot.config, **client_settings, **of_group)  # type: ignore[arg-type]
+    unknown_names = tuple(kafka_name(name) for name in values if name not in _OF_CLIENTS)
+    if not unknown_names:
         return replace(snapshot, config=config)
     message = (
-        f"{', '.join(without)}: a setting of the application has no effect in a streams group; the group's own are in "
-        "--streams-config, as streams.num.standby.replicas"
+        f"{', '.join(unknown_names)}: a setting of the application has no effect in a streams group; the group's own "
+        "are in --streams-config, as streams.num.standby.replicas"
     )
     return replace(
         snapshot,
         config=config,
-        warnings=(*snapshot.warnings, Note("no-effect-in-streams-group", message, without)),
+        warnings=(*snapshot.warnings, Note("no-effect-in-streams-group", message, unknown_names)),
     )
 
 
-def overrides(asked: Settings) -> Overrides:
-    """Collect the settings that are asked for: options beat the files of ``--streams-config``.
-
-    Raises:
-        ConfigError: a file cannot be read, or a value in it is wrong.
-        UsageError: two files are for the same applications.
-    """
+def overrides(options: Settings) -> Overrides:
+    """Collect the settings that are asked for: options beat the files of ``--streams-config``."""
     settings: dict[str, SettingValue] = {}
     for name in CONFIG_NAMES:
-        value = getattr(asked, name.removesuffix("_ms"))
+        value = getattr(options, name.removesuffix("_ms"))
         if value is not None:
             settings[name] = _tags(value) if name == "rack_aware_assignment_tags" else value
-    files = per_application(asked.streams_config, "--streams-config", _settings_in)
-    stores = cast("Stores | None", asked.stores)
-    return Overrides(files, settings, asked.restore_rate, asked.produce_rate, stores)
+    files = per_application(options.streams_config, "--streams-config", _settings_in)
+    stores = cast("Stores | None", options.stores)
+    return Overrides(files, settings, options.restore_rate, options.produce_rate, stores)
 
 
 def _settings_in(path: Path) -> StreamsConfigFile:
     file = load_streams_config(path)
     for warning in file.warnings:
-        talk(f"warning: {warning}")
+        write_stderr(f"warning: {warning}")
     return file
 
 

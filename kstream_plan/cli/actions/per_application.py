@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from kstream_plan.cli.output import talk
+from kstream_plan.cli.output import write_stderr
 from kstream_plan.errors import UsageError
 
 T = TypeVar("T")
@@ -25,51 +25,43 @@ class PerApplication(Generic[T]):
     load: Callable[[Path], T]
     by_id: Mapping[str, T]
     folder: Path | None = None
-    others: T | None = None
+    common: T | None = None
 
-    def of(self, application_id: str) -> T | None:
-        """Return what counts for an application; ``None`` if nothing is given.
-
-        Raises:
-            UsageError: two files of the folder are its.
-            KstreamPlanError: the file cannot be read.
-        """
+    def value_for(self, application_id: str) -> T | None:
+        """Return what counts for an application; ``None`` if nothing is given."""
         if application_id in self.by_id:
             return self.by_id[application_id]
-        found = [] if self.folder is None else _named(self.folder, application_id)
-        if len(found) > 1:
-            what = f"{found[0].name} and {found[1].name} are both named {application_id!r}"
-            raise UsageError(what, where=f"{self.option} {self.folder}", fix=f"keep one, or give {self.option} ID=FILE")
-        return self.load(found[0]) if found else self.others
+        matches = [] if self.folder is None else _files_for(self.folder, application_id)
+        if len(matches) > 1:
+            message = f"{matches[0].name} and {matches[1].name} are both named {application_id!r}"
+            raise UsageError(
+                message, where=f"{self.option} {self.folder}", fix=f"keep one, or give {self.option} ID=FILE"
+            )
+        return self.load(matches[0]) if matches else self.common
 
     def check_used(self, application_ids: Collection[str]) -> None:
         """Warn of what is given for an application that there is not."""
         for application_id in self.by_id:
             if application_id not in application_ids:
-                talk(f"warning: {self.option} {application_id}=… is for an application that is not there")
+                write_stderr(f"warning: {self.option} {application_id}=… is for an application that is not there")
 
 
-def per_application(given: Sequence[str] | None, option: str, load: Callable[[Path], T]) -> PerApplication[T]:
-    """Sort out the values of an option; ``load`` reads a file.
-
-    Raises:
-        UsageError: two values are for the same applications.
-        KstreamPlanError: a file cannot be read.
-    """
+def per_application(values: Sequence[str] | None, option: str, load: Callable[[Path], T]) -> PerApplication[T]:
+    """Sort out the values of an option; ``load`` reads a file."""
     load = cache(load)
     files: dict[str | None, Path] = {}
-    for text in given or ():
+    for text in values or ():
         application_id, path = _split(text)
         if application_id in files:
-            what = "is given more than once" + ("" if application_id is None else f" for {application_id!r}")
+            message = "is given more than once" + ("" if application_id is None else f" for {application_id!r}")
             fix = f"one for each application: {option} ID=FILE, or a folder of files named by their ids"
-            raise UsageError(what, where=option, fix=fix)
+            raise UsageError(message, where=option, fix=fix)
         files[application_id] = path
     common = files.pop(None, None)
     folder = common if common is not None and common.is_dir() else None
     by_id = {application_id: load(path) for application_id, path in files.items() if application_id is not None}
-    others = None if common is None or folder is not None else load(common)
-    return PerApplication(option, load, by_id, folder, others)
+    common_value = None if common is None or folder is not None else load(common)
+    return PerApplication(option, load, by_id, folder, common_value)
 
 
 def _split(text: str) -> tuple[str | None, Path]:
@@ -78,7 +70,7 @@ def _split(text: str) -> tuple[str | None, Path]:
     return (None, Path(text)) if not equals or Path(text).exists() else (application_id, Path(path))
 
 
-def _named(folder: Path, application_id: str) -> list[Path]:
+def _files_for(folder: Path, application_id: str) -> list[Path]:
     return sorted(
         path for path in folder.iterdir() if path.is_file() and application_id in (path.name, path.with_suffix("").name)
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from kstream_plan.cli.actions.many import Job, Workplace
-from kstream_plan.cli.actions.shown import Shown, Wanted
+from kstream_plan.cli.actions.fleet_run import Job, JobContext
+from kstream_plan.cli.actions.output_request import OutputRequest, RenderedAnswer
 from kstream_plan.cli.exit_codes import outcome
 from kstream_plan.cli.pages import answer_text
 from kstream_plan.cli.progress import Report
@@ -27,10 +27,10 @@ _LONG_MS, _MANY_PROBES = 5_000, 100
 
 
 def plan_job(
-    options: PlanOptions, wanted: Wanted, *, fail_on_changes: bool = False, show_ranks: bool = False
-) -> Job[Snapshot, Shown]:
+    options: PlanOptions, request: OutputRequest, *, fail_on_changes: bool = False, show_ranks: bool = False
+) -> Job[Snapshot, RenderedAnswer]:
     """Return the job of planning what follows when a rebalance starts now."""
-    work = partial(_shown, wanted.options(options), wanted, fail_on_changes, show_ranks)
+    work = partial(_render, request.options(options), request, fail_on_changes, show_ranks)
     return Job(prepare=lambda snapshot: snapshot, work=work, cost_ms=cost_of_plan_ms)
 
 
@@ -39,61 +39,66 @@ def cost_of_plan_ms(snapshot: Snapshot) -> float:
     return work_of_one_ms(snapshot.state.group, snapshot.config)
 
 
-def _shown(
-    options: PlanOptions, wanted: Wanted, fail_on_changes: bool, show_ranks: bool, snapshot: Snapshot, at: Workplace
-) -> Shown:
-    plan = plan_one(snapshot, options, at)
-    in_full = wanted.in_full(only=at.only)
-    return Shown(
+def _render(
+    options: PlanOptions,
+    request: OutputRequest,
+    fail_on_changes: bool,
+    show_ranks: bool,
+    snapshot: Snapshot,
+    context: JobContext,
+) -> RenderedAnswer:
+    plan = plan_one(snapshot, options, context)
+    in_full = request.in_full(only=context.only)
+    return RenderedAnswer(
         result_of(plan),
         outcome(plan, fail_on_changes=fail_on_changes),
-        json=f"{plan_json(plan, full=wanted.full)}\n" if wanted.json else "",
-        text=answer_text(plan, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
-        ranks=ranks(snapshot, width=wanted.page.width) if show_ranks else "",
+        json=f"{plan_json(plan, full=request.full)}\n" if request.json else "",
+        text=answer_text(plan, request.form, request.page, verbose=request.verbose) if in_full else "",
+        ranks=ranks(snapshot, width=request.page.width) if show_ranks else "",
     )
 
 
-def plan_one(snapshot: Snapshot, options: PlanOptions, at: Workplace) -> Plan:
+def plan_one(snapshot: Snapshot, options: PlanOptions, context: JobContext) -> Plan:
     """Plan one application.
 
     Raises:
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
-    what = f"planning {snapshot.state.group.application_id}{at.place}"
-    at.tell(what)
-    on_round = on_long_plan(what, at.tell, snapshot)
-    with at_once(snapshot.state.group, snapshot.config, at.processes) as side_by_side:
+    message = f"planning {snapshot.state.group.application_id}{context.place}"
+    context.progress(message)
+    on_round = on_long_plan(message, context.progress, snapshot)
+    with at_once(snapshot.state.group, snapshot.config, context.processes) as side_by_side:
         return plan_checked(snapshot, options, on_round=on_round, side_by_side=side_by_side)
 
 
-def on_long_plan(what: str, tell: Report, snapshot: Snapshot) -> OnRound:
-    """Return what tells of every round how far ``what`` is, and at first about how long a large plan will be."""
+def on_long_plan(message: str, progress: Report, snapshot: Snapshot) -> OnRound:
+    """Return what tells of every round how far ``message`` is, and at first about how long a large plan will be."""
     config = snapshot.config
-    told, long = on_round(what, tell), work_of_one_ms(snapshot.state.group, config) >= _LONG_MS
-    foretold = False
+    report_round, long = on_round(message, progress), work_of_one_ms(snapshot.state.group, config) >= _LONG_MS
+    is_estimated = False
 
-    def foretelling(rounds: int, tasks: int, movements: int) -> None:
-        nonlocal foretold
-        left = left_of(tasks, config) if long and not foretold else None
-        if left is not None and left.probes >= _MANY_PROBES:
-            foretold = True
-            tell.beforehand(f"{what}: {left_sentence(left)}")
-        told(rounds, tasks, movements)
+    def report_estimate(rounds: int, tasks: int, movements: int) -> None:
+        nonlocal is_estimated
+        remaining_work = left_of(tasks, config) if long and not is_estimated else None
+        if remaining_work is not None and remaining_work.probes >= _MANY_PROBES:
+            is_estimated = True
+            progress.announce(f"{message}: {left_sentence(remaining_work)}")
+        report_round(rounds, tasks, movements)
 
-    return foretelling
+    return report_estimate
 
 
-def on_round(what: str, tell: Report) -> OnRound:
-    """Return what tells of every round of a plan how far ``what`` is: how many of the movements are made.
+def on_round(message: str, progress: Report) -> OnRound:
+    """Return what tells of every round of a plan how far ``message`` is: how many of the movements are made.
 
     They say more than the tasks, of which none is done as long as its standby still has to move.
     """
     most = 0
 
-    def told(rounds: int, tasks: int, movements: int) -> None:
+    def report(rounds: int, tasks: int, movements: int) -> None:
         nonlocal most
         most = max(most, movements)
-        text = f"{what}: round {rounds:,}, {count(tasks, 'task')} to go"
-        tell(text, most - movements, most or None)
+        text = f"{message}: round {rounds:,}, {count(tasks, 'task')} to go"
+        progress(text, most - movements, most or None)
 
-    return told
+    return report

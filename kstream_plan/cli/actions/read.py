@@ -13,7 +13,7 @@ from kstream_plan import snapshots
 from kstream_plan.assignors import module_of
 from kstream_plan.cli.actions.measure import check_measuring, measurements, tell_coverage, topologies
 from kstream_plan.cli.options.groups import PlansSnapshots
-from kstream_plan.cli.output import check_target, talk
+from kstream_plan.cli.output import check_target, write_stderr
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.planner.options import PlanOptions
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.metrics.measurements import Measurements
 
 
-class Then(Protocol):
+class SnapshotHandler(Protocol):
     """What is done with what was read while Spark is still there."""
 
     def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], context: SparkContext) -> None:
         """Do it."""
         ...
 
-    def expected(self, applications: int, context: SparkContext) -> AbstractContextManager[None]:
+    def start_workers(self, applications: int, context: SparkContext) -> AbstractContextManager[None]:
         """Prepare for about so many applications, as long as the context lasts; the call comes within."""
         ...
 
@@ -57,174 +57,165 @@ _DEFAULTS = PlanOptions().assignor, PlanOptions().protocol
 
 
 def check_before_reading(
-    asked: PlansSnapshots, out: Path | None, *, only_classic: bool = False, several_designs: bool = False
+    options: PlansSnapshots, out_file: Path | None, *, only_classic: bool = False, several_designs: bool = False
 ) -> None:
     """Check what does not need the input.
 
     ``only_classic``: what is asked is about groups of that design. ``several_designs``: more than one may be given.
-
-    Raises:
-        UsageError: options that do not go together.
-        KstreamPlanError: the place for ``--out`` cannot be written to.
     """
-    _check_lags(asked)
-    if asked.topology and not (asked.metrics or asked.store_lags):
+    _check_lags(options)
+    if options.topology and not (options.metrics or options.store_lags):
         raise UsageError("--topology goes with --metrics", fix="give --metrics, or leave it out")
-    if asked.balance_factor is not None and asked.assignor != "balanced" and "learner" not in asked.designs:
-        what = "--balance-factor goes with --assignor balanced, or --design learner"
-        raise UsageError(what, fix="give both, or leave it out")
-    designs = asked.design or ()
+    if options.balance_factor is not None and options.assignor != "balanced" and "learner" not in options.designs:
+        message = "--balance-factor goes with --assignor balanced, or --design learner"
+        raise UsageError(message, fix="give both, or leave it out")
+    designs = options.design or ()
     if len(set(designs)) < len(designs):
         raise UsageError("--design has a duplicate", fix="give every design once")
     if len(designs) > 1 and not several_designs:
-        what = f"--design is given {len(designs)} times"
-        raise UsageError(what, fix="give one; simulate and simulate-scaleout set several beside each other")
-    other = next((name for name in designs if name != "classic"), None)
-    if only_classic and other is not None:
-        what = f"this is about what Kafka does, and --design {other} is not"
-        raise UsageError(what, fix="leave out --design; compare, simulate and check take it")
-    _check_design(asked)
-    if out is not None:
-        check_target(out)
+        message = f"--design is given {len(designs)} times"
+        raise UsageError(message, fix="give one; simulate and simulate-scaleout set several beside each other")
+    other_design = next((name for name in designs if name != "classic"), None)
+    if only_classic and other_design is not None:
+        message = f"this is about what Kafka does, and --design {other_design} is not"
+        raise UsageError(message, fix="leave out --design; compare, simulate and check take it")
+    _check_design(options)
+    if out_file is not None:
+        check_target(out_file)
 
 
 def read_snapshots(
     paths: Sequence[str],
-    asked: PlansSnapshots,
+    options: PlansSnapshots,
     stdin: BinaryIO | None = None,
     protocols: Collection[str] = ("classic",),
-    then: Then | None = None,
+    handler: SnapshotHandler | None = None,
 ) -> Sequence[Snapshot | SnapshotError]:
     """Read what is under the paths, as a command is asked to.
 
-    ``stdin`` is what ``-`` stands for, if it was read already. Groups of other ``protocols`` are refused. ``then`` is
-    called with what is returned, and the Spark that read it. What plans is loaded while Java starts.
-
-    Raises:
-        KstreamPlanError: it cannot be read.
+    ``stdin`` is what ``-`` stands for, if it was read already. Groups of other ``protocols`` are refused. ``handler``
+    is called with what is returned, and the Spark that read it. What plans is loaded while Java starts.
     """
-    check_measuring(asked, reads_stdin="-" in paths, others=paths)
-    measured = measurements(asked, asked.now_ms)
-    for module in ("kstream_plan.cli.actions.plan", module_of(asked.assignor)):
+    check_measuring(options, reads_stdin="-" in paths, other_options=paths)
+    measures = measurements(options, options.now_ms)
+    for module in ("kstream_plan.cli.actions.plan", module_of(options.assignor)):
         threading.Thread(target=import_module, args=(module,), daemon=True).start()
 
-    def accept(found: Sequence[Snapshot | SnapshotError]) -> list[Snapshot | SnapshotError]:
-        if measured is not None:
-            found = _said_of_measures(found, asked, measured)
-        return [_accepted(one, asked, protocols) for one in found]
+    def accept(outcomes: Sequence[Snapshot | SnapshotError]) -> list[Snapshot | SnapshotError]:
+        if measures is not None:
+            outcomes = _said_of_measures(outcomes, options, measures)
+        return [_accept(outcome, options, protocols) for outcome in outcomes]
 
-    if then is None:
-        return accept(_read(paths, asked, stdin=stdin, measured=measured))
-    accepted: list[Snapshot | SnapshotError] | None = None
+    if handler is None:
+        return accept(_read(paths, options, stdin=stdin, measured=measures))
+    accepted_outcomes: list[Snapshot | SnapshotError] | None = None
 
-    def go_on(found: Sequence[Snapshot | SnapshotError], context: SparkContext) -> None:
-        nonlocal accepted
-        accepted = accept(found)
-        then(accepted, context)
+    def go_on(outcomes: Sequence[Snapshot | SnapshotError], context: SparkContext) -> None:
+        nonlocal accepted_outcomes
+        accepted_outcomes = accept(outcomes)
+        handler(accepted_outcomes, context)
 
-    found = _read(paths, asked, stdin=stdin, measured=measured, meanwhile=then.expected, then=go_on)
-    return accept(found) if accepted is None else accepted
+    outcomes = _read(paths, options, stdin=stdin, measured=measures, meanwhile=handler.start_workers, then=go_on)
+    return accept(outcomes) if accepted_outcomes is None else accepted_outcomes
 
 
-def _accepted(
-    one: Snapshot | SnapshotError, asked: PlansSnapshots, protocols: Collection[str]
+def _accept(
+    outcome: Snapshot | SnapshotError, options: PlansSnapshots, protocols: Collection[str]
 ) -> Snapshot | SnapshotError:
-    """Return a group that the command can do something with, or the error that says that it cannot.
-
-    Raises:
-        KstreamPlanError: it cannot, and an error of one group stops all.
-    """
-    if isinstance(one, SnapshotError) or one.group_protocol == "classic":
-        return one
-    protocol, application_id = one.group_protocol, one.state.group.application_id
-    where = f"application {application_id!r}"
+    """Return a group that the command can do something with, or the error that says that it cannot."""
+    if isinstance(outcome, SnapshotError) or outcome.group_protocol == "classic":
+        return outcome
+    protocol, application_id = outcome.group_protocol, outcome.state.group.application_id
+    place = f"application {application_id!r}"
     error = None
     if protocol not in protocols:
-        called, takers = _OTHER[protocol]
-        what = f"is a {called}, which this command does not take"
-        error = SnapshotError(what, where=where, fix=f"give it to {takers}", application_id=application_id)
-    elif (asked.assignor, asked.protocol) != _DEFAULTS:
-        what = f"is a {protocol} group: there {_DECIDES[protocol]} decides, not --assignor and --protocol"
-        error = SnapshotError(what, where=where, fix="leave them out", application_id=application_id)
-    if error is None or asked.keep_going:
-        return error or one
+        kind, takers = _OTHER[protocol]
+        message = f"is a {kind}, which this command does not take"
+        error = SnapshotError(message, where=place, fix=f"give it to {takers}", application_id=application_id)
+    elif (options.assignor, options.protocol) != _DEFAULTS:
+        message = f"is a {protocol} group: there {_DECIDES[protocol]} decides, not --assignor and --protocol"
+        error = SnapshotError(message, where=place, fix="leave them out", application_id=application_id)
+    if error is None or options.keep_going:
+        return error or outcome
     raise error
 
 
-def _read(paths: Sequence[str], asked: PlansSnapshots, **if_given: Any) -> Sequence[Snapshot | SnapshotError]:
-    tolerance = asked.lags_tolerance
+def _read(paths: Sequence[str], options: PlansSnapshots, **if_given: Any) -> Sequence[Snapshot | SnapshotError]:
+    tolerance = options.lags_tolerance
     return snapshots.read(
         paths,
-        lags=asked.lags or (),
-        as_of=asked.as_of,
-        application_ids=asked.application_id or (),
+        lags=options.lags or (),
+        as_of=options.as_of,
+        application_ids=options.application_id or (),
         lags_tolerance_ms=DEFAULT_LAGS_TOLERANCE_MS if tolerance is None else tolerance,
-        lags_as_reported=asked.lags_as_reported,
-        rates_over_ms=asked.rates_over,
-        keep_going=asked.keep_going,
-        master=asked.master,
-        spark_conf=dict(asked.spark_conf or ()),
-        java_home=None if asked.java_home is None else str(asked.java_home),
-        debug=asked.debug,
+        lags_as_reported=options.lags_as_reported,
+        rates_over_ms=options.rates_over,
+        keep_going=options.keep_going,
+        master=options.master,
+        spark_conf=dict(options.spark_conf or ()),
+        java_home=None if options.java_home is None else str(options.java_home),
+        debug=options.debug,
         **{name: value for name, value in if_given.items() if value is not None},
     )
 
 
 def _said_of_measures(
-    found: Sequence[Snapshot | SnapshotError], asked: PlansSnapshots, measured: Measurements
+    outcomes: Sequence[Snapshot | SnapshotError], options: PlansSnapshots, measures: Measurements
 ) -> Sequence[Snapshot | SnapshotError]:
     """Say what is known of the copies of each group, and of the scrapes once."""
-    topologies(asked).check_used({one.state.group.application_id for one in found if isinstance(one, Snapshot)})
-    for one in found:
-        if isinstance(one, Snapshot):
-            tell_coverage(one, asked.now_ms)
-    return found if len(found) == 1 else _said_once(found, measured.notes)
+    topologies(options).check_used(
+        {outcome.state.group.application_id for outcome in outcomes if isinstance(outcome, Snapshot)}
+    )
+    for outcome in outcomes:
+        if isinstance(outcome, Snapshot):
+            tell_coverage(outcome, options.now_ms)
+    return outcomes if len(outcomes) == 1 else _said_once(outcomes, measures.notes)
 
 
-def _said_once(found: Sequence[Snapshot | SnapshotError], notes: Sequence[Note]) -> Sequence[Snapshot | SnapshotError]:
+def _said_once(
+    outcomes: Sequence[Snapshot | SnapshotError], notes: Sequence[Note]
+) -> Sequence[Snapshot | SnapshotError]:
     """Say what is strange about the scrapes of several groups, and return the groups without it."""
     for note in notes:
-        talk(f"warning: {note.message}")
+        write_stderr(f"warning: {note.message}")
     return [
-        replace(one, warnings=tuple(note for note in one.warnings if note not in notes))
-        if isinstance(one, Snapshot)
-        else one
-        for one in found
+        replace(outcome, warnings=tuple(note for note in outcome.warnings if note not in notes))
+        if isinstance(outcome, Snapshot)
+        else outcome
+        for outcome in outcomes
     ]
 
 
-def _check_lags(asked: PlansSnapshots) -> None:
-    if asked.lags_tolerance is not None and not asked.lags:
+def _check_lags(options: PlansSnapshots) -> None:
+    if options.lags_tolerance is not None and not options.lags:
         raise UsageError("--lags-tolerance goes with --lags", fix="give --lags, or leave it out")
-    if asked.rates_over is not None and not asked.lags:
+    if options.rates_over is not None and not options.lags:
         raise UsageError("--rates-over goes with --lags", fix="give --lags, or leave it out")
-    if asked.rates_over == 0:
+    if options.rates_over == 0:
         raise UsageError("--rates-over is 0: rates need a time above 0", fix="give a time such as 1h")
-    if asked.lags and (asked.metrics or asked.store_lags):
+    if options.lags and (options.metrics or options.store_lags):
         raise UsageError("--lags and --metrics both give the lags", fix="give one of them")
 
 
-def _check_design(asked: PlansSnapshots) -> None:
-    """Let nobody believe that an option counts which the design does not look at.
-
-    Raises:
-        UsageError: an option is of another design.
-    """
+def _check_design(arguments: PlansSnapshots) -> None:
+    """Let nobody believe that an option counts which the design does not look at."""
     usual = PlanOptions()
     options: Mapping[str, tuple[Sequence[str], object]] = {
-        "--max-learners": (("learner",), asked.max_learners),
-        "--scale-down-timeout": (("learner",), asked.scale_down_timeout),
-        "--connect-delay": (("connect-design-2", "connect-design-3"), asked.connect_delay),
-        "--connect-defer-join": (("connect-design-2",), asked.connect_defer_join or None),
-        "--connect-step": (("connect-design-3",), asked.connect_step),
-        "--connect-pause": (("connect-design-3",), asked.connect_pause),
-        "--assignor": (("classic",), None if asked.assignor == usual.assignor else asked.assignor),
-        "--protocol": (("classic",), None if asked.protocol == usual.protocol else asked.protocol),
-        "--max-warmup-replicas": (("classic",), asked.max_warmup_replicas),
-        "--probing-rebalance-interval": (("classic",), asked.probing_rebalance_interval),
+        "--max-learners": (("learner",), arguments.max_learners),
+        "--scale-down-timeout": (("learner",), arguments.scale_down_timeout),
+        "--connect-delay": (("connect-design-2", "connect-design-3"), arguments.connect_delay),
+        "--connect-defer-join": (("connect-design-2",), arguments.connect_defer_join or None),
+        "--connect-step": (("connect-design-3",), arguments.connect_step),
+        "--connect-pause": (("connect-design-3",), arguments.connect_pause),
+        "--assignor": (("classic",), None if arguments.assignor == usual.assignor else arguments.assignor),
+        "--protocol": (("classic",), None if arguments.protocol == usual.protocol else arguments.protocol),
+        "--max-warmup-replicas": (("classic",), arguments.max_warmup_replicas),
+        "--probing-rebalance-interval": (("classic",), arguments.probing_rebalance_interval),
     }
-    designs = asked.designs or ("classic",)
-    for option, (of, value) in options.items():
-        if value is not None and not set(of) & set(designs):
-            told = " or ".join(of)
-            raise UsageError(f"{option} goes with --design {told}", fix=f"leave it out, or plan by {told}")
+    designs = arguments.designs or ("classic",)
+    for option, (designs_of_option, value) in options.items():
+        if value is not None and not set(designs_of_option) & set(designs):
+            design_list = " or ".join(designs_of_option)
+            raise UsageError(
+                f"{option} goes with --design {design_list}", fix=f"leave it out, or plan by {design_list}"
+            )

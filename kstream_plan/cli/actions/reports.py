@@ -12,21 +12,19 @@ from kstream_plan.errors import UsageError
 from kstream_plan.snapshots.files.sources import STDIN
 
 
-def check_reports(reports: Iterable[ReportFile] | None, out: Path | None, shares_stdout: str | None = None) -> None:
+def check_reports(
+    reports: Iterable[ReportFile] | None, out_file: Path | None, shares_stdout: str | None = None
+) -> None:
     """Check before the work that every file can be written.
 
-    ``out`` is another file that is written, ``shares_stdout`` the one form that may stand below the table.
-
-    Raises:
-        UsageError: a report that cannot go to stdout, or two outputs that go to one file.
-        KstreamPlanError: a file cannot be written.
+    ``out_file`` is another file that is written, ``shares_stdout`` the one form that may stand below the table.
     """
-    targets = [out.resolve()] if out else []
+    targets = [out_file.resolve()] if out_file else []
     for form, file in reports or ():
         if file == STDIN:
             if form != shares_stdout:
-                what = f"{form} cannot share standard output with the table"
-                raise UsageError(what, where="--report", fix=f"write --report {form}=FILE")
+                message = f"{form} cannot share standard output with the table"
+                raise UsageError(message, where="--report", fix=f"write --report {form}=FILE")
             continue
         check_target(Path(file), "--report")
         targets.append(Path(file).resolve())
@@ -34,37 +32,23 @@ def check_reports(reports: Iterable[ReportFile] | None, out: Path | None, shares
         raise UsageError("two outputs go to one file", where="--report", fix="name another file")
 
 
-def write_reports(reports: Iterable[ReportFile] | None, made: Mapping[str, Callable[[], str]]) -> None:
-    """Write each report as the form's function makes it.
-
-    Raises:
-        KstreamPlanError: it cannot be made or written.
-    """
+def write_reports(reports: Iterable[ReportFile] | None, texts: Mapping[str, Callable[[], str]]) -> None:
+    """Write each report as the form's function makes it."""
     for form, file in reports or ():
-        text = made[form]()
+        text = texts[form]()
         with written_at_once(Path(file)) as target:
             target.write(text)
 
 
 def write_plan_reports(reports: Sequence[ReportFile] | None, lines: Iterable[str]) -> None:
-    """Draw plans and simulations from their JSON, as it is saved: what was saved can be shown again.
-
-    Raises:
-        UsageError: a picture of several.
-        KstreamPlanError: a file cannot be written.
-    """
+    """Draw plans and simulations from their JSON, as it is saved: what was saved can be shown again."""
     if reports:
-        write_saved_reports(reports, [of for line in lines for of in read_saved(line.encode(), "the plan")])
+        write_saved_reports(reports, [entry for line in lines for entry in read_saved(line.encode(), "the plan")])
 
 
-def write_saved_reports(reports: Sequence[ReportFile] | None, saved: Sequence[SavedPlan]) -> None:
-    """Draw saved plans and simulations.
-
-    Raises:
-        UsageError: a picture of several.
-        KstreamPlanError: a file cannot be written.
-    """
-    if reports and saved:
+def write_saved_reports(reports: Sequence[ReportFile] | None, entries: Sequence[SavedPlan]) -> None:
+    """Draw saved plans and simulations."""
+    if reports and entries:
         from kstream_plan.render.report.reports import plan_svg, plans_html  # noqa: PLC0415 - only for reports
 
-        write_reports(reports, {"html": lambda: plans_html(saved), "svg": lambda: plan_svg(saved)})
+        write_reports(reports, {"html": lambda: plans_html(entries), "svg": lambda: plan_svg(entries)})

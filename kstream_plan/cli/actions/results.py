@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kstream_plan.snapshots.spark.data_set import DataSet
 
 
-class ResultsAsked(NamedTuple):
+class ResultsRequest(NamedTuple):
     """Where results go, in which form, and whether they replace others; ``lighter`` leaves out what is not shown."""
 
     path: str
@@ -27,12 +27,8 @@ class ResultsAsked(NamedTuple):
     overwrite: bool
     lighter: Callable[[bytes], bytes] | None
 
-    def checked(self, context: SparkContext) -> DataSet:
-        """Return the data set, which may be written.
-
-        Raises:
-            KstreamPlanError: it may not.
-        """
+    def open_data_set(self, context: SparkContext) -> DataSet:
+        """Return the data set, which may be written."""
         from kstream_plan.snapshots.spark.data_set import DataSet  # noqa: PLC0415 - loads Spark
 
         target = DataSet(context, self.path, overwrite=self.overwrite)
@@ -40,37 +36,38 @@ class ResultsAsked(NamedTuple):
         return target
 
 
-def results_asked(out: str | None, form: str | None, *, overwrite: bool, json_shown: bool) -> ResultsAsked | None:
-    """Return what is asked for of ``--out-format``; ``json_shown``: the JSON is to go to stdout as well.
-
-    Raises:
-        UsageError: options that do not go together.
-        KstreamPlanError: there is something already.
-    """
+def results_request(
+    out_file: str | None, form: str | None, *, overwrite: bool, json_shown: bool
+) -> ResultsRequest | None:
+    """Return what is asked for of ``--out-format``; ``json_shown``: the JSON is to go to stdout as well."""
     if form is None:
         if overwrite:
             raise UsageError("--overwrite goes with --out-format", fix="give --out-format as well, or leave it out")
         return None
-    if out is None:
+    if out_file is None:
         raise UsageError("--out-format needs a folder", fix="name a folder for them with --out")
-    if Path(out).exists() and not overwrite:
+    if Path(out_file).exists() and not overwrite:
         fix = "name another folder, or replace it with --overwrite"
-        raise KstreamPlanError("exists already", where=f"--out {out}", fix=fix)
-    return ResultsAsked(out, form, overwrite, None if json_shown else without_json)
+        raise KstreamPlanError("exists already", where=f"--out {out_file}", fix=fix)
+    return ResultsRequest(out_file, form, overwrite, None if json_shown else without_json)
 
 
 def rows_of(answer: bytes) -> list[tuple[Any, ...]]:
     """Return the row of an answer with its plan; none if it is an error, which rows are made of elsewhere."""
-    sealed = unpacked(answer).result
-    if sealed is None:
+    result = unpacked(answer).result
+    if result is None:
         return []
-    return [row_of(replace(sealed.result.result, plan=zlib.decompress(sealed.json).decode().rstrip("\n")))]
+    return [row_of(replace(result.result.result, plan=zlib.decompress(result.json).decode().rstrip("\n")))]
 
 
 def without_json(answer: bytes) -> bytes:
     """Return an answer without what only its row needs."""
-    of = unpacked(answer)
-    return answer if of.result is None else packed(replace(of, result=of.result._replace(json=zlib.compress(b""))))
+    answer_without_json = unpacked(answer)
+    return (
+        answer
+        if answer_without_json.result is None
+        else packed(replace(answer_without_json, result=answer_without_json.result._replace(json=zlib.compress(b""))))
+    )
 
 
 def row_of_error(error: KstreamPlanError) -> tuple[Any, ...]:

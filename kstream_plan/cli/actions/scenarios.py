@@ -8,7 +8,7 @@ from typing import TypeAlias
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.options.parameters import names_and_defaults, option_of
 from kstream_plan.cli.options.simulation import Chance, NewInstances
-from kstream_plan.cli.output import talk
+from kstream_plan.cli.output import write_stderr
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Group, is_uuid
 from kstream_plan.model.scenario import Scenario
@@ -20,58 +20,45 @@ _OF_NEW_INSTANCES = ("threads", "client_tags", "rack", "add_at", "process_id")
 ScenarioOf: TypeAlias = Callable[[Group], Scenario]
 
 
-def scenario_of(asked: CheckOptions) -> ScenarioOf | None:
-    """Return what ``--scenario``, or ``--add`` and its like, ask for; ``None``: nothing of it, a rebalance starts now.
-
-    Raises:
-        UsageError: options that do not go together.
-        ConfigError: the scenario cannot be read.
-    """
-    members = _given(asked, NewInstances)
-    if asked.scenario is None and not {"add", "to", "remove"} & set(members):
-        for name in (*members, *_given(asked, Chance)):
+def scenario_of(options: CheckOptions) -> ScenarioOf | None:
+    """Return what ``--scenario``, or ``--add`` and its like, ask for; ``None``: nothing, a rebalance starts now."""
+    members = _given_options(options, NewInstances)
+    if options.scenario is None and not {"add", "to", "remove"} & set(members):
+        for name in (*members, *_given_options(options, Chance)):
             option = option_of(name)
             raise UsageError(f"{option} goes with --add, --to or --scenario", fix=f"give one, or leave out {option}")
         return None
-    if asked.trigger is not None:
+    if options.trigger is not None:
         raise UsageError("--trigger is for a rebalance that starts now", fix="leave it out, the events say it")
-    if asked.scenario is None:
-        return scale_out_of(asked)
+    if options.scenario is None:
+        return scale_out_of(options)
     if members:
         raise UsageError(f"{option_of(members[0])} is an event, too", fix="write it into the scenario")
     from kstream_plan.documents.scenario_file import load_scenario  # noqa: PLC0415 - not where saved plans are checked
 
-    scenario = load_scenario(asked.scenario)
+    scenario = load_scenario(options.scenario)
     return lambda _group: scenario
 
 
-def _given(asked: CheckOptions, group: type) -> list[str]:
-    return [name for name in names_and_defaults(group) if getattr(asked, name) is not None]
+def _given_options(options: CheckOptions, group: type) -> list[str]:
+    return [name for name in names_and_defaults(group) if getattr(options, name) is not None]
 
 
-def scale_out_of(asked: NewInstances) -> ScenarioOf:
-    """Return the scenario of ``--add``, ``--to`` and ``--remove``.
-
-    Raises:
-        UsageError: nobody joins or stops, or options that do not go together.
-    """
-    if asked.add is not None and asked.to is not None:
+def scale_out_of(options: NewInstances) -> ScenarioOf:
+    """Return the scenario of ``--add``, ``--to`` and ``--remove``."""
+    if options.add is not None and options.to is not None:
         raise UsageError("--add and --to cannot be combined", fix="give one of them")
-    if asked.add is None and asked.to is None and not asked.remove:
+    if options.add is None and options.to is None and not options.remove:
         raise UsageError("no instance joins or stops", fix="give --add N, --to N or --remove ID")
-    if asked.to is None:
-        _check_new(asked, asked.add or 0)
-    return lambda group: _scale_out(group, asked)
+    if options.to is None:
+        _check_new(options, options.add or 0)
+    return lambda group: _scale_out(group, options)
 
 
-def _check_new(asked: NewInstances, add: int) -> None:
-    """Check what is said of ``add`` new instances.
-
-    Raises:
-        UsageError: it is of nobody, there is more of it than instances, or two have one id.
-    """
+def _check_new(options: NewInstances, add: int) -> None:
+    """Check what is said of ``add`` new instances."""
     for name in _OF_NEW_INSTANCES:
-        value, option = getattr(asked, name), option_of(name)
+        value, option = getattr(options, name), option_of(name)
         if value is None:
             continue
         if not add:
@@ -79,34 +66,34 @@ def _check_new(asked: NewInstances, add: int) -> None:
                 f"{option} is for new instances, and none joins", fix=f"give --add N, or leave out {option}"
             )
         if isinstance(value, list) and len(value) > add:
-            what = f"{option} is given {len(value)} times for {count(add, 'new instance')}"
-            raise UsageError(what, fix=f"give {option} once per new instance at most")
-    ids = asked.process_id or ()
+            message = f"{option} is given {len(value)} times for {count(add, 'new instance')}"
+            raise UsageError(message, fix=f"give {option} once per new instance at most")
+    ids = options.process_id or ()
     if len(set(ids)) < len(ids):
         raise UsageError("--process-id has a duplicate", fix="give every new instance its own")
 
 
-def _scale_out(group: Group, asked: NewInstances) -> Scenario:
-    _warn_of_ids(group, asked.process_id or ())
+def _scale_out(group: Group, options: NewInstances) -> Scenario:
+    _warn_of_ids(group, options.process_id or ())
     from kstream_plan.simulation.scale_out import scale_out  # noqa: PLC0415 - not where saved plans are checked
 
     return scale_out(
         group,
-        add=asked.add or 0,
-        to=asked.to,
-        threads=asked.threads,
-        client_tags=asked.client_tags or (),
-        racks=asked.rack or (),
-        add_at_ms=asked.add_at or 0,
-        process_ids=asked.process_id or (),
-        remove=asked.remove or (),
+        add=options.add or 0,
+        to=options.to,
+        threads=options.threads,
+        client_tags=options.client_tags or (),
+        racks=options.rack or (),
+        add_at_ms=options.add_at or 0,
+        process_ids=options.process_id or (),
+        remove=options.remove or (),
     )
 
 
 def _warn_of_ids(group: Group, process_ids: Sequence[str]) -> None:
     strange = [name for name in process_ids if not is_uuid(name)]
     if strange and all(is_uuid(name) for name in group.instance_index):
-        talk(
+        write_stderr(
             f"warning: --process-id {strange[0]!r} is no UUID like the others of {group.application_id!r}: ids decide "
             "ties, so real instances may get other tasks"
         )

@@ -9,21 +9,21 @@ from typing import NamedTuple
 
 from kstream_plan.cli.actions.alternatives import play_alternatives
 from kstream_plan.cli.actions.each_application import each_application
-from kstream_plan.cli.actions.many import Job, Many, Workplace
+from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext
+from kstream_plan.cli.actions.output_request import OutputRequest, RenderedAnswer, deliver
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_round
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf
-from kstream_plan.cli.actions.shown import Shown, Wanted, deliver
 from kstream_plan.cli.compare_page import compare_lines, compare_page, report_compared
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
 from kstream_plan.cli.failures import report
 from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.simulation import Chance, SimulatesSnapshots
-from kstream_plan.cli.output import page, say, written_at_once
+from kstream_plan.cli.output import page, write_stdout, written_at_once
 from kstream_plan.cli.pages import answer_text
-from kstream_plan.cli.progress import Report, progress
+from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.comparison.alternatives import Change, SameOutcome
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
@@ -41,29 +41,27 @@ _PROTOCOLS = ("classic", "streams", "connect")
 _OF_ONE = ("draws_within", "full", "out_format", "record_size", "verbose")
 
 
-def simulate_and_deliver(paths: Sequence[str], asked: SimulatesSnapshots, scenario_of: ScenarioOf) -> ExitCode:
-    """Read the snapshots, simulate and show, by several designs beside each other; return the exit code.
-
-    Raises:
-        KstreamPlanError: something cannot be read, simulated or written.
-    """
-    results = asked.results
-    check_before_reading(asked, asked.out_file, several_designs=True)
-    check_reports(asked.report, asked.out_file)
-    if len(asked.designs) > 1:
-        return _designs_beside_each_other(paths, asked, scenario_of)
-    settings = overrides(asked)
-    saved, result = asked.out is not None or bool(asked.report), results is not None
-    wanted = Wanted(asked.output, page(), saved=saved, full=asked.full, verbose=asked.verbose, result=result)
-    job = simulation_job(asked, wanted, scenario_of)
-    with progress(quiet=asked.quiet) as tell:
-        tell("reading")
-        many = Many(lambda: job, settings, tell, keep_going=asked.keep_going, results=results)
-        work = many.done(read_snapshots(paths, asked, protocols=_PROTOCOLS, then=many))
+def simulate_and_deliver(paths: Sequence[str], options: SimulatesSnapshots, scenario_of: ScenarioOf) -> ExitCode:
+    """Read the snapshots, simulate and show, by several designs beside each other; return the exit code."""
+    results = options.results
+    check_before_reading(options, options.out_file, several_designs=True)
+    check_reports(options.report, options.out_file)
+    if len(options.designs) > 1:
+        return _designs_beside_each_other(paths, options, scenario_of)
+    settings = overrides(options)
+    is_saved, result = options.out is not None or bool(options.report), results is not None
+    request = OutputRequest(
+        options.output, page(), is_saved=is_saved, full=options.full, verbose=options.verbose, result=result
+    )
+    job = simulation_job(options, request, scenario_of)
+    with show_progress(quiet=options.quiet) as progress:
+        progress("reading")
+        fleet_run = FleetRun(lambda: job, settings, progress, keep_going=options.keep_going, results=results)
+        work = fleet_run.run(read_snapshots(paths, options, protocols=_PROTOCOLS, handler=fleet_run))
     for error in work.errors:
-        report(error, debug=asked.debug)
-    deliver(many, work, wanted, asked.out_file, asked.report)
-    return first_that_applies([one.code for one in work.results], work.errors)
+        report(error, debug=options.debug)
+    deliver(fleet_run, work, request, options.out_file, options.report)
+    return first_that_applies([answer.code for answer in work.results], work.errors)
 
 
 class Played(NamedTuple):
@@ -73,12 +71,14 @@ class Played(NamedTuple):
     scenario: Scenario
 
 
-def simulation_job(asked: SimulatesSnapshots, wanted: Wanted, scenario_of: ScenarioOf) -> Job[Played, Shown]:
+def simulation_job(
+    options: SimulatesSnapshots, request: OutputRequest, scenario_of: ScenarioOf
+) -> Job[Played, RenderedAnswer]:
     """Return the job of simulating."""
     return Job(
         prepare=lambda snapshot: Played(snapshot, scenario_of(snapshot.state.group)),
-        work=partial(_shown, asked, wanted),
-        cost_ms=partial(_cost_ms, asked.draws, wanted.options(asked.plan_options)),
+        work=partial(_render, options, request),
+        cost_ms=partial(_cost_ms, options.draws, request.options(options.plan_options)),
     )
 
 
@@ -87,53 +87,52 @@ def _cost_ms(asked_draws: int | None, options: PlanOptions, snapshot: Snapshot) 
     return draws * cost_of_plan_ms(snapshot)
 
 
-def _shown(asked: SimulatesSnapshots, wanted: Wanted, played: Played, at: Workplace) -> Shown:
-    options, what_ifs = wanted.options(asked.plan_options), asked.what_if
-    made = simulate_one(played.snapshot, played.scenario, options, asked, at.tell, at.processes, what_ifs=what_ifs)
-    simulated = replace(made, record_size=asked.record_size)
-    in_full = wanted.in_full(only=at.only)
-    return Shown(
-        result_of(simulated.plan, simulated),
-        outcome(simulated.plan, fail_on_changes=False, draws=simulated.draws),
-        json=f"{simulation_json(simulated, full=wanted.full)}\n" if wanted.json else "",
-        text=answer_text(simulated, wanted.form, wanted.page, verbose=wanted.verbose) if in_full else "",
+def _render(arguments: SimulatesSnapshots, request: OutputRequest, item: Played, context: JobContext) -> RenderedAnswer:
+    options, what_ifs = request.options(arguments.plan_options), arguments.what_if
+    simulation = simulate_one(
+        item.snapshot, item.scenario, options, arguments, context.progress, context.processes, what_ifs=what_ifs
+    )
+    simulation_with_size = replace(simulation, record_size=arguments.record_size)
+    in_full = request.in_full(only=context.only)
+    return RenderedAnswer(
+        result_of(simulation_with_size.plan, simulation_with_size),
+        outcome(simulation_with_size.plan, fail_on_changes=False, draws=simulation_with_size.draws),
+        json=f"{simulation_json(simulation_with_size, full=request.full)}\n" if request.json else "",
+        text=answer_text(simulation_with_size, request.form, request.page, verbose=request.verbose) if in_full else "",
     )
 
 
-def _designs_beside_each_other(paths: Sequence[str], asked: SimulatesSnapshots, scenario_of: ScenarioOf) -> ExitCode:
-    """Play what happens by every design, and show one table; return the exit code.
-
-    Raises:
-        UsageError: an option is asked for that a table has no use for.
-        KstreamPlanError: something cannot be read, simulated or written.
-    """
+def _designs_beside_each_other(
+    paths: Sequence[str], arguments: SimulatesSnapshots, scenario_of: ScenarioOf
+) -> ExitCode:
+    """Play what happens by every design, and show one table; return the exit code."""
     for name in _OF_ONE:
-        if getattr(asked, name):
-            what = f"{option_of(name)} is for a simulation by one design"
-            raise UsageError(what, fix="leave it out, or give one --design")
-    if any(one.form == "svg" for one in asked.report or ()):
-        what = "svg is the picture of one design"
-        raise UsageError(what, where="--report", fix="write html=FILE, or give one --design")
-    settings = overrides(asked)
-    axis = [Variant(change=Change("design", name), options=(("design", name),)) for name in asked.designs]
-    options = replace(asked.plan_options, long_ranges=True)
-    with progress(quiet=asked.quiet) as tell:
-        tell("reading")
+        if getattr(arguments, name):
+            message = f"{option_of(name)} is for a simulation by one design"
+            raise UsageError(message, fix="leave it out, or give one --design")
+    if any(report.form == "svg" for report in arguments.report or ()):
+        message = "svg is the picture of one design"
+        raise UsageError(message, where="--report", fix="write html=FILE, or give one --design")
+    settings = overrides(arguments)
+    axis = [Variant(change=Change("design", name), options=(("design", name),)) for name in arguments.designs]
+    options = replace(arguments.plan_options, long_ranges=True)
+    with show_progress(quiet=arguments.quiet) as progress:
+        progress("reading")
 
-        def played(found: Snapshot, _done: int) -> Sequence[SameOutcome]:
-            scenario = scenario_of(found.state.group)
-            return play_alternatives(found, [axis], options, scenario, tell, number_of_draws=asked.draws)
+        def compare(snapshot: Snapshot, _number: int) -> Sequence[SameOutcome]:
+            scenario = scenario_of(snapshot.state.group)
+            return play_alternatives(snapshot, [axis], options, scenario, progress, number_of_draws=arguments.draws)
 
-        outcomes = read_snapshots(paths, asked, protocols=_PROTOCOLS)
-        work = each_application(outcomes, settings, played, keep_going=asked.keep_going)
+        outcomes = read_snapshots(paths, arguments, protocols=_PROTOCOLS)
+        work = each_application(outcomes, settings, compare, keep_going=arguments.keep_going)
     for error in work.errors:
-        report(error, debug=asked.debug)
-    if asked.out is not None:
-        with written_at_once(asked.out) as file:
+        report(error, debug=arguments.debug)
+    if arguments.out is not None:
+        with written_at_once(arguments.out) as file:
             file.write(compare_lines(work.results))
     if work.results:
-        report_compared(asked.report, work.results)
-        say(compare_page(work.results, asked.output))
+        report_compared(arguments.report, work.results)
+        write_stdout(compare_page(work.results, arguments.output))
     return first_that_applies([], work.errors)
 
 
@@ -142,18 +141,18 @@ def simulate_one(
     scenario: Scenario,
     options: PlanOptions,
     chance: Chance,
-    tell: Report,
+    progress: Report,
     workers: int,
     *,
     what_ifs: bool,
 ) -> Simulation:
-    """Simulate one application, its draws shared by so many ``workers``; ``tell`` is told how far it is.
+    """Simulate one application, its draws shared by so many ``workers``; ``progress`` is told how far it is.
 
     Raises:
         ScenarioError: the scenario does not fit the group.
         PlanInvariantError: the plan contradicts itself, which is a defect of this tool.
     """
-    what = f"simulating {snapshot.state.group.application_id}"
+    message = f"simulating {snapshot.state.group.application_id}"
     return simulate(
         snapshot,
         scenario,
@@ -163,8 +162,8 @@ def simulate_one(
         workers=workers,
         what_ifs=what_ifs,
         ranges_of_shown=True,
-        on_round=on_round(what, tell) if _goes_on(scenario) else on_long_plan(what, tell, snapshot),
-        on_draw=on_draw(what, tell),
+        on_round=on_round(message, progress) if _goes_on(scenario) else on_long_plan(message, progress, snapshot),
+        on_draw=on_draw(message, progress),
     )
 
 
@@ -173,6 +172,6 @@ def _goes_on(scenario: Scenario) -> bool:
     return any(event.at_ms or not isinstance(event, Join | Leave) for event in scenario.events)
 
 
-def on_draw(what: str, tell: Report) -> OnDraw:
-    """Return what tells of every draw how far ``what`` is."""
-    return lambda done, number: tell(f"{what}: draw {done} of {number}", done, number)
+def on_draw(message: str, progress: Report) -> OnDraw:
+    """Return what tells of every draw how far ``message`` is."""
+    return lambda draw, number: progress(f"{message}: draw {draw} of {number}", draw, number)

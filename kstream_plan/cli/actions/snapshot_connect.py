@@ -10,7 +10,7 @@ from typing import Any
 
 from kstream_plan.cli.actions.per_application import per_application
 from kstream_plan.cli.options.snapshot import SnapshotOptions
-from kstream_plan.cli.output import talk
+from kstream_plan.cli.output import write_stderr
 from kstream_plan.documents.client_properties import load_rest_login
 from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.errors import ClusterError, SnapshotError, UsageError
@@ -40,73 +40,67 @@ _WRITTEN = {"from_time": "--from", "to_time": "--to", "everything": "--all", "li
 _A_GROUP = "connect"
 
 
-def is_about_connect(asked: SnapshotOptions) -> bool:
-    """Tell whether a group of Connect's workers is meant: their logs, or what their REST interface says.
-
-    Raises:
-        UsageError: options that do not go together.
-    """
-    given = [name for name in _SOURCES if getattr(asked, name)]
-    if not given:
+def is_about_connect(options: SnapshotOptions) -> bool:
+    """Tell whether a group of Connect's workers is meant: their logs, or what their REST interface says."""
+    sources = [name for name in _SOURCES if getattr(options, name)]
+    if not sources:
         lonely = next(
-            (name for name in ("connect_config", "generation", "now") if getattr(asked, name) is not None), None
+            (name for name in ("connect_config", "generation", "now") if getattr(options, name) is not None), None
         )
         if lonely is not None:
             fix = "name its log with --connect-log, or leave it out"
             raise UsageError(f"{_option(lonely)} is about a Connect group", fix=fix)
         return False
-    others = [*given[1:], *_OF_STREAMS]
-    others += [] if given[0] == "connect_log" else _OF_LOGS
-    others += [] if given[0] == "connect_url" else ["command_config"]
-    other = next((name for name in others if getattr(asked, name)), None)
-    if other is not None:
-        raise UsageError(f"{_option(other)} does not go with {_option(given[0])}", fix="leave one of them out")
-    if asked.generation is not None and (asked.as_of or asked.wants_history):
+    other_options = [*sources[1:], *_OF_STREAMS]
+    other_options += [] if sources[0] == "connect_log" else _OF_LOGS
+    other_options += [] if sources[0] == "connect_url" else ["command_config"]
+    other_option = next((name for name in other_options if getattr(options, name)), None)
+    if other_option is not None:
+        raise UsageError(f"{_option(other_option)} does not go with {_option(sources[0])}", fix="leave one of them out")
+    if options.generation is not None and (options.as_of or options.wants_history):
         raise UsageError("--generation names one already", fix="leave out --as-of, --from, --to and --all")
     return True
 
 
-def rest_rows(asked: SnapshotOptions) -> list[Mapping[str, Any]]:
-    """Return the row of what REST says, asked for or saved, and warn of what it does not say.
-
-    Raises:
-        KstreamPlanError: it cannot be read, or nobody answers as Connect does.
-    """
-    group_id = only_application(asked.application_id) or _A_GROUP
-    configs = per_application(asked.connect_config, "--connect-config", _settings_in)
-    config = configs.of(group_id)
-    if asked.connect_url:
-        status = _live_status(asked, asked.connect_url, group_id, config or {})
+def rest_rows(options: SnapshotOptions) -> list[Mapping[str, Any]]:
+    """Return the row of what REST says, asked for or saved, and warn of what it does not say."""
+    group_id = only_application(options.application_id) or _A_GROUP
+    configs = per_application(options.connect_config, "--connect-config", _settings_in)
+    config = configs.value_for(group_id)
+    if options.connect_url:
+        status = _live_status(options, options.connect_url, group_id, config or {})
     else:
-        where, content = _named(str(asked.connect_status)), _saved(str(asked.connect_status))
-        status = row_of_status(content, where, group_id=group_id, captured_at=None, config=config or {})
+        place, content = _source_name(str(options.connect_status)), _read_file(str(options.connect_status))
+        status = row_of_status(content, place, group_id=group_id, captured_at=None, config=config or {})
     snapshot_from_row(status.row, "the row of REST")
     for note in status.notes:
-        talk(f"warning: {note.message}")
+        write_stderr(f"warning: {note.message}")
     if config is None:
-        talk(
+        write_stderr(
             "warning: REST does not tell the workers' settings: Kafka's defaults will count "
             "(scheduled.rebalance.max.delay.ms 300000, session.timeout.ms 10000). Give --connect-config"
         )
     return [status.row]
 
 
-def _live_status(asked: SnapshotOptions, urls: Sequence[str], group_id: str, config: Mapping[str, Any]) -> StatusRow:
+def _live_status(options: SnapshotOptions, urls: Sequence[str], group_id: str, config: Mapping[str, Any]) -> StatusRow:
     """Return what the first interface that answers says, and which of its workers answer themselves."""
-    addresses, login = [checked_url(url) for url in urls], _login(asked)
+    addresses, login = [checked_url(url) for url in urls], _login(options)
     if login.user_info is not None and any(address.scheme == "http" for address in addresses):
-        talk("warning: user and password of --command-config are sent over http, which others can read: ask by https")
+        write_stderr(
+            "warning: user and password of --command-config are sent over http, which others can read: ask by https"
+        )
     for address in addresses:
         try:
             content = ask_status(address, login)
         except ClusterError as error:
             if address is addresses[-1]:
                 raise
-            talk(f"warning: {error.where} {error.what}: the next --connect-url is asked")
+            write_stderr(f"warning: {error.where} {error.what}: the next --connect-url is asked")
             continue
         break
-    where, captured_at = f"{address.scheme}://{address.netloc}", format_time(time.time_ns() // 1_000_000)
-    status = row_of_status(content, where, group_id=group_id, captured_at=captured_at, config=config)
+    place, captured_at = f"{address.scheme}://{address.netloc}", format_time(time.time_ns() // 1_000_000)
+    status = row_of_status(content, place, group_id=group_id, captured_at=captured_at, config=config)
     workers = [worker["process_id"] for worker in status.row["instances"]]
     return with_answers(status, who_answers(workers, address.scheme, login.ssl_context))
 
@@ -118,41 +112,37 @@ def only_application(application_ids: Sequence[str] | None) -> str | None:
     return application_ids[0]
 
 
-def _login(asked: SnapshotOptions) -> Access:
-    return Access() if asked.command_config is None else Access(*load_rest_login(asked.command_config))
+def _login(options: SnapshotOptions) -> Access:
+    return Access() if options.command_config is None else Access(*load_rest_login(options.command_config))
 
 
-def _named(path: str) -> str:
+def _source_name(path: str) -> str:
     return "standard input" if path == STDIN else path
 
 
-def _saved(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
     try:
         return unpacked(standard_input() if path == STDIN else read_file(path))
     except (OSError, EOFError, zlib.error) as error:
         reason = (error.strerror or str(error)) if isinstance(error, OSError) else f"it is damaged: {error}"
         raise SnapshotError(
-            f"cannot be read: {reason}", where=printable(_named(path)), fix="check --connect-status"
+            f"cannot be read: {reason}", where=printable(_source_name(path)), fix="check --connect-status"
         ) from None
 
 
-def connect_entries(asked: SnapshotOptions, in_range: Callable[[int], bool]) -> list[ConnectEntry]:
-    """Read the logs; return the generations that are asked for, of each group the newest unless more are.
-
-    Raises:
-        KstreamPlanError: a log or a configuration cannot be read, or no generation is what is asked for.
-    """
-    configs = per_application(asked.connect_config, "--connect-config", _settings_in)
-    paths = [*(asked.connect_log or ()), *(asked.more_logs or ())]
-    entries = read_connect_logs(paths, config=configs.of, now_ms=asked.now)
+def connect_entries(options: SnapshotOptions, in_range: Callable[[int], bool]) -> list[ConnectEntry]:
+    """Read the logs; return the generations that are asked for, of each group the newest unless more are."""
+    configs = per_application(options.connect_config, "--connect-config", _settings_in)
+    paths = [*(options.connect_log or ()), *(options.more_logs or ())]
+    entries = read_connect_logs(paths, config=configs.value_for, now_ms=options.now)
     configs.check_used({entry.group_id for entry in entries})
-    wanted = Selection(tuple(asked.application_id or ()))
-    chosen = [entry for entry in entries if wanted.wants(entry.group_id) and _is_meant(entry, asked, in_range)]
-    if not chosen:
-        raise _nothing_selected(entries, wanted)
-    if asked.listed or asked.wants_history:
-        return chosen
-    return list({entry.group_id: entry for entry in chosen}.values())
+    selection = Selection(tuple(options.application_id or ()))
+    matches = [entry for entry in entries if selection.wants(entry.group_id) and _is_meant(entry, options, in_range)]
+    if not matches:
+        raise _nothing_selected(entries, selection)
+    if options.listed or options.wants_history:
+        return matches
+    return list({entry.group_id: entry for entry in matches}.values())
 
 
 def connect_rows(entries: Sequence[ConnectEntry], *, all_of_them: bool) -> list[Mapping[str, Any]]:
@@ -161,9 +151,6 @@ def connect_rows(entries: Sequence[ConnectEntry], *, all_of_them: bool) -> list[
     Args:
         entries: the generations.
         all_of_them: each has to have a row; else those that have none are left out, with a warning, but for all.
-
-    Raises:
-        SnapshotError: one, or every one, cannot be planned from.
     """
     rows, errors = list[Mapping[str, Any]](), list[SnapshotError]()
     for entry in entries:
@@ -175,9 +162,9 @@ def connect_rows(entries: Sequence[ConnectEntry], *, all_of_them: bool) -> list[
         raise errors[0]
     if errors:
         left_out = count(len(errors), "generation")
-        talk(f"warning: {left_out} left out, the first of them: {errors[0].where}: {errors[0].what}")
+        write_stderr(f"warning: {left_out} left out, the first of them: {errors[0].where}: {errors[0].what}")
     for message in dict.fromkeys(note.message for entry in entries for note in entry.notes):
-        talk(f"warning: {message}")
+        write_stderr(f"warning: {message}")
     return rows
 
 
@@ -197,24 +184,24 @@ def connect_generation(entry: ConnectEntry) -> ConnectGeneration:
     )
 
 
-def _is_meant(entry: ConnectEntry, asked: SnapshotOptions, in_range: Callable[[int], bool]) -> bool:
+def _is_meant(entry: ConnectEntry, options: SnapshotOptions, in_range: Callable[[int], bool]) -> bool:
     in_time = entry.at_ms is None or in_range(entry.at_ms)
-    return in_time and asked.generation in (None, entry.generation)
+    return in_time and options.generation in (None, entry.generation)
 
 
-def _nothing_selected(entries: Sequence[ConnectEntry], wanted: Selection) -> SnapshotError:
-    of = [entry for entry in entries if wanted.wants(entry.group_id)]
-    if not of:
+def _nothing_selected(entries: Sequence[ConnectEntry], selection: Selection) -> SnapshotError:
+    candidates = [entry for entry in entries if selection.wants(entry.group_id)]
+    if not candidates:
         groups = ", ".join(shown(name) for name in dict.fromkeys(entry.group_id for entry in entries))
-        return SnapshotError(f"no group matches {shown(wanted.application_ids[0])}", fix=f"the logs hold {groups}")
-    what = f"no such generation; the logs hold {of[0].generation} to {of[-1].generation}"
-    return SnapshotError(what, fix="choose another one, or look at --list")
+        return SnapshotError(f"no group matches {shown(selection.application_ids[0])}", fix=f"the logs hold {groups}")
+    message = f"no such generation; the logs hold {candidates[0].generation} to {candidates[-1].generation}"
+    return SnapshotError(message, fix="choose another one, or look at --list")
 
 
 def _settings_in(path: Path) -> Mapping[str, Any]:
     file = load_connect_config(path)
     for warning in file.warnings:
-        talk(f"warning: {warning}")
+        write_stderr(f"warning: {warning}")
     return file.settings
 
 

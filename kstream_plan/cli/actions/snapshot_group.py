@@ -46,52 +46,44 @@ class RunningGroups(NamedTuple):
     group_ids: tuple[str, ...]
 
     @property
-    def several(self) -> bool:
+    def are_several(self) -> bool:
         """Whether there may be more than one."""
         return len(self.group_ids) != 1
 
 
-def running_groups_of(asked: SnapshotOptions) -> RunningGroups | None:
-    """Return the groups that are to be asked for, ``None`` where logs are read: one source, and what belongs to it.
-
-    Raises:
-        UsageError: no source or both; an option that does not go with the source; an address that is none.
-    """
-    servers, logs = asked.bootstrap_server, asked.leader_log or asked.more_logs
+def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
+    """Return the groups that are to be asked for, ``None`` where logs are read: one source, and what belongs to it."""
+    servers, logs = options.bootstrap_server, options.leader_log or options.more_logs
     if servers is not None and logs:
         raise UsageError("a log and a cluster are two sources", fix="give --leader-log or --bootstrap-server")
     if servers is None:
-        if lonely := _of_group(asked):
+        if lonely := _of_group(options):
             fix = "say where it runs: --bootstrap-server HOST:PORT"
             raise UsageError(f"{lonely[0]} is about a running group", fix=fix)
-        if not asked.leader_log:
-            raise UsageError("no source of a snapshot is given", fix=_with_a_source(asked.more_logs or ()))
+        if not options.leader_log:
+            raise UsageError("no source of a snapshot is given", fix=_with_a_source(options.more_logs or ()))
         return None
-    if not asked.group and not asked.all_groups:
+    if not options.group and not options.all_groups:
         fix = "name the application's id: --group ID; or take them all: --all-groups"
         raise UsageError("--bootstrap-server needs a group", fix=fix)
-    if asked.group and asked.all_groups:
+    if options.group and options.all_groups:
         raise UsageError("--all-groups takes in every --group", fix="give one of them")
-    if asked.application_id:
+    if options.application_id:
         raise UsageError("--group names the application already", fix="leave --application-id out")
     _check_servers(servers)
-    if asked.broker_version is not None:
-        check_broker_version(asked.broker_version)
-    past = _of_history(asked)
-    if past and not asked.offsets_topic:
+    if options.broker_version is not None:
+        check_broker_version(options.broker_version)
+    past = _of_history(options)
+    if past and not options.offsets_topic:
         raise UsageError(f"{past[0]} is about a history", fix="read it from the broker's own topic: --offsets-topic")
-    return RunningGroups(servers, tuple(dict.fromkeys(asked.group or ())))
+    return RunningGroups(servers, tuple(dict.fromkeys(options.group or ())))
 
 
 def check_broker_version(release: str) -> None:
-    """Check that streams groups of brokers of a release are known.
-
-    Raises:
-        UsageError: they are not.
-    """
+    """Check that streams groups of brokers of a release are known."""
     if release not in BROKER_VERSIONS:
-        what = f"{shown(release)} is no release of brokers whose streams groups are known"
-        raise UsageError(what, where="--broker-version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
+        message = f"{shown(release)} is no release of brokers whose streams groups are known"
+        raise UsageError(message, where="--broker-version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
 
 
 def _with_a_source(logs: Sequence[str]) -> str:
@@ -100,27 +92,27 @@ def _with_a_source(logs: Sequence[str]) -> str:
     return command if logs else f"{command}; of a running group: --bootstrap-server HOST:PORT --group ID"
 
 
-def _of_group(asked: SnapshotOptions) -> list[str]:
+def _of_group(arguments: SnapshotOptions) -> list[str]:
     """Return which of the options are given that are about a group."""
     options = {
-        "--group": asked.group,
-        "--all-groups": asked.all_groups,
-        "--command-config": asked.command_config,
-        "--topology": None if asked.metrics or asked.store_lags else asked.topology,
-        "--offsets-topic": asked.offsets_topic,
-        "--broker-version": asked.broker_version,
+        "--group": arguments.group,
+        "--all-groups": arguments.all_groups,
+        "--command-config": arguments.command_config,
+        "--topology": None if arguments.metrics or arguments.store_lags else arguments.topology,
+        "--offsets-topic": arguments.offsets_topic,
+        "--broker-version": arguments.broker_version,
     }
     return [option for option, value in options.items() if value]
 
 
-def _of_history(asked: SnapshotOptions) -> list[str]:
+def _of_history(arguments: SnapshotOptions) -> list[str]:
     """Return which of the options are given that are about a history."""
     options = {
-        "--list": asked.listed,
-        "--as-of": asked.as_of,
-        "--from": asked.from_time,
-        "--to": asked.to_time,
-        "--all": asked.everything,
+        "--list": arguments.listed,
+        "--as-of": arguments.as_of,
+        "--from": arguments.from_time,
+        "--to": arguments.to_time,
+        "--all": arguments.everything,
     }
     return [option for option, value in options.items() if value]
 
@@ -134,34 +126,31 @@ def _check_servers(servers: str) -> None:
 
 
 def each_group(
-    groups: RunningGroups, asked: SnapshotOptions, answer: Callable[[Cluster, str], T]
+    groups: RunningGroups, options: SnapshotOptions, answer: Callable[[Cluster, str], T]
 ) -> tuple[list[T], list[KstreamPlanError]]:
     """Ask the cluster about one group after the other, in the order given; all of them by name.
 
     What goes wrong with one of several does not stop the others.
-
-    Raises:
-        KstreamPlanError: the cluster, or the only group, is not as it must be.
     """
     answers: list[T] = []
     errors: list[KstreamPlanError] = []
-    with _cluster(groups, asked) as cluster:
+    with _cluster(groups, options) as cluster:
         for group_id in groups.group_ids or _all_groups(cluster, groups.servers):
             try:
                 answers.append(answer(cluster, group_id))
             except KstreamPlanError as error:
-                if not groups.several:
+                if not groups.are_several:
                     raise
                 errors.append(error)
     return answers, errors
 
 
 def _all_groups(cluster: Cluster, servers: str) -> list[str]:
-    found = cluster.streams_groups()
-    if not found:
+    groups = cluster.streams_groups()
+    if not groups:
         fix = "start an application, or name a group that has run: --group ID --offsets-topic"
         raise ClusterError("no group of Kafka Streams runs there", where=printable(servers), fix=fix)
-    return found
+    return groups
 
 
 class GroupFiles(NamedTuple):
@@ -170,15 +159,11 @@ class GroupFiles(NamedTuple):
     configs: PerApplication[Mapping[str, Any]]
     settings: PerApplication[StreamsConfigFile]
     topologies: PerApplication[Topology]
-    measured: Measurements | None
+    measures: Measurements | None
 
     def check(self, groups: RunningGroups) -> None:
-        """Check that nothing that is of one group counts for several, or for none.
-
-        Raises:
-            UsageError: a single topology for several groups.
-        """
-        if groups.several and self.topologies.others is not None:
+        """Check that nothing that is of one group counts for several, or for none."""
+        if groups.are_several and self.topologies.common is not None:
             fix = "give --topology ID=FILE for each, or a folder of files named by their groups"
             raise UsageError("a topology is of one application, and there are several groups", fix=fix)
         for files in (self.configs, self.topologies) if groups.group_ids else ():
@@ -189,60 +174,53 @@ class GroupSnapshots(NamedTuple):
     """A group's rows, what is not known of them, and what was measured of its copies."""
 
     group_id: str
-    taken: Taken
-    measured: Measurements | None
+    history: Taken
+    measures: Measurements | None
 
 
 def take_group(
-    cluster: Cluster, group_id: str, asked: SnapshotOptions, files: GroupFiles, wanted: Callable[[int], bool]
+    cluster: Cluster, group_id: str, options: SnapshotOptions, files: GroupFiles, in_range: Callable[[int], bool]
 ) -> GroupSnapshots:
     """Ask the cluster for the rows that the options want, and for the offsets of changelogs that were measured.
 
     Args:
         cluster: where the group is.
         group_id: the group.
-        asked: the command's options.
+        options: the command's options.
         files: what is known beside.
-        wanted: tells of a time, since 1970, whether it is in what the options select.
-
-    Raises:
-        KstreamPlanError: the cluster, the group or a file is not as it must be.
+        in_range: tells of a time, since 1970, whether it is in what the options select.
     """
-    topology, config, measured = files.topologies.of(group_id), files.configs.of(group_id), files.measured
-    now_ms, newest_only = time.time_ns() // 1_000_000, not asked.wants_history
-    if asked.offsets_topic:
+    topology, config, measures = files.topologies.value_for(group_id), files.configs.value_for(group_id), files.measures
+    now_ms, newest_only = time.time_ns() // 1_000_000, not options.wants_history
+    if options.offsets_topic:
         newest = newest_only
-        taken = group_history(cluster, group_id, topology, now_ms, wanted, newest_only=newest, config=config or {})
+        history = group_history(cluster, group_id, topology, now_ms, in_range, newest_only=newest, config=config or {})
     else:
-        given = _given(asked, files.settings.of(group_id))
-        taken = running_group(cluster, group_id, topology, now_ms, config or {}, given)
-    if measured is not None:
+        settings_in_force = _settings_of(options, files.settings.value_for(group_id))
+        history = running_group(cluster, group_id, topology, now_ms, config or {}, settings_in_force)
+    if measures is not None:
         from kstream_plan.snapshots.metrics.measurements import with_asked_offsets  # noqa: PLC0415 - not without --metrics
 
-        measured = with_asked_offsets(measured, cluster, group_id, time.time_ns() // 1_000_000)
-    of_streams_protocol = [row for row in taken.rows if row.get("group_protocol") == "streams"]
+        measures = with_asked_offsets(measures, cluster, group_id, time.time_ns() // 1_000_000)
+    of_streams_protocol = [row for row in history.rows if row.get("group_protocol") == "streams"]
     for row in of_streams_protocol:
         snapshot_from_row(row, f"group {printable(group_id)}")  # whatever the brokers told can be planned
     notes = [] if config is not None or of_streams_protocol else [Note("no-config", _NO_CONFIG)]
-    if of_streams_protocol and topology is not None and measured is None:
+    if of_streams_protocol and topology is not None and measures is None:
         message = f"--topology is not used for {printable(group_id)}: the brokers tell the topology of a streams group"
         notes.append(Note("topology-unused", message))
-    return GroupSnapshots(group_id, Taken(taken.rows, [*taken.notes, *notes]), measured)
+    return GroupSnapshots(group_id, Taken(history.rows, [*history.notes, *notes]), measures)
 
 
-def _given(asked: SnapshotOptions, settings: StreamsConfigFile | None) -> GivenOfGroup:
+def _settings_of(options: SnapshotOptions, settings: StreamsConfigFile | None) -> GivenOfGroup:
     """Return what counts of the options if the group is of the streams protocol."""
     if settings is None:
-        return GivenOfGroup(asked.broker_version)
-    return GivenOfGroup(asked.broker_version, settings.group, tuple(settings.overrides))
+        return GivenOfGroup(options.broker_version)
+    return GivenOfGroup(options.broker_version, settings.group, tuple(settings.overrides))
 
 
-def list_group(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[Generation]:
-    """Return the generations that the broker's own records hold.
-
-    Raises:
-        KstreamPlanError: the cluster or the group is not as it must be.
-    """
+def list_group(cluster: Cluster, group_id: str, in_range: Callable[[int], bool]) -> list[Generation]:
+    """Return the generations that the broker's own records hold."""
     return [
         Generation(
             group_id,
@@ -255,15 +233,15 @@ def list_group(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -
             decision.withheld_tasks,
             decision.probing,
         )
-        for decision in group_decisions(cluster, group_id, wanted)
+        for decision in group_decisions(cluster, group_id, in_range)
     ]
 
 
-def _cluster(groups: RunningGroups, asked: SnapshotOptions) -> Any:
+def _cluster(groups: RunningGroups, options: SnapshotOptions) -> Any:
     from kstream_plan.snapshots.broker.kafka_cluster import KafkaCluster  # noqa: PLC0415 - only where it is needed
 
-    path = asked.command_config
-    return KafkaCluster(groups.servers, {} if path is None else load_client_properties(path), asked.limits.wait_ms)
+    path = options.command_config
+    return KafkaCluster(groups.servers, {} if path is None else load_client_properties(path), options.limits.wait_ms)
 
 
 def with_names(
@@ -273,19 +251,19 @@ def with_names(
 
     ``names`` are by process id, client id or host.
     """
-    return [_named(row, names) for row in rows], _unused(names, rows)
+    return [_with_names(row, names) for row in rows], _notes_on_names(names, rows)
 
 
-def _named(row: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+def _with_names(row: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
     return {**row, "instances": [{**instance, **_names_of(instance, names)} for instance in row["instances"]]}
 
 
 def _names_of(instance: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """What is given under its host, then under a client id, then under its process id; the last one counts."""
-    found: dict[str, str] = {}
+    names_by_id: dict[str, str] = {}
     for key in _keys(instance):
-        found |= names.get(key, {})
-    return found
+        names_by_id |= names.get(key, {})
+    return names_by_id
 
 
 def _keys(instance: Mapping[str, Any]) -> list[str]:
@@ -300,10 +278,10 @@ def _client_of(consumer: Mapping[str, Any]) -> str | None:
     return client_of(consumer["consumer_id"])
 
 
-def _unused(names: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[Note]:
+def _notes_on_names(names: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[Note]:
     keys = {key for row in rows for instance in row["instances"] for key in _keys(instance)}
-    unused = tuple(name for name in names if name not in keys)
-    if not unused:
+    other_names = tuple(name for name in names if name not in keys)
+    if not other_names:
         return []
-    message = f"no instance has a name that --names gives, {printable(unused[0])} first: ids change at a restart"
-    return [Note("unused-names", message, unused)]
+    message = f"no instance has a name that --names gives, {printable(other_names[0])} first: ids change at a restart"
+    return [Note("unused-names", message, other_names)]

@@ -31,65 +31,61 @@ CONNECT_DELAY = "scheduled.rebalance.max.delay.ms"
 OF_CONNECT = frozenset({"design", "scenario", CONNECT_DELAY, "heartbeat.interval.ms", "session.timeout.ms"})
 
 
-def axes_of(varied: Sequence[str], scenarios: Sequence[Path] = ()) -> list[list[Variant]]:
-    """Return the axes: one per ``NAME=VALUE,…`` in the order given, then the scenarios, if there are several.
-
-    Raises:
-        UsageError: it is not of that form, a name is no setting, a value is out of its range, a name or value is given
-            twice, or there are too many alternatives.
-        ConfigError: a scenario cannot be read.
-    """
-    axes = [_axis(text) for text in varied]
+def axes_of(values: Sequence[str], scenarios: Sequence[Path] = ()) -> list[list[Variant]]:
+    """Return the axes: one per ``NAME=VALUE,…`` in the order given, then the scenarios, if there are several."""
+    axes = [_axis(text) for text in values]
     names = [axis[0].change.name for axis in axes]
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if twice is not None:
-        raise UsageError(f"{twice} is varied twice", where="--vary", fix=f"write --vary {twice}=VALUE,VALUE once")
+    duplicate = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if duplicate is not None:
+        raise UsageError(
+            f"{duplicate} is varied twice", where="--vary", fix=f"write --vary {duplicate}=VALUE,VALUE once"
+        )
     if len(scenarios) > 1:
         axes.append([Variant(change=Change("scenario", str(path)), scenario=load_scenario(path)) for path in scenarios])
     number = 1
     for axis in axes:
         number *= len(axis)
     if number > _MOST_ALTERNATIVES:
-        what = f"{number:,} alternatives are more than {_MOST_ALTERNATIVES:,}"
-        raise UsageError(what, where="--vary", fix="vary fewer values at a time")
+        message = f"{number:,} alternatives are more than {_MOST_ALTERNATIVES:,}"
+        raise UsageError(message, where="--vary", fix="vary fewer values at a time")
     return axes
 
 
 def _axis(text: str) -> list[Variant]:
-    name, equals, listed = text.partition("=")
-    values = [value.strip() for value in listed.split(",")]
+    name, equals, value_list = text.partition("=")
+    values = [value.strip() for value in value_list.split(",")]
     if not name.strip() or not equals or not all(values):
-        what = f"{text!r} is not NAME=VALUE,VALUE"
-        raise UsageError(what, where="--vary", fix="write --vary max.warmup.replicas=2,4,8")
+        message = f"{text!r} is not NAME=VALUE,VALUE"
+        raise UsageError(message, where="--vary", fix="write --vary max.warmup.replicas=2,4,8")
     axis = [_variant(name.strip(), value) for value in values]
-    changes = [of.change for of in axis]
-    twice = next((one for place, one in enumerate(changes) if one in changes[:place]), None)
-    if twice is not None:
-        raise UsageError(f"{twice.name} has {twice.value} twice", where="--vary", fix="give every value once")
+    changes = [item.change for item in axis]
+    duplicate = next((change for place, change in enumerate(changes) if change in changes[:place]), None)
+    if duplicate is not None:
+        raise UsageError(f"{duplicate.name} has {duplicate.value} twice", where="--vary", fix="give every value once")
     return axis
 
 
 def _variant(name: str, value: str) -> Variant:
     if name in _OPTIONS:
         if value not in _OPTIONS[name]:
-            what = f"{value!r} is no {name}"
-            raise UsageError(what, where="--vary", fix=f"use one of {', '.join(_OPTIONS[name])}")
+            message = f"{value!r} is no {name}"
+            raise UsageError(message, where="--vary", fix=f"use one of {', '.join(_OPTIONS[name])}")
         return Variant(change=Change(name, value), options=((name, value),))
     if name == _MAX_LEARNERS:
         if not value.isdecimal() or not int(value):
             raise UsageError(f"{value!r} is not a number from 1", where="--vary", fix=f"write --vary {name}=1,2,4")
         return Variant(change=Change(name, str(int(value))), options=(("max_learners", int(value)),))
-    where = f"--vary {name}"
+    place = f"--vary {name}"
     try:
         if name.replace("_", ".") == CONNECT_DELAY:
             return _delay(_in_milliseconds(name, value))
-        known, found = setting_value(Setting(name, _in_milliseconds(name, value), 1), "--vary", where)
+        setting, value_of_setting = setting_value(Setting(name, _in_milliseconds(name, value), 1), "--vary", place)
     except ValueError as error:
-        raise UsageError(f"{name} is {value!r}: {error}", where=where, fix="write 300000 or 5m") from None
+        raise UsageError(f"{name} is {value!r}: {error}", where=place, fix="write 300000 or 5m") from None
     except ConfigError as error:
         raise UsageError(error.what, where=error.where, fix=error.fix) from None
-    told = ",".join(found) if isinstance(found, tuple) else str(found)
-    return Variant(change=Change(kafka_name(known), told), settings=((known, found),))
+    text_of_value = ",".join(value_of_setting) if isinstance(value_of_setting, tuple) else str(value_of_setting)
+    return Variant(change=Change(kafka_name(setting), text_of_value), settings=((setting, value_of_setting),))
 
 
 def _delay(value: str) -> Variant:

@@ -17,12 +17,13 @@ from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import OutputForm, page, say, written_at_once
-from kstream_plan.cli.pages import answer_text
-from kstream_plan.cli.progress import progress
+from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
+from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.progress import show_progress
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
+from kstream_plan.render.answers import page_of
 from kstream_plan.render.bounce_json import best_scenario, bounce_json
 from kstream_plan.simulation.bounces import Bounces
 from kstream_plan.simulation.bounces import bounce as bounces_of
@@ -56,30 +57,32 @@ class BounceOptions(Rounds, PlansSnapshots):
 
 
 @takes(BounceOptions)
-def bounce(asked: BounceOptions) -> None:
+def bounce(options: BounceOptions) -> None:
     """Find out whether one instance may restart now, or how all may; exit code 3 if that is not known to be safe."""
-    with expected_failures(debug=asked.debug):
-        _check_names(asked.paths)
-        check_before_reading(asked, asked.out, only_classic=True)
-        settings = overrides(asked)
-        with progress(quiet=asked.quiet) as tell:
-            tell("reading")
+    with expected_failures(debug=options.debug):
+        _check_names(options.paths)
+        check_before_reading(options, options.out, only_classic=True)
+        settings = overrides(options)
+        with show_progress(quiet=options.quiet) as progress:
+            progress("reading")
 
-            def played(found: Snapshot, _done: int) -> Bounces:
-                name = found.state.group.application_id
+            def find_bounces(snapshot: Snapshot, _number: int) -> Bounces:
+                name = snapshot.state.group.application_id
                 return bounces_of(
-                    found,
-                    shared.USUAL_RESTART_MS if asked.restart is None else asked.restart,
-                    asked.plan_options,
-                    instances=asked.instance or (),
+                    snapshot,
+                    shared.USUAL_RESTART_MS if options.restart is None else options.restart,
+                    options.plan_options,
+                    instances=options.instance or (),
                     workers=processors(),
-                    on_way=lambda done, of: tell(f"{name}: way {done} of {of}", done, of),
+                    on_way=lambda number, total: progress(f"{name}: way {number} of {total}", number, total),
                 )
 
-            work = each_application(read_snapshots(asked.paths, asked), settings, played, keep_going=asked.keep_going)
+            work = each_application(
+                read_snapshots(options.paths, options), settings, find_bounces, keep_going=options.keep_going
+            )
         for error in work.errors:
-            report(error, debug=asked.debug)
-        _deliver(work.results, asked)
+            report(error, debug=options.debug)
+        _deliver(work.results, options)
     codes = [ExitCode.POLICY for bounces in work.results if not _may(bounces)]
     raise typer.Exit(first_that_applies(codes, work.errors))
 
@@ -90,32 +93,22 @@ def _may(bounces: Bounces) -> bool:
 
 
 def _check_names(paths: Sequence[str]) -> None:
-    """Let nobody who names an instance as drain takes it be told of a file.
-
-    Raises:
-        UsageError: a path but the first is a bare word, and no file.
-    """
+    """Let nobody who names an instance as drain takes it be told of a file."""
     for name in paths[1:]:
         if re.fullmatch(r"[\w-]+", name) and name != "-" and not Path(name).exists():
             raise UsageError(f"there is no file {name!r}", fix=f"if it is an instance, give --instance {name}")
 
 
-def _deliver(found: Sequence[Bounces], asked: BounceOptions) -> None:
-    """Write the best scenario if asked to, then show the ways.
-
-    Raises:
-        UsageError: a scenario is to be written of several applications, or none is safe.
-    """
-    if asked.out is not None and found:
-        if len(found) > 1:
+def _deliver(groups: Sequence[Bounces], options: BounceOptions) -> None:
+    """Write the best scenario if asked to, then show the ways."""
+    if options.out is not None and groups:
+        if len(groups) > 1:
             fix = "choose one with --application-id"
-            raise UsageError(f"there are {len(found)} applications, and one file", where="--out", fix=fix)
-        if found[0].best_safe is not None:
-            with written_at_once(asked.out) as file:
-                file.write(best_scenario(found[0]))
-    if not found:
-        return
-    if asked.output is OutputForm.JSON:
-        say("".join(f"{bounce_json(bounces)}\n" for bounces in found))
-    else:
-        say("\n".join(answer_text(bounces, asked.output, page(), verbose=False) for bounces in found))
+            raise UsageError(f"there are {len(groups)} applications, and one file", where="--out", fix=fix)
+        if groups[0].best_safe is not None:
+            with written_at_once(options.out) as file:
+                file.write(best_scenario(groups[0]))
+    if options.output is OutputForm.JSON:
+        write_stdout("".join(f"{bounce_json(bounces)}\n" for bounces in groups))
+    elif groups:
+        write_stdout(draw_pages(map(page_of, groups), options.output))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import typer
 
+from kstream_plan.cli.actions.check_report import CheckReport, ReportForms, check_report
 from kstream_plan.cli.actions.check_saved import baselines, check_saved, sort_paths
-from kstream_plan.cli.actions.elsewhere import plans_fetched
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading
+from kstream_plan.cli.actions.remote_plans import download_plans
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.actions.scenarios import scenario_of
-from kstream_plan.cli.actions.told import AllTold, Telling, all_told
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.failures import report as report_error
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import page, say
-from kstream_plan.cli.progress import progress
+from kstream_plan.cli.output import page, write_stdout
+from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.model import Note
 from kstream_plan.policy.findings import Standard
@@ -30,40 +30,51 @@ _BESIDE_THE_TABLE = "github"
 
 
 @takes(CheckOptions)
-def check(asked: CheckOptions) -> None:
+def check(options: CheckOptions) -> None:
     """Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it."""
-    with expected_failures(debug=asked.debug):
-        check_before_reading(asked, asked.out)
-        check_reports(asked.report, asked.out, _BESIDE_THE_TABLE)
-        rules = Policy() if asked.policy is None else load_policy(asked.policy)
-        settings = overrides(asked)
-        standard = Standard(rules, asked.clock, _guards(asked))
-        forms = tuple(dict.fromkeys(one.form for one in asked.report or ()))
-        telling = Telling(*page(), forms, asked.fail_on_warning)
-        with progress(quiet=asked.quiet) as tell, plans_fetched(asked.paths, asked, debug=asked.debug):
-            source = sort_paths(asked)
-            happens = scenario_of(asked)
-            before = baselines(asked.baseline or ())
-            work = check_saved(source, standard, before, telling, asked, tell)
+    with expected_failures(debug=options.debug):
+        check_before_reading(options, options.out)
+        check_reports(options.report, options.out, _BESIDE_THE_TABLE)
+        rules = Policy() if options.policy is None else load_policy(options.policy)
+        settings = overrides(options)
+        standard = Standard(rules, options.clock, _guards(options))
+        forms = tuple(dict.fromkeys(report.form for report in options.report or ()))
+        forms_of_report = ReportForms(*page(), forms, options.fail_on_warning)
+        with (
+            show_progress(quiet=options.quiet) as progress,
+            download_plans(options.paths, options, debug=options.debug),
+        ):
+            source = sort_paths(options)
+            happens = scenario_of(options)
+            plans_before = baselines(options.baseline or ())
+            work = check_saved(source, standard, plans_before, forms_of_report, options, progress)
             if source.snapshots:
-                from kstream_plan.cli.actions.check_made import check_snapshots  # noqa: PLC0415 - not for saved plans
+                from kstream_plan.cli.actions.check_snapshots import check_snapshots  # noqa: PLC0415 - not for saved plans
 
-                work += check_snapshots(source, happens, standard, before, telling, settings, asked, tell)
+                work += check_snapshots(
+                    source, happens, standard, plans_before, forms_of_report, settings, options, progress
+                )
         errors = [(error.application_id, str(error)) for error in work.errors]
-        unused = sorted(before.keys() - {one.application_id for one in work.results})
-        result = all_told(work.results, standard.now, telling, errors, [(of, _not_checked(of)) for of in unused])
+        extra_ids = sorted(plans_before.keys() - {part.application_id for part in work.results})
+        result = check_report(
+            work.results,
+            standard.now,
+            forms_of_report,
+            errors,
+            [(application_id, _not_checked(application_id)) for application_id in extra_ids],
+        )
         for error in work.errors:
-            report_error(error, debug=asked.debug)
-        _deliver(result, asked)
+            report_error(error, debug=options.debug)
+        _deliver(result, options)
     codes = [ExitCode.POLICY] if result.tally.violated else []
     raise typer.Exit(first_that_applies(codes, work.errors))
 
 
-def _guards(asked: CheckOptions) -> dict[str, LimitValue]:
+def _guards(options: CheckOptions) -> dict[str, LimitValue]:
     guards: dict[str, LimitValue | None] = {
-        "--require-generation": asked.require_generation,
-        "--max-snapshot-age": asked.max_snapshot_age,
-        "--expect-digest": tuple(asked.expect_digest) if asked.expect_digest else None,
+        "--require-generation": options.require_generation,
+        "--max-snapshot-age": options.max_snapshot_age,
+        "--expect-digest": tuple(options.expect_digest) if options.expect_digest else None,
     }
     return {name: value for name, value in guards.items() if value is not None}
 
@@ -72,10 +83,10 @@ def _not_checked(application_id: str) -> Note:
     return Note("baseline-unused", f"--baseline has a plan of {application_id!r}, which is not checked")
 
 
-def _deliver(result: AllTold, asked: CheckOptions) -> None:
+def _deliver(result: CheckReport, options: CheckOptions) -> None:
     """Write the reports, then show the table."""
-    write_reports([one for one in asked.report or () if one.file != STDIN], result.reports)
+    write_reports([report for report in options.report or () if report.file != STDIN], result.reports)
     text = result.table()
-    if any(file == STDIN for _, file in asked.report or ()):
+    if any(file == STDIN for _, file in options.report or ()):
         text = not_for_the_runner(text) + result.reports[_BESIDE_THE_TABLE]()
-    say(text)
+    write_stdout(text)

@@ -27,8 +27,8 @@ from kstream_plan.cli.options.parameters import names_and_defaults, option_of, t
 from kstream_plan.cli.options.reports import Paging
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
-from kstream_plan.cli.output import OutputForm, say
-from kstream_plan.cli.progress import progress
+from kstream_plan.cli.output import OutputForm, write_stdout
+from kstream_plan.cli.progress import show_progress
 from kstream_plan.comparison.alternatives import Alternative, SameOutcome, beside_each_other
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
 from kstream_plan.documents.policy_file import load_policy
@@ -68,11 +68,7 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
     ] = None
     policy: Annotated[
         Path | None,
-        typer.Option(
-            "--policy",
-            metavar="FILE",
-            help="Rules as YAML; shows which alternatives keep to them.",
-        ),
+        typer.Option("--policy", metavar="FILE", help="Rules as YAML; shows which alternatives keep to them."),
     ] = None
     today: Today = None
     draws: Annotated[
@@ -90,136 +86,118 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
     @property
     def designs(self) -> Sequence[str]:
         """Every design that is asked for: those that vary, if any does."""
-        varied = [text.partition("=")[2].split(",") for text in self.vary or () if text.startswith("design=")]
-        return varied[0] if varied else super().designs
+        designs = [text.partition("=")[2].split(",") for text in self.vary or () if text.startswith("design=")]
+        return designs[0] if designs else super().designs
 
 
 @takes(CompareOptions)
-def compare(asked: CompareOptions) -> None:
+def compare(options: CompareOptions) -> None:
     """Compare alternatives: other settings, assignors or scenarios of one group, or plans of one snapshot."""
-    with expected_failures(debug=asked.debug):
-        standard = _standard(asked)
-        check_reports(asked.report, None)
-        if all(map(is_plan_file, asked.paths)):
-            work: Work[Sequence[SameOutcome]] = Work([beside_each_other(_saved(asked, standard))])
+    with expected_failures(debug=options.debug):
+        standard = _standard(options)
+        check_reports(options.report, None)
+        if all(map(is_plan_file, options.paths)):
+            work: Work[Sequence[SameOutcome]] = Work([beside_each_other(_read_alternatives(options, standard))])
         else:
-            work = _played(asked, standard)
+            work = _simulate_alternatives(options, standard)
         for error in work.errors:
-            report(error, debug=asked.debug)
+            report(error, debug=options.debug)
         if work.results:
-            report_compared(asked.report, work.results)
-            say(compare_page(work.results, asked.output))
+            report_compared(options.report, work.results)
+            write_stdout(compare_page(work.results, options.output))
     raise typer.Exit(first_that_applies([], work.errors))
 
 
-def _standard(asked: CompareOptions) -> Standard | None:
-    """Return what every alternative is held against, if anything.
-
-    Raises:
-        UsageError: ``--today`` without a policy.
-        ConfigError: the policy cannot be read.
-    """
-    if asked.policy is not None:
-        return Standard(load_policy(asked.policy), asked.today or datetime.now(UTC))
-    if asked.today is not None:
+def _standard(options: CompareOptions) -> Standard | None:
+    """Return what every alternative is held against, if anything."""
+    if options.policy is not None:
+        return Standard(load_policy(options.policy), options.today or datetime.now(UTC))
+    if options.today is not None:
         raise UsageError("--today goes with --policy", fix="give a policy, or leave out --today")
     return None
 
 
-def _played(asked: CompareOptions, standard: Standard | None) -> Work[Sequence[SameOutcome]]:
-    """Read the snapshots and play every alternative of each.
-
-    Raises:
-        KstreamPlanError: something cannot be read or played.
-    """
-    plans = [path for path in asked.paths if is_plan_file(path)]
+def _simulate_alternatives(options: CompareOptions, standard: Standard | None) -> Work[Sequence[SameOutcome]]:
+    """Read the snapshots and play every alternative of each."""
+    plans = [path for path in options.paths if is_plan_file(path)]
     if plans:
-        what = "is a saved plan, which is compared with plans only"
+        message = "is a saved plan, which is compared with plans only"
         fix = "plan the snapshots with assign --out FILE, or give no plans"
-        raise UsageError(what, where=plans[0], fix=fix)
-    check_before_reading(asked, None)
-    axes, settings, scenario_of = axes_of(asked.vary or (), asked.scenario or ()), overrides(asked), _scenario_of(asked)
-    if "learner" not in asked.designs and any(text.startswith("max.learners=") for text in asked.vary or ()):
+        raise UsageError(message, where=plans[0], fix=fix)
+    check_before_reading(options, None)
+    axes, settings, scenario_of = (
+        axes_of(options.vary or (), options.scenario or ()),
+        overrides(options),
+        _scenario_of(options),
+    )
+    if "learner" not in options.designs and any(text.startswith("max.learners=") for text in options.vary or ()):
         raise UsageError("--vary max.learners goes with --design learner", fix="give both, or leave it out")
     if not axes:
-        what = "there is nothing to compare"
-        raise UsageError(what, fix="give --vary max.warmup.replicas=2,4,8, or several --scenario")
-    varied = {axis[0].change.name for axis in axes}
-    with progress(quiet=asked.quiet) as tell:
-        tell("reading")
+        message = "there is nothing to compare"
+        raise UsageError(message, fix="give --vary max.warmup.replicas=2,4,8, or several --scenario")
+    names = {axis[0].change.name for axis in axes}
+    with show_progress(quiet=options.quiet) as progress:
+        progress("reading")
 
-        def played(found: Snapshot, _done: int) -> Sequence[SameOutcome]:
-            _check_varied(varied, found)
+        def compare_snapshot(snapshot: Snapshot, _number: int) -> Sequence[SameOutcome]:
+            _check_varied(names, snapshot)
             return play_alternatives(
-                found,
+                snapshot,
                 axes,
-                asked.plan_options,
-                None if scenario_of is None else scenario_of(found.state.group),
-                tell,
+                options.plan_options,
+                None if scenario_of is None else scenario_of(snapshot.state.group),
+                progress,
                 standard=standard,
-                number_of_draws=asked.draws,
+                number_of_draws=options.draws,
             )
 
-        found = read_snapshots(asked.paths, asked, protocols=("classic", "connect"))
-        return each_application(found, settings, played, keep_going=asked.keep_going)
+        outcomes = read_snapshots(options.paths, options, protocols=("classic", "connect"))
+        return each_application(outcomes, settings, compare_snapshot, keep_going=options.keep_going)
 
 
-def _check_varied(varied: Collection[str], found: Snapshot) -> None:
-    """Check that a group has the settings that are varied.
-
-    Raises:
-        UsageError: it has not.
-    """
-    application_id = found.state.group.application_id
-    if found.group_protocol != "connect":
-        if CONNECT_DELAY in varied:
-            what = f"{CONNECT_DELAY} is a setting of Connect workers, and {application_id} has none"
-            raise UsageError(what, where="--vary", fix="vary it for Connect groups alone")
+def _check_varied(names: Collection[str], snapshot: Snapshot) -> None:
+    """Check that a group has the settings that are varied."""
+    application_id = snapshot.state.group.application_id
+    if snapshot.group_protocol != "connect":
+        if CONNECT_DELAY in names:
+            message = f"{CONNECT_DELAY} is a setting of Connect workers, and {application_id} has none"
+            raise UsageError(message, where="--vary", fix="vary it for Connect groups alone")
         return
-    others = sorted(set(varied) - OF_CONNECT)
-    if others:
-        what = f"{', '.join(others)} {'is no setting' if len(others) == 1 else 'are no settings'} of Connect workers"
+    other_names = sorted(set(names) - OF_CONNECT)
+    if other_names:
+        noun = "is no setting" if len(other_names) == 1 else "are no settings"
+        message = f"{', '.join(other_names)} {noun} of Connect workers"
         has = ", ".join(sorted(OF_CONNECT - {"scenario"}))
-        raise UsageError(f"{what}, and {application_id} is a Connect group", where="--vary", fix=f"vary {has}")
+        raise UsageError(f"{message}, and {application_id} is a Connect group", where="--vary", fix=f"vary {has}")
 
 
-def _scenario_of(asked: CompareOptions) -> ScenarioOf | None:
-    """Return what happens in every alternative, unless that varies; ``None``: a rebalance starts now.
-
-    Raises:
-        UsageError: options that do not go together.
-        ConfigError: the scenario cannot be read.
-    """
-    members = [name for name in names_and_defaults(NewInstances) if getattr(asked, name) is not None]
-    if members and asked.scenario:
+def _scenario_of(options: CompareOptions) -> ScenarioOf | None:
+    """Return what happens in every alternative, unless that varies; ``None``: a rebalance starts now."""
+    members = [name for name in names_and_defaults(NewInstances) if getattr(options, name) is not None]
+    if members and options.scenario:
         raise UsageError(f"{option_of(members[0])} is an event, too", fix="write it into the scenario")
     if members:
-        return scale_out_of(asked)
-    if asked.draws is not None and not asked.scenario:
+        return scale_out_of(options)
+    if options.draws is not None and not options.scenario:
         raise UsageError("--draws goes with --add, --to or --scenario", fix="give one, or leave out --draws")
-    if asked.scenario is None or len(asked.scenario) > 1:
+    if options.scenario is None or len(options.scenario) > 1:
         return None
-    scenario = load_scenario(asked.scenario[0])
+    scenario = load_scenario(options.scenario[0])
     return lambda _group: scenario
 
 
-def _saved(asked: CompareOptions, standard: Standard | None) -> Sequence[Alternative]:
-    """Read saved plans, which have to be of one snapshot.
-
-    Raises:
-        PlanFileError: one cannot be read.
-        UsageError: they are of different snapshots, or there is something to vary, which is for snapshots.
-    """
-    given = dict.fromkeys(("vary", "scenario", "draws", "max_rounds", "application_id"))
-    for name, default in chain(given.items(), *(names_and_defaults(of).items() for of in _FOR_SNAPSHOTS)):
-        if getattr(asked, name) not in (default, None):
-            what = f"{option_of(name)} is for snapshots; plans are compared as they were saved"
-            raise UsageError(what, fix="give the snapshot instead of its plans")
-    found = []
-    for path in asked.paths:
-        for place, saved in enumerate(each_saved_in(path)):
-            if isinstance(saved, PlanFileError):
-                raise saved
+def _read_alternatives(options: CompareOptions, standard: Standard | None) -> Sequence[Alternative]:
+    """Read saved plans, which have to be of one snapshot."""
+    defaults = dict.fromkeys(("vary", "scenario", "draws", "max_rounds", "application_id"))
+    for name, default in chain(defaults.items(), *(names_and_defaults(group).items() for group in _FOR_SNAPSHOTS)):
+        if getattr(options, name) not in (default, None):
+            message = f"{option_of(name)} is for snapshots; plans are compared as they were saved"
+            raise UsageError(message, fix="give the snapshot instead of its plans")
+    alternatives = []
+    for path in options.paths:
+        for place, entry in enumerate(each_saved_in(path)):
+            if isinstance(entry, PlanFileError):
+                raise entry
             name = path if not place else f"{path}, line {place + 1}"
-            found.append((name, saved.plan, None if saved.simulation is None else saved.simulation.draws))
-    return saved_alternatives(found, standard)
+            alternatives.append((name, entry.plan, None if entry.simulation is None else entry.simulation.draws))
+    return saved_alternatives(alternatives, standard)

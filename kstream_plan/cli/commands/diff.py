@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from kstream_plan.cli.actions.elsewhere import plans_fetched
+from kstream_plan.cli.actions.remote_plans import download_plans
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
@@ -15,8 +15,9 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
-from kstream_plan.cli.output import OutputForm, check_target, page, say, talk, written_at_once
-from kstream_plan.cli.progress import progress
+from kstream_plan.cli.output import OutputForm, check_target, write_stderr, write_stdout, written_at_once
+from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.progress import show_progress
 from kstream_plan.comparison.changes import Comparison
 from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.said_and_happened import SaidAndHappened
@@ -28,12 +29,10 @@ from kstream_plan.errors import UsageError
 from kstream_plan.plans import Plan
 from kstream_plan.render.diff.happened_json import happened_json
 from kstream_plan.render.diff.json_form import diff_json
-from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.page import Page
 from kstream_plan.render.pages.diff import diff_page, diffs_page
 from kstream_plan.render.pages.happened import happened_overview, happened_page
 from kstream_plan.render.pages.two_plans import two_plans_page
-from kstream_plan.render.terminal import to_terminal
 
 
 class DiffOptions(Spark, Paging, Limited):
@@ -61,9 +60,7 @@ class DiffOptions(Spark, Paging, Limited):
     from_point: Annotated[
         str | None,
         typer.Option(
-            "--from",
-            metavar="POINT",
-            help="Start in a history: a generation or a time; of a plan, its event's time.",
+            "--from", metavar="POINT", help="Start in a history: a generation or a time; of a plan, its event's time."
         ),
     ] = None
     to_point: Annotated[
@@ -89,24 +86,28 @@ class DiffOptions(Spark, Paging, Limited):
 
 
 @takes(DiffOptions)
-def diff(asked: DiffOptions) -> None:
+def diff(options: DiffOptions) -> None:
     """Compare two generations, plans, or both."""
-    with expected_failures(debug=asked.debug):
-        _check(asked)
-        given = [asked.old] if asked.new is None else [asked.old, asked.new]
-        with progress() as tell, plans_fetched(given, asked, debug=asked.debug):
-            tell("reading")
-            happened = _happened(asked)
-            compared = _comparisons(asked) if happened is None else _Compared((), ())
-        _report(happened, compared, asked.report)
-        if happened is not None:
-            _deliver("".join(f"{happened_json(of)}\n" for of in happened), _happened_pages(happened, asked), asked)
-            changed = not all(comparison.alike for comparison in happened)
+    with expected_failures(debug=options.debug):
+        _check(options)
+        files = [options.old] if options.new is None else [options.old, options.new]
+        with show_progress() as progress, download_plans(files, options, debug=options.debug):
+            progress("reading")
+            predictions = _predictions(options)
+            comparisons = _comparisons(options) if predictions is None else _Compared((), ())
+        _report(predictions, comparisons, options.report)
+        if predictions is not None:
+            _deliver(
+                "".join(f"{happened_json(prediction)}\n" for prediction in predictions),
+                _prediction_pages(predictions, options),
+                options,
+            )
+            is_changed = not all(comparison.alike for comparison in predictions)
         else:
-            text = "".join(f"{diff_json(of, view=asked.view)}\n" for of in compared.comparisons)
-            _deliver(text, _pages(compared, asked), asked)
-            changed = not all(comparison.empty for comparison in compared.comparisons)
-    raise typer.Exit(ExitCode.CHANGES if changed and asked.fail_on_changes else ExitCode.DONE)
+            text = "".join(f"{diff_json(comparison, view=options.view)}\n" for comparison in comparisons.comparisons)
+            _deliver(text, _pages(comparisons, options), options)
+            is_changed = not all(comparison.empty for comparison in comparisons.comparisons)
+    raise typer.Exit(ExitCode.CHANGES if is_changed and options.fail_on_changes else ExitCode.DONE)
 
 
 class _Compared(NamedTuple):
@@ -125,107 +126,92 @@ class _Compared(NamedTuple):
         return self.rivals[0] if self.rivals and len(self.comparisons) == 1 else None
 
 
-def _check(asked: DiffOptions) -> None:
-    """Check what does not need the input.
-
-    Raises:
-        UsageError: options that do not go together.
-        KstreamPlanError: the place for ``--out`` cannot be written to.
-    """
-    points = [asked.from_point, asked.to_point] != [None, None]
-    if points and (asked.old_round, asked.new_round) != (None, None):
+def _check(options: DiffOptions) -> None:
+    """Check what does not need the input."""
+    points = [options.from_point, options.to_point] != [None, None]
+    if points and (options.old_round, options.new_round) != (None, None):
         raise UsageError("a history has no rounds", fix="leave --old-round and --new-round out")
-    if asked.out is not None:
-        check_target(asked.out)
-    check_reports(asked.report, asked.out)
+    if options.out is not None:
+        check_target(options.out)
+    check_reports(options.report, options.out)
 
 
-def _happened(asked: DiffOptions) -> list[SaidAndHappened] | None:
-    """Return what a plan said beside what happened, ``None`` if it is not that which is asked for.
-
-    Raises:
-        UsageError: points of a history are given, and what is given is no plan and its history.
-    """
-    if asked.new is None or (asked.old_round, asked.new_round) != (None, None):
+def _predictions(options: DiffOptions) -> list[SaidAndHappened] | None:
+    """Return what a plan said beside what happened, ``None`` if it is not that which is asked for."""
+    if options.new is None or (options.old_round, options.new_round) != (None, None):
         return None
-    ids = tuple(asked.application_id or ())
-    comparisons = read_said_and_happened(asked.old, asked.new, asked.from_point, asked.to_point, ids)
-    if comparisons is None and (asked.from_point, asked.to_point) != (None, None):
+    ids = tuple(options.application_id or ())
+    comparisons = read_said_and_happened(options.old, options.new, options.from_point, options.to_point, ids)
+    if comparisons is None and (options.from_point, options.to_point) != (None, None):
         raise UsageError("--from and --to pick from one history", fix="give one file, or a saved plan and its history")
-    if comparisons is not None and asked.view:
+    if comparisons is not None and options.view:
         raise UsageError("--protocol-view is of one generation", fix="leave it out, or choose one with --old-round")
     return comparisons
 
 
 def _report(
-    happened: Sequence[SaidAndHappened] | None, compared: _Compared, reports: Sequence[ReportFile] | None
+    predictions: Sequence[SaidAndHappened] | None, comparisons: _Compared, reports: Sequence[ReportFile] | None
 ) -> None:
     if not reports:
         return
     from kstream_plan.render.report.diff_section import diff_html, happened_html, two_plans_html  # noqa: PLC0415
 
     def html() -> str:
-        if happened is not None:
-            return happened_html(happened)
-        two_plans = compared.two_plans
-        return diff_html(compared.comparisons) if two_plans is None else two_plans_html(*two_plans)
+        if predictions is not None:
+            return happened_html(predictions)
+        two_plans = comparisons.two_plans
+        return diff_html(comparisons.comparisons) if two_plans is None else two_plans_html(*two_plans)
 
     write_reports(reports, {"html": html})
 
 
-def _deliver(text: str, pages: Iterable[Page], asked: DiffOptions) -> None:
+def _deliver(text: str, pages: Iterable[Page], options: DiffOptions) -> None:
     """Save the JSON if asked to, then show it or the pages."""
-    if asked.out is not None:
-        with written_at_once(asked.out) as file:
+    if options.out is not None:
+        with written_at_once(options.out) as file:
             file.write(text)
-    console = page()
-    if asked.output is OutputForm.JSON:
-        say(text)
-    elif asked.output is OutputForm.MARKDOWN:
-        say("\n".join(map(to_markdown, pages)))
-    else:
-        say("\n".join(to_terminal(each, width=console.width, colour=console.colour) for each in pages))
+    write_stdout(text if options.output is OutputForm.JSON else draw_pages(pages, options.output))
 
 
-def _happened_pages(comparisons: Sequence[SaidAndHappened], asked: DiffOptions) -> Iterator[Page]:
+def _prediction_pages(comparisons: Sequence[SaidAndHappened], options: DiffOptions) -> Iterator[Page]:
     """Yield the page of one application; of several an overview, and with ``verbose`` each of them as well."""
     if len(comparisons) > 1:
         yield happened_overview(comparisons)
-    if len(comparisons) == 1 or asked.verbose:
-        yield from (happened_page(comparison, verbose=asked.verbose) for comparison in comparisons)
+    if len(comparisons) == 1 or options.verbose:
+        yield from (happened_page(comparison, verbose=options.verbose) for comparison in comparisons)
 
 
-def _comparisons(asked: DiffOptions) -> _Compared:
+def _comparisons(options: DiffOptions) -> _Compared:
     """Return what changed, and what of it are two plans of one snapshot."""
-    pairs = _pairs(asked, tuple(asked.application_id or ()))
+    pairs = _pairs(options, tuple(options.application_id or ()))
     for note in dict.fromkeys(note for pair in pairs for note in pair.warnings):
-        talk(f"warning: {note.message}")
+        write_stderr(f"warning: {note.message}")
     comparisons = [compare(pair.old, pair.new, pair.course) for pair in pairs]
     return _Compared(comparisons, [pair.rivals for pair in pairs if pair.rivals is not None])
 
 
-def _pairs(asked: DiffOptions, application_ids: tuple[str, ...]) -> list[Pair]:
-    if asked.from_point is not None or asked.to_point is not None:
-        return read_stretches(asked.old, asked.from_point, asked.to_point, application_ids)
+def _pairs(options: DiffOptions, application_ids: tuple[str, ...]) -> list[Pair]:
+    if options.from_point is not None or options.to_point is not None:
+        return read_stretches(options.old, options.from_point, options.to_point, application_ids)
     return read_pairs(
-        Given(asked.old, asked.old_round),
-        Given(asked.old if asked.new is None else asked.new, asked.new_round),
-        alone=asked.new is None,
+        Given(options.old, options.old_round),
+        Given(options.old if options.new is None else options.new, options.new_round),
+        alone=options.new is None,
         application_ids=application_ids,
-        master=asked.master,
-        spark_conf=dict(asked.spark_conf or ()),
-        java_home=None if asked.java_home is None else str(asked.java_home),
-        debug=asked.debug,
+        master=options.master,
+        spark_conf=dict(options.spark_conf or ()),
+        java_home=None if options.java_home is None else str(options.java_home),
+        debug=options.debug,
     )
 
 
-def _pages(compared: _Compared, asked: DiffOptions) -> Iterator[Page]:
+def _pages(comparisons: _Compared, options: DiffOptions) -> Iterator[Page]:
     """Yield the page of one application; of several an overview, and with ``verbose`` each of them as well."""
-    if compared.two_plans is not None:
-        yield two_plans_page(*compared.two_plans)
+    if comparisons.two_plans is not None:
+        yield two_plans_page(*comparisons.two_plans)
         return
-    if len(compared.comparisons) > 1:
-        yield diffs_page(compared.comparisons)
-    if len(compared.comparisons) == 1 or asked.verbose:
-        for comparison in compared.comparisons:
-            yield diff_page(comparison, verbose=asked.verbose, protocol_view=asked.view)
+    if len(comparisons.comparisons) > 1:
+        yield diffs_page(comparisons.comparisons)
+    if len(comparisons.comparisons) == 1 or options.verbose:
+        for comparison in comparisons.comparisons:
+            yield diff_page(comparison, verbose=options.verbose, protocol_view=options.view)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias, assert_never
 import typer
 
 from kstream_plan.cli.actions.each_application import Work
-from kstream_plan.cli.actions.many import Job, Many, Workplace
+from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext
 from kstream_plan.cli.actions.measure import check_measuring
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_round
@@ -21,9 +21,9 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing, ReportFile
-from kstream_plan.cli.output import OutputForm, Page, page, say, written_at_once
+from kstream_plan.cli.output import OutputForm, Page, page, write_stdout, written_at_once
 from kstream_plan.cli.pages import answer_text
-from kstream_plan.cli.progress import Report, progress
+from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
@@ -77,25 +77,25 @@ class DrainOptions(Drawing, PlansSnapshots):
 
 
 @takes(DrainOptions)
-def drain(asked: DrainOptions) -> None:
+def drain(options: DrainOptions) -> None:
     """Ask whether instances may stop: which of their tasks would start cold or pause, now and after waiting."""
-    with expected_failures(debug=asked.debug):
-        check_before_reading(asked, asked.out)
-        check_reports(asked.report, asked.out)
-        check_measuring(asked, reads_stdin=False, others=asked.instances)
-        settings = overrides(asked)
-        with progress(quiet=asked.quiet) as tell:
-            tell("reading")
-            job = Job(lambda snapshot: snapshot, partial(_shown, asked, page()), cost_of_plan_ms)
-            many = Many(lambda: job, settings, tell, keep_going=asked.keep_going)
-            work = many.done(
-                read_snapshots([asked.path], asked, protocols=("classic", "streams", "connect"), then=many)
+    with expected_failures(debug=options.debug):
+        check_before_reading(options, options.out)
+        check_reports(options.report, options.out)
+        check_measuring(options, reads_stdin=False, other_options=options.instances)
+        settings = overrides(options)
+        with show_progress(quiet=options.quiet) as progress:
+            progress("reading")
+            job = Job(lambda snapshot: snapshot, partial(_render, options, page()), cost_of_plan_ms)
+            fleet_run = FleetRun(lambda: job, settings, progress, keep_going=options.keep_going)
+            work = fleet_run.run(
+                read_snapshots([options.path], options, protocols=("classic", "streams", "connect"), handler=fleet_run)
             )
         errors = _errors(work)
         for error in errors:
-            report(error, debug=asked.debug)
-        _deliver(many, work.results, asked)
-    may_be_cold = asked.require_warm and any(shown.answer is not Answer.YES for shown in work.results)
+            report(error, debug=options.debug)
+        _deliver(fleet_run, work.results, options)
+    may_be_cold = options.require_warm and any(answer.answer is not Answer.YES for answer in work.results)
     raise typer.Exit(first_that_applies([ExitCode.POLICY] if may_be_cold else [], errors))
 
 
@@ -108,11 +108,11 @@ class _Shown(NamedTuple):
     section: Section | None = None
 
 
-def _shown(asked: DrainOptions, shown: Page, snapshot: Snapshot, at: Workplace) -> _Shown:
+def _render(options: DrainOptions, page: Page, snapshot: Snapshot, context: JobContext) -> _Shown:
     """Answer for one application."""
-    answer = _drain(snapshot, asked, at.tell, several=not at.only)
-    text = "" if asked.output is OutputForm.JSON else answer_text(answer, asked.output, shown, verbose=False)
-    return _Shown(f"{_as_json(answer)}\n", text, answer.answer, _section(answer) if asked.report else None)
+    answer = _drain(snapshot, options, context.progress, is_plural=not context.only)
+    text = "" if options.output is OutputForm.JSON else answer_text(answer, options.output, page, verbose=False)
+    return _Shown(f"{_as_json(answer)}\n", text, answer.answer, _section(answer) if options.report else None)
 
 
 def _section(answer: Drained) -> Section:
@@ -121,8 +121,8 @@ def _section(answer: Drained) -> Section:
     return drain_section(answer)
 
 
-def _drain(snapshot: Snapshot, asked: DrainOptions, tell: Report, *, several: bool) -> Drained:
-    """Answer for one application; of ``several`` an error names it.
+def _drain(snapshot: Snapshot, options: DrainOptions, progress: Report, *, is_plural: bool) -> Drained:
+    """Answer for one application; of ``is_plural`` an error names it.
 
     Raises:
         ScenarioError: there is no such instance in it, or none would be left.
@@ -130,41 +130,37 @@ def _drain(snapshot: Snapshot, asked: DrainOptions, tell: Report, *, several: bo
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     try:
-        what = f"simulating {snapshot.state.group.application_id}"
+        message = f"simulating {snapshot.state.group.application_id}"
         if snapshot.group_protocol == "connect":
-            return _drain_workers(snapshot, asked, on_round(what, tell))
-        soon, waiting = on_round(what, tell), on_long_plan(what, tell, snapshot)
+            return _drain_workers(snapshot, options, on_round(message, progress))
+        report_soon, report_wait = on_round(message, progress), on_long_plan(message, progress, snapshot)
         told_now = False
 
         def on_now(_now: DrainNow) -> None:
             nonlocal told_now
             told_now = True
 
-        def told(rounds: int, tasks: int, movements: int) -> None:
-            (waiting if told_now else soon)(rounds, tasks, movements)  # only waiting is played to its end
+        def report(rounds: int, tasks: int, movements: int) -> None:
+            (report_wait if told_now else report_soon)(rounds, tasks, movements)  # only waiting is played to its end
 
         return drain_study(
-            snapshot, asked.instances, asked.plan_options, leave=asked.leave, on_round=told, on_now=on_now
+            snapshot, options.instances, options.plan_options, leave=options.leave, on_round=report, on_now=on_now
         )
     except ScenarioError as error:
-        if not several:
+        if not is_plural:
             raise
-        where = f"application {snapshot.state.group.application_id!r}"
+        place = f"application {snapshot.state.group.application_id!r}"
         fix = f"{error.fix}; or choose the application with --application-id" if error.fix else _CHOOSE
-        raise type(error)(error.what, where=where, fix=fix) from error
+        raise type(error)(error.what, where=place, fix=fix) from error
 
 
-def _drain_workers(snapshot: Snapshot, asked: DrainOptions, told: OnRound) -> WorkersDrained:
-    """Answer for the workers of one Connect group.
-
-    Raises:
-        UsageError: ``--require-warm``: nothing there is cold or warm, and it would pass minutes of standstill.
-    """
-    if asked.require_warm:
-        what = "--require-warm is about state, and connectors and tasks have none"
+def _drain_workers(snapshot: Snapshot, options: DrainOptions, report: OnRound) -> WorkersDrained:
+    """Answer for the workers of one Connect group."""
+    if options.require_warm:
+        message = "--require-warm is about state, and connectors and tasks have none"
         fix = "leave it out; check --scenario with a policy of max_pause_per_task says whether they are paused too long"
-        raise UsageError(what, where=f"application {snapshot.state.group.application_id!r}", fix=fix)
-    return drain_workers(snapshot, asked.instances, asked.plan_options, on_round=told)
+        raise UsageError(message, where=f"application {snapshot.state.group.application_id!r}", fix=fix)
+    return drain_workers(snapshot, options.instances, options.plan_options, on_round=report)
 
 
 def _errors(work: Work[_Shown]) -> list[KstreamPlanError]:
@@ -172,17 +168,17 @@ def _errors(work: Work[_Shown]) -> list[KstreamPlanError]:
     return [error for error in work.errors if not (work.results and isinstance(error, NoSuchInstanceError))]
 
 
-def _deliver(many: Many[Snapshot, _Shown], shown: Sequence[_Shown], asked: DrainOptions) -> None:
+def _deliver(fleet_run: FleetRun[Snapshot, _Shown], answers: Sequence[_Shown], options: DrainOptions) -> None:
     """Save the shown if asked to, then show what of them is not shown yet."""
-    if asked.out is not None:
-        with written_at_once(asked.out) as file:
-            file.writelines(many.lines())
-    _report(asked.report, [one.section for one in shown if one.section is not None])
-    if asked.output is OutputForm.JSON:
-        for line in many.lines():
-            say(line)
-    elif shown:
-        say("\n".join(one.text for one in shown))
+    if options.out is not None:
+        with written_at_once(options.out) as file:
+            file.writelines(fleet_run.lines())
+    _report(options.report, [answer.section for answer in answers if answer.section is not None])
+    if options.output is OutputForm.JSON:
+        for line in fleet_run.lines():
+            write_stdout(line)
+    elif answers:
+        write_stdout("\n".join(answer.text for answer in answers))
 
 
 def _report(reports: Sequence[ReportFile] | None, sections: Sequence[Section]) -> None:
@@ -192,11 +188,11 @@ def _report(reports: Sequence[ReportFile] | None, sections: Sequence[Section]) -
         write_reports(reports, {"html": lambda: drains_html(sections), "svg": lambda: drains_svg(sections)})
 
 
-def _as_json(drained: Drained) -> str:
-    match drained:
+def _as_json(drain: Drained) -> str:
+    match drain:
         case Drain():
-            return drain_json(drained)
+            return drain_json(drain)
         case WorkersDrained():
-            return workers_drained_json(drained)
+            return workers_drained_json(drain)
         case _:
-            assert_never(drained)
+            assert_never(drain)

@@ -10,14 +10,14 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from kstream_plan.cli.actions.elsewhere import plans_fetched
-from kstream_plan.cli.actions.many import Many
+from kstream_plan.cli.actions.fleet_run import FleetRun
+from kstream_plan.cli.actions.output_request import OutputRequest
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import plan_job
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
+from kstream_plan.cli.actions.remote_plans import download_plans
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.actions.results import unreadable
-from kstream_plan.cli.actions.shown import Wanted
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
@@ -25,8 +25,9 @@ from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
 from kstream_plan.cli.options.shared import parser, whole_number
-from kstream_plan.cli.output import OutputForm, page, say, talk
-from kstream_plan.cli.progress import progress
+from kstream_plan.cli.output import OutputForm, page, write_stderr, write_stdout
+from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.documents.results import RESULT, each_result, is_results_file
@@ -35,8 +36,8 @@ from kstream_plan.fleet.figures import badness, by_figure
 from kstream_plan.fleet.where import Condition, check_name, conditions
 from kstream_plan.model import Snapshot
 from kstream_plan.plans.result import Result, result_of
-from kstream_plan.render.fleet import fleet_markdown, fleet_table
-from kstream_plan.render.text.numbers import count, several
+from kstream_plan.render.pages.fleet import fleet_page
+from kstream_plan.render.text.numbers import count, name_list
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, STDIN, LocalFile, check_paths, read_head
@@ -77,29 +78,32 @@ class FleetOptions(Paging, PlansSnapshots):
 
 
 @takes(FleetOptions)
-def fleet(asked: FleetOptions) -> None:
+def fleet(options: FleetOptions) -> None:
     """Show many applications at a glance, the worst first: results, saved plans, or snapshots to plan."""
-    with expected_failures(debug=asked.debug):
-        check_before_reading(asked, None)
-        check_reports(asked.report, None)
-        picked = () if asked.where is None else conditions(asked.where, parse_duration)
-        if asked.sort is not None:
-            check_name(asked.sort, "--sort")
-        with plans_fetched(asked.paths, asked, debug=asked.debug):
-            sources = _sorted(asked.paths)
-            results = [*_saved(sources, asked.application_id or ()), *_planned(sources.snapshots, asked)]
+    with expected_failures(debug=options.debug):
+        check_before_reading(options, None)
+        check_reports(options.report, None)
+        picks = () if options.where is None else conditions(options.where, parse_duration)
+        if options.sort is not None:
+            check_name(options.sort, "--sort")
+        with download_plans(options.paths, options, debug=options.debug):
+            sources = _sorted(options.paths)
+            results = [
+                *_results_in_files(sources, options.application_id or ()),
+                *_plan_results(sources.snapshots, options),
+            ]
         if not results:
-            what = "there is none of these applications"
-            raise SnapshotError(what, where=", ".join(asked.paths), fix="check --application-id")
+            message = "there is none of these applications"
+            raise SnapshotError(message, where=", ".join(options.paths), fix="check --application-id")
         errors = [KstreamPlanError(result.error or "") for result in results if result.outcome == "unreadable"]
         if len(errors) == len(results):
             raise together(errors)
         if errors:
-            report(together(errors), debug=asked.debug)
+            report(together(errors), debug=options.debug)
         _tell_twice(results)
-        chosen = _chosen(results, picked, asked)
-        _report(results, chosen, asked.report)
-        say(_page(results, chosen, asked.output))
+        choice = _choice(results, picks, options)
+        _report(results, choice, options.report)
+        write_stdout(_page(results, choice, options.output))
     raise typer.Exit(first_that_applies(map(_code, results)))
 
 
@@ -114,12 +118,12 @@ def _sorted(paths: Sequence[str]) -> _Sources:
 
     Policies, settings, texts and pictures that lie beside them are passed over, and that is said.
     """
-    found = check_paths(paths)
+    files = check_paths(paths)
     results: list[str] = []
     plans: list[str] = []
     passed_over: list[str] = []
-    snapshots = [*found.remote, *([STDIN] if found.stdin else [])]
-    for file in found.local:
+    snapshots = [*files.remote, *([STDIN] if files.stdin else [])]
+    for file in files.local:
         if is_results_file(file.path):
             results.append(file.name)
         elif is_plan_file(file.path):
@@ -129,8 +133,10 @@ def _sorted(paths: Sequence[str]) -> _Sources:
     if not (results or plans or snapshots):
         return _Sources((), (), tuple(passed_over))  # whose error says what is wrong with each
     if passed_over:
-        which = several([printable(name) for name in passed_over])
-        talk(f"note: {count(len(passed_over), 'file')} skipped, whose names say that they are no applications: {which}")
+        ids = name_list([printable(name) for name in passed_over])
+        write_stderr(
+            f"note: {count(len(passed_over), 'file')} skipped, whose names say that they are no applications: {ids}"
+        )
     return _Sources(tuple(results), tuple(plans), tuple(snapshots))
 
 
@@ -144,77 +150,78 @@ def _is_of_another_kind(file: LocalFile) -> bool:
         return False
 
 
-def _saved(sources: _Sources, application_ids: Sequence[str]) -> Iterator[Result]:
+def _results_in_files(sources: _Sources, application_ids: Sequence[str]) -> Iterator[Result]:
     """Yield what was saved of the applications that are wanted; what cannot be read is a result, too."""
-    wanted = Selection(tuple(application_ids))
+    selection = Selection(tuple(application_ids))
     for file in sources.results:
         for result in each_result(file, with_plan=False):
-            found = unreadable(result) if isinstance(result, PlanFileError) else result
-            if found.application_id is None or wanted.wants(found.application_id):
-                yield found
+            item = unreadable(result) if isinstance(result, PlanFileError) else result
+            if item.application_id is None or selection.wants(item.application_id):
+                yield item
     for file in sources.plans:
-        for saved in each_saved_in(file):
-            found = unreadable(saved) if isinstance(saved, PlanFileError) else result_of(saved.plan, saved.simulation)
-            if found.application_id is None or wanted.wants(found.application_id):
-                yield found
+        for saved_plan in each_saved_in(file):
+            item = (
+                unreadable(saved_plan)
+                if isinstance(saved_plan, PlanFileError)
+                else result_of(saved_plan.plan, saved_plan.simulation)
+            )
+            if item.application_id is None or selection.wants(item.application_id):
+                yield item
 
 
-def _planned(snapshots: Sequence[str], asked: FleetOptions) -> list[Result]:
+def _plan_results(snapshots: Sequence[str], options: FleetOptions) -> list[Result]:
     """Plan what follows when a rebalance of each starts now; what goes wrong with one is its result."""
     if not snapshots:
         return []
-    asked = FleetOptions(**{**vars(asked), "keep_going": True})
-    settings = overrides(asked)
-    job = plan_job(asked.plan_options, Wanted(asked.output, page(), result=True))
-    with progress(quiet=asked.quiet) as tell:
-        tell("reading")
-        many = Many(lambda: job, settings, tell, keep_going=True)
-        found = read_snapshots(snapshots, asked, protocols=("classic", "streams", "connect"), then=many)
-        work = many.done(found)
-    _tell_older(found)
-    return [*(one.result for one in work.results), *map(unreadable, work.errors)]
+    options = FleetOptions(**{**vars(options), "keep_going": True})
+    settings = overrides(options)
+    job = plan_job(options.plan_options, OutputRequest(options.output, page(), result=True))
+    with show_progress(quiet=options.quiet) as progress:
+        progress("reading")
+        fleet_run = FleetRun(lambda: job, settings, progress, keep_going=True)
+        outcomes = read_snapshots(snapshots, options, protocols=("classic", "streams", "connect"), handler=fleet_run)
+        work = fleet_run.run(outcomes)
+    _tell_older(outcomes)
+    return [*(answer.result for answer in work.results), *map(unreadable, work.errors)]
 
 
-def _tell_older(found: Sequence[Snapshot | SnapshotError]) -> None:
+def _tell_older(outcomes: Sequence[Snapshot | SnapshotError]) -> None:
     """Say of which applications only the newest of several snapshots counts."""
-    read = [one for one in found if isinstance(one, Snapshot)]
-    several_of = [printable(one.state.group.application_id) for one in read if one.older]
+    snapshots = [outcome for outcome in outcomes if isinstance(outcome, Snapshot)]
+    several_of = [printable(snapshot.state.group.application_id) for snapshot in snapshots if snapshot.older]
     if several_of:
-        older = sum(one.older or 0 for one in read)
-        which = f"of {several(several_of)} only the newest counts"
-        talk(f"note: {which}: {count(older, 'older snapshot')} passed over")
-    elif any(one.older is None for one in read):
-        talk("note: of an application with several snapshots only the newest counts")
+        older = sum(snapshot.older or 0 for snapshot in snapshots)
+        ids = f"of {name_list(several_of)} only the newest counts"
+        write_stderr(f"note: {ids}: {count(older, 'older snapshot')} passed over")
+    elif any(snapshot.older is None for snapshot in snapshots):
+        write_stderr("note: of an application with several snapshots only the newest counts")
 
 
 def _tell_twice(results: Sequence[Result]) -> None:
     """Say which applications are there more than once, as of results of several days: each of them counts."""
-    found = Counter(result.application_id for result in results if result.application_id is not None)
-    if twice := [printable(name) for name, number in sorted(found.items()) if number > 1]:
-        talk(f"note: more than once among the results, and counted each time: {several(twice)}")
+    numbers = Counter(result.application_id for result in results if result.application_id is not None)
+    if duplicates := [printable(name) for name, number in sorted(numbers.items()) if number > 1]:
+        write_stderr(f"note: more than once among the results, and counted each time: {name_list(duplicates)}")
 
 
-def _chosen(results: Sequence[Result], picked: Sequence[Condition], asked: FleetOptions) -> list[Result]:
-    found = [result for result in results if all(condition.holds(result) for condition in picked)]
-    found.sort(key=badness if asked.sort is None else by_figure(asked.sort))
-    return found[: asked.top]
+def _choice(results: Sequence[Result], picks: Sequence[Condition], options: FleetOptions) -> list[Result]:
+    choice = [result for result in results if all(condition.holds(result) for condition in picks)]
+    choice.sort(key=badness if options.sort is None else by_figure(options.sort))
+    return choice[: options.top]
 
 
-def _page(results: Sequence[Result], shown: Sequence[Result], form: OutputForm) -> str:
+def _page(results: Sequence[Result], selection: Sequence[Result], form: OutputForm) -> str:
     if form is OutputForm.JSON:
-        lines = (json.dumps(RESULT.written(one), sort_keys=True, separators=(",", ":")) for one in shown)
+        lines = (json.dumps(RESULT.written(result), sort_keys=True, separators=(",", ":")) for result in selection)
         return "".join(f"{line}\n" for line in lines)
-    if form is OutputForm.MARKDOWN:
-        return fleet_markdown(results, shown)
-    of = page()
-    return fleet_table(results, shown, width=of.width, colour=of.colour)
+    return draw_pages([fleet_page(results, selection)], form)
 
 
-def _report(results: Sequence[Result], chosen: Sequence[Result], reports: Sequence[ReportFile] | None) -> None:
+def _report(results: Sequence[Result], choice: Sequence[Result], reports: Sequence[ReportFile] | None) -> None:
     if reports:
         from kstream_plan.render.report.reports import fleet_html  # noqa: PLC0415 - only for reports
 
-        write_reports(reports, {"html": lambda: fleet_html(results, chosen)})
+        write_reports(reports, {"html": lambda: fleet_html(results, choice)})
 
 
 def _code(result: Result) -> ExitCode:

@@ -18,7 +18,7 @@ import typer
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.help_search import Search
 from kstream_plan.cli.help_sections import Section, definition, page_names, page_text, sections_of
-from kstream_plan.cli.output import page, say
+from kstream_plan.cli.output import page, write_stdout
 from kstream_plan.errors import UsageError
 
 #: The page that lists the others by question.
@@ -48,29 +48,29 @@ def help(
     with expected_failures():
         text = answer_text(words or [_INDEX])
         if markdown:
-            say(text)
+            write_stdout(text)
         else:
             _show(text, plain=plain)
 
 
 def answer_text(words: Sequence[str]) -> str:
-    """Return the page of this name, the section (``why#stuck``, ``why stuck``), or what answers the question.
-
-    Raises:
-        UsageError: there is no such section, or no page has any of the words.
-    """
-    known = page_names()
-    name, _, below = words[0].partition("#") if len(words) == 1 else (words[0], "", "-".join(words[1:]).lower())
-    if name in known and not below:
+    """Return the page of this name, the section (``why#stuck``, ``why stuck``), or what answers the question."""
+    pages = page_names()
+    name, _, anchor = words[0].partition("#") if len(words) == 1 else (words[0], "", "-".join(words[1:]).lower())
+    if name in pages and not anchor:
         return _readers(page_text(name))
-    if name in known:
-        there = [of for of in sections_of(name) if of.heading and of.name.partition("#")[2].startswith(below)]
-        if there:
-            return _section(there[0])
+    if name in pages:
+        sections = [
+            section
+            for section in sections_of(name)
+            if section.heading and section.name.partition("#")[2].startswith(anchor)
+        ]
+        if sections:
+            return _section(sections[0])
         if len(words) == 1:
-            fix = "; ".join(f"kstream-plan help {of.name}" for of in sections_of(name))
-            raise UsageError(f"page {name!r} has no section {below!r}", fix=fix)
-    return _answer(" ".join(words), known)
+            fix = "; ".join(f"kstream-plan help {section.name}" for section in sections_of(name))
+            raise UsageError(f"page {name!r} has no section {anchor!r}", fix=fix)
+    return _answer(" ".join(words), pages)
 
 
 def _readers(text: str) -> str:
@@ -80,42 +80,40 @@ def _readers(text: str) -> str:
 
 def _section(section: Section) -> str:
     """Return what stands below its heading, and below the smaller ones in it."""
-    own = sections_of(section.page)
-    at = own.index(section)
+    sections = sections_of(section.page)
+    start = sections.index(section)
     depth = _depth(section)
-    until = next((place for place in range(at + 1, len(own)) if _depth(own[place]) <= depth), len(own))
-    said = "\n".join(of.text for of in own[at:until])
-    return f"{_readers(said)}\nThe whole page: `kstream-plan help {section.page}`\n"
+    end = next((place for place in range(start + 1, len(sections)) if _depth(sections[place]) <= depth), len(sections))
+    text = "\n".join(section.text for section in sections[start:end])
+    return f"{_readers(text)}\nThe whole page: `kstream-plan help {section.page}`\n"
 
 
 def _depth(section: Section) -> int:
     return len(section.text) - len(section.text.lstrip("#"))
 
 
-def _answer(question: str, known: Sequence[str]) -> str:
-    """Return the passage that answers best, what to type, and where it stands; then the other sections that fit.
-
-    Raises:
-        UsageError: no page has any of the words.
-    """
+def _answer(question: str, pages: Sequence[str]) -> str:
+    """Return the passage that answers best, what to type, and where it stands; then the other sections that fit."""
     search = _search()
-    found = search.best(question)
+    matches = search.best(question)
     meaning = definition(question)
     if meaning:
-        found = [(section, fit) for section, fit in found if section.page != "terms"]
-        if not found:
+        matches = [(section, fit) for section, fit in matches if section.page != "terms"]
+        if not matches:
             return f"{meaning}\n\nMore: `kstream-plan help terms`\n"
-    if not found:
-        near = get_close_matches("-".join(question.split()), known, n=1)
-        fix = f"kstream-plan help {near[0]}" if near else "kstream-plan help lists the pages by question"
+    if not matches:
+        alternatives = get_close_matches("-".join(question.split()), pages, n=1)
+        fix = (
+            f"kstream-plan help {alternatives[0]}" if alternatives else "kstream-plan help lists the pages by question"
+        )
         raise UsageError(f"no page is called {question!r}, and none has the words", fix=fix)
-    best, fits = found[0]
-    others = [section for section, fit in found[1:_MOST] if fit > fits * _LEAST]
-    at = search.passage(best, question)
-    parts = [meaning or "", f"{_called(best)} {best.link}", *_answers(best, at), _typed(best, at)]
+    best, fits = matches[0]
+    other_sections = [section for section, fit in matches[1:_MOST] if fit > fits * _LEAST]
+    place = search.passage(best, question)
+    parts = [meaning or "", f"{_title(best)} {best.link}", *_answers(best, place), _typed(best, place)]
     parts += [f"More: `kstream-plan help {best.name}`"]
-    if others:
-        parts += ["Else:\n\n" + "\n".join(f"- {_called(section)} {section.link}" for section in others)]
+    if other_sections:
+        parts += ["Else:\n\n" + "\n".join(f"- {_title(section)} {section.link}" for section in other_sections)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -124,23 +122,23 @@ def _search() -> Search:
     return Search([section for name in page_names() if name != _INDEX for section in sections_of(name)])
 
 
-def _called(section: Section) -> str:
+def _title(section: Section) -> str:
     if section.asks and not section.heading:
         return section.asks[0]
     return f"{section.title}: {section.heading}" if section.heading else section.title
 
 
-def _answers(section: Section, at: int) -> list[str]:
+def _answers(section: Section, place: int) -> list[str]:
     """Return the passage at this place, and of a page also, in short, what it says first."""
     passages = section.passages
-    if at not in section.told:
+    if place not in section.lead_places:
         return []
-    if at == section.told[0] or section.heading:
-        shown = [_readable(passages[at], _PASSAGE)]
+    if place == section.lead_places[0] or section.heading:
+        parts = [_readable(passages[place], _PASSAGE)]
     else:
-        shown = [_readable(passages[at], _PASSAGE - _FIRST), _readable(passages[section.told[0]], _FIRST)]
+        parts = [_readable(passages[place], _PASSAGE - _FIRST), _readable(passages[section.lead_places[0]], _FIRST)]
     # a link on the page is one to the page from here
-    return [text.replace("](#", f"]({section.page}.md#") for text in shown]
+    return [text.replace("](#", f"]({section.page}.md#") for text in parts]
 
 
 def _readable(passage: str, most: int) -> str:
@@ -152,29 +150,29 @@ def _readable(passage: str, most: int) -> str:
     return text if len(text) <= most else text[:most].rpartition(" ")[0] + " […]"
 
 
-def _typed(section: Section, at: int) -> str:
+def _typed(section: Section, place: int) -> str:
     """Return the commands that a passage leads to, else the first of its section, else of its page's beginning."""
-    below = "\n".join(takewhile(lambda passage: passage.lstrip().startswith("```"), section.passages[at + 1 :]))
-    for text in (below, section.text, sections_of(section.page)[0].text):
-        shown = _SHELL.findall(text)[:1] or _CONSOLE.findall(text)[:1]
-        if shown:
-            lines = [line for line in shown[0].strip().splitlines() if line.strip()]
-            whole = [at for at in range(1, len(lines) + 1) if not lines[at - 1].rstrip().endswith("\\")]
-            last = max((at for at in whole if at <= _TYPED), default=whole[0])
+    code = "\n".join(takewhile(lambda passage: passage.lstrip().startswith("```"), section.passages[place + 1 :]))
+    for text in (code, section.text, sections_of(section.page)[0].text):
+        commands = _SHELL.findall(text)[:1] or _CONSOLE.findall(text)[:1]
+        if commands:
+            lines = [line for line in commands[0].strip().splitlines() if line.strip()]
+            whole = [number for number in range(1, len(lines) + 1) if not lines[number - 1].rstrip().endswith("\\")]
+            last = max((number for number in whole if number <= _TYPED), default=whole[0])
             return "```sh\n" + "\n".join(lines[:last]) + "\n```"
     return ""
 
 
 def _show(text: str, *, plain: bool) -> None:
     """Show Markdown as text, as wide as stdout; on a terminal in the pager where it is longer than the screen."""
-    from kstream_plan.cli.terminal_markdown import rendered  # noqa: PLC0415 - takes its time
+    from kstream_plan.cli.terminal_markdown import render  # noqa: PLC0415 - takes its time
 
     shape = page()
     colour = shape.colour and not plain
-    shown = rendered(text, shape.width, colour=colour)
+    lines = render(text, shape.width, colour=colour)
     height = shutil.get_terminal_size().lines
-    if plain or not sys.stdout.isatty() or shown.count("\n") < height:
-        say(shown)
+    if plain or not sys.stdout.isatty() or lines.count("\n") < height:
+        write_stdout(lines)
         return
     os.environ.setdefault("LESS", "-R")
-    pydoc.pager(shown)
+    pydoc.pager(lines)

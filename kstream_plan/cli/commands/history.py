@@ -11,13 +11,12 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.shared import A_WHILE, parser, whole_number
-from kstream_plan.cli.output import OutputForm, page, say, talk
-from kstream_plan.cli.progress import progress
+from kstream_plan.cli.output import OutputForm, write_stderr, write_stdout
+from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.lag_history import lag_history_json
 from kstream_plan.errors import UsageError
-from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.history import history_page
-from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.numbers import count
 from kstream_plan.snapshots.lag_histories import read_lag_courses
 
@@ -29,15 +28,13 @@ class HistoryOptions(Spark, Limited):
     """What ``history`` is asked."""
 
     lags: Annotated[
-        list[str],
-        typer.Argument(metavar="LAGS...", help="Lag rows: files, folders, globs; - is standard input."),
+        list[str], typer.Argument(metavar="LAGS...", help="Lag rows: files, folders, globs; - is standard input.")
     ]
     over: Annotated[
         int | None, typer.Option("--over", **A_WHILE, help="Time to look back from the newest row (default: 24h).")
     ] = None
     top: Annotated[
-        int | None,
-        typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="Show at most N rows."),
+        int | None, typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="Show at most N rows.")
     ] = None
     application_id: shared.ApplicationId = None
     as_of: shared.AsOf = None
@@ -47,34 +44,31 @@ class HistoryOptions(Spark, Limited):
 
 
 @takes(HistoryOptions)
-def history(asked: HistoryOptions) -> None:
+def history(options: HistoryOptions) -> None:
     """Show how far behind applications were over time, who falls behind, and which tasks are written to most."""
-    with expected_failures(debug=asked.debug), asked.in_force():
-        over_ms = _DAY_MS if asked.over is None else asked.over
-        top = _TOP if asked.top is None else asked.top
+    with expected_failures(debug=options.debug), options.in_force():
+        over_ms = _DAY_MS if options.over is None else options.over
+        top = _TOP if options.top is None else options.top
         if over_ms < 1:
             raise UsageError("--over is 0: a time above 0 is needed", fix="give a time such as 24h")
-        with progress(quiet=asked.quiet) as tell:
-            tell("reading")
-            found = read_lag_courses(
-                asked.lags,
+        with show_progress(quiet=options.quiet) as progress:
+            progress("reading")
+            outcomes = read_lag_courses(
+                options.lags,
                 over_ms=over_ms,
-                as_of=asked.as_of,
-                application_ids=asked.application_id or (),
-                master=asked.master,
-                spark_conf=dict(asked.spark_conf or ()),
-                java_home=None if asked.java_home is None else str(asked.java_home),
-                debug=asked.debug,
+                as_of=options.as_of,
+                application_ids=options.application_id or (),
+                master=options.master,
+                spark_conf=dict(options.spark_conf or ()),
+                java_home=None if options.java_home is None else str(options.java_home),
+                debug=options.debug,
             )
-        if found.passed_over:
-            rows = count(found.passed_over, "row")
-            talk(f"warning: {rows} without a readable application_id, process_id, task_id or captured_at left out")
-        if asked.output is OutputForm.JSON:
-            say("".join(map(lag_history_json, found.courses)))
-            return
-        pages = [history_page(course, top) for course in found.courses]
-        if asked.output is OutputForm.MARKDOWN:
-            say("\n".join(map(to_markdown, pages)))
+        if outcomes.passed_over:
+            rows = count(outcomes.passed_over, "row")
+            write_stderr(
+                f"warning: {rows} without a readable application_id, process_id, task_id or captured_at left out"
+            )
+        if options.output is OutputForm.JSON:
+            write_stdout("".join(map(lag_history_json, outcomes.courses)))
         else:
-            size = page()
-            say("\n".join(to_terminal(course_page, width=size.width, colour=size.colour) for course_page in pages))
+            write_stdout(draw_pages((history_page(course, top) for course in outcomes.courses), options.output))

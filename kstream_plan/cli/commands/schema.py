@@ -8,7 +8,7 @@ import typer
 
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options.shared import one_of
-from kstream_plan.cli.output import say
+from kstream_plan.cli.output import write_stdout
 from kstream_plan.documents import schemas as json_schemas
 
 
@@ -22,4 +22,4 @@ def schema(
 ) -> None:
     """Print the JSON Schema of what is written (plan and more) or read (snapshot and more)."""
     with expected_failures():
-        say(json_schemas.load(kind))
+        write_stdout(json_schemas.load(kind))

@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.actions.elsewhere import plans_fetched
+from kstream_plan.cli.actions.remote_plans import download_plans
 from kstream_plan.cli.actions.reports import check_reports, write_saved_reports
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing
-from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, page, say, talk
+from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, page, write_stderr, write_stdout
 from kstream_plan.cli.pages import excerpts_text
 from kstream_plan.cli.simulation_pages import saved_page
 from kstream_plan.documents.plan.end_snapshot import end_snapshot
@@ -66,68 +66,59 @@ class ShowOptions(Drawing, Spark, Limited):
 
 
 @takes(ShowOptions)
-def show(asked: ShowOptions) -> None:
+def show(options: ShowOptions) -> None:
     """Show plans saved by --out or --output json."""
-    with expected_failures(debug=asked.debug):
-        _check_final(asked)
-        check_reports(asked.report, None)
-        with plans_fetched(asked.files, asked, debug=asked.debug):
-            saved = _selected(_read(asked.files), asked.application_id or (), asked.files)
-        if asked.as_snapshot is not None:
-            _save_ends([of.plan for of in saved], asked.as_snapshot)
+    with expected_failures(debug=options.debug):
+        _check_final(options)
+        check_reports(options.report, None)
+        with download_plans(options.files, options, debug=options.debug):
+            entries = _select(_read(options.files), options.application_id or (), options.files)
+        if options.as_snapshot is not None:
+            _save_ends([entry.plan for entry in entries], options.as_snapshot)
             return
-        write_saved_reports(asked.report, saved)
-        if asked.round_number is None and asked.task is None and asked.instance is None:
-            say(saved_page(saved, asked.output, page(), full=asked.full, verbose=asked.verbose))
+        write_saved_reports(options.report, entries)
+        if options.round_number is None and options.task is None and options.instance is None:
+            write_stdout(saved_page(entries, options.output, page(), full=options.full, verbose=options.verbose))
             return
-        if asked.output is OutputForm.JSON:
+        if options.output is OutputForm.JSON:
             raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
-        found, focuses = _focused([of.plan for of in saved], asked)
-        say(excerpts_text(found, focuses, asked.output, page()))
+        plans, focuses = _focus([entry.plan for entry in entries], options)
+        write_stdout(excerpts_text(plans, focuses, options.output, page()))
 
 
-def _check_final(asked: ShowOptions) -> None:
-    """Check what is asked for about the plan's end.
-
-    Raises:
-        UsageError: options that do not go together, or a name that does not say what to write.
-        KstreamPlanError: the file cannot be written.
-    """
-    if asked.as_snapshot is None:
-        if asked.final:
+def _check_final(options: ShowOptions) -> None:
+    """Check what is asked for about the plan's end."""
+    if options.as_snapshot is None:
+        if options.final:
             raise UsageError("--final goes with --as-snapshot", fix="give --as-snapshot FILE as well")
         return
-    if not asked.final:
+    if not options.final:
         raise UsageError("--as-snapshot saves a plan's end", fix="give --final as well")
-    picked = asked.round_number is not None or asked.task is not None or asked.instance is not None
-    if picked or asked.report or asked.full or asked.verbose or asked.output is not OutputForm.TABLE:
-        what = "--as-snapshot writes a snapshot and shows nothing"
-        raise UsageError(what, fix="leave out --round, --task, --instance, --report, --output, --full and --verbose")
-    if str(asked.as_snapshot) != "-":
-        check_ending(asked.as_snapshot.name, "--as-snapshot")
-        check_target(asked.as_snapshot, "--as-snapshot", snapshots=True)
+    is_focus = options.round_number is not None or options.task is not None or options.instance is not None
+    if is_focus or options.report or options.full or options.verbose or options.output is not OutputForm.TABLE:
+        message = "--as-snapshot writes a snapshot and shows nothing"
+        raise UsageError(message, fix="leave out --round, --task, --instance, --report, --output, --full and --verbose")
+    if str(options.as_snapshot) != "-":
+        check_ending(options.as_snapshot.name, "--as-snapshot")
+        check_target(options.as_snapshot, "--as-snapshot", snapshots=True)
 
 
 def _save_ends(plans: Sequence[Plan], target: Path) -> None:
-    """Write the ends of plans as snapshots, one of each application.
-
-    Raises:
-        UsageError: there are several plans of one application.
-        PlanFileError: a plan does not hold its end.
-        KstreamPlanError: the file cannot be written.
-    """
-    twice = [name for name, times in Counter(plan.group.application_id for plan in plans).items() if times > 1]
-    if twice:
-        raise UsageError(f"there are several plans of {twice[0]!r}", fix="give one of them: each has an end of its own")
+    """Write the ends of plans as snapshots, one of each application."""
+    repeats = [name for name, times in Counter(plan.group.application_id for plan in plans).items() if times > 1]
+    if repeats:
+        raise UsageError(
+            f"there are several plans of {repeats[0]!r}", fix="give one of them: each has an end of its own"
+        )
     rows = [end_snapshot(plan) for plan in plans]
     for plan in plans:
         if plan.end is not None and plan.end.to_come:
-            talk(
+            write_stderr(
                 f"warning: {plan.group.application_id}: what comes after the plan's end is not in the snapshot: "
                 "simulate it from there"
             )
     if str(target) == "-":
-        say("".join(row_lines(rows)))
+        write_stdout("".join(row_lines(rows)))
         return
     with bytes_written_at_once(target) as file:
         file.write(file_bytes(rows, target.name))
@@ -135,49 +126,43 @@ def _save_ends(plans: Sequence[Plan], target: Path) -> None:
 
 def _read(files: Sequence[str]) -> list[SavedPlan]:
     """Return the plans in the order given; those of a folder or glob by path."""
-    saved: list[SavedPlan] = []
-    for given in files:
-        paths = check_paths([given])
-        saved += read_saved(standard_input(), "standard input") if paths.stdin else []
+    entries: list[SavedPlan] = []
+    for name in files:
+        paths = check_paths([name])
+        entries += read_saved(standard_input(), "standard input") if paths.stdin else []
         if paths.remote:
-            what = "does not exist, or holds something else than saved plans and results"
-            raise PlanFileError(what, where=given, fix="check the path")
+            message = "does not exist, or holds something else than saved plans and results"
+            raise PlanFileError(message, where=name, fix="check the path")
         for file in paths.local:
-            saved += read_saved_file(file.name)
-    return saved
+            entries += read_saved_file(file.name)
+    return entries
 
 
-def _selected(saved: Sequence[SavedPlan], application_ids: Sequence[str], files: Sequence[str]) -> Sequence[SavedPlan]:
-    """Return the plans of the applications that are wanted.
-
-    Raises:
-        SnapshotError: there is none of an application.
-    """
-    wanted = Selection(tuple(application_ids))
-    known = sorted({of.plan.group.application_id for of in saved})
-    missing = wanted.missing(known)
-    if missing:
-        raise wanted.nothing_found(missing, known, files)[0]
-    return [of for of in saved if wanted.wants(of.plan.group.application_id)]
+def _select(entries: Sequence[SavedPlan], application_ids: Sequence[str], files: Sequence[str]) -> Sequence[SavedPlan]:
+    """Return the plans of the applications that are wanted."""
+    selection = Selection(tuple(application_ids))
+    ids = sorted({entry.plan.group.application_id for entry in entries})
+    absent_ids = selection.missing(ids)
+    if absent_ids:
+        raise selection.nothing_found(absent_ids, ids, files)[0]
+    return [entry for entry in entries if selection.wants(entry.plan.group.application_id)]
 
 
-def _focused(plans: Sequence[Plan], asked: ShowOptions) -> tuple[list[Plan], list[Focus]]:
-    """Return the plans that have what is asked for, each with its focus.
-
-    Raises:
-        UsageError: none of them has it.
-    """
-    found, misses = [], []
+def _focus(plans: Sequence[Plan], options: ShowOptions) -> tuple[list[Plan], list[Focus]]:
+    """Return the plans that have what is asked for, each with its focus."""
+    plans_in_focus, misses = [], []
     for plan in plans:
         try:
-            focus = Focus(_round(plan, asked.round_number), _task(plan, asked.task), _instance(plan, asked.instance))
+            focus = Focus(
+                _round(plan, options.round_number), _task(plan, options.task), _instance(plan, options.instance)
+            )
         except UsageError as error:
             misses.append(error)
         else:
-            found.append((plan, focus))
-    if not found:
+            plans_in_focus.append((plan, focus))
+    if not plans_in_focus:
         raise misses[0]
-    return [plan for plan, _ in found], [focus for _, focus in found]
+    return [plan for plan, _ in plans_in_focus], [focus for _, focus in plans_in_focus]
 
 
 def _round(plan: Plan, number: int | None) -> int | None:
@@ -196,18 +181,18 @@ def _task(plan: Plan, text: str | None) -> WorkId | None:
     return task_id
 
 
-def _examples(what: str, plan: Plan) -> str:
+def _examples(noun: str, plan: Plan) -> str:
     if not plan.group.tasks:
-        return f"the plan has no {what}"
-    return f"the plan's {what} go from {plan.group.tasks[0].task_id} to {plan.group.tasks[-1].task_id}"
+        return f"the plan has no {noun}"
+    return f"the plan's {noun} go from {plan.group.tasks[0].task_id} to {plan.group.tasks[-1].task_id}"
 
 
 def _instance(plan: Plan, text: str | None) -> str | None:
     if text is None:
         return None
     names = Names(plan.group)
-    shown = [process_id for process_id in plan.group.instance_index if names.instance(process_id) == text]
+    ids = [process_id for process_id in plan.group.instance_index if names.instance(process_id) == text]
     try:
-        return shown[0] if shown else process_id_of(plan.group, text)
+        return ids[0] if ids else process_id_of(plan.group, text)
     except ScenarioError as error:
         raise UsageError(error.what, where="--instance", fix=error.fix) from None

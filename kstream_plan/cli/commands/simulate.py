@@ -27,30 +27,25 @@ class SimulateOptions(SimulatesSnapshots):
         ),
     ] = None
     scenario: Annotated[
-        Path,
-        typer.Argument(metavar="SCENARIO.yaml", help="Timed list of events (kstream-plan schema scenario)."),
+        Path, typer.Argument(metavar="SCENARIO.yaml", help="Timed list of events (kstream-plan schema scenario).")
     ]
 
 
 @takes(SimulateOptions)
-def simulate(asked: SimulateOptions) -> None:
+def simulate(options: SimulateOptions) -> None:
     """Simulate what happens to a group by the scenario: who joins, leaves, stops, crashes, returns, and more."""
-    with expected_failures(debug=asked.debug):
-        paths = _snapshots(asked)
-        events = load_scenario(asked.scenario)
-        code = simulate_and_deliver(paths, asked, lambda _group: events)
+    with expected_failures(debug=options.debug):
+        paths = _snapshots(options)
+        events = load_scenario(options.scenario)
+        code = simulate_and_deliver(paths, options, lambda _group: events)
     raise typer.Exit(code)
 
 
-def _snapshots(asked: SimulateOptions) -> list[str]:
-    """Return what the scenario is played on.
-
-    Raises:
-        UsageError: only one of them is there.
-    """
-    if asked.paths:
-        return asked.paths
-    file = asked.scenario
-    missing = "snapshot" if file.suffix in {".yaml", ".yml"} else "scenario"
+def _snapshots(options: SimulateOptions) -> list[str]:
+    """Return what the scenario is played on."""
+    if options.paths:
+        return options.paths
+    file = options.scenario
+    absent_kind = "snapshot" if file.suffix in {".yaml", ".yml"} else "scenario"
     fix = "write kstream-plan simulate SNAPSHOT... SCENARIO.yaml"
-    raise UsageError(f"there is no {missing} beside {str(file)!r}", fix=fix)
+    raise UsageError(f"there is no {absent_kind} beside {str(file)!r}", fix=fix)

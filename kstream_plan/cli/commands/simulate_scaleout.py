@@ -19,8 +19,8 @@ class ScaleOutOptions(NewInstances, SimulatesSnapshots):
 
 
 @takes(ScaleOutOptions)
-def simulate_scaleout(asked: ScaleOutOptions) -> None:
+def simulate_scaleout(options: ScaleOutOptions) -> None:
     """Simulate that instances join, or stop, before anything is started."""
-    with expected_failures(debug=asked.debug):
-        code = simulate_and_deliver(asked.paths, asked, scale_out_of(asked))
+    with expected_failures(debug=options.debug):
+        code = simulate_and_deliver(options.paths, options, scale_out_of(options))
     raise typer.Exit(code)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -15,15 +15,19 @@ from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import Options, option_of, takes
 from kstream_plan.cli.options.settings import RestoreRate
 from kstream_plan.cli.options.shared import one_of
-from kstream_plan.cli.output import OutputForm, page, say
+from kstream_plan.cli.output import OutputForm, page, write_stdout
+from kstream_plan.cli.pages import answer_text, draw_page
 from kstream_plan.cli.panels import INPUT
-from kstream_plan.cli.progress import Report, progress
+from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.protocols.transition import COOPERATIVE
 from kstream_plan.protocols.upgrade import upgrade as find_upgrade
-from kstream_plan.render.upgrade import upgrade_json, upgrade_markdown, upgrade_table
+from kstream_plan.render.pages.upgrade import upgrade_page
+from kstream_plan.render.upgrade import upgrade_json
+
+T = TypeVar("T")
 
 _STREAMS = "streams"
 _SESSIONED = "sessioned"
@@ -85,121 +89,103 @@ class UpgradeOptions(Spark, Limited, Debugging):
 
 
 @takes(UpgradeOptions)
-def upgrade(asked: UpgradeOptions) -> None:
+def upgrade(options: UpgradeOptions) -> None:
     """Print the way to another protocol: to cooperative, to a streams group, or of Connect workers to sessioned."""
-    refused = False
-    with expected_failures(debug=asked.debug):
-        _check(asked)
-        with progress() as tell:
-            tell("reading")
-            found = snapshots.read(
-                asked.paths,
-                as_of=asked.as_of,
-                application_ids=asked.application_id or (),
-                master=asked.master,
-                spark_conf=dict(asked.spark_conf or ()),
-                java_home=None if asked.java_home is None else str(asked.java_home),
-                debug=asked.debug,
+    is_refusal = False
+    with expected_failures(debug=options.debug):
+        _check(options)
+        with show_progress() as progress:
+            progress("reading")
+            outcomes = snapshots.read(
+                options.paths,
+                as_of=options.as_of,
+                application_ids=options.application_id or (),
+                master=options.master,
+                spark_conf=dict(options.spark_conf or ()),
+                java_home=None if options.java_home is None else str(options.java_home),
+                debug=options.debug,
             )
-            read = [snapshot for snapshot in found if isinstance(snapshot, Snapshot)]
-            if asked.to_protocol == _STREAMS:
-                texts = _switches(read, asked, tell)
-            elif asked.to_protocol == _SESSIONED:
-                texts = _to_sessioned(read, asked, tell)
+            snapshots_read = [snapshot for snapshot in outcomes if isinstance(snapshot, Snapshot)]
+            if options.to_protocol == _STREAMS:
+                texts = _switches(snapshots_read, options, progress)
+            elif options.to_protocol == _SESSIONED:
+                texts = _to_sessioned(snapshots_read, options, progress)
             else:
-                texts, refused = _bounces(read, asked)
-        say("".join(texts) if asked.output is OutputForm.JSON else "\n".join(texts))
-    raise typer.Exit(ExitCode.POLICY if refused else ExitCode.DONE)
+                texts, is_refusal = _bounces(snapshots_read, options)
+        write_stdout("".join(texts) if options.output is OutputForm.JSON else "\n".join(texts))
+    raise typer.Exit(ExitCode.POLICY if is_refusal else ExitCode.DONE)
 
 
-def _check(asked: UpgradeOptions) -> None:
-    """Check what does not need the input.
-
-    Raises:
-        UsageError: options that do not go together.
-    """
+def _check(options: UpgradeOptions) -> None:
+    """Check what does not need the input."""
     for name, protocols in _ABOUT.items():
-        if getattr(asked, name) not in (None, False) and asked.to_protocol not in protocols:
-            what = f"{option_of(name)} is about {' and '.join(f'--to {protocol}' for protocol in protocols)}"
-            raise UsageError(what, fix="leave it out")
-    if asked.to_protocol == _STREAMS and asked.broker_version not in BROKER_VERSIONS:
-        given = "is missing" if asked.broker_version is None else "is not known"
-        what = f"the release of the brokers {given}: they decide by it"
-        raise UsageError(what, where="--broker-version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
+        if getattr(options, name) not in (None, False) and options.to_protocol not in protocols:
+            message = f"{option_of(name)} is about {' and '.join(f'--to {protocol}' for protocol in protocols)}"
+            raise UsageError(message, fix="leave it out")
+    if options.to_protocol == _STREAMS and options.broker_version not in BROKER_VERSIONS:
+        problem = "is missing" if options.broker_version is None else "is not known"
+        message = f"the release of the brokers {problem}: they decide by it"
+        raise UsageError(message, where="--broker-version", fix=f"give one of {', '.join(BROKER_VERSIONS)}")
 
 
-def _bounces(read: Sequence[Snapshot], asked: UpgradeOptions) -> tuple[list[str], bool]:
-    """Return the way to the cooperative protocol of each application, and whether that in one bounce is refused.
-
-    Raises:
-        UsageError: one is no classic group.
-    """
-    for of in read:
-        if of.group_protocol != "classic":
-            fix = "give --to sessioned" if of.group_protocol == "connect" else "there is nothing to do"
-            raise UsageError(f"it is a {of.group_protocol} group", where=of.state.group.application_id, fix=fix)
-    ways, texts = [(find_upgrade(of.state, of.untold_protocols), of.state.group) for of in read], []
-    for way, group in ways:
-        if asked.output is OutputForm.JSON:
-            texts.append(f"{upgrade_json(way, group)}\n")
-        elif asked.output is OutputForm.MARKDOWN:
-            texts.append(upgrade_markdown(way, group, one_bounce=asked.one_bounce))
-        else:
-            size = page()
-            texts.append(upgrade_table(way, group, width=size.width, colour=size.colour, one_bounce=asked.one_bounce))
-    return texts, asked.one_bounce and any(way.takes_two for way, _ in ways)
+def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tuple[list[str], bool]:
+    """Return the way to the cooperative protocol of each application, and whether that in one bounce is refused."""
+    for snapshot in group_snapshots:
+        if snapshot.group_protocol != "classic":
+            fix = "give --to sessioned" if snapshot.group_protocol == "connect" else "there is nothing to do"
+            raise UsageError(
+                f"it is a {snapshot.group_protocol} group", where=snapshot.state.group.application_id, fix=fix
+            )
+    ways = [(find_upgrade(group.state, group.untold_protocols), group.state.group) for group in group_snapshots]
+    texts = [
+        f"{upgrade_json(way, group)}\n"
+        if options.output is OutputForm.JSON
+        else draw_page(upgrade_page(way, group, one_bounce=options.one_bounce), options.output, page())
+        for way, group in ways
+    ]
+    return texts, options.one_bounce and any(way.takes_two for way, _ in ways)
 
 
-def _switches(read: Sequence[Snapshot], asked: UpgradeOptions, tell: Report) -> list[str]:
+def _switches(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
     """Return what the switch of each application to a streams group comes to."""
-    from kstream_plan.render.switch import switch_json, switch_markdown, switch_table  # noqa: PLC0415 - only here
+    from kstream_plan.render.switch import switch_json  # noqa: PLC0415 - only here
     from kstream_plan.simulation.switch import switch, with_restore_rate  # noqa: PLC0415 - as above
 
     texts = []
-    for of in read:
-        name = of.state.group.application_id
-        found = switch(
-            of if asked.restore_rate is None else with_restore_rate(of, asked.restore_rate),
-            asked.broker_version or "",
-            add=2 if asked.add is None else asked.add,
-            restart_ms=shared.USUAL_RESTART_MS if asked.restart is None else asked.restart,
-            number_of_draws=asked.draws,
-            on_plan=lambda done, all_, name=name: tell(f"{name}: line {done} of {all_}", done, all_),  # type: ignore[misc]
+    for snapshot in group_snapshots:
+        name = snapshot.state.group.application_id
+        migration = switch(
+            snapshot if options.restore_rate is None else with_restore_rate(snapshot, options.restore_rate),
+            options.broker_version or "",
+            add=2 if options.add is None else options.add,
+            restart_ms=shared.USUAL_RESTART_MS if options.restart is None else options.restart,
+            number_of_draws=options.draws,
+            on_plan=lambda number, total, name=name: progress(f"{name}: line {number} of {total}", number, total),  # type: ignore[misc]
         )
-        shown = page()
-        if asked.output is OutputForm.JSON:
-            texts.append(f"{switch_json(found)}\n")
-        elif asked.output is OutputForm.MARKDOWN:
-            texts.append(switch_markdown(found))
-        else:
-            texts.append(switch_table(found, width=shown.width, colour=shown.colour))
+        texts.append(_text(migration, switch_json, options.output))
     return texts
 
 
-def _to_sessioned(read: Sequence[Snapshot], asked: UpgradeOptions, tell: Report) -> list[str]:
+def _to_sessioned(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
     """Return the way of each Connect group to the protocol ``sessioned``."""
-    from kstream_plan.render.sessioned import (  # noqa: PLC0415 - only here
-        sessioned_json,
-        sessioned_markdown,
-        sessioned_table,
-    )
+    from kstream_plan.render.sessioned import sessioned_json  # noqa: PLC0415 - only here
     from kstream_plan.simulation.sessioned import to_sessioned  # noqa: PLC0415 - as above
 
     texts = []
-    for of in read:
-        name = of.state.group.application_id
-        found = to_sessioned(
-            of,
-            add=2 if asked.add is None else asked.add,
-            restart_ms=shared.USUAL_RESTART_MS if asked.restart is None else asked.restart,
-            number_of_draws=asked.draws,
-            on_row=lambda done, all_, name=name: tell(f"{name}: line {done} of {all_}", done, all_),  # type: ignore[misc]
+    for snapshot in group_snapshots:
+        name = snapshot.state.group.application_id
+        migration = to_sessioned(
+            snapshot,
+            add=2 if options.add is None else options.add,
+            restart_ms=shared.USUAL_RESTART_MS if options.restart is None else options.restart,
+            number_of_draws=options.draws,
+            on_row=lambda number, total, name=name: progress(f"{name}: line {number} of {total}", number, total),  # type: ignore[misc]
         )
-        shown = page()
-        if asked.output is OutputForm.JSON:
-            texts.append(f"{sessioned_json(found)}\n")
-        elif asked.output is OutputForm.MARKDOWN:
-            texts.append(sessioned_markdown(found))
-        else:
-            texts.append(sessioned_table(found, width=shown.width, colour=shown.colour))
+        texts.append(_text(migration, sessioned_json, options.output))
     return texts
+
+
+def _text(migration: T, to_json: Callable[[T], str], form: OutputForm) -> str:
+    if form is OutputForm.JSON:
+        return f"{to_json(migration)}\n"
+    return answer_text(migration, form, page(), verbose=False)

@@ -17,15 +17,16 @@ from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import OutputForm, page, say, written_at_once
-from kstream_plan.cli.progress import Report, progress
+from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
+from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.documents.history import read_generations
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, SnapshotError, UsageError
 from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.model.tasks import work_id
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.why_answers import Why
-from kstream_plan.render.answers import to_markdown, to_table
+from kstream_plan.render.answers import page_of
 from kstream_plan.render.why.json_form import why_json
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.why import why as explain
@@ -39,8 +40,7 @@ class WhyOptions(Rounds, PlansSnapshots):
     """What ``why`` is asked."""
 
     path: Annotated[
-        str,
-        typer.Argument(metavar="SNAPSHOT", help="Snapshot, or a history of snapshots; - is standard input."),
+        str, typer.Argument(metavar="SNAPSHOT", help="Snapshot, or a history of snapshots; - is standard input.")
     ]
     task: Annotated[
         str | None,
@@ -72,49 +72,47 @@ class WhyOptions(Rounds, PlansSnapshots):
 
 
 @takes(WhyOptions)
-def why(asked: WhyOptions) -> None:
+def why(options: WhyOptions) -> None:
     """Say why a group still probes, why a task moves, why an instance gets nothing, with figures."""
-    with expected_failures(debug=asked.debug):
-        _check(asked)
-        settings = overrides(asked)
-        with progress(quiet=asked.quiet) as tell:
-            tell("reading")
+    with expected_failures(debug=options.debug):
+        _check(options)
+        settings = overrides(options)
+        with show_progress(quiet=options.quiet) as progress:
+            progress("reading")
             work = each_application(
-                _read(asked), settings, lambda found, _done: _why(found, asked, tell), keep_going=asked.keep_going
+                _read(options),
+                settings,
+                lambda snapshot, _number: _answers(snapshot, options, progress),
+                keep_going=options.keep_going,
             )
         errors = _errors(work)
         for error in errors:
-            report(error, debug=asked.debug)
-        _deliver(work.results, asked)
+            report(error, debug=options.debug)
+        _deliver(work.results, options)
     codes = [outcome(answers.plan, fail_on_changes=False) for answers in work.results]
     raise typer.Exit(first_that_applies(codes, errors))
 
 
-def _check(asked: WhyOptions) -> None:
-    """Check what does not need the input.
-
-    Raises:
-        UsageError: options that do not go together.
-        KstreamPlanError: the place for ``--out`` cannot be written to.
-    """
-    if asked.replay and asked.now is not None:
+def _check(options: WhyOptions) -> None:
+    """Check what does not need the input."""
+    if options.replay and options.now is not None:
         raise UsageError("--replay begins when the decision was made", fix="leave out --now")
-    if asked.generation is not None:
-        for option, given in (("--as-of", asked.as_of), ("--lags", asked.lags), ("--metrics", asked.metrics)):
-            if given:
+    if options.generation is not None:
+        for option, value in (("--as-of", options.as_of), ("--lags", options.lags), ("--metrics", options.metrics)):
+            if value:
                 raise UsageError(f"{option} and --generation both say of when it is", fix="give one of them")
-    check_before_reading(asked, asked.out, only_classic=True)
+    check_before_reading(options, options.out, only_classic=True)
 
 
-def _read(asked: WhyOptions) -> Sequence[Snapshot | SnapshotError]:
-    if asked.generation is None:
-        return read_snapshots([asked.path], asked)
+def _read(options: WhyOptions) -> Sequence[Snapshot | SnapshotError]:
+    if options.generation is None:
+        return read_snapshots([options.path], options)
     return read_generations(
-        asked.path, asked.generation, asked.application_id or (), lags_as_reported=asked.lags_as_reported
+        options.path, options.generation, options.application_id or (), lags_as_reported=options.lags_as_reported
     )
 
 
-def _why(snapshot: Snapshot, asked: WhyOptions, tell: Report) -> Why:
+def _answers(snapshot: Snapshot, options: WhyOptions, progress: Report) -> Why:
     """Answer for one application.
 
     Raises:
@@ -124,26 +122,26 @@ def _why(snapshot: Snapshot, asked: WhyOptions, tell: Report) -> Why:
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     group = snapshot.state.group
-    if asked.replay and snapshot.decision is None:
+    if options.replay and snapshot.decision is None:
         fix = "make it with kstream-plan snapshot --leader-log, or leave out --replay"
         raise UsageError("the snapshot does not tell its newest decision", fix=fix)
-    told = on_long_plan(f"simulating {group.application_id}", tell, snapshot)
+    report = on_long_plan(f"simulating {group.application_id}", progress, snapshot)
     return explain(
         snapshot,
-        asked.plan_options,
-        task_id=None if asked.task is None else _task(snapshot, asked.task),
-        process_id=None if asked.instance is None else process_id_of(group, asked.instance),
-        other_settings=asked.task is None and asked.instance is None,
-        on_round=told,
+        options.plan_options,
+        task_id=None if options.task is None else _task(snapshot, options.task),
+        process_id=None if options.instance is None else process_id_of(group, options.instance),
+        other_settings=options.task is None and options.instance is None,
+        on_round=report,
     )
 
 
 def _task(snapshot: Snapshot, name: str) -> WorkId:
-    found, tasks = work_id(name), snapshot.state.group.task_index
-    if found not in tasks:
-        some = ", ".join(str(of) for of in list(tasks)[:5])
-        raise NoSuchTaskError(f"there is no task {name!r}", fix=f"name one of its tasks: {some}, …")
-    return found
+    work, tasks = work_id(name), snapshot.state.group.task_index
+    if work not in tasks:
+        names = ", ".join(str(task_id) for task_id in list(tasks)[:5])
+        raise NoSuchTaskError(f"there is no task {name!r}", fix=f"name one of its tasks: {names}, …")
+    return work
 
 
 def _errors(work: Work[Why]) -> list[KstreamPlanError]:
@@ -152,18 +150,12 @@ def _errors(work: Work[Why]) -> list[KstreamPlanError]:
     return [error for error in work.errors if not (work.results and isinstance(error, absent))]
 
 
-def _deliver(found: Sequence[Why], asked: WhyOptions) -> None:
+def _deliver(results: Sequence[Why], options: WhyOptions) -> None:
     """Save the answers if asked to, then show them."""
-    lines = "".join(f"{why_json(answers)}\n" for answers in found)
-    if asked.out is not None:
-        with written_at_once(asked.out) as file:
+    lines = "".join(f"{why_json(answers)}\n" for answers in results)
+    if options.out is not None:
+        with written_at_once(options.out) as file:
             file.write(lines)
-    if not found:
-        return
-    shown, form = page(), asked.output
-    if form is OutputForm.JSON:
-        say(lines)
-    elif form is OutputForm.MARKDOWN:
-        say("\n".join(map(to_markdown, found)))
-    else:
-        say("\n".join(to_table(answers, width=shown.width, colour=shown.colour) for answers in found))
+    if results:
+        is_json = options.output is OutputForm.JSON
+        write_stdout(lines if is_json else draw_pages(map(page_of, results), options.output))

@@ -37,8 +37,8 @@ def _moment_ms(text: str) -> int:
 
 def _digest(text: str) -> str:
     if not re.fullmatch(r"[0-9a-fA-F]{12,64}", text):
-        what = f"{text!r} is not a digest in hexadecimal"
-        raise WrongValueError(what, fix="give all of its digits, or at least the first 12")
+        message = f"{text!r} is not a digest in hexadecimal"
+        raise WrongValueError(message, fix="give all of its digits, or at least the first 12")
     return text.lower()
 
 
@@ -72,8 +72,7 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="PLAN|SNAPSHOT...",
-            help="Saved plans, or snapshots to plan first; - is standard input.",
+            metavar="PLAN|SNAPSHOT...", help="Saved plans, or snapshots to plan first; - is standard input."
         ),
     ]
     policy: Annotated[
@@ -130,11 +129,7 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
 
     @cached_property
     def now_ms(self) -> int | None:
-        """When plans begin: a change is checked as of its snapshot, however old that is.
-
-        Raises:
-            UsageError: ``--as-of`` is no time.
-        """
+        """When plans begin: a change is checked as of its snapshot, however old that is."""
         return None if self.as_of is None else time_asked_for(self.as_of, "--as-of") // 1000
 
     @property

@@ -79,11 +79,7 @@ class Reading(Options, panel=INPUT):
 
     @cached_property
     def now_ms(self) -> int | None:
-        """When plans begin, since 1970; ``None``: when a snapshot says. The clock is read once.
-
-        Raises:
-            UsageError: ``--as-of`` is no time.
-        """
+        """When plans begin, since 1970; ``None``: when a snapshot says. The clock is read once."""
         if self.now is not None:
             return self.now
         if self.as_of is not None:
@@ -97,9 +93,7 @@ class Measuring(Options, panel=INPUT):
     metrics: Annotated[
         list[str] | None,
         typer.Option(
-            "--metrics",
-            metavar="FILE|DIR|-",
-            help="Current lags, from the instances' Prometheus metrics; repeatable.",
+            "--metrics", metavar="FILE|DIR|-", help="Current lags, from the instances' Prometheus metrics; repeatable."
         ),
     ] = None
     end_offsets: Annotated[
@@ -309,14 +303,7 @@ class Applications(Options, panel=INPUT):
         bool, typer.Option("--keep-going", help="Report applications that fail and go on with the others.")
     ] = False
     quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet",
-            "-q",
-            rich_help_panel=OUTPUT,
-            hidden=True,
-            help="Show no progress on stderr.",
-        ),
+        bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, hidden=True, help="Show no progress on stderr.")
     ] = False
     debug: shared.Debug = False
 
@@ -344,8 +331,8 @@ class Limited(Options, panel=INPUT):
     @property
     def limits(self) -> Limits:
         """What holds while the command runs."""
-        given = {"wait_ms": self.timeout, "text_bytes": self.max_text, "plan_bytes": self.max_text}
-        return Limits(**{name: value for name, value in given.items() if value is not None})
+        values = {"wait_ms": self.timeout, "text_bytes": self.max_text, "plan_bytes": self.max_text}
+        return Limits(**{name: value for name, value in values.items() if value is not None})
 
     def in_force(self) -> AbstractContextManager[None]:
         """Return the context in which these limits hold."""

@@ -26,8 +26,8 @@ class Options:
     def __init_subclass__(cls, *, panel: str = "") -> None:
         cls._panel = panel
 
-    def __init__(self, **given: Any) -> None:
-        self.__dict__.update(given)
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
 
     def in_force(self) -> AbstractContextManager[None]:
         """Return the context in which the command runs with these options."""
@@ -50,14 +50,14 @@ def option_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def takes(of: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
-    """Let a command take the options ``of`` a class, its own first and then its groups', in the order of the bases.
+def takes(options_class: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
+    """Let a command take the options of a class, its own first and then its groups', in the order of the bases.
 
     The command is called with all of them as one value.
     """
-    kinds = get_type_hints(of, include_extras=True)
+    kinds = get_type_hints(options_class, include_extras=True)
     panels: dict[str, str] = {}
-    for group in of.__mro__:
+    for group in options_class.__mro__:
         if issubclass(group, Options):
             for name in vars(group).get("__annotations__", ()):
                 panels.setdefault(name, group._panel)
@@ -65,31 +65,31 @@ def takes(of: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., 
         Parameter(
             name,
             Parameter.KEYWORD_ONLY,
-            default=getattr(of, name, Parameter.empty),
+            default=getattr(options_class, name, Parameter.empty),
             annotation=_in_panel(kinds[name], panel),
         )
         for name, panel in panels.items()
     ]
 
-    def extended(command: Callable[[Asked], None]) -> Callable[..., None]:
+    def wrapper(command: Callable[[Asked], None]) -> Callable[..., None]:
         @wraps(command)
-        def run(**given: Any) -> None:
-            asked = of(**given)
-            with asked.in_force():
-                command(asked)
+        def run(**values: Any) -> None:
+            options = options_class(**values)
+            with options.in_force():
+                command(options)
 
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
-    return extended
+    return wrapper
 
 
 def _in_panel(kind: Any, panel: str) -> Any:
     """Return an option's type and what Typer reads of it, in this panel unless it has one."""
-    [read] = kind.__metadata__
-    if not panel or read.rich_help_panel is not None:
+    [option] = kind.__metadata__
+    if not panel or option.rich_help_panel is not None:
         return kind
-    shown = copy(read)  # the same option may be in several groups
-    shown.rich_help_panel = panel
-    return Annotated[kind.__origin__, shown]
+    option_in_panel = copy(option)  # the same option may be in several groups
+    option_in_panel.rich_help_panel = panel
+    return Annotated[kind.__origin__, option_in_panel]

@@ -19,11 +19,11 @@ class ReportFile(NamedTuple):
     file: str
 
 
-def report_option(forms: Iterable[str], said: str, **given: Any) -> Any:
-    """Return the option ``--report`` of a command that has these forms; ``said`` is its help."""
+def report_option(forms: Iterable[str], description: str, **settings: Any) -> Any:
+    """Return the option ``--report`` of a command that has these forms; ``description`` is its help."""
     names = list(forms)
 
-    def parsed(text: str) -> ReportFile:
+    def parse(text: str) -> ReportFile:
         form, equals, file = text.partition("=")
         if not equals or not file:
             raise WrongValueError(f"{text!r} is not FORMAT=FILE", fix=f"write {names[0]}={text or 'FILE'}")
@@ -32,7 +32,7 @@ def report_option(forms: Iterable[str], said: str, **given: Any) -> Any:
             raise WrongValueError(f"{form!r} is not one of {', '.join(names)}", fix=fix)
         return ReportFile(form, file)
 
-    return typer.Option("--report", metavar="FORMAT=FILE", parser=parsed, help=said, **given)
+    return typer.Option("--report", metavar="FORMAT=FILE", parser=parse, help=description, **settings)
 
 
 class Drawing(Options, panel=OUTPUT):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.actions.results import ResultsAsked, results_asked
+from kstream_plan.cli.actions.results import ResultsRequest, results_request
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.options.shared import one_of
@@ -21,12 +21,12 @@ FORMS = ("parquet", "jsonl")
 class PathAsGiven(PosixPath):
     """A path that knows how it was given: of ``hdfs:///results`` a path keeps one slash."""
 
-    given: str
+    text: str
 
 
 def _path(text: str) -> Path:
     path = PathAsGiven(text)
-    path.given = text
+    path.text = text
     return path
 
 
@@ -54,13 +54,8 @@ class Saving(Drawing, panel=OUTPUT):
         return self.out if self.out_format is None else None
 
     @property
-    def results(self) -> ResultsAsked | None:
-        """The data set of results, if one is asked for.
-
-        Raises:
-            UsageError: options that do not go together.
-            KstreamPlanError: there is something already.
-        """
+    def results(self) -> ResultsRequest | None:
+        """The data set of results, if one is asked for."""
         json_used = self.output is OutputForm.JSON or bool(self.report)
-        out = None if self.out is None else self.out.given
-        return results_asked(out, self.out_format, overwrite=self.overwrite, json_shown=json_used)
+        path = None if self.out is None else self.out.text
+        return results_request(path, self.out_format, overwrite=self.overwrite, json_shown=json_used)

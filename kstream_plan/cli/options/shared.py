@@ -27,31 +27,30 @@ class KeyValue(NamedTuple):
 class WrongValueError(typer.BadParameter):
     """A value that an option does not take, and how to write it."""
 
-    def __init__(self, what: str, *, fix: str = "") -> None:
-        super().__init__(what)
+    def __init__(self, message: str, *, fix: str = "") -> None:
+        super().__init__(message)
         self.fix = fix
 
 
 def parser(
-    parse: Callable[[str], float],
-    low: float = 0,
-    high: float = math.inf,
-    show: Callable[[float], str] = str,
+    parse: Callable[[str], float], low: float = 0, high: float = math.inf, show: Callable[[float], str] = str
 ) -> Callable[[str], float]:
     """Return ``parse`` with a range, whose ends it says by ``show``; its errors become usage errors."""
 
-    def parsed(text: str) -> float:
+    def parse_number(text: str) -> float:
         try:
             value = parse(text)
         except ValueError as error:
             raise WrongValueError(str(error)) from None
         if not low <= value <= high:
-            below = value < low
-            what = f"{text} is {'below' if below else 'above'} {show(low if below else high)}"
-            raise WrongValueError(what, fix=f"give {show(low)} or more" if below else f"give at most {show(high)}")
+            is_small = value < low
+            message = f"{text} is {'below' if is_small else 'above'} {show(low if is_small else high)}"
+            raise WrongValueError(
+                message, fix=f"give {show(low)} or more" if is_small else f"give at most {show(high)}"
+            )
         return value
 
-    return parsed
+    return parse_number
 
 
 def whole_number(text: str) -> int:
@@ -80,12 +79,12 @@ def one_of(choices: Iterable[str], metavar: str | None = None) -> dict[str, Any]
     """Return the settings of an option that takes one of ``choices``, shown as ``metavar`` where they are many."""
     names = list(choices)
 
-    def parsed(text: str) -> str:
+    def parse(text: str) -> str:
         if text not in names:
             raise WrongValueError(f"{text!r} is not one of {', '.join(names)}")
         return text
 
-    return {"parser": parsed, "metavar": metavar or f"[{'|'.join(names)}]", "autocompletion": lambda: names}
+    return {"parser": parse, "metavar": metavar or f"[{'|'.join(names)}]", "autocompletion": lambda: names}
 
 
 Snapshots = Annotated[
@@ -189,10 +188,7 @@ Full = Annotated[
 Verbose = Annotated[
     bool,
     typer.Option(
-        "--verbose",
-        "-v",
-        rich_help_panel=OUTPUT,
-        help="Show every step with its reason, and all applications in full.",
+        "--verbose", "-v", rich_help_panel=OUTPUT, help="Show every step with its reason, and all applications in full."
     ),
 ]
 Debug = Annotated[

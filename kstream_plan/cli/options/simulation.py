@@ -35,10 +35,7 @@ class NewInstances(Options, panel=INSTANCES):
     to: Annotated[
         int | None,
         typer.Option(
-            "--to",
-            metavar="N",
-            parser=parser(whole_number, 1, MOST_INSTANCES),
-            help="Scale out to N instances.",
+            "--to", metavar="N", parser=parser(whole_number, 1, MOST_INSTANCES), help="Scale out to N instances."
         ),
     ] = None
     remove: Annotated[

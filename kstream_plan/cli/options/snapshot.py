@@ -117,8 +117,7 @@ class SnapshotOptions(Measuring, Limited):
         ),
     ] = None
     offsets_topic: Annotated[
-        bool,
-        typer.Option("--offsets-topic", help="Read every generation of the group from __consumer_offsets."),
+        bool, typer.Option("--offsets-topic", help="Read every generation of the group from __consumer_offsets.")
     ] = False
     out: shared.Out = None
     debug: shared.Debug = False

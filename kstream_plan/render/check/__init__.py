@@ -33,7 +33,7 @@ def _json() -> Form:
 def _markdown() -> Form:
     from kstream_plan.render.check.markdown import markdown_of, plan_comment  # noqa: PLC0415 - only this format
 
-    return Form(lambda checked, _: plan_comment(checked), markdown_of)
+    return Form(lambda checkup, _: plan_comment(checkup), markdown_of)
 
 
 def _junit() -> Form:
@@ -45,13 +45,13 @@ def _junit() -> Form:
 def _github() -> Form:
     from kstream_plan.render.check.github import github_of, plan_annotations  # noqa: PLC0415 - only this format
 
-    return Form(lambda checked, _: plan_annotations(checked), github_of)
+    return Form(lambda checkup, _: plan_annotations(checkup), github_of)
 
 
 def _html() -> Form:
     from kstream_plan.render.report.check_section import check_html_of  # noqa: PLC0415 - only this format
 
-    return Form(lambda checked, _: checked, check_html_of)  # which plans are drawn is not known before all are there
+    return Form(lambda checkup, _: checkup, check_html_of)  # which plans are drawn is not known before all are there
 
 
 FORMS: Mapping[str, Callable[[], Form]] = MappingProxyType(
@@ -61,7 +61,7 @@ FORMS: Mapping[str, Callable[[], Form]] = MappingProxyType(
 
 def _report(name: str, check: Check) -> str:
     form = FORMS[name]()
-    return form.whole([form.part(checked, check.fail_on_warning) for checked in check.plans], check.tally)
+    return form.whole([form.part(checkup, check.fail_on_warning) for checkup in check.plans], check.tally)
 
 
 REPORTS: Mapping[str, Callable[[Check], str]] = MappingProxyType({name: partial(_report, name) for name in FORMS})

@@ -27,27 +27,31 @@ class Annotations(NamedTuple):
 
 def github_report(check: Check) -> str:
     """Return an annotation per application that could not be checked, then per violation, then per caveat."""
-    return github_of([plan_annotations(checked) for checked in check.plans], check.tally)
+    return github_of([plan_annotations(checkup) for checkup in check.plans], check.tally)
 
 
 def github_of(plans: Sequence[Annotations], tally: Tally) -> str:
     """Return the same of the annotations of each plan."""
     lines = [_command("error", application_id or "input", message) for application_id, message in tally.errors]
-    lines += [line for _, line in sorted((one for of in plans for one in of.violations), key=itemgetter(0))]
-    lines += [line for of in plans for line in of.caveats]
+    lines += [
+        line for _, line in sorted((violation for plan in plans for violation in plan.violations), key=itemgetter(0))
+    ]
+    lines += [line for plan in plans for line in plan.caveats]
     return "".join(f"{line}\n" for line in lines)
 
 
-def plan_annotations(checked: CheckedPlan) -> Annotations:
+def plan_annotations(checkup: CheckedPlan) -> Annotations:
     """Return what is said of one plan."""
-    names = Names(checked.plan.group, TERMINAL)
+    names = Names(checkup.plan.group, TERMINAL)
     violations = []
-    for finding in checked.findings:
+    for finding in checkup.findings:
         if finding.status is not Status.PASSED:
             title = f"{finding.application_id}: {finding.rule}"
-            line = _command(_COMMANDS[finding.status], title, sentence(finding, checked.plan, names))
+            line = _command(_COMMANDS[finding.status], title, sentence(finding, checkup.plan, names))
             violations.append((badness(finding), line))
-    caveats = (_command("notice", f"{checked.application_id}: {of.code}", of.message) for of in checked.caveats)
+    caveats = (
+        _command("notice", f"{checkup.application_id}: {caveat.code}", caveat.message) for caveat in checkup.caveats
+    )
     return Annotations(tuple(violations), tuple(caveats))
 
 

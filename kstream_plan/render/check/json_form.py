@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from kstream_plan.policy.findings import Check, CheckedPlan, Cure, Finding, Stat
 from kstream_plan.policy.limits import LimitValue, Percent, Waiver
 from kstream_plan.policy.rules import Kind, Offence
 from kstream_plan.render.check.wording import sentence, undecided_starts
+from kstream_plan.render.json_document import dump, input_fields, plain
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.would_tell import settled_by
@@ -22,7 +22,7 @@ _FORMAT_VERSION = "1.0"
 
 def json_report(check: Check) -> str:
     """Return the document, one line of ASCII with its end; keys sorted."""
-    return json_of([plan_json(checked, check.fail_on_warning) for checked in check.plans], check.tally)
+    return json_of([plan_json(checkup, check.fail_on_warning) for checkup in check.plans], check.tally)
 
 
 class PlanPart(NamedTuple):
@@ -34,7 +34,7 @@ class PlanPart(NamedTuple):
 
 def json_of(plans: Sequence[PlanPart], tally: Tally) -> str:
     """Return the same of the JSON of each plan."""
-    warnings = [warning for one in plans for warning in one.warnings]
+    warnings = [warning for plan in plans for warning in plan.warnings]
     document: dict[str, Json] = {
         "format_version": _FORMAT_VERSION,
         "kind": "check",
@@ -43,50 +43,41 @@ def json_of(plans: Sequence[PlanPart], tally: Tally) -> str:
         "fail_on_warning": tally.fail_on_warning,
         "violated": tally.violated,
         "answer": tally.answer.value,
-        "warnings": [*warnings, *(_warning(of, note) for of, note in tally.warnings)],
+        "warnings": [*warnings, *(_warning(application_id, note) for application_id, note in tally.warnings)],
         "plans": [],
-        "errors": [{"application_id": of, "message": message} for of, message in tally.errors],
+        "errors": [{"application_id": application_id, "message": message} for application_id, message in tally.errors],
     }
-    before, after = _dumped(document).split('"plans":[]')  # in a text its quotes would be escaped
-    return f'{before}"plans":[{",".join(one.text for one in plans)}]{after}\n'
+    head, tail = dump(document).split('"plans":[]')  # in a text its quotes would be escaped
+    return f'{head}"plans":[{",".join(plan.text for plan in plans)}]{tail}\n'
 
 
-def plan_json(checked: CheckedPlan, warnings_too: bool) -> PlanPart:
+def plan_json(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
     """Return what is said of one plan, whose warnings fail the check or not."""
-    plan = checked.plan
+    plan = checkup.plan
     names = Names(plan.group, TERMINAL)
     of_rules = [
         Note(finding.rule, sentence(finding, plan, names), tuple(map(str, finding.tasks)))
-        for finding in checked.of(Status.WARNING)
+        for finding in checkup.of(Status.WARNING)
     ]
-    warnings = [_warning(checked.application_id, note) for note in (*of_rules, *checked.warnings)]
+    warnings = [_warning(checkup.application_id, note) for note in (*of_rules, *checkup.warnings)]
     document: dict[str, Json] = {
-        "application_id": checked.application_id,
-        "input": {"digest": plan.digest, "generation": plan.generation, "captured_at": plan.captured_at},
-        "age_ms": checked.age_ms,
-        "draws": None if checked.draws is None else checked.draws.number,
-        "answer": checked.answered(warnings_too=warnings_too).value,
+        "application_id": checkup.application_id,
+        "input": input_fields(plan, plan.digest),
+        "age_ms": checkup.age_ms,
+        "draws": None if checkup.draws is None else checkup.draws.number,
+        "answer": checkup.answered(warnings_too=warnings_too).value,
         "warnings": warnings,
-        "findings": [_finding(finding, checked, names) for finding in checked.findings],
-        "caveats": [{"code": of.code, "message": of.message} for of in checked.caveats],
+        "findings": [_finding(finding, checkup, names) for finding in checkup.findings],
+        "caveats": [{"code": caveat.code, "message": caveat.message} for caveat in checkup.caveats],
     }
-    return PlanPart(_dumped(document), warnings)
+    return PlanPart(dump(document), warnings)
 
 
 def _warning(application_id: str, note: Note) -> Json:
-    return {
-        "application_id": application_id,
-        "code": note.code,
-        "message": note.message,
-        "subjects": list(note.subjects),
-    }
+    return {"application_id": application_id, **plain(note)}
 
 
-def _dumped(document: Json) -> str:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def _finding(finding: Finding, checked: CheckedPlan, names: Names) -> Json:
+def _finding(finding: Finding, checkup: CheckedPlan, names: Names) -> Json:
     return {
         "rule": finding.rule,
         "level": finding.limit.level.value,
@@ -94,26 +85,26 @@ def _finding(finding: Finding, checked: CheckedPlan, names: Names) -> Json:
         "answer": finding.answer.value,
         "likely": finding.likely,
         "invariant": finding.invariant,
-        "measured": _measured(finding, finding.measured),
+        "measured": _measure(finding, finding.measured),
         "worst_of_draws": finding.worst_of,
         "between": None if finding.between is None else list(finding.between),
         "figures": dict(finding.figures),
         "limit": _limit(finding.limit.value),
         "allowed": _limit(finding.allowed),
         "reason": finding.limit.reason,
-        "message": "" if finding.status is Status.PASSED else sentence(finding, checked.plan, names),
-        "settled_by": settled_by(undecided_starts(finding, checked.plan)),
+        "message": "" if finding.status is Status.PASSED else sentence(finding, checkup.plan, names),
+        "settled_by": settled_by(undecided_starts(finding, checkup.plan)),
         "offences": [_offence(offence) for offence in finding.offences],
         "waiver": _waiver(finding.waiver),
         "expired_waiver": _waiver(finding.expired),
         "baseline": None
         if finding.kept_before is None
-        else {"measured": _measured(finding, finding.before), "kept": finding.kept_before},
+        else {"measured": _measure(finding, finding.before), "kept": finding.kept_before},
         "cure": _cure(finding.cure, finding),
     }
 
 
-def _measured(finding: Finding, value: int | None) -> Json:
+def _measure(finding: Finding, value: int | None) -> Json:
     return bool(value) if finding.kind in (Kind.SWITCH, Kind.DIGEST) else value
 
 
@@ -130,13 +121,8 @@ def _texts(value: Sequence[object]) -> Json:
 
 
 def _offence(offence: Offence) -> Json:
-    return {
-        "measured": offence.measured,
-        "round": offence.round_number,
-        "task_id": None if offence.task_id is None else str(offence.task_id),
-        "process_id": offence.process_id,
-        "note": offence.note,
-    }
+    document = plain(offence)
+    return {"round": document.pop("round_number"), **document}
 
 
 def _waiver(waiver: Waiver | None) -> Json:
@@ -151,4 +137,4 @@ def _cure(cure: Cure | None, finding: Finding) -> Json:
     settings: dict[str, Json] = {
         name: _texts(value) if isinstance(value, tuple) else int(str(value)) for name, value in cure.settings
     }
-    return {"config": settings, "measured": _measured(finding, cure.measured)}
+    return {"config": settings, "measured": _measure(finding, cure.measured)}

@@ -19,7 +19,7 @@ def junit_report(check: Check) -> str:
 
     A case is skipped for a waiver, and where the rule does not apply; each caveat is one more that is skipped.
     """
-    return junit_of((plan_suite(checked, check.fail_on_warning) for checked in check.plans), check.tally)
+    return junit_of((plan_suite(checkup, check.fail_on_warning) for checkup in check.plans), check.tally)
 
 
 def junit_of(plans: Iterable[Element], tally: Tally) -> str:
@@ -36,13 +36,13 @@ def junit_of(plans: Iterable[Element], tally: Tally) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
 
 
-def plan_suite(checked: CheckedPlan, fail_on_warning: bool) -> Element:
+def plan_suite(checkup: CheckedPlan, fail_on_warning: bool) -> Element:
     """Return what is said of one plan."""
-    suite = Element("testsuite", name=printable(checked.application_id))
-    names = Names(checked.plan.group, TERMINAL)
-    results = Counter(_case(suite, finding, checked, names, fail_on_warning) for finding in checked.findings)
-    for caveat in checked.caveats:
-        name = printable(checked.application_id)
+    suite = Element("testsuite", name=printable(checkup.application_id))
+    names = Names(checkup.plan.group, TERMINAL)
+    results = Counter(_case(suite, finding, checkup, names, fail_on_warning) for finding in checkup.findings)
+    for caveat in checkup.caveats:
+        name = printable(checkup.application_id)
         case = ElementTree.SubElement(suite, "testcase", classname=name, name=f"caveat: {caveat.code}")
         ElementTree.SubElement(case, "skipped", message=printable(caveat.message))
         results["skipped"] += 1
@@ -50,13 +50,13 @@ def plan_suite(checked: CheckedPlan, fail_on_warning: bool) -> Element:
     suite.set("failures", str(results["failure"]))
     suite.set("errors", "0")
     suite.set("skipped", str(results["skipped"]))
-    ElementTree.SubElement(suite, "system-out").text = printable(figures(checked.plan))
+    ElementTree.SubElement(suite, "system-out").text = printable(figures(checkup.plan))
     return suite
 
 
-def _case(suite: Element, finding: Finding, checked: CheckedPlan, names: Names, fail_on_warning: bool) -> str:
+def _case(suite: Element, finding: Finding, checkup: CheckedPlan, names: Names, fail_on_warning: bool) -> str:
     case = ElementTree.SubElement(suite, "testcase", classname=printable(finding.application_id), name=finding.rule)
-    message = printable(sentence(finding, checked.plan, names))
+    message = printable(sentence(finding, checkup.plan, names))
     status = finding.status
     if status is Status.ERROR or (status is Status.WARNING and fail_on_warning):
         failure = ElementTree.SubElement(

@@ -35,21 +35,21 @@ def markdown_of(plans: Iterable[PlanComment], tally: Tally) -> str:
     plans = list(plans)
     text = f"{MARK}\n"
     left_out = 0
-    for block in chain(starmap(_error, tally.errors), (one.block for one in plans)):
+    for block in chain(starmap(_error, tally.errors), (plan.block for plan in plans)):
         if len(text) + len(block) <= _ROOM:
             text += block
         else:
             left_out += 1
     if left_out:
         text += f"\n✗ {_too_many(left_out)} into a comment: see the output of the check\n"
-    for one in plans:
-        text += one.rounds if len(text) + len(one.rounds) <= _ROOM else ""
+    for plan in plans:
+        text += plan.rounds if len(text) + len(plan.rounds) <= _ROOM else ""
     return text
 
 
-def plan_comment(checked: CheckedPlan) -> PlanComment:
+def plan_comment(checkup: CheckedPlan) -> PlanComment:
     """Return what is said of one plan, without what would never fit."""
-    block, rounds = _plan(checked), _rounds(checked)
+    block, rounds = _plan(checkup), _rounds(checkup)
     return PlanComment(block, rounds if len(rounds) <= _ROOM else "")
 
 
@@ -62,12 +62,12 @@ def _error(application_id: str | None, message: str) -> str:
     return f"\n✗ **kstream-plan: {name} could not be checked**: {MARKDOWN.sentence(message)}\n"
 
 
-def _plan(checked: CheckedPlan) -> str:
-    return f"\n{to_markdown(check_page(checked))}"
+def _plan(checkup: CheckedPlan) -> str:
+    return f"\n{to_markdown(check_page(checkup))}"
 
 
-def _rounds(checked: CheckedPlan) -> str:
-    if not checked.plan.rounds:
+def _rounds(checkup: CheckedPlan) -> str:
+    if not checkup.plan.rounds:
         return ""
-    name = MARKDOWN.name(checked.application_id)
-    return f"\n<details><summary>rounds</summary>\n\n{name}\n\n{to_markdown(plan_page(checked.plan))}\n</details>\n"
+    name = MARKDOWN.name(checkup.application_id)
+    return f"\n<details><summary>rounds</summary>\n\n{name}\n\n{to_markdown(plan_page(checkup.plan))}\n</details>\n"

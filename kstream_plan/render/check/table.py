@@ -14,7 +14,7 @@ from kstream_plan.render.text.escape import TERMINAL
 
 def table_report(check: Check, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
     """Return the page of every plan, the worst first; lines of text, each ended."""
-    plans = [plan_text(checked, width, colour, warnings_too=check.fail_on_warning) for checked in check.plans]
+    plans = [plan_text(checkup, width, colour, warnings_too=check.fail_on_warning) for checkup in check.plans]
     return table_of(plans, check.tally, width=width, colour=colour)
 
 
@@ -31,6 +31,6 @@ def table_of(plans: Iterable[str], tally: Tally, *, width: int = DEFAULT_WIDTH, 
     return "\n".join(parts)
 
 
-def plan_text(checked: CheckedPlan, width: int, colour: bool, *, warnings_too: bool = False) -> str:
+def plan_text(checkup: CheckedPlan, width: int, colour: bool, *, warnings_too: bool = False) -> str:
     """Return the page of one plan as text; ``warnings_too``: they fail the check."""
-    return to_terminal(check_page(checked, warnings_too=warnings_too), width=width, colour=colour)
+    return to_terminal(check_page(checkup, warnings_too=warnings_too), width=width, colour=colour)

@@ -51,13 +51,13 @@ _DEFECT = "a defect of kstream-plan, not of your change: please report it with t
 _EDITED = "the plan was edited since kstream-plan saved it: save it again"
 
 
-def origin(checked: CheckedPlan) -> str:
+def origin(checkup: CheckedPlan) -> str:
     """Return what the plan was made from: ``generation 1, 2 min old``."""
-    which = generation(checked.plan.generation)
-    if checked.age_ms is None:
-        return f"{which}, of unknown age"
-    age = duration(abs(checked.age_ms) // 1000 * 1000)
-    return f"{which}, {age} {'old' if checked.age_ms >= 0 else 'ahead of the clock'}"
+    generation_text = generation(checkup.plan.generation)
+    if checkup.age_ms is None:
+        return f"{generation_text}, of unknown age"
+    age = duration(abs(checkup.age_ms) // 1000 * 1000)
+    return f"{generation_text}, {age} {'old' if checkup.age_ms >= 0 else 'ahead of the clock'}"
 
 
 def figures(plan: Plan) -> str:
@@ -65,13 +65,13 @@ def figures(plan: Plan) -> str:
     summary = plan.summary
     if not plan.rounds:
         most = plan.ends("rebalances")[1]
-        otherwise = f", or up to {count(most, 'rebalance')}, depending on what is unknown" if most else ""
-        return f"a rebalance would change nothing{otherwise}"
+        worst_case = f", or up to {count(most, 'rebalance')}, depending on what is unknown" if most else ""
+        return f"a rebalance would change nothing{worst_case}"
     length = _length(plan, summary.duration_ms)
     if plan.is_of_workers:
         at_once, longest_ms = plan.ends("paused_tasks_at_once")[1], plan.ends("longest_pause_ms")[1]
-        unassigned = f"{at_once:,} unassigned at once, at most {duration(longest_ms)} each"
-        return f"{length}, {count(summary.moves, 'move')}, {unassigned}"
+        pauses = f"{at_once:,} unassigned at once, at most {duration(longest_ms)} each"
+        return f"{length}, {count(summary.moves, 'move')}, {pauses}"
     least, most = plan.ends("cold_handovers")
     cold = f"{span_to(least, most)} cold {'start' if most == 1 else 'starts'}" if most else "no cold starts"
     parts = [length, count(summary.moves, "move"), cold]
@@ -83,19 +83,19 @@ def figures(plan: Plan) -> str:
     return ", ".join(parts)
 
 
-def all_figures(checked: CheckedPlan) -> str:
+def all_figures(checkup: CheckedPlan) -> str:
     """Return the figures of what was checked, with what they are of and what limits none of them."""
-    shown, draws = figures(checked.plan), checked.draws
+    texts, draws = figures(checkup.plan), checkup.draws
     if draws is not None and draws.number == 1:
-        shown += " (one random simulation of many)"
+        texts += " (one random simulation of many)"
     elif draws is not None:
-        worse = ", ".join(_at_worst(checked.plan, draws))
-        shown += f" (one of {count(draws.number, 'random simulation')}{f'; the worst: {worse}' if worse else ''})"
-    if checked.plan.is_of_workers and len(checked.plan.pauses) and not _limits_pauses(checked):
-        shown += " (no rule limits that: max_pause_per_task would)"
-    unknown = any(finding.measured is None and finding.offences for finding in checked.findings)
-    told = [of.message for of in checked.caveats if not (unknown and of.code == "delay-unknown")]
-    return shown + "".join(f" ({message})" for message in told)
+        worse = ", ".join(_at_worst(checkup.plan, draws))
+        texts += f" (one of {count(draws.number, 'random simulation')}{f'; the worst: {worse}' if worse else ''})"
+    if checkup.plan.is_of_workers and len(checkup.plan.pauses) and not _limits_pauses(checkup):
+        texts += " (no rule limits that: max_pause_per_task would)"
+    unknown = any(finding.measured is None and finding.offences for finding in checkup.findings)
+    caveat_texts = [caveat.message for caveat in checkup.caveats if not (unknown and caveat.code == "delay-unknown")]
+    return texts + "".join(f" ({message})" for message in caveat_texts)
 
 
 def _at_worst(plan: Plan, draws: OverDraws) -> Iterator[str]:
@@ -116,20 +116,20 @@ def _at_worst(plan: Plan, draws: OverDraws) -> Iterator[str]:
             yield f"{worst:,} {unit}"
 
 
-def _limits_pauses(checked: CheckedPlan) -> bool:
-    return any(finding.rule.startswith(("max_pause_", "max_paused_")) for finding in checked.findings)
+def _limits_pauses(checkup: CheckedPlan) -> bool:
+    return any(finding.rule.startswith(("max_pause_", "max_paused_")) for finding in checkup.findings)
 
 
 def sentence(finding: Finding, plan: Plan, names: Names) -> str:
     """Return one finding: figures, who is to blame, waiver, cure."""
     if finding.invariant:
         first = finding.offences[0]
-        where = "" if first.round_number is None else f" in rebalance {first.round_number}"
-        return f"{names.escape_message(first.note)}{where}: {_EDITED if finding.was_saved else _DEFECT}"
+        place = "" if first.round_number is None else f" in rebalance {first.round_number}"
+        return f"{names.escape_message(first.note)}{place}: {_EDITED if finding.was_saved else _DEFECT}"
     if not finding.applies:
         return "does not apply: connectors and tasks have no state, so this was not checked"
     if not finding.offences:
-        return _kept(finding, plan)
+        return _kept_plan(finding, plan)
     parts = [violation(finding, plan, names)]
     parts += [options] if (options := would_tell(undecided_starts(finding, plan))) else []
     parts += [f"Why: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
@@ -146,12 +146,12 @@ def undecided_starts(finding: Finding, plan: Plan) -> tuple[UnprovenStart, ...]:
     return tuple(start for start in plan.unproven_starts if start.evidence.known is Known.UNKNOWN)
 
 
-def cure(found: Cure, finding: Finding, plan: Plan) -> str:
+def cure(remedy: Cure, finding: Finding, plan: Plan) -> str:
     """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8: 9.0 s``."""
-    settings = " ".join(f"{_kafka_name(name)}={_setting(value)}" for name, value in found.settings)
-    longer = "" if found.longer_ms is None else f", but takes about {duration(found.longer_ms)}"
+    settings = " ".join(f"{_kafka_name(name)}={_setting(value)}" for name, value in remedy.settings)
+    longer = "" if remedy.longer_ms is None else f", but takes about {duration(remedy.longer_ms)}"
     return settings + (
-        longer if finding.kind is Kind.SWITCH else f": {figure_text(finding, found.measured, plan)}{longer}"
+        longer if finding.kind is Kind.SWITCH else f": {figure_text(finding, remedy.measured, plan)}{longer}"
     )
 
 
@@ -192,9 +192,9 @@ def comparison(finding: Finding, plan: Plan, names: Names) -> str:
             worst = finding.offences[0]
             if not worst.note:
                 return "over which values of tags the copies end is unknown"
-            tag, _, wanted = worst.note.rpartition(": ")
-            found = measure(finding.kind, worst.measured)
-            return f"{found} of {wanted} values of {names.escape(tag)}{_of_draws(finding)}"
+            tag, _, required_value = worst.note.rpartition(": ")
+            amount = measure(finding.kind, worst.measured)
+            return f"{amount} of {required_value} values of {names.escape(tag)}{_of_draws(finding)}"
     sign = "below" if finding.at_least else "above"
     figure = f"{figure_text(finding, finding.measured, plan)}{_why_unknown(finding, plan)}"
     return f"{figure}, {sign} the limit of {allowed(finding.allowed, finding)}{_of_draws(finding)}"
@@ -205,19 +205,21 @@ def _why_unknown(finding: Finding, plan: Plan) -> str:
     if finding.measured is not None or finding.rule not in RULES:
         return ""
     rule = RULES[finding.rule]
-    why = _why(plan, (*rule.unknown_with, *NOT_PLAYED) if rule.figure else rule.unknown_with)
-    return f" ({why})" if why else ""
+    reason = _reason(plan, (*rule.unknown_with, *NOT_PLAYED) if rule.figure else rule.unknown_with)
+    return f" ({reason})" if reason else ""
 
 
-def _why(plan: Plan, codes: Sequence[str]) -> str:
+def _reason(plan: Plan, codes: Sequence[str]) -> str:
     """Return why something is unknown by what a plan says with one of these codes, or how it ends; empty if neither."""
-    said = {note.code for note in (*plan.warnings, *plan.assumptions)}.intersection(codes)
-    return next((why for code, why in _WHY_UNKNOWN.items() if code in said), _GOES_ON.get(plan.verdict.kind, ""))
+    present = {note.code for note in (*plan.warnings, *plan.assumptions)}.intersection(codes)
+    return next(
+        (reason for code, reason in _WHY_UNKNOWN.items() if code in present), _GOES_ON.get(plan.verdict.kind, "")
+    )
 
 
 def _does_not_settle(finding: Finding, plan: Plan) -> str:
     if finding.measured is None and not plan.tells_ends:
-        return f"whether the plan always settles is unknown: {_why(plan, NOT_PLAYED)}"
+        return f"whether the plan always settles is unknown: {_reason(plan, NOT_PLAYED)}"
     if finding.measured is None:
         return "the plan begins with a group that contradicts itself: whether it settles is unknown"
     if finding.worst_of is not None:
@@ -237,8 +239,8 @@ def _of_draws(finding: Finding) -> str:
 
 def allowed(value: LimitValue | None, finding: Finding) -> str:
     """Return a limit as people read it; percent with what they come to."""
-    given = finding.limit.value
-    share = f"{_decimal(given.value)}%" if isinstance(given, Percent) else ""
+    limit = finding.limit.value
+    share = f"{_decimal(limit.value)}%" if isinstance(limit, Percent) else ""
     if value is None:
         return f"{share} of unknown"
     if isinstance(value, bool):
@@ -251,13 +253,13 @@ def allowed(value: LimitValue | None, finding: Finding) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _kept(finding: Finding, plan: Plan) -> str:
+def _kept_plan(finding: Finding, plan: Plan) -> str:
     if finding.kind in (Kind.SWITCH, Kind.DIGEST):
         return "kept"
     sign = "as required" if finding.kind is Kind.GENERATION else "at least" if finding.at_least else "within"
-    more = f": {_figures(finding)}" if finding.figures else ""
+    detail = f": {_figures(finding)}" if finding.figures else ""
     figure = figure_text(finding, finding.measured, plan)
-    return f"{figure}, {sign} {allowed(finding.allowed, finding)}{more}{_of_draws(finding)}"
+    return f"{figure}, {sign} {allowed(finding.allowed, finding)}{detail}{_of_draws(finding)}"
 
 
 def _figures(finding: Finding) -> str:
@@ -265,9 +267,12 @@ def _figures(finding: Finding) -> str:
 
 
 def _who_runs_what(finding: Finding, names: Names) -> str:
-    who = [f"{names.instance(one.process_id or '')} {names.escape_message(one.note)}" for one in finding.offences]
-    more = [f"and {len(who) - _MOST_NAMED:,} more"] if len(who) > _MOST_NAMED else []
-    return "; ".join([*who[:_MOST_NAMED], *more])
+    runners = [
+        f"{names.instance(offence.process_id or '')} {names.escape_message(offence.note)}"
+        for offence in finding.offences
+    ]
+    remainder = [f"and {len(runners) - _MOST_NAMED:,} more"] if len(runners) > _MOST_NAMED else []
+    return "; ".join([*runners[:_MOST_NAMED], *remainder])
 
 
 def place_text(finding: Finding, plan: Plan, names: Names) -> str:
@@ -281,7 +286,7 @@ def place_text(finding: Finding, plan: Plan, names: Names) -> str:
     parts += [worst.note] if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else []
     if worst.round_number is not None:
         parts.append(f"{'from' if finding.rule in _ADDS_UP else 'in'} rebalance {worst.round_number:,}")
-    parts += [why.strip(" ()")] if (why := _why_unknown(finding, plan)) else []
+    parts += [reason.strip(" ()")] if (reason := _why_unknown(finding, plan)) else []
     parts += [draws.removeprefix(", ")] if (draws := _of_draws(finding)) else []
     parts += [f"reason: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
     parts += _waiver(finding, names)
@@ -314,20 +319,20 @@ def _waiver(finding: Finding, names: Names) -> list[str]:
 def _tasks(tasks: tuple[WorkId, ...], names: Names) -> str:
     if not tasks:
         return ""
-    shown = [names.task(task_id) for task_id in tasks[:_MOST_NAMED]]
+    task_names = [names.task(task_id) for task_id in tasks[:_MOST_NAMED]]
     if len(tasks) > _MOST_NAMED:
-        return f"{' '.join(shown[:-1])} and {len(tasks) - _MOST_NAMED + 1:,} more"
+        return f"{' '.join(task_names[:-1])} and {len(tasks) - _MOST_NAMED + 1:,} more"
     if len({task_id.group for task_id in tasks}) == 1:
-        shown[-1] = names.task_and_topic(tasks[-1])
-    return " ".join(shown)
+        task_names[-1] = names.task_and_topic(tasks[-1])
+    return " ".join(task_names)
 
 
 def members_text(plan: Plan) -> str:
     """Return how many members there are before and after: ``3 → 5 instances``."""
-    before, after = len(plan.first_members), len(plan.members)
-    changed = {*plan.first_members} != {process_id for process_id, _ in plan.members}
-    who = count(after, "worker" if plan.is_of_workers else "instance")
-    return f"{before:,} → {who}" if changed else who
+    first_count, last_count = len(plan.first_members), len(plan.members)
+    is_changed = {*plan.first_members} != {process_id for process_id, _ in plan.members}
+    members = count(last_count, "worker" if plan.is_of_workers else "instance")
+    return f"{first_count:,} → {members}" if is_changed else members
 
 
 def _kafka_name(name: str) -> str:

@@ -10,10 +10,22 @@ from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.scenario import moment
 from kstream_plan.plans.caught_up_evidence import Fact as Evident
 from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
-from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, answered, as_sentence, text_cell
+from kstream_plan.render.page import (
+    Cell,
+    Column,
+    Fact,
+    Line,
+    Page,
+    Row,
+    Table,
+    Tone,
+    answer_tone,
+    as_sentence,
+    text_cell,
+)
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, count_range, duration, duration_range, several, span_to, utc
+from kstream_plan.render.text.numbers import count, count_range, duration, duration_range, name_list, span_to, utc
 from kstream_plan.render.text.would_tell import would_tell
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
 
@@ -48,10 +60,10 @@ def bounce_page(bounces: Bounces, *, verbose: bool = False) -> Page:
 def _title(bounces: Bounces, names: Names) -> str:
     label = names.escape(bounces.played[0].plan.group.application_id)
     down = duration(bounces.restart_ms)
-    each = f"{down} each" if number_of(bounces) > 1 else f"down for {down}"
+    downtime = f"{down} each" if number_of(bounces) > 1 else f"down for {down}"
     if bounces.process_ids:
-        return f"{label}: restart {several(names.instances(bounces.process_ids))} now, {each}"
-    return f"{label}: restart of all {count(number_of(bounces), 'instance')}, {each}"
+        return f"{label}: restart {name_list(names.instances(bounces.process_ids))} now, {downtime}"
+    return f"{label}: restart of all {count(number_of(bounces), 'instance')}, {downtime}"
 
 
 def number_of(bounces: Bounces) -> int:
@@ -61,7 +73,7 @@ def number_of(bounces: Bounces) -> int:
 
 def _tone(bounces: Bounces) -> Tone:
     if bounces.answer is not None:
-        return answered(bounces.answer)
+        return answer_tone(bounces.answer)
     if bounces.best_safe is not None:
         return "good"
     return "unknown" if any(way.is_likely_safe for way in bounces.played) else "bad"
@@ -75,8 +87,8 @@ def _sentence(bounces: Bounces, names: Names) -> str:
     if bounces.answer is Answer.YES:
         assert best is not None
         pause = f", one by one, {moment(best.pause_ms)} between them" if len(bounces.process_ids) > 1 else ""
-        how = f"{way_name(best.way)}{pause}"
-        return f"No task starts cold, and the tasks of only one instance are paused at a time ({how})."
+        sentence = f"{way_name(best.way)}{pause}"
+        return f"No task starts cold, and the tasks of only one instance are paused at a time ({sentence})."
     if bounces.answer is Answer.NO:
         return f"{_why_not(way, number_of(bounces))}.{_other_way(best)}"
     reasons = " ".join(as_sentence(_with_tasks(note, names)) for note in bounces.reasons)
@@ -92,14 +104,14 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None) -> str:
     if best is not None:
         pause = f" with {moment(best.pause_ms)} between restarts" if number_of(bounces) > 1 else ""
         faster = ", ".join(dict.fromkeys(way_name(way.way) for way in bounces.faster_safe))
-        others = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
+        faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
         safe = "no task starts cold, and the tasks of only one instance are paused at a time"
-        return f"Safe by {way_name(best.way)}{pause}: {safe}.{others}"
+        return f"Safe by {way_name(best.way)}{pause}: {safe}.{faster_ways}"
     if any(way.is_likely_safe for way in bounces.played):
         return "No way is proven to be safe."
-    undecided = any(way.found.outcome == "undecided" for way in bounces.played)
-    known = "known to be " if undecided else ""
-    return f"No way is {known}safe. Standbys, or static members, would help."
+    is_undecided = any(way.found.outcome == "undecided" for way in bounces.played)
+    certainty = "known to be " if is_undecided else ""
+    return f"No way is {certainty}safe. Standbys, or static members, would help."
 
 
 def _how_long(bounces: Bounces) -> str:
@@ -153,11 +165,11 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names, *, several_restarts: bo
     figures = way.figures
     most = max(figures.cold_handovers.most, way.most_cold)
     cold = count_range(figures.cold_handovers.median, figures.cold_handovers.least, most)
-    chosen = " *" if way is bounces.best_safe else ""
+    mark = " *" if way is bounces.best_safe else ""
     wait = moment(way.pause_ms) if way.found.outcome == "safe" else ""
     return Row(
         (
-            text_cell(names.escape(f"{way_name(way.way)}{chosen}")),
+            text_cell(names.escape(f"{way_name(way.way)}{mark}")),
             _safe(way),
             *([text_cell(wait)] if several_restarts else []),
             text_cell(duration(way.ends_ms)),
@@ -206,8 +218,8 @@ def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
         yield _why_not(way, number)
     elif way.found.outcome == "undecided":
         first = f"the first {way.found.restarts:,} restarts are safe"
-        few = first if way.found.restarts else "whether it is safe is unknown"
-        yield f"{few}; all {number:,} have too many rebalances to simulate"
+        reason = first if way.found.restarts else "whether it is safe is unknown"
+        yield f"{reason}; all {number:,} have too many rebalances to simulate"
     elif not way.safe:
         starts = way.behind or way.unproven
         verb = "start cold" if way.behind else "may start cold"
@@ -216,13 +228,13 @@ def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
 
 
 def _why_not(way: PlayedWay, number: int) -> str:
-    cold, together = way.figures.cold_handovers, way.still_at_once
+    cold, at_once = way.figures.cold_handovers, way.still_at_once
     most = max(way.most_cold, cold.most)
     verb = "would" if cold.median or way.behind else "may"
     noun = "task" if most == 1 else "tasks"
     reasons = [f"{span_to(min(cold.least or 1, most), most)} {noun} {verb} start cold"] if most else []
-    if together.most:
-        reasons.append(f"{count_range(*together)} tasks of several instances would pause at the same time")
+    if at_once.most:
+        reasons.append(f"{count_range(*at_once)} tasks of several instances would pause at the same time")
     reasons += [] if way.settles else ["the group would not settle"]
     reasons += ["tasks of other instances may still restore"] if way.plan.may_be_restoring else []
     text = ", ".join(reasons) or "a restart of another length, close to session.timeout.ms, would not be safe"
@@ -282,4 +294,4 @@ def bounce_next(bounces: Bounces) -> tuple[Note, ...]:
 def _with_tasks(note: Note, names: Names) -> str:
     """Return a note with the tasks that it is about."""
     tasks: Sequence[str] = [names.escape(task_id) for task_id in note.subjects]
-    return f"{names.escape_message(note.message)}{f': {several(tasks, 5)}' if tasks else ''}"
+    return f"{names.escape_message(note.message)}{f': {name_list(tasks, 5)}' if tasks else ''}"

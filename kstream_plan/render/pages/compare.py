@@ -47,23 +47,23 @@ def compare_page(alike: Sequence[SameOutcome], *, verbose: bool = False) -> Page
     view = PlanView(plan, Names(plan.group))
     figures = [figure for figure in figures_of(alike) if any(figure.text(outcome.one) for outcome in alike)]
     different = [figure for figure in figures if len({figure.text(outcome.one) for outcome in alike}) > 1]
-    shown = figures if verbose or len(alike) == 1 else different
+    columns = figures if verbose or len(alike) == 1 else different
     return Page(
         title=_title(alike, view),
         tone=_tone(alike),
         sentences=tuple(filter(None, (conclusion(alike), _same(alike, figures, different)))),
         source=source_text(plan, view.names),
-        tables=tuple(_tables(alike, shown)),
+        tables=tuple(_tables(alike, columns)),
         lines=tuple(_lines(alike)),
     )
 
 
 def alternative_name(outcome: SameOutcome) -> str:
     """Return the values of the alternatives that come to the same: ``8 or 20, balanced``."""
-    return printable(folded([alternative.changes for alternative in outcome.alternatives]))
+    return printable(fold_changes([alternative.changes for alternative in outcome.alternatives]))
 
 
-def folded(changes: Sequence[Sequence[Change]]) -> str:
+def fold_changes(changes: Sequence[Sequence[Change]]) -> str:
     """Return several alternatives as one text: ``8 or 20, balanced``, or each if they are no grid of values."""
     axes = [dict.fromkeys(change.value for change in axis) for axis in zip(*changes, strict=True)]
     cells = 1
@@ -217,10 +217,10 @@ def conclusion(alike: Sequence[SameOutcome]) -> str:
         return f"No alternative is known to settle{policy}."
     first = best[0]
     pauses = first.one.plan.is_of_workers
-    what = "has the shortest unassigned time" if pauses else "settles first"
+    advantage = "has the shortest unassigned time" if pauses else "settles first"
     policy = " of those that keep to the policy" if first.one.kept and any(o.one.kept is False for o in alike) else ""
-    parts = [f"{_named(first)} {what}{policy}: {_first_figure(first.one)}."]
-    parts += [f"Its time overlaps with {_several(best[1:])}, so chance may decide."] if len(best) > 1 else []
+    parts = [f"{_name(first)} {advantage}{policy}: {_first_figure(first.one)}."]
+    parts += [f"Its time overlaps with {_names(best[1:])}, so chance may decide."] if len(best) > 1 else []
     parts += _in_the_same_draws(best)
     parts += _costs(first, alike)
     return " ".join(parts)
@@ -232,7 +232,7 @@ def _first_figure(alternative: Alternative) -> str:
     return duration_text(alternative)
 
 
-def _named(outcome: SameOutcome) -> str:
+def _name(outcome: SameOutcome) -> str:
     """Return ``max.warmup.replicas=8``, or the values of several axes after their names."""
     changes = outcome.one.changes
     if len(outcome.alternatives) > 1:
@@ -245,35 +245,35 @@ def axes_of(changes: Sequence[Change]) -> str:
     return ", ".join(change.name for change in changes)
 
 
-def _several(outcomes: Sequence[SameOutcome]) -> str:
+def _names(outcomes: Sequence[SameOutcome]) -> str:
     return " and ".join(alternative_name(outcome) for outcome in outcomes)
 
 
 def _in_the_same_draws(best: Sequence[SameOutcome]) -> Iterator[str]:
     """Yield how those whose times overlap compare with the first one in the same random simulations."""
     first = best[0].one
-    for other in best[1:]:
-        beside: DrawByDraw | None = draw_by_draw(other.one, first)
-        if beside is not None:
+    for rival in best[1:]:
+        draw_figures: DrawByDraw | None = draw_by_draw(rival.one, first)
+        if draw_figures is not None:
             yield (
-                f"{alternative_name(other)} is faster than it in {beside.faster:,} of {len(first.drawn_ms):,} random "
-                f"simulations and slower in {beside.slower:,}."
+                f"{alternative_name(rival)} is faster than it in {draw_figures.faster:,} of {len(first.drawn_ms):,} "
+                f"random simulations and slower in {draw_figures.slower:,}."
             )
 
 
 def _costs(best: SameOutcome, alike: Sequence[SameOutcome]) -> Iterator[str]:
     """Yield what the first alternative has more of than the first one of the others: nothing is gained for free."""
-    other = next(outcome for outcome in alike if outcome is not best)
+    rival = next(outcome for outcome in alike if outcome is not best)
     worse = [
-        f"{figure.name.lower()} {figure.text(best.one)} instead of {figure.text(other.one)}"
+        f"{figure.name.lower()} {figure.text(best.one)} instead of {figure.text(rival.one)}"
         for figure in figures_of(alike)
-        if figure.cost is not None and _ordered(figure.cost(best.one)) > _ordered(figure.cost(other.one))
+        if figure.cost is not None and _rank(figure.cost(best.one)) > _rank(figure.cost(rival.one))
     ]
     if worse:
-        yield f"Compared with {alternative_name(other)} it costs: {'; '.join(worse)}."
+        yield f"Compared with {alternative_name(rival)} it costs: {'; '.join(worse)}."
 
 
-def _ordered(number: int | None) -> float:
+def _rank(number: int | None) -> float:
     return float("inf") if number is None else number
 
 
@@ -296,7 +296,10 @@ def _tables(alike: Sequence[SameOutcome], figures: Sequence[Figure]) -> Iterator
     """Yield tables with a column for each alternative, so many of them as a page takes."""
     for start in range(0, len(alike), _MOST_COLUMNS):
         part = alike[start : start + _MOST_COLUMNS]
-        columns = (Column(printable(axes_name(alike))), *(Column(alternative_name(of), right=True) for of in part))
+        columns = (
+            Column(printable(axes_name(alike))),
+            *(Column(alternative_name(alternative), right=True) for alternative in part),
+        )
         rows = (Row((text_cell(figure.name), *(_cell(figure, outcome.one) for outcome in part))) for figure in figures)
         yield Table("" if start else "Alternatives", columns, tuple(rows))
 
@@ -313,15 +316,15 @@ def _cell(figure: Figure, alternative: Alternative) -> Cell:
 
 def compare_notes(alike: Sequence[SameOutcome]) -> tuple[tuple[Note, ...], tuple[Note, ...], tuple[Note, ...]]:
     """Return the warnings, notes and assumptions of all alternatives, each once, with the alternatives they are of."""
-    found: tuple[dict[str, Note], ...] = ({}, {}, {})
-    whose: dict[str, list[str]] = {}
+    notes_by_kind: tuple[dict[str, Note], ...] = ({}, {}, {})
+    owners: dict[str, list[str]] = {}
     for outcome in alike:
-        for kind, notes in zip(found, remarks(outcome.one.plan)[:3], strict=True):
+        for kind, notes in zip(notes_by_kind, remarks(outcome.one.plan)[:3], strict=True):
             for note in notes:
                 kind.setdefault(note.code, note)
-                whose.setdefault(note.code, []).append(alternative_name(outcome))
+                owners.setdefault(note.code, []).append(alternative_name(outcome))
     return tuple(  # type: ignore[return-value]
-        tuple(_of_alternatives(note, whose[note.code], len(alike)) for note in kind.values()) for kind in found
+        tuple(_of_alternatives(note, owners[note.code], len(alike)) for note in kind.values()) for kind in notes_by_kind
     )
 
 

@@ -8,13 +8,13 @@ from kstream_plan.comparison.changes import Comparison, InstanceChangeKind, Side
 from kstream_plan.model import Group, Note, WorkId
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Role, Seat
-from kstream_plan.render.page import Column, Fact, Line, Page, Row, Section, Table, Tone, lines_of, text_cell
+from kstream_plan.render.page import Column, Fact, Line, Page, Row, Section, Table, Tone, remark_lines, text_cell
 from kstream_plan.render.pages.diff_tables import copies_table, every_task_table, instances_table, moves_table
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.pages.protocol_view import protocol_view_tables
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, several, span_to, utc
+from kstream_plan.render.text.numbers import count, duration, name_list, span_to, utc
 
 #: Codes of notes that say what may be worse than the page says.
 _WARNINGS = frozenset({"left-before", "old-lags"})
@@ -37,7 +37,7 @@ def diff_page(comparison: Comparison, *, verbose: bool = False, protocol_view: b
         protocol_view: add what the leader and the members saw (KIP-429).
     """
     names = names_of_both(comparison)
-    tables = [] if comparison.empty else [*moves_table(comparison, names, waiting(comparison), whole=verbose)]
+    tables = [] if comparison.empty else [*moves_table(comparison, names, pending_owners(comparison), whole=verbose)]
     tables += copies_table(comparison, names, whole=verbose)
     tables += every_task_table(comparison, names) if verbose else []
     tables += instances_table(comparison, names)
@@ -59,13 +59,13 @@ def diffs_page(comparisons: Sequence[Comparison]) -> Page:
 
     def badness(comparison: Comparison) -> tuple[int, int, int, str]:
         totals = comparison.totals
-        unassigned, cold = totals.classes[TaskClass.ORPHANED], comparison.cold_starts[1]
-        return -cold, -unassigned, -totals.moved, comparison.new.group.application_id
+        orphans, cold = totals.classes[TaskClass.ORPHANED], comparison.cold_starts[1]
+        return -cold, -orphans, -totals.moved, comparison.new.group.application_id
 
-    changed = sum(not comparison.empty for comparison in comparisons)
+    changes = sum(not comparison.empty for comparison in comparisons)
     heads = ("Application", "Instances", "Moved", "Cold starts", "Unassigned")
     return Page(
-        title=f"{count(len(comparisons), 'application')}: {changed:,} changed",
+        title=f"{count(len(comparisons), 'application')}: {changes:,} changed",
         tables=(
             Table(
                 "",
@@ -79,15 +79,15 @@ def diffs_page(comparisons: Sequence[Comparison]) -> Page:
 
 def _application_row(comparison: Comparison) -> Row:
     totals = comparison.totals
-    before, after = _members(comparison)
-    unassigned = totals.classes[TaskClass.ORPHANED]
+    old_count, new_count = _members(comparison)
+    orphans = totals.classes[TaskClass.ORPHANED]
     return Row(
         (
             text_cell(TERMINAL.name(comparison.new.group.application_id)),
-            text_cell(f"{before:,} → {after:,}" if before != after else f"{after:,}"),
+            text_cell(f"{old_count:,} → {new_count:,}" if old_count != new_count else f"{new_count:,}"),
             text_cell(f"{totals.moved:,} of {totals.tasks:,}"),
             text_cell(_cold_in_short(comparison), _cold_tone(comparison)),
-            text_cell(f"{unassigned:,}" if unassigned else "", "bad"),
+            text_cell(f"{orphans:,}" if orphans else "", "bad"),
         )
     )
 
@@ -102,37 +102,37 @@ def names_of_both(comparison: Comparison) -> Names:
     return Names(new, earlier=old)
 
 
-def waiting(comparison: Comparison) -> dict[WorkId, Seat]:
+def pending_owners(comparison: Comparison) -> dict[WorkId, Seat]:
     """Return who gets each task that the decision withheld until its owner had revoked it."""
     side, group = comparison.new, comparison.new.group
     return {
         group.tasks[task].task_id: Seat(
             group.instances[group.instance_of[consumer]].process_id, group.consumer_ids[consumer], Role.ACTIVE
         )
-        for consumer, (decided, held) in enumerate(zip(side.decided or (), side.holdings, strict=False))
-        for task in set(decided.active).difference(held.active)
+        for consumer, (target, holding) in enumerate(zip(side.decided or (), side.holdings, strict=False))
+        for task in set(target.active).difference(holding.active)
     }
 
 
 def _members(comparison: Comparison) -> tuple[int, int]:
     """Return how many members there are before and after."""
     kinds = [change.kind for change in comparison.instances]
-    after = len(comparison.new.group.instances)
-    return after - kinds.count(InstanceChangeKind.JOINED) + kinds.count(InstanceChangeKind.LEFT), after
+    new_count = len(comparison.new.group.instances)
+    return new_count - kinds.count(InstanceChangeKind.JOINED) + kinds.count(InstanceChangeKind.LEFT), new_count
 
 
 def _title(comparison: Comparison, names: Names) -> str:
     """Return ``orders: generation 1 → 23, 3 → 5 instances``; who changed is named where the numbers do not tell."""
-    before, after = _members(comparison)
+    old_count, new_count = _members(comparison)
     noun = "worker" if comparison.of_workers else "instance"
-    members = f"{before:,} → {count(after, noun)}" if before != after else count(after, noun)
+    members = f"{old_count:,} → {count(new_count, noun)}" if old_count != new_count else count(new_count, noun)
     changes = []
     for kind, words in _CHANGES.items():
         ids = [change.process_id for change in comparison.instances if change.kind is kind]
-        counted = before != after and kind in (InstanceChangeKind.JOINED, InstanceChangeKind.LEFT)
-        changes += [f"{several(names.instances(ids))} {words}"] if ids and not counted else []
-    who = f" ({'; '.join(changes)})" if changes else ""
-    return f"{names.escape(comparison.new.group.application_id)}: {_generations(comparison)}, {members}{who}"
+        is_counted = old_count != new_count and kind in (InstanceChangeKind.JOINED, InstanceChangeKind.LEFT)
+        changes += [f"{name_list(names.instances(ids))} {words}"] if ids and not is_counted else []
+    member_text = f" ({'; '.join(changes)})" if changes else ""
+    return f"{names.escape(comparison.new.group.application_id)}: {_generations(comparison)}, {members}{member_text}"
 
 
 def _generations(comparison: Comparison) -> str:
@@ -152,9 +152,9 @@ def _source(comparison: Comparison) -> str:
     return TERMINAL.sentence(", ".join(times))
 
 
-def _unassigned(comparison: Comparison) -> tuple[int, int]:
+def _orphans(comparison: Comparison) -> tuple[int, int]:
     """Return how many tasks became unassigned, and how many of them start in the follow-up rebalance."""
-    next_owners = waiting(comparison)
+    next_owners = pending_owners(comparison)
     tasks = [change.task_id for change in comparison.tasks if change.kind is TaskClass.ORPHANED]
     return len(tasks), sum(task_id in next_owners for task_id in tasks)
 
@@ -167,17 +167,17 @@ def _is_assumed(comparison: Comparison) -> bool:
 def _tone(comparison: Comparison) -> Tone:
     """Return red if a task started cold or is unassigned with no next owner, yellow if that is unknown."""
     least, most = comparison.cold_starts
-    unassigned, start_next = _unassigned(comparison)
-    if unassigned > start_next or (least and not _is_assumed(comparison)):
+    orphans, start_next = _orphans(comparison)
+    if orphans > start_next or (least and not _is_assumed(comparison)):
         return "bad"
-    return "unknown" if most or unassigned or _is_assumed(comparison) else "good"
+    return "unknown" if most or orphans or _is_assumed(comparison) else "good"
 
 
 def diff_sentence(comparison: Comparison) -> str:
     """Return the whole in a paragraph, as the JSON has it."""
     if comparison.empty:
         return "Nothing changed."
-    return " ".join([*_moved(comparison), *_came_and_went(comparison), *_cold(comparison)])
+    return " ".join([*_moves_text(comparison), *_came_and_went(comparison), *_cold(comparison)])
 
 
 def _nouns(comparison: Comparison, number: int) -> str:
@@ -186,7 +186,7 @@ def _nouns(comparison: Comparison, number: int) -> str:
     return count(number, "task")
 
 
-def _moved(comparison: Comparison) -> Iterator[str]:
+def _moves_text(comparison: Comparison) -> Iterator[str]:
     totals = comparison.totals
     member = "worker" if comparison.of_workers else "instance"
     if totals.moved:
@@ -204,14 +204,14 @@ def _was(number: int) -> str:
 
 def _came_and_went(comparison: Comparison) -> Iterator[str]:
     classes = comparison.totals.classes
-    unassigned, start_next = _unassigned(comparison)
-    if unassigned:
-        is_ = "is" if unassigned == 1 else "are"
-        then = ""
+    orphans, start_next = _orphans(comparison)
+    if orphans:
+        is_ = "is" if orphans == 1 else "are"
+        continuation = ""
         if start_next:
-            who = "all of them start" if start_next == unassigned > 1 else count(start_next, "starts", "of them start")
-            then = f"; {'it starts' if unassigned == 1 else who} in the follow-up rebalance"
-        yield f"{_nouns(comparison, unassigned)} that ran before {is_} unassigned{then}."
+            subject = "all of them start" if start_next == orphans > 1 else count(start_next, "starts", "of them start")
+            continuation = f"; {'it starts' if orphans == 1 else subject} in the follow-up rebalance"
+        yield f"{_nouns(comparison, orphans)} that ran before {is_} unassigned{continuation}."
     if classes[TaskClass.NEW]:
         yield f"{_nouns(comparison, classes[TaskClass.NEW])} {_is(classes[TaskClass.NEW])} new."
     if classes[TaskClass.GONE]:
@@ -269,19 +269,19 @@ def _tasks_fact(comparison: Comparison) -> Fact:
     )
     with_state = totals.moved - stateless
     kinds = f" ({with_state:,} stateful, {stateless:,} stateless)" if with_state and stateless else ""
-    unassigned, start_next = _unassigned(comparison)
+    orphans, start_next = _orphans(comparison)
     numbers = {
         f"moved{kinds}": totals.moved,
         "started": totals.started,
         "on another thread": classes[TaskClass.THREAD_MOVED],
-        "unassigned": unassigned,
+        "unassigned": orphans,
         "new": classes[TaskClass.NEW],
         "gone": classes[TaskClass.GONE],
         "stayed": classes[TaskClass.STAYED],
     }
     label = "Connectors and tasks" if comparison.of_workers else "Tasks"
     value = ", ".join(f"{number:,} {words}" for words, number in numbers.items() if number)
-    return Fact("tasks", label, value, "bad" if unassigned > start_next else "plain")
+    return Fact("tasks", label, value, "bad" if orphans > start_next else "plain")
 
 
 def _cold_text(comparison: Comparison) -> str:
@@ -327,9 +327,9 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
         return Fact("pause", label, "unknown: snapshots do not say when work stopped and started", "unknown")
     if comparison.untold:
         return Fact("pause", label, f"unknown: {between_text(comparison)}", "unknown")
-    unassigned = totals.classes[TaskClass.ORPHANED]
-    open_end = f"{_nouns(comparison, unassigned)} {_is(unassigned)} still unassigned" if unassigned else ""
-    tone: Tone = "unknown" if least or unassigned else "plain"
+    orphans = totals.classes[TaskClass.ORPHANED]
+    open_end = f"{_nouns(comparison, orphans)} {_is(orphans)} still unassigned" if orphans else ""
+    tone: Tone = "unknown" if least or orphans else "plain"
     if not totals.pause_ms:
         return Fact("pause", label, open_end or ("unknown" if least else "none"), tone)
     bound = "at least " if least else "about " if totals.pause_is == "estimate" else ""
@@ -344,12 +344,12 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
 
 def _balance_fact(comparison: Comparison) -> Fact:
     totals = comparison.totals
-    before, after = (
+    old, new = (
         _fewest_and_most(side, skew)
         for side, skew in ((comparison.old, totals.skew_before), (comparison.new, totals.skew_after))
     )
     unit = "connectors and tasks per worker" if comparison.of_workers else "tasks per instance"
-    return Fact("balance", "Balance", f"{balance_text(before, after)} {unit}")
+    return Fact("balance", "Balance", f"{balance_text(old, new)} {unit}")
 
 
 def _fewest_and_most(side: Side, skew: Skew) -> tuple[int, int]:
@@ -361,11 +361,11 @@ def _balance_section(comparison: Comparison) -> Iterator[Section]:
     """Yield how uneven the tasks lie by subtopology and by thread."""
     if comparison.of_workers:
         return
-    before, after = comparison.totals.skew_before, comparison.totals.skew_after
+    old_skew, new_skew = comparison.totals.skew_before, comparison.totals.skew_after
     figures = {
-        "Tasks of one subtopology per instance, most minus fewest": (before.subtopology, after.subtopology),
-        "Instances per subtopology, most minus fewest": (before.subtopology_spread, after.subtopology_spread),
-        "Tasks per thread, most minus fewest": (before.thread, after.thread),
+        "Tasks of one subtopology per instance, most minus fewest": (old_skew.subtopology, new_skew.subtopology),
+        "Instances per subtopology, most minus fewest": (old_skew.subtopology_spread, new_skew.subtopology_spread),
+        "Tasks per thread, most minus fewest": (old_skew.thread, new_skew.thread),
     }
     yield Section(
         "Balance by subtopology and by thread",
@@ -378,11 +378,11 @@ def _balance_section(comparison: Comparison) -> Iterator[Section]:
 
 def diff_remarks(comparison: Comparison) -> Remarks:
     """Return the warnings, notes and assumptions of a comparison, as the page and the JSON have them."""
-    said = [note._replace(message=_message(note, comparison)) for note in comparison.notes]
+    notes = [note._replace(message=_message(note, comparison)) for note in comparison.notes]
     return Remarks(
-        warnings=tuple(note for note in said if note.code in _WARNINGS),
-        notes=tuple(note for note in said if note.code not in _WARNINGS | _ASSUMPTIONS),
-        assumptions=tuple(note for note in said if note.code in _ASSUMPTIONS),
+        warnings=tuple(note for note in notes if note.code in _WARNINGS),
+        notes=tuple(note for note in notes if note.code not in _WARNINGS | _ASSUMPTIONS),
+        assumptions=tuple(note for note in notes if note.code in _ASSUMPTIONS),
         next=(),
     )
 
@@ -397,18 +397,9 @@ def _message(note: Note, comparison: Comparison) -> str:
             message = "Lags are unknown: a copy that was held counts as caught up, everything else as cold"
         case "old-lags":
             message = f"Lags are those of the older snapshot, and {between_text(comparison)}"
-    return f"{message}: {several(note.subjects)}" if note.subjects else message
+    return f"{message}: {name_list(note.subjects)}" if note.subjects else message
 
 
 def diff_lines(comparison: Comparison, names: Names) -> tuple[Line, ...]:
     """Return the lines below the tables."""
-    remarks = diff_remarks(comparison)
-
-    def printable(notes: Sequence[Note]) -> list[Note]:
-        return [note._replace(message=names.escape_message(note.message)) for note in notes]
-
-    return (
-        *lines_of("warning", printable(remarks.warnings)),
-        *lines_of("note", printable(remarks.notes)),
-        *lines_of("assumption", printable(remarks.assumptions)),
-    )
+    return remark_lines(diff_remarks(comparison), names.escape_message)

@@ -45,31 +45,29 @@ class _Ends:
     def __init__(self, comparison: Comparison, names: Names) -> None:
         self._names = names
         old, new = comparison.old.active_tasks.keys(), comparison.new.active_tasks.keys()
-        joined = {of.process_id for of in comparison.instances if of.kind is InstanceChangeKind.JOINED}
-        self._changes = dict.fromkeys((new - old) | joined, "new") | dict.fromkeys(old - new, "gone")
+        arrivals = {change.process_id for change in comparison.instances if change.kind is InstanceChangeKind.JOINED}
+        self._changes = dict.fromkeys((new - old) | arrivals, "new") | dict.fromkeys(old - new, "gone")
 
-    def end(self, seat: Seat | None, nowhere: str, *, thread: bool = False) -> End:
-        """Return an end; ``nowhere`` is what stands for none."""
+    def end(self, seat: Seat | None, placeholder: str, *, thread: bool = False) -> End:
+        """Return an end; ``placeholder`` is what stands for none."""
         if seat is None:
-            return End((1,), nowhere)
+            return End((1,), placeholder)
         name = self._names.seat(seat) if thread else self._names.instance(seat.process_id)
         return End((0, self._names.reading_order(seat.process_id), name), name, self._changes.get(seat.process_id, ""))
 
 
-def moves_table(
-    comparison: Comparison, names: Names, next_owners: Mapping[WorkId, Seat], *, whole: bool
-) -> Iterator[Table]:
+def moves_table(comparison: Comparison, names: Names, owners: Mapping[WorkId, Seat], *, whole: bool) -> Iterator[Table]:
     """Yield the table of tasks that another member runs, or another thread, or none; ``whole``: nothing is folded."""
     changes = [change for change in comparison.tasks if change.kind is not TaskClass.STAYED]
     if not changes:
         return
     ends = _Ends(comparison, names)
-    ways = [_way(change, comparison, names, ends, next_owners) for change in changes]
+    ways = [_way(change, comparison, names, ends, owners) for change in changes]
     noun = "Connectors and tasks" if comparison.of_workers else "Tasks"
-    moved = all(change.kind.is_move for change in changes)
+    all_moves = all(change.kind.is_move for change in changes)
     columns = (Column("From"), Column("To"), Column(noun, right=True), Column("Which"))
     rows = tuple(Row(cells, tone) for cells, tone in way_rows(ways, whole=whole, member=_member(comparison)))
-    yield Table(f"{noun} that {'moved' if moved else 'changed'}", columns, rows)
+    yield Table(f"{noun} that {'moved' if all_moves else 'changed'}", columns, rows)
 
 
 def copies_table(comparison: Comparison, names: Names, *, whole: bool) -> Iterator[Table]:
@@ -95,19 +93,17 @@ def _member(comparison: Comparison) -> str:
     return "worker" if comparison.of_workers else "instance"
 
 
-def _way(
-    change: TaskChange, comparison: Comparison, names: Names, ends: _Ends, next_owners: Mapping[WorkId, Seat]
-) -> Way:
+def _way(change: TaskChange, comparison: Comparison, names: Names, ends: _Ends, owners: Mapping[WorkId, Seat]) -> Way:
     item, kind = names.task(change.task_id), change.kind
     by_thread = kind is TaskClass.THREAD_MOVED
     source = ends.end(change.from_, "new" if kind is TaskClass.NEW else "unassigned", thread=by_thread)
     destination = ends.end(change.to, "gone" if kind is TaskClass.GONE else "unassigned", thread=by_thread)
     if kind is TaskClass.ORPHANED:
-        next_owner = next_owners.get(change.task_id)
+        next_owner = owners.get(change.task_id)
         if next_owner is None:
             return Way(source, destination, "unassigned", item, "bad")
-        then = f"{item} (then {names.instance(next_owner.process_id)})"
-        return Way(source, destination, "unassigned until the follow-up", then, "unknown")
+        text = f"{item} (then {names.instance(next_owner.process_id)})"
+        return Way(source, destination, "unassigned until the follow-up", text, "unknown")
     if kind is TaskClass.COLD and not comparison.untold:
         no_lags = change.start is not None and change.start.lag is None
         return Way(source, destination, "cold", f"{item} {'(no copy)' if no_lags else 'cold'}", "bad", whole=True)
@@ -119,12 +115,12 @@ def _way(
 def _copy_way(task_id: WorkId, copy: CopyChange, names: Names, ends: _Ends) -> Way:
     first, last = copy.from_, copy.to
     roles = list(dict.fromkeys(_ROLES[seat.role] for seat in (first, last) if seat is not None))
-    restored = ""
+    records = ""
     if copy.restore_records != 0:
-        restored = f" ({'unknown' if copy.restore_records is None else f'{copy.restore_records:,}'} records)"
+        records = f" ({'unknown' if copy.restore_records is None else f'{copy.restore_records:,}'} records)"
     change = "swapped with the task" if copy.kind is CopyChangeKind.SWAPPED else copy.kind.value
     kind = f"{' → '.join(roles)} {change}" if len(roles) == 1 else " → ".join(roles)
-    return Way(ends.end(first, ""), ends.end(last, ""), kind, f"{names.task(task_id)}{restored}")
+    return Way(ends.end(first, ""), ends.end(last, ""), kind, f"{names.task(task_id)}{records}")
 
 
 def every_task_table(comparison: Comparison, names: Names) -> Iterator[Table]:
@@ -146,11 +142,11 @@ def _task_row(change: TaskChange, words: Mapping[TaskClass, str], names: Names, 
     cells += [text_cell("" if seat is None else names.seat(seat)) for seat in (change.from_, change.to)]
     if not comparison.of_workers:
         cells += [text_cell(text) for text in _start_texts(change.start)]
-    cells.append(text_cell(_paused(change)))
+    cells.append(text_cell(_pause_text(change)))
     return Row(tuple(cells), "bad" if change.kind in (TaskClass.COLD, TaskClass.ORPHANED) else "plain")
 
 
-def _paused(change: TaskChange) -> str:
+def _pause_text(change: TaskChange) -> str:
     """Return how long a task paused; a cold start restores first, for an unknown time."""
     if change.kind is TaskClass.COLD:
         return f"at least {duration(change.pause_ms)}" if change.pause_ms else "unknown"
@@ -169,17 +165,21 @@ def _start_texts(start: Start | None) -> tuple[str, str]:
 
 def instances_table(comparison: Comparison, names: Names) -> Iterator[Table]:
     """Yield what every member runs before and after."""
-    before, after = _loads(comparison.old), _loads(comparison.new)
+    old_loads, new_loads = _loads(comparison.old), _loads(comparison.new)
     kinds = {change.process_id: change.kind for change in comparison.instances}
-    joined = {process_id for process_id, kind in kinds.items() if kind is InstanceChangeKind.JOINED}
+    arrivals = {process_id for process_id, kind in kinds.items() if kind is InstanceChangeKind.JOINED}
     members = [
         MemberLoad(
             process_id,
-            before.get(process_id, _NO_LOAD),
-            after.get(process_id, _NO_LOAD),
-            "new" if process_id in joined or process_id not in before else "" if process_id in after else "gone",
+            old_loads.get(process_id, _NO_LOAD),
+            new_loads.get(process_id, _NO_LOAD),
+            "new"
+            if process_id in arrivals or process_id not in old_loads
+            else ""
+            if process_id in new_loads
+            else "gone",
         )
-        for process_id in before.keys() | after.keys()
+        for process_id in old_loads.keys() | new_loads.keys()
     ]
     if members:
         yield members_table(members, names, of_workers=comparison.of_workers)
@@ -191,9 +191,9 @@ def _loads(side: Side) -> dict[str, Load]:
     of_workers = side.config.scheduled_rebalance_max_delay_ms is not None
     loads = {}
     for instance, consumers in zip(group.instances, group.consumers_of, strict=True):
-        held = [side.holdings[consumer] for consumer in consumers]
-        active = [task for roles in held for task in roles.active]
+        holdings = [side.holdings[consumer] for consumer in consumers]
+        active = [task for roles in holdings for task in roles.active]
         stateful = len(active) if of_workers else sum(group.tasks[task].stateful for task in active)
-        copies = sum(len(roles.standby) + len(roles.warmup) for roles in held)
+        copies = sum(len(roles.standby) + len(roles.warmup) for roles in holdings)
         loads[instance.process_id] = Load(stateful, len(active) - stateful, copies)
     return loads

@@ -15,13 +15,13 @@ from kstream_plan.render.page import (
     Row,
     Table,
     Tone,
-    answered,
+    answer_tone,
     as_sentence,
     text_cell,
 )
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import at_least, at_most, count, duration, several, span_to, utc
+from kstream_plan.render.text.numbers import at_least, at_most, count, duration, name_list, span_to, utc
 from kstream_plan.render.text.would_tell import would_tell
 from kstream_plan.simulation.drain import Drain, DrainedTask
 
@@ -34,71 +34,71 @@ _WORDS: Mapping[Answer, tuple[str, Tone]] = {
 }
 
 
-def drain_page(drained: Drain, *, verbose: bool = False) -> Page:
+def drain_page(drain: Drain, *, verbose: bool = False) -> Page:
     """Return the page of the answer for one group; ``verbose`` lists the tasks that start warm as well."""
-    names, plan = Names(drained.plan.group), drained.plan
-    who = several(names.instances(drained.process_ids))
+    names, plan = Names(drain.plan.group), drain.plan
+    instances = name_list(names.instances(drain.process_ids))
     return Page(
-        title=f"{names.escape(plan.group.application_id)}: stop {who}",
-        tone=_tone(drained),
-        answer=drained.answer,
-        sentences=tuple(filter(None, _sentences(drained, who))),
-        facts=tuple(_facts(drained, names)),
+        title=f"{names.escape(plan.group.application_id)}: stop {instances}",
+        tone=_tone(drain),
+        answer=drain.answer,
+        sentences=tuple(filter(None, _sentences(drain, instances))),
+        facts=tuple(_facts(drain, names)),
         source=source_text(plan, names),
-        tables=tuple(_tables(drained, names, verbose=verbose)),
-        lines=tuple(drain_lines(drained)),
+        tables=tuple(_tables(drain, names, verbose=verbose)),
+        lines=tuple(drain_lines(drain)),
     )
 
 
-def _tone(drained: Drain) -> Tone:
+def _tone(drain: Drain) -> Tone:
     """Return the tone of the answer; a group that never settles afterwards is not green."""
-    never = drained.plan.verdict.kind in ("stuck", "cyclic", "unfinished")
-    return "unknown" if never and drained.answer is Answer.YES else answered(drained.answer)
+    is_endless = drain.plan.verdict.kind in ("stuck", "cyclic", "unfinished")
+    return "unknown" if is_endless and drain.answer is Answer.YES else answer_tone(drain.answer)
 
 
-def _sentences(drained: Drain, who: str) -> Iterator[str]:
-    least, most = drained.how_many_cold
-    tasks = len(drained.now)
-    of_tasks = f"of the {count(tasks, 'task')} of {who}"
+def _sentences(drain: Drain, instances: str) -> Iterator[str]:
+    least, most = drain.how_many_cold
+    tasks = len(drain.now)
+    of_tasks = f"of the {count(tasks, 'task')} of {instances}"
     if not tasks:
-        yield f"{who} {'runs' if len(drained.process_ids) == 1 else 'run'} no task, so none has to start elsewhere."
-        yield from _of_others(drained)
-    elif drained.answer is Answer.YES:
+        yield f"{instances} {'runs' if len(drain.process_ids) == 1 else 'run'} no task, so none has to start elsewhere."
+        yield from _of_others(drain)
+    elif drain.answer is Answer.YES:
         yield f"No task starts cold: for each {of_tasks} there is a copy that has provably caught up."
     elif least:
         verb = "starts" if most == 1 else "start"
         yield f"{span_to(least, most)} {of_tasks} {verb} cold: their state is restored before they run."
-    elif not most or drained.follows.others_cold:
-        yield from _of_others(drained)
+    elif not most or drain.follows.others_cold:
+        yield from _of_others(drain)
     else:
-        yield f"It is unknown whether {most:,} {of_tasks} {'starts' if most == 1 else 'start'} warm. {_why(drained)}"
-    yield _noticed(drained)
+        yield f"It is unknown whether {most:,} {of_tasks} {'starts' if most == 1 else 'start'} warm. {_reason(drain)}"
+    yield _notice(drain)
 
 
-def _of_others(drained: Drain) -> Iterator[str]:
+def _of_others(drain: Drain) -> Iterator[str]:
     """Yield whether tasks of other instances start cold in what follows."""
-    cold = drained.follows.others_cold
+    cold = drain.follows.others_cold
     if cold:
         yield f"{count(cold, 'task')} of other instances would start cold in what follows."
-    elif drained.answer is Answer.UNKNOWN:
-        others = "tasks of other instances start warm in what follows"
-        subject = others if drained.unproven else "what is known of the group still holds when they stop"
-        yield " ".join(filter(None, (f"It is unknown whether {subject}.", _why(drained))))
+    elif drain.answer is Answer.UNKNOWN:
+        other_tasks = "tasks of other instances start warm in what follows"
+        subject = other_tasks if drain.unproven else "what is known of the group still holds when they stop"
+        yield " ".join(filter(None, (f"It is unknown whether {subject}.", _reason(drain))))
 
 
-def _why(drained: Drain) -> str:
+def _reason(drain: Drain) -> str:
     """Return why the answer is unknown, and which options would tell."""
-    reasons = " ".join(as_sentence(doubt.message) for doubt in drained.doubts)
-    options = would_tell(drained.unknown)
+    reasons = " ".join(as_sentence(doubt.message) for doubt in drain.doubts)
+    options = would_tell(drain.unknown)
     return f"{reasons} {options}." if options else reasons
 
 
-def _noticed(drained: Drain) -> str:
+def _notice(drain: Drain) -> str:
     """Return when the group notices that they are gone."""
-    noticed_ms = drained.follows.noticed_ms
-    if noticed_ms is None or not drained.now:
+    noticed_ms = drain.follows.noticed_ms
+    if noticed_ms is None or not drain.now:
         return ""
-    if noticed_ms < drained.plan.config.session_timeout_ms / 2:
+    if noticed_ms < drain.plan.config.session_timeout_ms / 2:
         return "They leave the group when they stop, so that their tasks start elsewhere at once."
     return (
         f"Their tasks pause for about {duration(noticed_ms)} until the group notices (session.timeout.ms), because the "
@@ -106,37 +106,37 @@ def _noticed(drained: Drain) -> str:
     )
 
 
-def _facts(drained: Drain, names: Names) -> Iterator[Fact]:
-    least, most = drained.how_many_cold
+def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
+    least, most = drain.how_many_cold
     tone: Tone = "bad" if least else "unknown" if most else "plain"
-    records = drained.cold_records_now
-    bound = "at least " if any(task.restore_is == "floor" for task in drained.cold_now) else ""
+    records = drain.cold_records_now
+    bound = "at least " if any(task.restore_is == "floor" for task in drain.cold_now) else ""
     amount = ", an unknown number of records" if records is None else f", {bound}{records:,} records to restore"
-    tasks = f"of {count(len(drained.now), 'task')}"
+    tasks = f"of {count(len(drain.now), 'task')}"
     value = f"{span_to(least, most)} {tasks}{amount if least else ''}" if most else "none"
     yield Fact("cold", "Cold starts", value, tone)
-    if drained.now:
-        longest = max(drained.now, key=lambda task: (task.pause_ms, task.task_id.sort_key))
+    if drain.now:
+        longest = max(drain.now, key=lambda task: (task.pause_ms, task.task_id.sort_key))
         bound = "at least " if longest.pause_is == "floor" else "about "
         yield Fact(
             "pause",
             "Longest pause",
             f"task {names.task_and_topic(longest.task_id)}: {bound}{duration(longest.pause_ms)}",
         )
-    yield from _others(drained)
-    busiest = drained.follows.busiest
+    yield from _effects_on_others(drain)
+    busiest = drain.follows.busiest
     yield Fact(
         "load",
         "Load",
         f"at most {count(busiest.most, 'task')} on one instance (now {busiest.before:,}, later {busiest.after:,})",
     )
-    yield _afterwards(drained)
-    yield from _waiting(drained)
-    yield from _heard(drained)
+    yield _follow_on(drain)
+    yield from _wait(drain)
+    yield from _report_age(drain)
 
 
-def _others(drained: Drain) -> Iterator[Fact]:
-    follows = drained.follows
+def _effects_on_others(drain: Drain) -> Iterator[Fact]:
+    follows = drain.follows
     if not follows.others_paused:
         return
     bound = "at least" if follows.others_longest_is == "floor" else "at most"
@@ -146,37 +146,39 @@ def _others(drained: Drain) -> Iterator[Fact]:
     yield Fact("others", "Other instances", f"{count(follows.others_paused, 'task')} pause too, {longest}{cold}", tone)
 
 
-def _afterwards(drained: Drain) -> Fact:
-    plan, follows = drained.plan, drained.follows
+def _follow_on(drain: Drain) -> Fact:
+    plan, follows = drain.plan, drain.follows
     if plan.verdict.kind != "settled":
-        simulated = " within what was simulated" if plan.verdict.kind == "unfinished" else ""
-        return Fact("then", "Afterwards", f"the group does not settle{simulated}", "unknown")
-    each = f"{count(follows.instances, 'instance')} with {span_to(follows.least, follows.most)} stateful tasks each"
+        scope = " within what was simulated" if plan.verdict.kind == "unfinished" else ""
+        return Fact("then", "Afterwards", f"the group does not settle{scope}", "unknown")
+    share = f"{count(follows.instances, 'instance')} with {span_to(follows.least, follows.most)} stateful tasks each"
     bound = "at least" if plan.summary.duration_is == "least" else "about"
-    when = f"settled after {bound} {duration(plan.summary.duration_ms)} ({count(plan.summary.rebalances, 'rebalance')})"
-    return Fact("then", "Afterwards", f"{each}, {when}")
+    outcome = (
+        f"settled after {bound} {duration(plan.summary.duration_ms)} ({count(plan.summary.rebalances, 'rebalance')})"
+    )
+    return Fact("then", "Afterwards", f"{share}, {outcome}")
 
 
-def _waiting(drained: Drain) -> Iterator[Fact]:
+def _wait(drain: Drain) -> Iterator[Fact]:
     """Yield what waiting changes."""
-    if drained.wait_ms is None:
+    if drain.wait_ms is None:
         return
-    cold = len(drained.cold_later)
-    named = f" ({several([str(task.task_id) for task in drained.cold_later], 3)})" if cold else ""
-    starts = f"{count(cold, 'cold start')}{named}" if cold else "no cold start if copies have caught up"
-    until = "they are let go" if drained.announced else "the group has settled"
-    summary = drained.waiting.summary
-    is_least = summary.duration_is == "least" if drained.announced else summary.runs_by_ms is None
-    is_least = is_least and (drained.announced or drained.plan.design == "streams")
-    wait = f"at least {at_least(drained.wait_ms)}" if is_least else f"about {at_most(drained.wait_ms)}"
-    yield Fact("wait", "If you wait", f"{wait}, until {until}: {starts}")
+    cold = len(drain.cold_later)
+    task_names = f" ({name_list([str(task.task_id) for task in drain.cold_later], 3)})" if cold else ""
+    starts = f"{count(cold, 'cold start')}{task_names}" if cold else "no cold start if copies have caught up"
+    deadline = "they are let go" if drain.announced else "the group has settled"
+    summary = drain.waiting.summary
+    is_least = summary.duration_is == "least" if drain.announced else summary.runs_by_ms is None
+    is_least = is_least and (drain.announced or drain.plan.design == "streams")
+    wait = f"at least {at_least(drain.wait_ms)}" if is_least else f"about {at_most(drain.wait_ms)}"
+    yield Fact("wait", "If you wait", f"{wait}, until {deadline}: {starts}")
 
 
-def _heard(drained: Drain) -> Iterator[Fact]:
+def _report_age(drain: Drain) -> Iterator[Fact]:
     """Yield when lags were reported, and when they were measured."""
     parts = [
         f"{word} {_span(times)}"
-        for word, times in (("measured", drained.measured), ("reported", drained.reported))
+        for word, times in (("measured", drain.measured), ("reported", drain.reported))
         if times is not None
     ]
     if parts:
@@ -188,14 +190,14 @@ def _span(times: tuple[str, str]) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _tables(drained: Drain, names: Names, *, verbose: bool) -> Iterator[Table]:
-    answers = drained.answers
-    shown = [task for task in drained.now if verbose or answers[task.task_id] is not Answer.YES]
-    if shown:
-        yield _table("Tasks that start cold, or may" if not verbose else "Tasks", shown, answers, names)
-    if drained.cold_later:
-        later = dict.fromkeys((task.task_id for task in drained.cold_later), Answer.NO)
-        yield _table("Tasks that start cold after waiting", drained.cold_later, later, names)
+def _tables(drain: Drain, names: Names, *, verbose: bool) -> Iterator[Table]:
+    answers = drain.answers
+    tasks = [task for task in drain.now if verbose or answers[task.task_id] is not Answer.YES]
+    if tasks:
+        yield _table("Tasks that start cold, or may" if not verbose else "Tasks", tasks, answers, names)
+    if drain.cold_later:
+        later = dict.fromkeys((task.task_id for task in drain.cold_later), Answer.NO)
+        yield _table("Tasks that start cold after waiting", drain.cold_later, later, names)
 
 
 def _table(title: str, tasks: Sequence[DrainedTask], answers: Mapping[WorkId, Answer], names: Names) -> Table:
@@ -231,25 +233,25 @@ def _to_restore(task: DrainedTask) -> str:
     return "unknown" if task.restore_records is None else f"{task.restore_records:,}" if task.restore_records else ""
 
 
-def drain_lines(drained: Drain) -> Iterator[Line]:
+def drain_lines(drain: Drain) -> Iterator[Line]:
     """Yield the warnings, the assumptions, and the command that answers what one asks next."""
-    names = Names(drained.plan.group)
-    for note in drain_warnings(drained):
+    names = Names(drain.plan.group)
+    for note in drain_warnings(drain):
         yield Line("warning", note.code, as_sentence(names.escape_message(note.message)))
-    for note in (*drained.rests_on, *drained.plan.assumptions):
+    for note in (*drain.rests_on, *drain.plan.assumptions):
         yield Line("assumption", note.code, as_sentence(names.escape_message(note.message)))
-    for note in drain_next(drained):
+    for note in drain_next(drain):
         yield Line("next", note.code, note.message)
 
 
-def drain_warnings(drained: Drain) -> tuple[Note, ...]:
+def drain_warnings(drain: Drain) -> tuple[Note, ...]:
     """Return what is to be known of the group, and why a start that counts as warm may be cold."""
-    return (*drained.warnings, *(drained.doubts if drained.answer is not Answer.UNKNOWN else ()))
+    return (*drain.warnings, *(drain.doubts if drain.answer is not Answer.UNKNOWN else ()))
 
 
-def drain_next(drained: Drain) -> tuple[Note, ...]:
+def drain_next(drain: Drain) -> tuple[Note, ...]:
     """Return the command that answers the same for a restart."""
-    if drained.plan.design != "classic" or len(drained.process_ids) > 1:
+    if drain.plan.design != "classic" or len(drain.process_ids) > 1:
         return ()
-    who = Names(drained.plan.group).instance(drained.process_ids[0])
-    return (Note("if-only-restarted", f"kstream-plan bounce SNAPSHOT --instance {who}"),)
+    instance = Names(drain.plan.group).instance(drain.process_ids[0])
+    return (Note("if-only-restarted", f"kstream-plan bounce SNAPSHOT --instance {instance}"),)

@@ -6,10 +6,20 @@ from collections.abc import Iterator
 
 from kstream_plan.model.answer import Answer
 from kstream_plan.plans.remarks import remarks
-from kstream_plan.render.page import Column, Fact, Page, Row, Table, answered, as_sentence, lines_of, text_cell
+from kstream_plan.render.page import (
+    Fact,
+    Page,
+    Row,
+    Table,
+    answer_tone,
+    as_sentence,
+    columns_of,
+    remark_lines,
+    text_cell,
+)
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, several, span_to
+from kstream_plan.render.text.numbers import count, duration, name_list, span_to
 from kstream_plan.simulation.drain_workers import MINUTE_MS, StandStill, WorkersDrained
 
 _WORK = ("connector or task", "connectors and tasks")
@@ -22,99 +32,87 @@ _WAYS = {
 }
 
 
-def drain_workers_page(drained: WorkersDrained, *, verbose: bool = False) -> Page:
+def drain_workers_page(drain: WorkersDrained, *, verbose: bool = False) -> Page:
     """Return the page of the answer for one Connect group; ``verbose`` changes nothing: the page has all there is."""
     del verbose
-    plan, names = drained.plan, Names(drained.plan.group)
-    said = remarks(plan)
+    plan, names = drain.plan, Names(drain.plan.group)
     return Page(
-        title=f"{names.escape(plan.group.application_id)}: stop {several(names.instances(drained.process_ids))}",
-        tone=answered(drained.answer),
-        answer=drained.answer,
-        sentences=(_sentence(drained), _delay(drained)),
-        facts=tuple(_facts(drained, names)),
+        title=f"{names.escape(plan.group.application_id)}: stop {name_list(names.instances(drain.process_ids))}",
+        tone=answer_tone(drain.answer),
+        answer=drain.answer,
+        sentences=(_sentence(drain), _delay(drain)),
+        facts=tuple(_facts(drain, names)),
         source=source_text(plan, names),
-        tables=(_ways_table(drained),),
-        lines=(
-            *lines_of("warning", said.warnings),
-            *lines_of("note", said.notes),
-            *lines_of("assumption", said.assumptions),
-        ),
+        tables=(_ways_table(drain),),
+        lines=remark_lines(remarks(plan)),
     )
 
 
-def _sentence(drained: WorkersDrained) -> str:
-    now, work = drained.ways[0], count(len(drained.plan.group.tasks), *_WORK)
+def _sentence(drain: WorkersDrained) -> str:
+    now, work = drain.ways[0], count(len(drain.plan.group.tasks), *_WORK)
     if now.runs_after_ms is None:
         return "The group does not settle afterwards."
-    if now.longest_ms > round_ms(drained):
+    if now.longest_ms > round_ms(drain):
         return f"{now.items:,} of {work} stand unassigned for up to {duration(now.longest_ms)}."
-    if drained.answer is Answer.UNKNOWN:
-        reasons = " ".join(as_sentence(doubt.message) for doubt in drained.doubts)
+    if drain.answer is Answer.UNKNOWN:
+        reasons = " ".join(as_sentence(doubt.message) for doubt in drain.doubts)
         return f"It is unknown whether anything stands unassigned meanwhile. {reasons}"
-    if drained.items:
-        return f"{len(drained.items):,} of {work} start on other workers within about {duration(round_ms(drained))}."
+    if drain.items:
+        return f"{len(drain.items):,} of {work} start on other workers within about {duration(round_ms(drain))}."
     return "They run nothing, so nothing has to start on other workers."
 
 
-def _delay(drained: WorkersDrained) -> str:
-    config = drained.plan.config
+def _delay(drain: WorkersDrained) -> str:
+    config = drain.plan.config
     delay = duration(config.scheduled_rebalance_max_delay_ms or 0)
-    kept = f"Work of a worker that is gone is kept for {delay} (scheduled.rebalance.max.delay.ms)"
-    waits = kept if drained.waits else "Work of a worker that is gone is assigned at once"
-    if drained.waits and drained.leader_stops and not drained.in_turn:
+    retention = f"Work of a worker that is gone is kept for {delay} (scheduled.rebalance.max.delay.ms)"
+    waits = retention if drain.waits else "Work of a worker that is gone is assigned at once"
+    if drain.waits and drain.leader_stops and not drain.in_turn:
         waits = "The leader is among them, and the next one knows of no delay: the work is assigned at once"
-    order = "; the leader is assumed to stop first, which is worse" if drained.in_turn else ""
+    order = "; the leader is assumed to stop first, which is worse" if drain.in_turn else ""
     return f"{waits}{order}. A worker that is killed counts as gone after {duration(config.session_timeout_ms)}."
 
 
-def _facts(drained: WorkersDrained, names: Names) -> Iterator[Fact]:
-    now, follows = drained.ways[0], drained.follows
-    ran = {item.task_id for item in drained.items}
-    what = several([names.task(item.task_id) for item in drained.items], 5) if ran else "nothing"
-    yield Fact("runs", "They run", what)
-    if now.longest_ms > round_ms(drained):
+def _facts(drain: WorkersDrained, names: Names) -> Iterator[Fact]:
+    now, follows = drain.ways[0], drain.follows
+    items = {item.task_id for item in drain.items}
+    item_names = name_list([names.task(item.task_id) for item in drain.items], 5) if items else "nothing"
+    yield Fact("runs", "They run", item_names)
+    if now.longest_ms > round_ms(drain):
         total = f"{now.at_once:,} at once, at most {duration(now.longest_ms)} each, {duration(now.item_ms)} in total"
         yield Fact("unassigned", "Unassigned", total, "bad")
-    others = len(drained.plan.pauses.ms.keys() - ran)
-    if others:
-        yield Fact("others", "Other workers", f"{count(others, *_WORK)} pause too")
+    other_count = len(drain.plan.pauses.ms.keys() - items)
+    if other_count:
+        yield Fact("others", "Other workers", f"{count(other_count, *_WORK)} pause too")
     if now.runs_after_ms is not None:
         yield Fact("runs_again", "All tasks run", f"after about {duration(now.runs_after_ms)}")
     busiest = follows.busiest
     yield Fact(
         "load", "Load", f"at most {busiest.most:,} on one worker (now {busiest.before:,}, later {busiest.after:,})"
     )
-    each = f"{span_to(follows.least, follows.most)} connectors and tasks each"
-    yield Fact("then", "Afterwards", f"{count(follows.instances, 'worker')} with {each}")
-    if drained.later is not None and drained.wait_ms is not None:
-        still = f"{drained.later.items:,} unassigned, at most {duration(drained.later.longest_ms)} each"
-        yield Fact("wait", "If you wait", f"about {duration(drained.wait_ms)}, until the group has settled: {still}")
+    share = f"{span_to(follows.least, follows.most)} connectors and tasks each"
+    yield Fact("then", "Afterwards", f"{count(follows.instances, 'worker')} with {share}")
+    if drain.later is not None and drain.wait_ms is not None:
+        still = f"{drain.later.items:,} unassigned, at most {duration(drain.later.longest_ms)} each"
+        yield Fact("wait", "If you wait", f"about {duration(drain.wait_ms)}, until the group has settled: {still}")
 
 
-def _ways_table(drained: WorkersDrained) -> Table:
-    columns = (
-        Column("If they are"),
-        Column("Rebalances", right=True),
-        Column("Unassigned", right=True),
-        Column("Longest", right=True),
-        Column("In total", right=True),
-        Column("All run after", right=True),
-    )
+def _ways_table(drain: WorkersDrained) -> Table:
+    columns = columns_of("If they are", ">Rebalances", ">Unassigned", ">Longest", ">In total", ">All run after")
     rows = tuple(
-        Row(tuple(map(text_cell, way_texts(way))), "bad" if way.longest_ms > round_ms(drained) else "plain")
-        for way in drained.ways
+        Row(tuple(map(text_cell, way_texts(way))), "bad" if way.longest_ms > round_ms(drain) else "plain")
+        for way in drain.ways
     )
     return Table("Ways to stop", columns, rows)
 
 
 def way_texts(way: StandStill) -> tuple[str, ...]:
     """Return the texts of the cells of a way to stop."""
-    after = "never" if way.runs_after_ms is None else duration(way.runs_after_ms)
+    delay = "never" if way.runs_after_ms is None else duration(way.runs_after_ms)
     longest, total = duration(way.longest_ms), duration(way.item_ms)
-    return (_WAYS[way.way], f"{way.rebalances:,}", f"{way.items:,}", longest, total, after)
+    return (_WAYS[way.way], f"{way.rebalances:,}", f"{way.items:,}", longest, total, delay)
 
 
-def round_ms(drained: WorkersDrained) -> int:
+def round_ms(drain: WorkersDrained) -> int:
     """Return how long it takes until all workers have heard of a rebalance."""
-    return drained.plan.config.heartbeat_interval_ms
+    return drain.plan.config.heartbeat_interval_ms

@@ -7,36 +7,28 @@ from collections.abc import Iterator, Sequence
 
 from kstream_plan.fleet.figures import OUTCOMES, RISKS, is_least, risks
 from kstream_plan.plans.result import Result
-from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, text_cell, text_row
+from kstream_plan.render.page import Cell, Page, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, span_to
 
-_COLUMNS = (
-    Column("Application"),
-    Column("Status"),
-    Column("Time left", right=True),
-    Column("Instances", right=True),
-    Column("To move", right=True),
-    Column("Cold starts", right=True),
-    Column("Longest pause", right=True),
-    Column("Time range", from_width=105),
-    Column("State to restore", right=True, from_width=125),
-    Column("Tasks per instance", from_width=145),
-    Column("Pause range", from_width=165),
+_COLUMNS = columns_of(
+    *("Application", "Status", ">Time left", ">Instances", ">To move", ">Cold starts", ">Longest pause"),
+    *("Time range", ">State to restore", "Tasks per instance", "Pause range"),
+    wide={"Time range": 105, "State to restore": 125, "Tasks per instance": 145, "Pause range": 165},
 )
 _NONE = text_cell("")
 _NO_END = ("stuck", "cyclic", "unfinished", "unreadable")
 
 
-def fleet_page(all_results: Sequence[Result], shown: Sequence[Result]) -> Page:
+def fleet_page(all_results: Sequence[Result], selection: Sequence[Result]) -> Page:
     """Return the page of all results, of which some are shown."""
     applications = [result for result in all_results if result.application_id is not None]
     return Page(
         title=_title(applications),
         tone=_tone(all_results),
-        sentences=tuple(filter(None, [" ".join(_sentences(all_results, applications, shown))])),
-        tables=tuple(_tables(shown)),
+        sentences=tuple(filter(None, [" ".join(_sentences(all_results, applications, selection))])),
+        tables=tuple(_tables(selection)),
     )
 
 
@@ -53,50 +45,52 @@ def _tone(results: Sequence[Result]) -> Tone:
     return "unknown" if any(not result.settles_surely or risks(result) for result in results) else "good"
 
 
-def _sentences(all_results: Sequence[Result], applications: Sequence[Result], shown: Sequence[Result]) -> Iterator[str]:
+def _sentences(
+    all_results: Sequence[Result], applications: Sequence[Result], selection: Sequence[Result]
+) -> Iterator[str]:
     """Yield what may go wrong, what cannot be read, and what is not shown."""
     unsure = sum(result.outcome == "moving" and not result.settles_surely for result in applications)
     if unsure:
         yield f"{count(unsure, 'moving application')} may not settle."
     risks_of = [risks(result) for result in applications]
     if at_risk := sum(map(bool, risks_of)):
-        numbers = Counter(risk for each in risks_of for risk in each)
+        numbers = Counter(risk for risks in risks_of for risk in risks)
         by_risk = ", ".join(f"{numbers[risk]:,} with {risk}" for risk in RISKS if numbers[risk])
         yield f"{count(at_risk, 'application')} {'is' if at_risk == 1 else 'are'} at risk: {by_risk}."
     if files := len(all_results) - len(applications):
         yield f"{count(files, 'file')} cannot be read."
-    if len(shown) < len(all_results):
-        verb = "is" if len(shown) == 1 else "are"
-        yield f"{len(shown):,} of {len(all_results):,} {verb} shown{_out_of_sight(all_results, shown)}."
+    if len(selection) < len(all_results):
+        verb = "is" if len(selection) == 1 else "are"
+        yield f"{len(selection):,} of {len(all_results):,} {verb} shown{_out_of_sight(all_results, selection)}."
 
 
-def _out_of_sight(all_results: Sequence[Result], shown: Sequence[Result]) -> str:
+def _out_of_sight(all_results: Sequence[Result], selection: Sequence[Result]) -> str:
     """Return how many that cannot be read are not among the shown ones, after a comma; empty if all are."""
-    every, here = (sum(result.outcome == "unreadable" for result in results) for results in (all_results, shown))
-    return f", without {every - here:,} unreadable" if every > here else ""
+    every, visible = (sum(result.outcome == "unreadable" for result in results) for results in (all_results, selection))
+    return f", without {every - visible:,} unreadable" if every > visible else ""
 
 
-def _tables(shown: Sequence[Result]) -> Iterator[Table]:
-    if not shown:
+def _tables(selection: Sequence[Result]) -> Iterator[Table]:
+    if not selection:
         return
-    yield Table("", _COLUMNS, tuple(map(_row, shown)), " ".join(_table_note(shown)))
-    reasons = [(result, "; ".join(_reasons(result))) for result in shown]
+    yield Table("", _COLUMNS, tuple(map(_row, selection)), " ".join(_table_note(selection)))
+    reasons = [(result, "; ".join(_reasons(result))) for result in selection]
     rows = tuple(text_row(_name(result), reason) for result, reason in reasons if reason)
     if rows:
-        yield Table("Why", (Column("Application"), Column("Reason")), rows)
+        yield Table("Why", columns_of("Application", "Reason"), rows)
 
 
-def _table_note(shown: Sequence[Result]) -> Iterator[str]:
+def _table_note(selection: Sequence[Result]) -> Iterator[str]:
     """Yield what times depend on, and which end of a figure is compared."""
-    if any(result.duration_is in ("probes", "floor") and result.outcome == "moving" for result in shown):
+    if any(result.duration_is in ("probes", "floor") and result.outcome == "moving" for result in selection):
         yield "Where the restore rate is unknown, each copy is assumed to be caught up at the next probe."
-    if any(result.outcome in ("cyclic", "unfinished") for result in shown):
+    if any(result.outcome in ("cyclic", "unfinished") for result in selection):
         yield "What is cyclic or unfinished goes on: its figures are at least those shown."
     if any(
         _first(result.duration_ms_likely, result.duration_ms_most) != _first(result.duration_ms_most)
         or _first(result.max_paused_task_ms_likely, result.max_paused_task_ms_most)
         != _first(result.max_paused_task_ms_most)
-        for result in shown
+        for result in selection
     ):
         yield "Times are those of the plan; --where and --sort take the longest that they may be."
 
@@ -110,7 +104,7 @@ def _row(result: Result) -> Row:
     if result.outcome == "unreadable":
         return Row((*cells, *(_NONE for _ in _COLUMNS[2:])))
     cells += [_time_left(result), text_cell(_instances(result)), _moves(result), _cold(result), _pause(result)]
-    cells += [text_cell(_time_range(result)), _restored(result), text_cell(_balance(result))]
+    cells += [text_cell(_time_range(result)), _restore_cell(result), text_cell(_balance(result))]
     return Row((*cells, text_cell(_pause_range(result))))
 
 
@@ -148,11 +142,11 @@ def _time_range(result: Result) -> str:
 
 
 def _instances(result: Result) -> str:
-    before, joining, leaving = result.instances or 0, result.instances_joining or 0, result.instances_leaving or 0
-    if joining and joining == leaving:
-        return f"{before:,} ({joining:,} new)"
-    after = before + joining - leaving
-    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+    first, joins, leaves = (result.instances or 0, result.instances_joining or 0, result.instances_leaving or 0)
+    if joins and joins == leaves:
+        return f"{first:,} ({joins:,} new)"
+    last = first + joins - leaves
+    return f"{first:,}" if first == last else f"{first:,} → {last:,}"
 
 
 def _moves(result: Result) -> Cell:
@@ -187,7 +181,7 @@ def _pause_range(result: Result) -> str:
     return f"{duration(least_ms)} to {duration(most_ms)}" if least_ms < most_ms else ""
 
 
-def _restored(result: Result) -> Cell:
+def _restore_cell(result: Result) -> Cell:
     if result.outcome == "settled":
         return _NONE
     least, most = result.restored_records_least, result.restored_records_most

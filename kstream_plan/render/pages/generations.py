@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from kstream_plan.render.page import Column, Line, Page, Row, Table, as_sentence, text_cell
+from kstream_plan.render.page import Column, Line, Page, Row, Table, as_sentence, columns_of, text_cell
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count, duration, utc
 
@@ -27,7 +27,7 @@ class Generation(NamedTuple):
     consumers: threads of these.
     moved_tasks: tasks with another owner.
     withheld_tasks: tasks that wait until their owner gives them up.
-    probing: whether a probing rebalance follows.
+    has_probe: whether a probing rebalance follows.
     """
 
     application_id: str
@@ -38,7 +38,7 @@ class Generation(NamedTuple):
     consumers: int
     moved_tasks: int
     withheld_tasks: int
-    probing: bool | None
+    has_probe: bool | None
 
 
 class ConnectGeneration(NamedTuple):
@@ -49,9 +49,9 @@ class ConnectGeneration(NamedTuple):
     generation: its number.
     leader: the worker that decided.
     workers: how many took part.
-    stopped: connectors and tasks that a worker has no more.
-    started: connectors and tasks that a worker newly has.
-    unassigned: connectors and tasks that no worker has after it.
+    stops: connectors and tasks that a worker has no more.
+    starts: connectors and tasks that a worker newly has.
+    unassigned_count: connectors and tasks that no worker has after it.
     delay_ms: how long the leader waits for a worker to come back; 0: not at all.
     problem: why it cannot be planned from; None: it can.
     """
@@ -61,32 +61,20 @@ class ConnectGeneration(NamedTuple):
     generation: int
     leader: str
     workers: int
-    stopped: int
-    started: int
-    unassigned: int
+    stops: int
+    starts: int
+    unassigned_count: int
     delay_ms: int
     problem: str | None
 
 
-_COLUMNS = (
-    Column("Time (UTC)"),
-    Column("Generation", right=True),
-    Column("Trigger"),
-    Column("Instances", right=True),
-    Column("Moved", right=True),
-    Column("Withheld", right=True),
-    Column("Probing"),
-    Column("Threads", right=True, from_width=90),
+_COLUMNS = columns_of(
+    *("Time (UTC)", ">Generation", "Trigger", ">Instances", ">Moved", ">Withheld", "Probing", ">Threads"),
+    wide={"Threads": 90},
 )
-_CONNECT_COLUMNS = (
-    Column("Time (UTC)"),
-    Column("Generation", right=True),
-    Column("Leader"),
-    Column("Workers", right=True),
-    Column("Stopped", right=True),
-    Column("Started", right=True),
-    Column("Unassigned", right=True),
-    Column("Delay", right=True, from_width=90),
+_CONNECT_COLUMNS = columns_of(
+    *("Time (UTC)", ">Generation", "Leader", ">Workers", ">Stopped", ">Started", ">Unassigned", ">Delay"),
+    wide={"Delay": 90},
 )
 _NOTE = (
     "Moved: tasks with another owner. Withheld: tasks that wait until their owner gives them up. Probing: whether a "
@@ -102,12 +90,12 @@ _CONNECT_NOTE = (
 def generations_page(generations: Sequence[Generation]) -> Page:
     """Return the page of generations: a table for each application."""
     by_application = _grouped(generations, [generation.application_id for generation in generations])
-    gone = any(generation.trigger == "leave" for generation in generations)
+    has_departures = any(generation.trigger == "leave" for generation in generations)
     tables = _tables({name: list(map(_row, rows)) for name, rows in by_application.items()}, _COLUMNS)
     return Page(
         title=_title(list(by_application), len(generations), "application"),
         source=_period([generation.captured_at for generation in generations]),
-        tables=_with_note(tables, _NOTE + _GONE * gone),
+        tables=_with_note(tables, _NOTE + _GONE * has_departures),
     )
 
 
@@ -120,7 +108,7 @@ def connect_generations_page(generations: Sequence[ConnectGeneration]) -> Page:
         title=_title(list(by_group), len(generations), "group"),
         source=_period([generation.captured_at for generation in generations]),
         tables=_with_note(tables, _CONNECT_NOTE),
-        lines=tuple(_problem_line(generation, several=len(by_group) > 1) for generation in problems),
+        lines=tuple(_problem_line(generation, with_owner=len(by_group) > 1) for generation in problems),
     )
 
 
@@ -132,16 +120,16 @@ def _grouped(generations: Sequence[T], names: Sequence[str]) -> dict[str, list[T
 
 
 def _title(names: Sequence[str], number: int, noun: str) -> str:
-    whose = printable(names[0]) if len(names) == 1 else count(len(names), noun)
-    return f"{whose}: {count(number, 'generation')}"
+    owner = printable(names[0]) if len(names) == 1 else count(len(names), noun)
+    return f"{owner}: {count(number, 'generation')}"
 
 
 def _period(times: Sequence[str | None]) -> str:
     """Return the time from the first to the last generation; empty if none is known."""
-    known = sorted(time for time in times if time is not None)
-    if not known:
+    known_times = sorted(time for time in times if time is not None)
+    if not known_times:
         return ""
-    first, last = utc(known[0]), utc(known[-1])
+    first, last = utc(known_times[0]), utc(known_times[-1])
     if first == last:
         return last
     end = last[len("2026-11-21 ") :] if first[:10] == last[:10] else last
@@ -164,7 +152,7 @@ def _time(captured_at: str | None) -> str:
 
 def _row(generation: Generation) -> Row:
     trigger = generation.trigger or "unknown"
-    probing = "unknown" if generation.probing is None else "yes" if generation.probing else "no"
+    probe_text = "unknown" if generation.has_probe is None else "yes" if generation.has_probe else "no"
     texts = (
         _time(generation.captured_at),
         "unknown" if generation.generation is None else f"{generation.generation:,}",
@@ -172,28 +160,28 @@ def _row(generation: Generation) -> Row:
         f"{generation.instances:,}",
         f"{generation.moved_tasks:,}",
         f"{generation.withheld_tasks:,}",
-        probing,
+        probe_text,
         f"{generation.consumers:,}",
     )
     return Row(tuple(map(text_cell, texts)))
 
 
 def _connect_row(generation: ConnectGeneration) -> Row:
-    unassigned = text_cell(f"{generation.unassigned:,}", "unknown" if generation.unassigned else "plain")
+    idle = text_cell(f"{generation.unassigned_count:,}", "unknown" if generation.unassigned_count else "plain")
     texts = (
         _time(generation.captured_at),
         f"{generation.generation:,}",
         printable(generation.leader),
         f"{generation.workers:,}",
-        f"{generation.stopped:,}",
-        f"{generation.started:,}",
+        f"{generation.stops:,}",
+        f"{generation.starts:,}",
     )
     delay = duration(generation.delay_ms) if generation.delay_ms else ""
-    return Row((*map(text_cell, texts), unassigned, text_cell(delay)))
+    return Row((*map(text_cell, texts), idle, text_cell(delay)))
 
 
-def _problem_line(generation: ConnectGeneration, *, several: bool) -> Line:
-    whose = f" of {printable(generation.group_id)}" if several else ""
+def _problem_line(generation: ConnectGeneration, *, with_owner: bool) -> Line:
+    owner = f" of {printable(generation.group_id)}" if with_owner else ""
     problem = printable(generation.problem or "")
-    text = f"generation {generation.generation:,}{whose} cannot be planned from: {problem}"
+    text = f"generation {generation.generation:,}{owner} cannot be planned from: {problem}"
     return Line("note", "cannot-be-planned", as_sentence(text))

@@ -22,7 +22,7 @@ from kstream_plan.render.page import Column, Fact, Page, Row, Table, Tone, lines
 from kstream_plan.render.pages.ways import End, Way, way_rows
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, several, utc
+from kstream_plan.render.text.numbers import count, duration, name_list, utc
 
 _DECISIONS: dict[Likeness, tuple[str, Tone]] = {
     Likeness.AS_SAID: ("as planned", "plain"),
@@ -85,14 +85,18 @@ def happened_overview(comparisons: Sequence[SaidAndHappened]) -> Page:
 
 def happened_sentence(comparison: SaidAndHappened) -> str:
     """Return how many rebalances came as planned, as the JSON has it."""
-    seen, came, by_thread = len(comparison.seen), comparison.came, comparison.came_by_thread
-    if came == seen:
-        text = "The only rebalance came as planned" if seen == 1 else f"All {count(seen, 'rebalance')} came as planned"
+    observations, matches, by_thread = len(comparison.seen), comparison.came, comparison.came_by_thread
+    if matches == observations:
+        text = (
+            "The only rebalance came as planned"
+            if observations == 1
+            else f"All {count(observations, 'rebalance')} came as planned"
+        )
     else:
-        text = f"{came:,} of {count(seen, 'rebalance')} came as planned"
-    if came:
-        text += ", thread by thread" if by_thread == came else f", {by_thread:,} of them thread by thread"
-    return f"{text}." if seen == comparison.said else f"{text}; the plan has {comparison.said:,}."
+        text = f"{matches:,} of {count(observations, 'rebalance')} came as planned"
+    if matches:
+        text += ", thread by thread" if by_thread == matches else f", {by_thread:,} of them thread by thread"
+    return f"{text}." if observations == comparison.said else f"{text}; the plan has {comparison.said:,}."
 
 
 def first_difference(comparison: SaidAndHappened, first: FirstDifference, names: Names) -> str:
@@ -141,7 +145,7 @@ def _facts(comparison: SaidAndHappened, names: Names) -> Iterator[Fact]:
     tone: Tone = "unknown" if comparison.elsewhere is None else "bad" if comparison.elsewhere else "plain"
     value = _end(comparison)
     if comparison.elsewhere:
-        value += f": {several([_difference(task, names) for task in comparison.elsewhere])}"
+        value += f": {name_list([_difference(task, names) for task in comparison.elsewhere])}"
     yield Fact("end", "At the end", value, tone)
 
 
@@ -161,12 +165,12 @@ def _because(comparison: SaidAndHappened, first: FirstDifference, names: Names) 
             late = f"{_trigger(first)} after {_gap(first.since_seen_ms)}, planned after {_gap(first.since_said_ms)}"
             return f"{late}, so it met other lags{_copy(first.copy, names)}"
         case DifferenceCause.RATE:
-            known = comparison.plan.summary.duration_is == "estimate"
-            rate = "" if known else " (the plan knows no restore rate)"
+            is_estimate = comparison.plan.summary.duration_is == "estimate"
+            rate = "" if is_estimate else " (the plan knows no restore rate)"
             return f"a copy restored at another rate than planned{rate}{_copy(first.copy, names)}"
         case DifferenceCause.THREAD_RACE:
-            since = first.threads_differ_from
-            return f"threads raced: from rebalance {since} on, threads of one instance have other tasks than planned"
+            number = first.threads_differ_from
+            return f"threads raced: from rebalance {number} on, threads of one instance have other tasks than planned"
         case DifferenceCause.LENGTH:
             return _length(comparison, first.pair)
         case DifferenceCause.UNKNOWN:
@@ -176,15 +180,15 @@ def _because(comparison: SaidAndHappened, first: FirstDifference, names: Names) 
 def _unknown(copy: CopyEvidence | None, names: Names) -> str:
     if copy is None:
         return "the cause is unknown, because the records do not say"
-    where = f"{names.task(copy.task_id)} on {names.instance(copy.process_id)}"
-    return f"the cause is unknown, because the lag of {where} was not reported"
+    place = f"{names.task(copy.task_id)} on {names.instance(copy.process_id)}"
+    return f"the cause is unknown, because the lag of {place} was not reported"
 
 
 def _trigger(first: FirstDifference) -> str:
-    said, seen = first.pair.said, first.pair.seen
-    if said is None or seen is None or seen.trigger in (None, said.trigger.value):
+    prediction, observation = first.pair.said, first.pair.seen
+    if prediction is None or observation is None or observation.trigger in (None, prediction.trigger.value):
         return "it came"
-    return f"a {_words(seen.trigger)} instead of a {_words(said.trigger.value)} came"
+    return f"a {_words(observation.trigger)} instead of a {_words(prediction.trigger.value)} came"
 
 
 def _words(trigger: str | None) -> str:
@@ -199,9 +203,9 @@ def _gap(milliseconds: int | None) -> str:
 def _members(pair: GenerationPair, names: Names) -> str:
     parts = []
     if pair.members_seen:
-        parts.append(f"{several(names.instances(pair.members_seen))} took part, which the plan does not have")
+        parts.append(f"{name_list(names.instances(pair.members_seen))} took part, which the plan does not have")
     if pair.members_said:
-        parts.append(f"{several(names.instances(pair.members_said))} took part only in the plan")
+        parts.append(f"{name_list(names.instances(pair.members_said))} took part only in the plan")
     if not parts and pair.said is not None and pair.seen is not None:
         parts.append(f"a {_words(pair.seen.trigger)} started it, planned was a {_words(pair.said.trigger.value)}")
     return "; ".join(parts)
@@ -210,15 +214,17 @@ def _members(pair: GenerationPair, names: Names) -> str:
 def _copy(copy: CopyEvidence | None, names: Names) -> str:
     if copy is None or copy.lag is None:
         return ""
-    how = "later" if copy.said_caught_up else "earlier"
-    where = f"{names.task(copy.task_id)} on {names.instance(copy.process_id)}"
-    return f": {where} was {count(copy.lag, 'record')} behind (limit {copy.limit:,}), caught up {how} than planned"
+    direction = "later" if copy.said_caught_up else "earlier"
+    place = f"{names.task(copy.task_id)} on {names.instance(copy.process_id)}"
+    return (
+        f": {place} was {count(copy.lag, 'record')} behind (limit {copy.limit:,}), caught up {direction} than planned"
+    )
 
 
 def _length(comparison: SaidAndHappened, pair: GenerationPair) -> str:
     if pair.said is None:
-        why = "" if pair.seen is None or pair.seen.trigger is None else f" ({_words(pair.seen.trigger)})"
-        return f"the plan ends after {count(comparison.said, 'rebalance')}, the group went on{why}"
+        reason = "" if pair.seen is None or pair.seen.trigger is None else f" ({_words(pair.seen.trigger)})"
+        return f"the plan ends after {count(comparison.said, 'rebalance')}, the group went on{reason}"
     last = comparison.seen[-1].seen
     if last is not None and last.settled:
         return "the group had settled, the plan goes on"
@@ -273,8 +279,8 @@ def _way(task: TaskDifference, names: Names) -> Way:
     return Way(_standbys(task.said, names), _standbys(task.seen, names), "standby", name)
 
 
-def _standbys(held: HeldBy, names: Names) -> End:
-    text = f"standby {', '.join(names.instances(held.copies)) or 'none'}"
+def _standbys(holders: HeldBy, names: Names) -> End:
+    text = f"standby {', '.join(names.instances(holders.copies)) or 'none'}"
     return End((1, text), text)
 
 
@@ -289,20 +295,22 @@ def _time(milliseconds: int) -> str:
 
 
 def _started_by(pair: GenerationPair) -> str:
-    said = None if pair.said is None else _words(pair.said.trigger.value)
-    seen = None if pair.seen is None or pair.seen.trigger is None else _words(pair.seen.trigger)
-    if said is not None and seen is not None and said != seen:
-        return f"{seen} (planned {said})"
-    return seen or said or ""
+    prediction = None if pair.said is None else _words(pair.said.trigger.value)
+    observation = None if pair.seen is None or pair.seen.trigger is None else _words(pair.seen.trigger)
+    if prediction is not None and observation is not None and prediction != observation:
+        return f"{observation} (planned {prediction})"
+    return observation or prediction or ""
 
 
 def _difference(task: TaskDifference, names: Names) -> str:
     """Return ``0_1 on i3 (planned i4)``."""
     if task.said.active != task.seen.active:
         return f"{names.task(task.task_id)} {_owner(task.seen, names)} (planned {_owner(task.said, names)})"
-    seen, said = (" ".join(names.instances(held.copies)) or "none" for held in (task.seen, task.said))
-    return f"{names.task(task.task_id)} standbys {seen} (planned {said})"
+    observation, prediction = (
+        " ".join(names.instances(holders.copies)) or "none" for holders in (task.seen, task.said)
+    )
+    return f"{names.task(task.task_id)} standbys {observation} (planned {prediction})"
 
 
-def _owner(held: HeldBy, names: Names) -> str:
-    return "unassigned" if held.active is None else f"on {names.instance(held.active)}"
+def _owner(holders: HeldBy, names: Names) -> str:
+    return "unassigned" if holders.active is None else f"on {names.instance(holders.active)}"

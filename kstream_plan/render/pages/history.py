@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from kstream_plan.model.times import format_time
-from kstream_plan.render.page import Cell, Column, Fact, Page, Row, Table, Tone, lines_of, text_cell
+from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, remark_lines, text_cell
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count, duration, utc
 from kstream_plan.snapshots.rows.lag_course import NOTABLE, InstanceCourse, LagCourse, Progress, Series, TaskCourse
@@ -20,38 +20,24 @@ _STATUS: dict[bool | None, tuple[str, Tone]] = {
     False: ("keeps up", "good"),
 }
 _TONES: dict[bool | None, Tone] = {True: "bad", None: "unknown", False: "good"}
-_INSTANCES = (
-    Column("Instance"),
-    Column("Status"),
-    Column("Copies", right=True),
-    Column("Lag", right=True),
-    Column("Written/s", right=True),
-    Column("Restored/s", right=True),
-    Column("Lag over time", from_width=105),
+_INSTANCES = columns_of(
+    *("Instance", "Status", ">Copies", ">Lag", ">Written/s", ">Restored/s", "Lag over time"),
+    wide={"Lag over time": 105},
 )
-_TASKS = (
-    Column("Task"),
-    Column("Copies", right=True),
-    Column("Largest lag", right=True),
-    Column("Written/s", right=True),
-)
+_TASKS = columns_of("Task", ">Copies", ">Largest lag", ">Written/s")
 
 
 def history_page(course: LagCourse, top: int) -> Page:
     """Return the page of an application with at most ``top`` instances and tasks."""
-    said = lag_remarks(course)
-    over = f"{duration(course.until_ms - course.since_ms)} until {utc(format_time(course.until_ms))}"
+    period = f"{duration(course.until_ms - course.since_ms)} until {utc(format_time(course.until_ms))}"
     copies = f"{count(course.copies, 'copy', 'copies')} on {count(len(course.instances), 'instance')}"
     return Page(
-        title=f"{printable(course.application_id)}: {copies}, {over}",
+        title=f"{printable(course.application_id)}: {copies}, {period}",
         tone=_TONES[course.falls_behind],
         sentences=(" ".join(_sentences(course)),),
         facts=tuple(_facts(course)),
         tables=(_instances_table(course, top), _tasks_table(course, top)),
-        lines=(
-            *lines_of("warning", [note._replace(message=printable(note.message)) for note in said.warnings]),
-            *lines_of("note", said.notes),
-        ),
+        lines=remark_lines(lag_remarks(course), printable),
     )
 
 
@@ -59,22 +45,22 @@ def _sentences(course: LagCourse) -> Iterator[str]:
     """Yield how many instances fall behind, and of how many that is unknown."""
     number = len(course.instances)
     verdicts = [instance.falls_behind for instance in course.instances]
-    behind, unknown = verdicts.count(True), verdicts.count(None)
-    if behind:
-        verb = "falls" if behind == 1 else "fall"
-        yield f"{behind:,} of {count(number, 'instance')} {verb} behind: more is written than restored."
+    late_count, unknown = verdicts.count(True), verdicts.count(None)
+    if late_count:
+        verb = "falls" if late_count == 1 else "fall"
+        yield f"{late_count:,} of {count(number, 'instance')} {verb} behind: more is written than restored."
     if unknown:
         verb = "is uncertain" if unknown == 1 else "are uncertain"
         yield f"{unknown:,} of {count(number, 'instance')} {verb}: the lag of a copy is unknown, or reports stopped."
-    if not behind and not unknown:
+    if not late_count and not unknown:
         yield f"No instance falls behind: no lag grew by more than {NOTABLE:,} records."
 
 
 def _facts(course: LagCourse) -> Iterator[Fact]:
-    lag, written, restored = _texts(course.progress)
+    lag, writes, restores = _texts(course.progress)
     yield Fact("lag", "Lag", lag if lag == "unknown" else f"{lag} records")
-    yield Fact("written", "Written", written if written == "unknown" else f"{written} records/s")
-    yield Fact("restored", "Restored", restored if restored == "unknown" else f"{restored} records/s")
+    yield Fact("written", "Written", writes if writes == "unknown" else f"{writes} records/s")
+    yield Fact("restored", "Restored", restores if restores == "unknown" else f"{restores} records/s")
     if any(lag is not None for lag in course.lags):
         yield Fact("lags", "Lag over time", f"{_spark(course.lags)} (steps of {duration(course.step_ms)})")
 
@@ -87,7 +73,10 @@ def _instances_table(course: LagCourse, top: int) -> Table:
         "copy counts."
     )
     return Table(
-        "Instances", _INSTANCES, rows, " ".join(filter(None, (note, _more(len(course.instances) - top, "instance"))))
+        "Instances",
+        _INSTANCES,
+        rows,
+        " ".join(filter(None, (note, _additional(len(course.instances) - top, "instance")))),
     )
 
 
@@ -103,7 +92,7 @@ def _figure_cell(text: str) -> Cell:
 
 def _tasks_table(course: LagCourse, top: int) -> Table:
     rows = tuple(map(_task_row, course.tasks[:top]))
-    return Table("Tasks that are written to most", _TASKS, rows, _more(len(course.tasks) - top, "task"))
+    return Table("Tasks that are written to most", _TASKS, rows, _additional(len(course.tasks) - top, "task"))
 
 
 def _task_row(task: TaskCourse) -> Row:
@@ -111,18 +100,18 @@ def _task_row(task: TaskCourse) -> Row:
     return Row((text_cell(printable(task.task_id)), *map(_figure_cell, texts)))
 
 
-def _more(number: int, noun: str) -> str:
+def _additional(number: int, noun: str) -> str:
     return f"{count(number, f'more {noun}')}: --top shows more." if number > 0 else ""
 
 
 def _texts(progress: Progress) -> tuple[str, str, str]:
     """Return the lag at first and at the end, what is written and what is restored."""
     bounds = progress.at_least
-    before, lag = (_number(getattr(progress, name), bound=name in bounds) for name in ("lag_before", "lag"))
-    written, restored = (
+    old_lag, lag = (_number(getattr(progress, name), bound=name in bounds) for name in ("lag_before", "lag"))
+    writes, restores = (
         _number(getattr(progress, name), bound=name in bounds) for name in ("written_per_second", "restored_per_second")
     )
-    return lag if before == lag == "unknown" else f"{before} → {lag}", written, restored
+    return lag if old_lag == lag == "unknown" else f"{old_lag} → {lag}", writes, restores
 
 
 def _number(value: float | None, *, bound: bool = False) -> str:

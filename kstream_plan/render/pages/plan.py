@@ -9,7 +9,7 @@ from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.loads import copies_of_stateful, worst_loss
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.page import Fact, Line, Page, Section, Tone, as_sentence, lines_of
+from kstream_plan.render.page import Fact, Line, Page, Section, Tone, as_sentence, remark_lines
 from kstream_plan.render.pages.plan_facts import balance_fact, pause_fact, plan_facts
 from kstream_plan.render.pages.plan_instances import instances_table
 from kstream_plan.render.pages.plan_rounds import rounds_table
@@ -19,7 +19,7 @@ from kstream_plan.render.pages.rates import rates_text
 from kstream_plan.render.pages.simulation import relief_text, simulation_tables
 from kstream_plan.render.pages.steps import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, several, span_to, utc
+from kstream_plan.render.text.numbers import count, duration, name_list, span_to, utc
 
 
 def plan_page(plan: Plan, *, verbose: bool = False) -> Page:
@@ -36,13 +36,13 @@ def simulation_page(simulation: Simulation, *, verbose: bool = False) -> Page:
 def excerpt_page(plan: Plan, focus: Focus) -> Page:
     """Return the steps in focus with their reasons, and where what is in focus stands before and after."""
     view = PlanView(plan, Names(plan.group))
-    found = tuple(Section(detail.heading, detail.sentences) for detail in details(plan, view.names, focus))
-    standing = tuple(as_sentence(text) for text in where_it_stands(plan, view.names, focus))
+    sections = tuple(details(plan, view.names, focus))
+    positions = tuple(as_sentence(text) for text in where_it_stands(plan, view.names, focus))
     return Page(
         title=plan_title(view),
-        sentences=standing or (plan_sentences(view) if plan.rounds else settled_sentences(view)),
+        sentences=positions or (plan_sentences(view) if plan.rounds else settled_sentences(view)),
         source=source_text(plan, view.names),
-        sections=found or (Section(NO_STEP, ()),),
+        sections=sections or (Section(NO_STEP, ()),),
     )
 
 
@@ -64,18 +64,18 @@ def _page(view: PlanView, *, verbose: bool) -> Page:
 def plan_title(view: PlanView) -> str:
     """Return who and what a plan is about: ``orders: 3 → 5 instances, 24 stateful and 6 stateless tasks``."""
     plan, group = view.plan, view.plan.group
-    before = len(group.instances) - len(view.joined)
-    after = len(group.instances) - len(view.left)
+    first = len(group.instances) - len(view.arrivals)
+    last = len(group.instances) - len(view.departures)
     noun = "worker" if plan.is_of_workers else "instance"
-    changes = view.joined or view.left
-    members = f"{before:,} → {count(after, noun)}" if changes and before != after else count(after, noun)
-    who = [
-        f"{several(view.names.instances(ids))} {word}"
-        for ids, word in ((view.joined, "new"), (view.left, "gone"))
+    changes = view.arrivals or view.departures
+    members = f"{first:,} → {count(last, noun)}" if changes and first != last else count(last, noun)
+    member_parts = [
+        f"{name_list(view.names.instances(ids))} {word}"
+        for ids, word in ((view.arrivals, "new"), (view.departures, "gone"))
         if ids and plan.group.tasks
     ]
-    named = f" ({'; '.join(who)})" if who and before == after else ""
-    return f"{view.names.escape(group.application_id)}: {members}{named}, {work_text(plan)}"
+    member_text = f" ({'; '.join(member_parts)})" if member_parts and first == last else ""
+    return f"{view.names.escape(group.application_id)}: {members}{member_text}, {work_text(plan)}"
 
 
 def work_text(plan: Plan) -> str:
@@ -93,11 +93,11 @@ def work_text(plan: Plan) -> str:
 def plan_tone(view: PlanView) -> Tone:
     """Return green if it settles and nothing starts cold, yellow if that is unknown, red if not."""
     plan, cold, settles = view.plan, view.figure("cold_handovers"), view.figure("settles")
-    unsettled = view.draws is not None and view.draws.settled < view.draws.number
-    if plan.verdict.kind != "settled" or cold.median or unsettled:
+    may_not_settle = view.draws is not None and view.draws.settled < view.draws.number
+    if plan.verdict.kind != "settled" or cold.median or may_not_settle:
         return "bad"
-    more = any(note.code == BACK_BEFORE_FENCED for note in plan.assumptions)
-    return "unknown" if cold.most or not settles.least or not plan.tells_ends or more else "good"
+    has_alternatives = any(note.code == BACK_BEFORE_FENCED for note in plan.assumptions)
+    return "unknown" if cold.most or not settles.least or not plan.tells_ends or has_alternatives else "good"
 
 
 def source_text(plan: Plan, names: Names) -> str:
@@ -105,21 +105,17 @@ def source_text(plan: Plan, names: Names) -> str:
     generation = f"generation {plan.generation:,}" if plan.generation else "unknown generation"
     if not plan.captured_at:
         return f"snapshot: {generation}, unknown time"
-    taken = utc(plan.captured_at)
+    capture_time = utc(plan.captured_at)
     begins_at = None if plan.end is None else plan.end.begins_at
-    begins = "" if begins_at is None or utc(begins_at) <= taken else f"; plan begins {utc(begins_at)}"
-    return names.escape_message(f"snapshot: {generation}, {taken}{begins}")
+    begins = "" if begins_at is None or utc(begins_at) <= capture_time else f"; plan begins {utc(begins_at)}"
+    return names.escape_message(f"snapshot: {generation}, {capture_time}{begins}")
 
 
 def plan_lines(view: PlanView) -> tuple[Line, ...]:
     """Return the warnings, notes and assumptions of a plan, in this order."""
-    said = remarks(view.plan, view.activities)
-    return (
-        *lines_of("warning", map(view.escaped, said.warnings)),
-        *lines_of("note", map(view.escaped, said.notes)),
-        *lines_of("assumption", map(view.escaped, said.assumptions)),
-        *(Line("next", note.code, note.message) for note in said.next),
-    )
+    notes = remarks(view.plan, view.activities)
+    commands = (Line("next", note.code, note.message) for note in notes.next)
+    return (*remark_lines(notes, view.names.escape_message), *commands)
 
 
 def _settled_facts(view: PlanView) -> Iterator[Fact]:
@@ -139,17 +135,19 @@ def _copies_fact(view: PlanView) -> Fact:
     plan, copies = view.plan, copies_of_stateful(view.plan)
     if not copies:
         return Fact("copies", "Standbys", "none needed: no task has state")
-    alone = {task for task, number in copies.items() if not number}
-    if not alone:
+    single_tasks = {task for task, number in copies.items() if not number}
+    if not single_tasks:
         least, most = min(copies.values()), max(copies.values())
         return Fact("copies", "Standbys", f"{span_to(least, most)} for each stateful task")
-    process_id, records = worst_loss(plan, alone)
+    process_id, records = worst_loss(plan, single_tasks)
     amount = "an unknown number of" if records is None else f"up to {records:,}"
-    who = (
-        "no stateful task has one" if len(alone) == len(copies) else f"{count(len(alone), 'stateful task')} without one"
+    subject = (
+        "no stateful task has one"
+        if len(single_tasks) == len(copies)
+        else f"{count(len(single_tasks), 'stateful task')} without one"
     )
     loss = f"losing {view.names.instance(process_id)} restores {amount} records before its tasks run"
-    return Fact("copies", "Standbys", f"{who}: {loss}", "unknown")
+    return Fact("copies", "Standbys", f"{subject}: {loss}", "unknown")
 
 
 def settings_fact(view: PlanView) -> Fact:
@@ -174,5 +172,4 @@ def _sections(view: PlanView) -> Iterator[Section]:
     figures += [f"Rates: {rates}"] if (rates := rates_text(plan)) else []
     figures += [f"Tasks of the busiest {'worker' if plan.is_of_workers else 'instance'}: {relief}"] * bool(relief)
     yield Section("Settings, rates and load", tuple(figures))
-    for detail in details(plan, view.names, Focus()):
-        yield Section(detail.heading, detail.sentences)
+    yield from details(plan, view.names, Focus())

@@ -52,10 +52,10 @@ def _of_workers(view: PlanView) -> Iterator[Fact]:
     yield rebalances_fact(view)
     yield moves_fact(view)
     yield pause_fact(view)
-    unassigned = view.figure("paused_tasks_at_once")
-    if unassigned.most:
+    pause_figure = view.figure("paused_tasks_at_once")
+    if pause_figure.most:
         items = "connectors and tasks"
-        value = f"{count_range(*unassigned)} {items} at once, {duration(view.plan.summary.paused_task_ms)} in total"
+        value = f"{count_range(*pause_figure)} {items} at once, {duration(view.plan.summary.paused_task_ms)} in total"
         yield Fact("unassigned", "Unassigned", value)
     yield balance_fact(view.plan)
 
@@ -103,14 +103,14 @@ def _runs_again(view: PlanView) -> Iterator[Fact]:
 def rebalances_fact(view: PlanView) -> Fact:
     """Return how many rebalances there are, by what starts them."""
     plan = view.plan
-    started = Counter(_trigger(activity, plan) for activity in view.activities if activity.probe is None)
-    follow_ups = plan.summary.rebalances - len(view.activities) + started.pop(_TRIGGERS[Trigger.FOLLOW_UP], 0)
-    parts = [f"{number:,} {one if number == 1 else many}" for (one, many), number in started.items()]
+    triggers = Counter(_trigger(activity, plan) for activity in view.activities if activity.probe is None)
+    follow_ups = plan.summary.rebalances - len(view.activities) + triggers.pop(_TRIGGERS[Trigger.FOLLOW_UP], 0)
+    parts = [f"{number:,} {singular if number == 1 else plural}" for (singular, plural), number in triggers.items()]
     parts += [f"{plan.summary.probing_rebalances:,} probing"] if plan.summary.probing_rebalances else []
     parts += [f"{follow_ups:,} follow-up"] if follow_ups else []
     total = count_range(*view.figure("rebalances"))
-    alone = len(parts) == 1 and total == f"{plan.summary.rebalances:,}"
-    return Fact("rebalances", "Rebalances", parts[0] if alone else f"{total}: {', '.join(parts)}")
+    is_single = len(parts) == 1 and total == f"{plan.summary.rebalances:,}"
+    return Fact("rebalances", "Rebalances", parts[0] if is_single else f"{total}: {', '.join(parts)}")
 
 
 def _trigger(activity: Activity, plan: Plan) -> tuple[str, str]:
@@ -183,10 +183,10 @@ def pause_fact(view: PlanView) -> Fact:
 def restore_fact(view: PlanView) -> Fact:
     """Return how many records are restored, and how many copies at a time."""
     plan, label = view.plan, "State to restore"
-    restored = plan.summary.restored_records
+    records = plan.summary.restored_records
     warmups = max(most_warmups(plan), _more_copies_of_draws(view))
     at_a_time = f", at most {count(warmups, 'warm-up')} at a time" if warmups else ""
-    if restored is None:
+    if records is None:
         return Fact("restore", label, f"unknown number of records{at_a_time}", "unknown")
     figure = view.figure("restored_records")
     unknown = ", or unknown" if _may_restore_an_unknown_number(view) else ""
@@ -195,7 +195,7 @@ def restore_fact(view: PlanView) -> Fact:
     minimum = plan.summary.lower_bounds.restored_records
     bound = "" if minimum is None else f" (minimum {minimum:,})"
     size = None if view.simulation is None else view.simulation.record_size
-    in_bytes = "" if size is None else f", {amount(restored * size)}"
+    in_bytes = "" if size is None else f", {amount(records * size)}"
     return Fact("restore", label, f"{count_range(*figure)} records{in_bytes}{bound}{unknown}{at_a_time}")
 
 
@@ -218,7 +218,7 @@ def balance_fact(plan: Plan) -> Fact:
     return Fact("balance", "Balance", f"{balance_text(plan.initial_balance.ends, plan.balance_after.ends)} {unit}")
 
 
-def balance_text(before: tuple[int, int], after: tuple[int, int]) -> str:
+def balance_text(old: tuple[int, int], new: tuple[int, int]) -> str:
     """Return ``0 to 10 → 6``: tasks from the fewest to the most, before and after; once if nothing changes."""
-    texts = [span_to(*ends) for ends in (before, after)]
+    texts = [span_to(*ends) for ends in (old, new)]
     return texts[0] if texts[0] == texts[1] else " → ".join(texts)

@@ -25,22 +25,22 @@ class FoldedRun:
 TimelineRow: TypeAlias = Activity | FoldedRun
 
 
-def fold(found: Sequence[Activity]) -> list[TimelineRow]:
+def fold(activities: Sequence[Activity]) -> list[TimelineRow]:
     """Return the rows to show: all events if they are few, else with runs of at least three folded.
 
     First only probes that move and warm up equally many tasks are folded, after the first of each run. If that leaves
     too many rows, the middle of every stretch of plain probes is folded, whatever their shape, as much as needed.
     Never folded: a join or leave, a cold start, and a probe at which not every copy was ready.
     """
-    if len(found) <= WHOLE:
-        return list(found)
+    if len(activities) <= WHOLE:
+        return list(activities)
     rows: list[TimelineRow] = []
-    for run in _runs(found, by_shape=True):
-        rows += _folded(run, shown_first=1, shown_last=0)
-    return rows if len(rows) <= WHOLE else _middles_folded(_runs(found, by_shape=False))
+    for run in _runs(activities, by_shape=True):
+        rows += _fold_run(run, shown_first=1, shown_last=0)
+    return rows if len(rows) <= WHOLE else _middles_folded(_runs(activities, by_shape=False))
 
 
-def _runs(found: Sequence[Activity], *, by_shape: bool) -> list[list[Activity]]:
+def _runs(activities: Sequence[Activity], *, by_shape: bool) -> list[list[Activity]]:
     """Cut the events into runs of plain probes (of one shape) and single events that must be seen."""
 
     def key(item: tuple[int, Activity]) -> Hashable:
@@ -49,7 +49,7 @@ def _runs(found: Sequence[Activity], *, by_shape: bool) -> list[list[Activity]]:
             return number
         return (len(event.moves), len(event.copies)) if by_shape else "plain"
 
-    return [[event for _, event in run] for _, run in groupby(enumerate(found), key)]
+    return [[event for _, event in run] for _, run in groupby(enumerate(activities), key)]
 
 
 def _middles_folded(runs: list[list[Activity]]) -> list[TimelineRow]:
@@ -57,12 +57,12 @@ def _middles_folded(runs: list[list[Activity]]) -> list[TimelineRow]:
     room = max(1, (WHOLE - len(runs) + stretches) // max(1, stretches))
     rows: list[TimelineRow] = []
     for run in runs:
-        shown = max(0, room - 1) if len(run) > room else len(run)
-        rows += _folded(run, shown_first=shown - shown // 3, shown_last=shown // 3)
+        row_count = max(0, room - 1) if len(run) > room else len(run)
+        rows += _fold_run(run, shown_first=row_count - row_count // 3, shown_last=row_count // 3)
     return rows
 
 
-def _folded(run: list[Activity], *, shown_first: int, shown_last: int) -> list[TimelineRow]:
+def _fold_run(run: list[Activity], *, shown_first: int, shown_last: int) -> list[TimelineRow]:
     end = len(run) - shown_last
     if end - shown_first < _SHORTEST_RUN:
         return list(run)

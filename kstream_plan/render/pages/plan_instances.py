@@ -20,14 +20,14 @@ class MemberLoad(NamedTuple):
     """What an instance, or a worker, runs before and after.
 
     process_id: which one.
-    before: what it runs first; nothing if it was no member.
-    after: what it runs in the end; nothing if it is no member any more.
+    old: what it runs first; nothing if it was no member.
+    new: what it runs in the end; nothing if it is no member any more.
     change: ``new``, ``gone``, or empty.
     """
 
     process_id: str
-    before: Load
-    after: Load
+    old: Load
+    new: Load
     change: str = ""
 
     @property
@@ -48,18 +48,18 @@ class _Layout(NamedTuple):
 def instances_table(view: PlanView) -> Table:
     """Return the table of a plan's instances: tasks before → after, and a bar of the load after."""
     plan = view.plan
-    both = zip(plan.group.instances, loads(plan, initial=True), loads(plan, initial=False), strict=True)
+    rows_of_loads = zip(plan.group.instances, loads(plan, initial=True), loads(plan, initial=False), strict=True)
     members = [
-        MemberLoad(instance.process_id, before, after, _change(view, instance.process_id))
-        for instance, before, after in both
+        MemberLoad(instance.process_id, old, new, _change(view, instance.process_id))
+        for instance, old, new in rows_of_loads
     ]
-    missing = without_owner(plan)
-    note = f"{count(missing, 'task')} without an owner when the plan ends" if missing else ""
+    orphans = without_owner(plan)
+    note = f"{count(orphans, 'task')} without an owner when the plan ends" if orphans else ""
     return members_table(members, view.names, of_workers=plan.is_of_workers, note=note)
 
 
 def _change(view: PlanView, process_id: str) -> str:
-    return "new" if process_id in view.joined else "gone" if process_id in view.left else ""
+    return "new" if process_id in view.arrivals else "gone" if process_id in view.departures else ""
 
 
 def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bool, note: str = "") -> Table:
@@ -71,7 +71,7 @@ def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bo
         of_workers: it is of a Connect group.
         note: what stands below the table.
     """
-    every = [load for member in members for load in (member.before, member.after)]
+    every = [load for member in members for load in (member.old, member.new)]
     stateless = not of_workers and any(load.stateless for load in every)
     layout = _Layout(
         stateful=any(load.stateful for load in every) or not stateless,
@@ -85,8 +85,8 @@ def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bo
     columns += [Column("Standbys", right=True)] * layout.copies
     columns += [Column("Load after")]
     order = sorted(members, key=lambda member: names.reading_order(member.process_id))
-    few = len(order) <= _MOST_ROWS
-    rows = [_row(_name(member, names), member, layout) for member in order] if few else _folded(order, names, layout)
+    is_small = len(order) <= _MOST_ROWS
+    rows = [_row(_name(member, names), member, layout) for member in order] if is_small else _fold(order, names, layout)
     notes = [f"… stands for {names.escape(names.common)}"] if names.common else []
     return Table(
         "Work per worker, before → after" if of_workers else "Tasks per instance, before → after",
@@ -106,16 +106,16 @@ def _name(member: MemberLoad, names: Names) -> str:
 
 
 def _row(name: str, member: MemberLoad, layout: _Layout) -> Row:
-    before, after = member.before, member.after
-    pairs = [(before.stateful, after.stateful)] * layout.stateful
-    pairs += [(before.stateless, after.stateless)] * layout.stateless
-    pairs += [(before.copies, after.copies)] * layout.copies
+    old, new = member.old, member.new
+    pairs = [(old.stateful, new.stateful)] * layout.stateful
+    pairs += [(old.stateless, new.stateless)] * layout.stateless
+    pairs += [(old.copies, new.copies)] * layout.copies
     numbers = [text_cell(f"{first:,}" if first == last else f"{first:,} → {last:,}") for first, last in pairs]
-    bar = Cell(bar=_tasks(after) / layout.most if layout.most else 0.0)
+    bar = Cell(bar=_tasks(new) / layout.most if layout.most else 0.0)
     return Row((text_cell(name), *numbers, bar), member.tone)
 
 
-def _folded(order: Sequence[MemberLoad], names: Names, layout: _Layout) -> list[Row]:
+def _fold(order: Sequence[MemberLoad], names: Names, layout: _Layout) -> list[Row]:
     """Return a row for each change that members have in common, the most common one first."""
     alike: dict[tuple[Load, Load, str], list[MemberLoad]] = defaultdict(list)
     for member in order:
@@ -130,18 +130,18 @@ def _group_row(members: Sequence[MemberLoad], names: Names, layout: _Layout) -> 
     first = members[0]
     if len(members) == 1:
         return _row(_name(first, names), first, layout)
-    named = ", ".join(names.instances([member.process_id for member in members])[:2])
-    more = ", …" if len(members) > 2 else ""
+    member_names = ", ".join(names.instances([member.process_id for member in members])[:2])
+    ellipsis = ", …" if len(members) > 2 else ""
     kind = f"{first.change} " if first.change else ""
-    return _row(f"{len(members):,} {kind}instances ({named}{more})", first, layout)
+    return _row(f"{len(members):,} {kind}instances ({member_names}{ellipsis})", first, layout)
 
 
 def _rest_row(rest: Sequence[MemberLoad], layout: _Layout) -> Row:
     def cell(field: str) -> Cell:
-        before = [getattr(member.before, field) for member in rest]
-        after = [getattr(member.after, field) for member in rest]
-        return text_cell(f"{span_to(min(before), max(before))} → {span_to(min(after), max(after))}")
+        old_values = [getattr(member.old, field) for member in rest]
+        new_values = [getattr(member.new, field) for member in rest]
+        return text_cell(f"{span_to(min(old_values), max(old_values))} → {span_to(min(new_values), max(new_values))}")
 
-    shown = [("stateful", layout.stateful), ("stateless", layout.stateless), ("copies", layout.copies)]
-    cells = [cell(field) for field, is_there in shown if is_there]
+    columns = [("stateful", layout.stateful), ("stateless", layout.stateless), ("copies", layout.copies)]
+    cells = [cell(field) for field, is_there in columns if is_there]
     return Row((text_cell(f"{len(rest):,} others"), *cells, Cell(("",))))

@@ -11,7 +11,7 @@ from kstream_plan.render.page import Cell, Column, Row, Table, Tone, text_cell
 from kstream_plan.render.pages.plan_folding import FoldedRun, fold
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, numbered, several, span_to
+from kstream_plan.render.text.numbers import count, duration, name_list, number_range, span_to
 
 #: Pages of so many columns have room for one more.
 _WIDE = 100
@@ -36,17 +36,19 @@ def rounds_table(view: PlanView) -> Table:
     columns += [Column("Stateless", right=True, from_width=_WIDE)] if with_stateless else []
     columns += [Column("Unassigned" if of_workers else "Paused", right=True)]
     columns += [] if of_workers else [Column("To restore", right=True, from_width=_WIDE)]
-    paused, lower_bounds = _paused(view), view.plan.lower_bound_lags
+    pauses, lower_bounds = _pauses(view), view.plan.lower_bound_lags
     rows = []
     for timeline_row in fold(view.activities):
         if isinstance(timeline_row, FoldedRun):
-            cells = _run_cells(timeline_row, paused, lower_bounds)
+            cells = _run_cells(timeline_row, pauses, lower_bounds)
         else:
-            cells = _activity_cells(timeline_row, view.names, paused, lower_bounds)
+            cells = _activity_cells(timeline_row, view.names, pauses, lower_bounds)
         rows.append(_row(cells, of_workers=of_workers, with_stateless=with_stateless))
-    ending = _ending(view.plan)
+    end_cell = _end_cell(view.plan)
     blank = Cell(("",))
-    rows.append(Row((blank, text_cell(duration(view.plan.summary.duration_ms)), ending, *[blank] * (len(columns) - 3))))
+    rows.append(
+        Row((blank, text_cell(duration(view.plan.summary.duration_ms)), end_cell, *[blank] * (len(columns) - 3)))
+    )
     return Table("Rounds", tuple(columns), tuple(rows))
 
 
@@ -65,7 +67,7 @@ def _row(cells: _Cells, *, of_workers: bool, with_stateless: bool) -> Row:
     return Row(tuple(cells[name] for name in names), cells.tone)
 
 
-def _paused(view: PlanView) -> dict[int, int]:
+def _pauses(view: PlanView) -> dict[int, int]:
     """Return how many tasks pause, by the number of the first rebalance of an activity."""
     starts_ms = [activity.rounds[0].at_ms for activity in view.activities]
     pauses = view.plan.pauses
@@ -76,18 +78,16 @@ def _paused(view: PlanView) -> dict[int, int]:
     return {activity.rounds[0].number: number for activity, number in zip(view.activities, numbers, strict=True)}
 
 
-def _activity_cells(
-    activity: Activity, names: Names, paused: dict[int, int], lower_bounds: frozenset[str]
-) -> _Cells:
+def _activity_cells(activity: Activity, names: Names, pauses: dict[int, int], lower_bounds: frozenset[str]) -> _Cells:
     first, last = activity.rounds[0], activity.rounds[-1]
     cells = _Cells(
-        number=text_cell(numbered(first.number, last.number), "dim"),
+        number=text_cell(number_range(first.number, last.number), "dim"),
         time=text_cell(duration(first.at_ms)),
         rebalance=Cell((rebalance_name(activity, names),), tone="unknown" if _not_all_ready(activity) else "plain"),
         cut_over=_cut_over(activity, names),
         warm_up=_warm_up(activity, names),
         stateless=text_cell(f"{activity.stateless:,}" if activity.stateless else ""),
-        paused=text_cell(f"{paused[first.number]:,}"),
+        paused=text_cell(f"{pauses[first.number]:,}"),
         restore=text_cell(_records([activity], lower_bounds)),
     )
     if activity.awaited:
@@ -106,15 +106,15 @@ def rebalance_name(activity: Activity, names: Names) -> str:
     if activity.probe is not None:
         ready = f", {activity.ready:,} of {activity.expected:,} caught up" if _not_all_ready(activity) else ""
         return f"probe {activity.probe:,}{ready}"
-    joined, left = several(names.instances(activity.joined), 2), several(names.instances(activity.left), 2)
+    arrivals, departures = name_list(names.instances(activity.joined), 2), name_list(names.instances(activity.left), 2)
     trigger = activity.rounds[0].trigger
     if activity.resized:
         return "new threads" if trigger is Trigger.JOIN else "fewer threads"
-    if trigger is Trigger.JOIN and joined:
+    if trigger is Trigger.JOIN and arrivals:
         verb = "return" if only_return(activity) else "join"
-        return f"{joined} {f'{verb}s' if len(activity.joined) == 1 else verb}"
-    if trigger is Trigger.LEAVE and left:
-        return f"{left} {'leaves' if len(activity.left) == 1 else 'leave'}"
+        return f"{arrivals} {f'{verb}s' if len(activity.joined) == 1 else verb}"
+    if trigger is Trigger.LEAVE and departures:
+        return f"{departures} {'leaves' if len(activity.left) == 1 else 'leave'}"
     if trigger is Trigger.DEADLINE and not names.have_disks:
         return "end of delay"
     return _TRIGGERS[trigger]
@@ -134,9 +134,9 @@ def _cut_over(activity: Activity, names: Names) -> Cell:
 
 def _warm_up(activity: Activity, names: Names) -> Cell:
     """Return which copies begin to restore: those that prepare a move, then the future standbys."""
-    kept = activity.kept_copies()
-    items = [names.move(copy.task_id, copy.source, copy.destination) for copy in kept if copy.to_run]
-    standbys = [copy for copy in kept if not copy.to_run]
+    kept_copies = activity.kept_copies()
+    items = [names.move(copy.task_id, copy.source, copy.destination) for copy in kept_copies if copy.to_run]
+    standbys = [copy for copy in kept_copies if not copy.to_run]
     tasks_of: dict[str, list[WorkId]] = {}
     for copy in standbys:
         tasks_of.setdefault(copy.destination, []).append(copy.task_id)
@@ -144,20 +144,22 @@ def _warm_up(activity: Activity, names: Names) -> Cell:
     if not items:
         return text_cell("")
     short = (
-        [_counts([copy.place for copy in kept if copy.to_run], "task", "tasks")] if len(kept) > len(standbys) else []
+        [_counts([copy.place for copy in kept_copies if copy.to_run], "task", "tasks")]
+        if len(kept_copies) > len(standbys)
+        else []
     )
     short += [count(len(standbys), "new standby")] if standbys else []
     return Cell(tuple(items), ", ".join(short))
 
 
-def _counts(places: Sequence[tuple[WorkId, str]], one: str, many: str) -> str:
+def _counts(places: Sequence[tuple[WorkId, str]], singular: str, plural: str) -> str:
     """Return ``463 tasks to 56 instances``."""
     instances = len({destination for _, destination in places})
-    return f"{count(len(places), one, many)} to {count(instances, 'instance')}"
+    return f"{count(len(places), singular, plural)} to {count(instances, 'instance')}"
 
 
 def _records(activities: Sequence[Activity], lower_bounds: frozenset[str]) -> str:
-    """Return what is restored; ``lower_bounds`` are the tasks of whose copies only the least that they lack is known."""
+    """Return what is restored; ``lower_bounds`` are the tasks of whose copies the least lag is known."""
     number = records_of(activity.records for activity in activities)
     if not number:
         return "unknown" if number is None else ""
@@ -165,33 +167,33 @@ def _records(activities: Sequence[Activity], lower_bounds: frozenset[str]) -> st
     return f"{bound}{number:,}"
 
 
-def _run_cells(run: FoldedRun, paused: dict[int, int], lower_bounds: frozenset[str]) -> _Cells:
+def _run_cells(run: FoldedRun, pauses: dict[int, int], lower_bounds: frozenset[str]) -> _Cells:
     """Return the row of probes of one shape."""
     first, last = run.activities[0], run.activities[-1]
     moves = [len(activity.moves) for activity in run.activities]
     copies = [len(activity.copies) for activity in run.activities]
     stateless = sum(activity.stateless for activity in run.activities)
     cells = _Cells(
-        number=text_cell(numbered(first.rounds[0].number, last.rounds[-1].number), "dim"),
+        number=text_cell(number_range(first.rounds[0].number, last.rounds[-1].number), "dim"),
         time=text_cell(duration(first.rounds[0].at_ms)),
         rebalance=text_cell(f"probes {first.probe:,} to {last.probe:,}"),
         cut_over=text_cell(_per_probe(moves, "task", "tasks")),
         warm_up=text_cell(_per_probe(copies, "copy", "copies")),
         stateless=text_cell(f"{stateless:,}" if stateless else ""),
-        paused=text_cell(f"at most {max(paused[activity.rounds[0].number] for activity in run.activities):,}"),
+        paused=text_cell(f"at most {max(pauses[activity.rounds[0].number] for activity in run.activities):,}"),
         restore=text_cell(_records(run.activities, lower_bounds)),
     )
     cells.tone = "dim"
     return cells
 
 
-def _per_probe(numbers: Sequence[int], one: str, many: str) -> str:
+def _per_probe(numbers: Sequence[int], singular: str, plural: str) -> str:
     if not any(numbers):
         return ""
-    return f"{count(sum(numbers), one, many)}, {span_to(min(numbers), max(numbers))} each"
+    return f"{count(sum(numbers), singular, plural)}, {span_to(min(numbers), max(numbers))} each"
 
 
-def _ending(plan: Plan) -> Cell:
+def _end_cell(plan: Plan) -> Cell:
     if plan.verdict.is_over:
         return Cell(("not stuck any more",), tone="unknown")
     endings: dict[str, tuple[str, Tone]] = {

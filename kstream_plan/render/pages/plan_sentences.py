@@ -8,7 +8,7 @@ from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
 from kstream_plan.render.pages.plan_facts import duration_text
 from kstream_plan.render.pages.plan_view import PlanView
-from kstream_plan.render.text.numbers import at_least, count, count_range, duration, several
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list
 
 
 def plan_sentences(view: PlanView) -> tuple[str, ...]:
@@ -23,13 +23,13 @@ def settled_sentences(view: PlanView) -> tuple[str, ...]:
     plan = view.plan
     if not plan.group.tasks:
         return ("The group has no tasks, so there is nothing to plan.",)
-    nothing = "A rebalance now changes nothing"
+    verdict = "A rebalance now changes nothing"
     if plan.outages:
-        first = f"{nothing}, and nothing that happens starts another one."
+        first = f"{verdict}, and nothing that happens starts another one."
     elif any(note.code == "counts-only" for note in plan.assumptions):
-        first = f"{nothing}, unless a delay runs or a worker has gone: REST does not tell."
+        first = f"{verdict}, unless a delay runs or a worker has gone: REST does not tell."
     else:
-        first = f"The group is settled. {nothing}: no moves, no pauses{', no probes' if plan.probes else ''}."
+        first = f"The group is settled. {verdict}: no moves, no pauses{', no probes' if plan.probes else ''}."
     return (" ".join([first, *_may_change(view), *_unknown_ends(view)]),)
 
 
@@ -47,13 +47,13 @@ def _settles(view: PlanView) -> str:
     if kind == "settled":
         return _settles_after(view)
     reason = view.names.escape_message(plan.verdict.reason)
-    tasks = several([view.names.task(task_id) for task_id in plan.verdict.tasks])
-    about = f" ({tasks})" if tasks else ""
+    tasks = name_list([view.names.task(task_id) for task_id in plan.verdict.tasks])
+    detail = f" ({tasks})" if tasks else ""
     if kind == "unfinished":
-        return f"The plan ends before the group settles: {reason}{about}.{_what_is_left(view)}{cause_text(view)}"
+        return f"The plan ends before the group settles: {reason}{detail}.{_what_is_left(view)}{cause_text(view)}"
     if plan.verdict.is_over:
-        return f"The group is stuck for {duration(plan.summary.duration_ms)}: {reason}{about}.{cause_text(view)}"
-    return f"The group does not settle: {reason}{about}.{cause_text(view)}"
+        return f"The group is stuck for {duration(plan.summary.duration_ms)}: {reason}{detail}.{cause_text(view)}"
+    return f"The group does not settle: {reason}{detail}.{cause_text(view)}"
 
 
 def _settles_after(view: PlanView) -> str:
@@ -72,8 +72,8 @@ def cause_text(view: PlanView) -> str:
     cause = view.plan.verdict.cause
     if cause is None:
         return ""
-    where = f"{view.names.task(cause.task_id)} on {view.names.instance(cause.process_id)}"
-    return f" It waits for {where}: {view.names.escape_message(cause.message)}."
+    place = f"{view.names.task(cause.task_id)} on {view.names.instance(cause.process_id)}"
+    return f" It waits for {place}: {view.names.escape_message(cause.message)}."
 
 
 def _what_is_left(view: PlanView) -> str:
@@ -85,17 +85,17 @@ def _what_is_left(view: PlanView) -> str:
     return f" {left_sentence(plan.left)} {whole}{_sooner(view, plan.left)}"
 
 
-def left_sentence(left: Left) -> str:
+def left_sentence(remaining_work: Left) -> str:
     """Return how many tasks still have to move, and about how long that takes."""
-    verb = "has" if left.tasks == 1 else "have"
+    verb = "has" if remaining_work.tasks == 1 else "have"
     return (
-        f"{count(left.tasks, 'task')} {verb} still to move, {left.at_once:,} at a time: "
-        f"about {count(left.probes, 'probe')} ({duration(left.time_ms)})."
+        f"{count(remaining_work.tasks, 'task')} {verb} still to move, {remaining_work.at_once:,} at a time: "
+        f"about {count(remaining_work.probes, 'probe')} ({duration(remaining_work.time_ms)})."
     )
 
 
-def _sooner(view: PlanView, left: Left) -> str:
-    shorter = shorter_than(left, view.plan.config)
+def _sooner(view: PlanView, remaining_work: Left) -> str:
+    shorter = shorter_than(remaining_work, view.plan.config)
     if shorter is None:
         return ""
     probes = f"{count(shorter.probes, 'probe')} ({duration(shorter.time_ms)})"
@@ -144,11 +144,11 @@ def _unknown_rate(view: PlanView) -> Iterator[str]:
     plan = view.plan
     if plan.summary.duration_is not in ("probes", "floor") or plan.verdict.kind != "settled":
         return
-    when = "the next probe or follow-up" if plan.ready_at_follow_ups else "the next probe"
+    moment = "the next probe or follow-up" if plan.ready_at_follow_ups else "the next probe"
     yield (
-        f"The restore rate is unknown, so every copy is assumed to be caught up at {when}. The shortest possible time "
-        f"is {at_least(min(plan.summary.floor_ms or 0, view.figure('duration_ms').least))}. --restore-rate gives a "
-        "better estimate."
+        f"The restore rate is unknown, so every copy is assumed to be caught up at {moment}. The shortest possible "
+        f"time is {at_least(min(plan.summary.floor_ms or 0, view.figure('duration_ms').least))}. --restore-rate gives "
+        "a better estimate."
     )
 
 
@@ -160,8 +160,8 @@ def _random(view: PlanView) -> Iterator[str]:
     if draws.number == 1:
         yield "Process ids of new instances are random: this is one of many outcomes (--draws simulates more)."
         return
-    unsettled = draws.number - draws.settled
-    not_settled = f" {unsettled:,} of them do not settle." if unsettled else ""
+    endless_count = draws.number - draws.settled
+    not_settled = f" {endless_count:,} of them do not settle." if endless_count else ""
     yield (
         f"Process ids of new instances are random and decide ties: {draws.number:,} sets were simulated, a typical one "
         f"is shown, and ranges are over all.{not_settled}"
@@ -174,5 +174,5 @@ def _unknown_ends(view: PlanView) -> Iterator[str]:
         yield "More may move, and start cold, than was simulated: all figures are lower bounds."
     codes = {note.code for note in view.plan.warnings}
     if codes.intersection(NOT_PLAYED):
-        whose = "Other outcomes" if ENDS_NOT_PLAYED in codes else "Other outcomes of the other sets"
-        yield f"{whose} were not simulated (--ranges does)."
+        subject = "Other outcomes" if ENDS_NOT_PLAYED in codes else "Other outcomes of the other sets"
+        yield f"{subject} were not simulated (--ranges does)."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from kstream_plan.model import Note
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, events, membership
 from kstream_plan.plans.simulated import Draws, Range, Simulation
@@ -54,18 +53,14 @@ class PlanView:
         return None if self.simulation is None else self.simulation.draws
 
     @cached_property
-    def joined(self) -> list[str]:
+    def arrivals(self) -> list[str]:
         """The process ids that are no members at first."""
         return membership(self.plan)[0]
 
     @cached_property
-    def left(self) -> list[str]:
+    def departures(self) -> list[str]:
         """The process ids that are no members at the end."""
         return membership(self.plan)[1]
-
-    def escaped(self, note: Note) -> Note:
-        """Return a note whose sentence is printable."""
-        return note._replace(message=self.names.escape_message(note.message))
 
     def figure(self, name: str) -> Range:
         """Return a figure as this plan has it, and the ends of what it may be, over all random simulations."""

@@ -49,9 +49,9 @@ def _tasks(tasks: Sequence[WorkId], names: Names) -> Cell:
 def _rejoin(view: ProtocolView) -> str:
     if not view.rejoin:
         return "No consumer rejoins."
-    revoked = "until it is revoked" if len(view.withheld) == 1 else "until they are revoked"
-    withheld = count(len(view.withheld), "task is", "tasks are")
-    return f"All {count(len(view.members), 'consumer')} rejoin at once: {withheld} left out {revoked}."
+    deadline = "until it is revoked" if len(view.withheld) == 1 else "until they are revoked"
+    withheld_tasks = count(len(view.withheld), "task is", "tasks are")
+    return f"All {count(len(view.members), 'consumer')} rejoin at once: {withheld_tasks} left out {deadline}."
 
 
 def _member(member: MemberView, names: Names) -> str:

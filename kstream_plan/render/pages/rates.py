@@ -20,8 +20,8 @@ _SOURCES = {
 def rates_text(plan: Plan) -> str:
     """Return what is restored and written per second, with its evidence; empty if neither is known."""
     restore, produce = plan.rates
-    known = [rate for rate in (restore, produce) if rate is not None]
-    sources = [words for source, words in _SOURCES.items() if any(source in rate.sources for rate in known)]
+    known_rates = [rate for rate in (restore, produce) if rate is not None]
+    sources = [words for source, words in _SOURCES.items() if any(source in rate.sources for rate in known_rates)]
     texts = [*_text(restore, "restored", "instance"), *_text(produce, "written", "task")]
     return "; ".join([", ".join(texts), *([f"from {' and '.join(sources)}"] if sources else [])]) if texts else ""
 
@@ -42,7 +42,7 @@ def _evidence(rate: KnownRate, noun: str) -> str:
         return ""
     least, most = _records(rate.least), _records(rate.most)
     ends = f"{least} to {most}; " if least != most else ""
-    measured = f"{rate.measured:,} of {rate.among:,} {noun}{'' if rate.among == 1 else 's'}"
+    evidence = f"{rate.measured:,} of {rate.among:,} {noun}{'' if rate.among == 1 else 's'}"
     intervals = span_to(rate.least_intervals, rate.most_intervals)
-    often = f", {intervals} {'interval' if intervals == '1' else 'intervals'}" if rate.least_intervals else ""
-    return f" ({ends}{measured}{often})"
+    sample = f", {intervals} {'interval' if intervals == '1' else 'intervals'}" if rate.least_intervals else ""
+    return f" ({ends}{evidence}{sample})"

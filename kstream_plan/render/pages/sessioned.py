@@ -6,20 +6,13 @@ from collections.abc import Iterator
 
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
-from kstream_plan.render.page import Column, Page, Row, Table, Tone, lines_of, text_cell, text_row
+from kstream_plan.render.page import Page, Row, Table, Tone, columns_of, remark_lines, steps_table, text_cell
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, count_range, duration
 from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeRow
 
-_STEPS = (Column("#", right=True), Column("Step"))
-_COLUMNS = (
-    Column("Event"),
-    Column("Protocol"),
-    Column("Rebalances", right=True),
-    Column("Unassigned", right=True),
-    Column("Longest pause", right=True),
-    Column("In total", right=True),
-    Column("Settles after", right=True),
+_COLUMNS = columns_of(
+    "Event", "Protocol", ">Rebalances", ">Unassigned", ">Longest pause", ">In total", ">Settles after"
 )
 _EVENTS = {
     "upgrade": "all restart",
@@ -29,23 +22,18 @@ _EVENTS = {
 }
 
 
-def sessioned_page(upgrade: SessionedUpgrade) -> Page:
-    """Return the page of the way of a Connect group to ``sessioned``."""
+def sessioned_page(upgrade: SessionedUpgrade, *, verbose: bool = False) -> Page:
+    """Return the page of the way of a Connect group to ``sessioned``; ``verbose`` changes nothing."""
+    del verbose
     group, names = upgrade.snapshot.state.group, Names(upgrade.snapshot.state.group)
-    said = sessioned_remarks(upgrade)
     items = count(len(group.tasks), "connector or task", "connectors and tasks")
     work = f"{count(len(group.instances), 'worker')}, {items}"
-    steps = tuple(text_row(f"{number}", step) for number, step in enumerate(sessioned_steps(upgrade), start=1))
     return Page(
         title=f"{names.escape(group.application_id)}: {work}, from {upgrade.protocol} to sessioned",
         tone=_tone(upgrade),
         sentences=(_sentence(upgrade, names),),
-        tables=(Table("Steps", _STEPS, steps), _rows_table(upgrade)),
-        lines=(
-            *lines_of("warning", said.warnings),
-            *lines_of("note", said.notes),
-            *lines_of("assumption", said.assumptions),
-        ),
+        tables=(steps_table("Steps", sessioned_steps(upgrade)), _rows_table(upgrade)),
+        lines=remark_lines(sessioned_remarks(upgrade)),
     )
 
 

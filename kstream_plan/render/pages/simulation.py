@@ -8,7 +8,7 @@ from kstream_plan.plans.loads import busiest_changes, busiest_first
 from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf
 from kstream_plan.render.page import Cell, Column, Row, Table, Tone, text_cell, text_row
 from kstream_plan.render.pages.plan_view import PlanView
-from kstream_plan.render.pages.scenario_events import happened
+from kstream_plan.render.pages.scenario_events import event_text
 from kstream_plan.render.text.numbers import duration
 
 
@@ -27,12 +27,12 @@ def relief_text(view: PlanView) -> str:
     changes = busiest_changes(view.plan)
     if not changes:
         return ""
-    steps = ", ".join(f"{load:,} from {duration(at_ms)}" for load, at_ms in _few(changes))
-    more = f" ({len(changes):,} changes in all)" if len(changes) > len(_few(changes)) else ""
-    return f"{busiest_first(view.plan):,} now, {steps}{more}"
+    steps = ", ".join(f"{load:,} from {duration(at_ms)}" for load, at_ms in _first_and_last(changes))
+    suffix = f" ({len(changes):,} changes in all)" if len(changes) > len(_first_and_last(changes)) else ""
+    return f"{busiest_first(view.plan):,} now, {steps}{suffix}"
 
 
-def _few(changes: list[tuple[int, int]], most: int = 6) -> list[tuple[int, int]]:
+def _first_and_last(changes: list[tuple[int, int]], most: int = 6) -> list[tuple[int, int]]:
     """Return at most so many changes: the highest, the lowest, the last, and others evenly in between."""
     if len(changes) <= most:
         return changes
@@ -58,16 +58,16 @@ def _events_table(simulation: Simulation, view: PlanView) -> Table:
 def _event_row(outcome: EventOutcome, view: PlanView, *, with_state: bool) -> Row:
     cells = [
         text_cell(duration(outcome.event.at_ms)),
-        text_cell(happened(outcome.event, view.names)),
+        text_cell(event_text(outcome.event, view.names)),
         text_cell(f"{outcome.rebalances:,}"),
     ]
     if with_state:
         cold = outcome.cold_handovers
-        cells += [text_cell(_after(outcome.warm_ms)), Cell((f"{cold:,}",), tone="bad" if cold else "plain")]
-    return Row((*cells, text_cell(_after(outcome.balanced_ms))))
+        cells += [text_cell(_delay(outcome.warm_ms)), Cell((f"{cold:,}",), tone="bad" if cold else "plain")]
+    return Row((*cells, text_cell(_delay(outcome.balanced_ms))))
 
 
-def _after(milliseconds: int | None) -> str:
+def _delay(milliseconds: int | None) -> str:
     return "" if milliseconds is None else duration(milliseconds)
 
 

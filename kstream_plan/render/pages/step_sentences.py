@@ -6,27 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import assert_never
 
 from kstream_plan.model import LATEST, UNKNOWN, WorkId
-from kstream_plan.plans import (
-    Demote,
-    Drop,
-    HandOver,
-    InstanceLeaving,
-    InstanceStays,
-    KeepTemporary,
-    MemberJoined,
-    MemberLeft,
-    NobodyRuns,
-    Place,
-    Promote,
-    Reason,
-    ReasonCode,
-    Revoke,
-    Role,
-    Step,
-    StopLearned,
-    ThreadMove,
-    Withhold,
-)
+from kstream_plan.plans import Reason, ReasonCode, Role, Step
+from kstream_plan.plans import steps as kinds
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration, records
 
@@ -46,72 +27,76 @@ def sentence(step: Step, names: Names, lower_bounds: Collection[str] = ()) -> st
 
     ``lower_bounds`` are the tasks of whose copies only the least that they lack is known.
     """
-    return f"{_what(step, names, lower_bounds)}: {because(step.reason)}"
+    return f"{_sentence(step, names, lower_bounds)}: {because(step.reason)}"
 
 
-def _what(step: Step, names: Names, lower_bounds: Collection[str]) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
+def _sentence(  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
+    step: Step, names: Names, lower_bounds: Collection[str]
+) -> str:
     match step:
-        case MemberJoined():
+        case kinds.MemberJoined():
             return f"{names.instance(step.process_id)} joins"
-        case MemberLeft():
+        case kinds.MemberLeft():
             return f"{names.instance(step.process_id)} leaves"
-        case InstanceLeaving():
-            what = "is leaving" if step.absent_since_ms is None else "has not come back"
-            return f"{names.instance(step.process_id)} {what}, and is gone at {duration(step.until_ms)} at the latest"
-        case InstanceStays():
-            return f"{names.instance(step.process_id)} stays after all"
-        case StopLearned():
+        case kinds.InstanceLeaving():
+            absence = "is leaving" if step.absent_since_ms is None else "has not come back"
             return (
-                f"{_several(step.task_ids, names)} {'pauses' if len(step.task_ids) == 1 else 'pause'} for the rebalance"
+                f"{names.instance(step.process_id)} {absence}, and is gone at {duration(step.until_ms)} at the latest"
             )
-        case NobodyRuns():
-            until = "" if step.until_ms is None else f" until {duration(step.until_ms)}"
-            return f"{_several(step.task_ids, names)} {'is' if len(step.task_ids) == 1 else 'are'} unassigned{until}"
-        case Place():
+        case kinds.InstanceStays():
+            return f"{names.instance(step.process_id)} stays after all"
+        case kinds.StopLearned():
+            verb = "pauses" if len(step.task_ids) == 1 else "pause"
+            return f"{_task_list(step.task_ids, names)} {verb} for the rebalance"
+        case kinds.NobodyRuns():
+            period = "" if step.until_ms is None else f" until {duration(step.until_ms)}"
+            return f"{_task_list(step.task_ids, names)} {'is' if len(step.task_ids) == 1 else 'are'} unassigned{period}"
+        case kinds.Place():
             return f"{names.task(step.task_id)} {_placed(step, names, lower_bounds)}"
-        case Withhold():
+        case kinds.Withhold():
             return f"{names.task(step.task_id)} waits for {names.seat(step.from_)} to stop, then {names.seat(step.to)}"
-        case KeepTemporary():
+        case kinds.KeepTemporary():
             return f"{names.task(step.task_id)} is a temporary standby on {names.seat(step.to)} meanwhile"
-        case Revoke():
+        case kinds.Revoke():
             return f"{names.task(step.task_id)} stops on {names.seat(step.from_)}"
-        case Demote():
-            kept = _ROLE_WORDS[step.to.role]
-            return f"{names.task(step.task_id)} stops on {names.seat(step.from_)} and stays there as {kept}"
-        case HandOver():
+        case kinds.Demote():
+            kept_role = _ROLE_WORDS[step.to.role]
+            return f"{names.task(step.task_id)} stops on {names.seat(step.from_)} and stays there as {kept_role}"
+        case kinds.HandOver():
             source = f", from {names.seat(step.from_)}" if step.from_ else ""
             return f"{names.task(step.task_id)} starts on {names.seat(step.to)}{source}{_cold(step, lower_bounds)}"
-        case Promote():
-            had = _ROLE_WORDS[step.from_.role]
-            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a {had}{_cold(step, lower_bounds)}"
-        case ThreadMove():
+        case kinds.Promote():
+            old_role = _ROLE_WORDS[step.from_.role]
+            cold = _cold(step, lower_bounds)
+            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a {old_role}{cold}"
+        case kinds.ThreadMove():
             role = "" if step.to.role is Role.ACTIVE else f" as {_ROLE_WORDS[step.to.role]}"
             return f"{names.task(step.task_id)} moves from {names.seat(step.from_)} to {names.seat(step.to)}{role}"
-        case Drop():
+        case kinds.Drop():
             return f"{names.task(step.task_id)} {_ROLE_WORDS[step.from_.role]} on {names.seat(step.from_)} ends"
         case _:
             assert_never(step)
 
 
-def _several(task_ids: Sequence[WorkId], names: Names) -> str:
-    shown = " ".join(map(names.task, task_ids[:_MOST_NAMED]))
-    more = len(task_ids) - _MOST_NAMED
-    return f"{shown} and {more:,} more" if more > 0 else shown
+def _task_list(task_ids: Sequence[WorkId], names: Names) -> str:
+    task_names = " ".join(map(names.task, task_ids[:_MOST_NAMED]))
+    rest_count = len(task_ids) - _MOST_NAMED
+    return f"{task_names} and {rest_count:,} more" if rest_count > 0 else task_names
 
 
-def _placed(step: Place, names: Names, lower_bounds: Collection[str]) -> str:
-    to = names.seat(step.to)
+def _placed(step: kinds.Place, names: Names, lower_bounds: Collection[str]) -> str:
+    target = names.seat(step.to)
     if step.from_ is not None:
-        return f"{_ROLE_WORDS[step.from_.role]} becomes {_ROLE_WORDS[step.to.role]} on {to}"
+        return f"{_ROLE_WORDS[step.from_.role]} becomes {_ROLE_WORDS[step.to.role]} on {target}"
     does = "warms up on" if step.to.role is Role.WARMUP else f"gets a {_ROLE_WORDS[step.to.role]} on"
-    return f"{does} {to} ({_records(step, lower_bounds)} records to restore)"
+    return f"{does} {target} ({_records(step, lower_bounds)} records to restore)"
 
 
-def _cold(step: HandOver | Promote, lower_bounds: Collection[str]) -> str:
+def _cold(step: kinds.HandOver | kinds.Promote, lower_bounds: Collection[str]) -> str:
     return "" if step.caught_up else f" cold, {_records(step, lower_bounds)} records to restore first"
 
 
-def _records(step: Place | HandOver | Promote, lower_bounds: Collection[str]) -> str:
+def _records(step: kinds.Place | kinds.HandOver | kinds.Promote, lower_bounds: Collection[str]) -> str:
     bound = "at least " if step.restore_records and str(step.task_id) in lower_bounds else ""
     return f"{bound}{records(step.restore_records)}"
 

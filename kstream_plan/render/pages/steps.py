@@ -7,28 +7,9 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from kstream_plan.model import Holding, WorkId
-from kstream_plan.plans import (
-    Balance,
-    Demote,
-    Drop,
-    HandOver,
-    InstanceLeaving,
-    InstanceStays,
-    KeepTemporary,
-    MemberJoined,
-    MemberLeft,
-    NobodyRuns,
-    Place,
-    Plan,
-    Promote,
-    Revoke,
-    Role,
-    Round,
-    Step,
-    StopLearned,
-    ThreadMove,
-    Withhold,
-)
+from kstream_plan.plans import Balance, Plan, Role, Round, Step
+from kstream_plan.plans import steps as kinds
+from kstream_plan.render.page import Section
 from kstream_plan.render.pages.step_sentences import sentence
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration
@@ -43,16 +24,8 @@ class Focus:
     process_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RoundDetail:
-    """One round in words: its heading and a sentence per step; if no step is left out, also how balanced it is."""
-
-    heading: str
-    sentences: tuple[str, ...]
-
-
-def details(plan: Plan, names: Names, focus: Focus) -> Iterator[RoundDetail]:
-    """Yield every round that has a step in focus (every one, if nothing is left out)."""
+def details(plan: Plan, names: Names, focus: Focus) -> Iterator[Section]:
+    """Yield every round that has a step in focus, a sentence for each; if none is left out, how balanced it is."""
     lower_bounds = plan.lower_bound_lags
     for round_ in plan.rounds:
         if focus.round_number not in (None, round_.number):
@@ -61,7 +34,7 @@ def details(plan: Plan, names: Names, focus: Focus) -> Iterator[RoundDetail]:
         whole = focus.task_id is None and focus.process_id is None
         if steps or whole:
             balance = (_balance(round_.balance, of_workers=plan.is_of_workers),) if whole else ()
-            yield RoundDetail(_heading(round_), (*(sentence(step, names, lower_bounds) for step in steps), *balance))
+            yield Section(_heading(round_), (*(sentence(step, names, lower_bounds) for step in steps), *balance))
 
 
 NO_STEP = "No step of this plan is about that"
@@ -69,15 +42,15 @@ NO_STEP = "No step of this plan is about that"
 
 def where_it_stands(plan: Plan, names: Names, focus: Focus) -> tuple[str, ...]:
     """Return where the task in focus is, and what the instance in focus holds, before the plan and after it."""
-    found: list[str] = []
-    for when, holdings in (("before", plan.initial), ("after", plan.final)):
+    sentences: list[str] = []
+    for moment, holdings in (("before", plan.initial), ("after", plan.final)):
         if focus.task_id is not None:
             places = _places(plan, names, holdings, focus.task_id)
-            found.append(f"{when}: {names.task(focus.task_id)} is {', '.join(places) or 'nowhere'}")
+            sentences.append(f"{moment}: {names.task(focus.task_id)} is {', '.join(places) or 'nowhere'}")
         if focus.process_id is not None:
-            held = _held(plan, names, holdings, focus.process_id)
-            found.append(f"{when}: {names.instance(focus.process_id)} holds {'; '.join(held) or 'nothing'}")
-    return tuple(found)
+            roles = _roles(plan, names, holdings, focus.process_id)
+            sentences.append(f"{moment}: {names.instance(focus.process_id)} holds {'; '.join(roles) or 'nothing'}")
+    return tuple(sentences)
 
 
 def _places(plan: Plan, names: Names, holdings: Sequence[Holding], task_id: WorkId) -> list[str]:
@@ -90,15 +63,15 @@ def _places(plan: Plan, names: Names, holdings: Sequence[Holding], task_id: Work
     ]
 
 
-def _held(plan: Plan, names: Names, holdings: Sequence[Holding], process_id: str) -> list[str]:
+def _roles(plan: Plan, names: Names, holdings: Sequence[Holding], process_id: str) -> list[str]:
     group = plan.group
     consumers = group.consumers_of[group.instance_index[process_id]]
-    held = []
+    roles = []
     for role in Role:
         tasks = sorted(task for consumer in consumers for task in getattr(holdings[consumer], role))
         if tasks:
-            held.append(f"{len(tasks):,} {role}: {' '.join(names.task(group.tasks[task].task_id) for task in tasks)}")
-    return held
+            roles.append(f"{len(tasks):,} {role}: {' '.join(names.task(group.tasks[task].task_id) for task in tasks)}")
+    return roles
 
 
 def _heading(round_: Round) -> str:
@@ -109,30 +82,38 @@ def _heading(round_: Round) -> str:
     )
 
 
-def _balance(of: Balance, *, of_workers: bool) -> str:
+def _balance(balance: Balance, *, of_workers: bool) -> str:
     if of_workers:
-        return f"Balance: connectors and tasks per worker differ by {of.balance_factor:,}"
+        return f"Balance: connectors and tasks per worker differ by {balance.balance_factor:,}"
     return (
-        f"Balance: tasks per instance differ by {of.balance_factor:,}, within a subtopology by "
-        f"{of.subtopology_task_spread:,}; instances per subtopology by {of.subtopology_spread:,}"
+        f"Balance: tasks per instance differ by {balance.balance_factor:,}, within a subtopology by "
+        f"{balance.subtopology_task_spread:,}; instances per subtopology by {balance.subtopology_spread:,}"
     )
 
 
 def _in_focus(step: Step, focus: Focus) -> bool:
-    task_id, members = _about(step)
+    task_id, members = _subjects(step)
     return focus.task_id in (None, task_id) and (focus.process_id is None or focus.process_id in members)
 
 
-def _about(step: Step) -> tuple[WorkId | None, tuple[str, ...]]:
+def _subjects(step: Step) -> tuple[WorkId | None, tuple[str, ...]]:
     """Return the task and the instances that the step is about."""
     match step:
-        case MemberJoined() | MemberLeft() | InstanceLeaving() | InstanceStays():
+        case kinds.MemberJoined() | kinds.MemberLeft() | kinds.InstanceLeaving() | kinds.InstanceStays():
             return None, (step.process_id,)
-        case StopLearned() | NobodyRuns():
+        case kinds.StopLearned() | kinds.NobodyRuns():
             return None, ()
-        case Revoke() | Drop():
+        case kinds.Revoke() | kinds.Drop():
             return step.task_id, (step.from_.process_id,)
-        case Place() | Withhold() | KeepTemporary() | Demote() | HandOver() | Promote() | ThreadMove():
+        case (
+            kinds.Place()
+            | kinds.Withhold()
+            | kinds.KeepTemporary()
+            | kinds.Demote()
+            | kinds.HandOver()
+            | kinds.Promote()
+            | kinds.ThreadMove()
+        ):
             seats = [seat for seat in (step.from_, step.to) if seat is not None]
             return step.task_id, tuple(seat.process_id for seat in seats)
         case _:

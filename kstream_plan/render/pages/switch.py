@@ -8,45 +8,31 @@ from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS
 from kstream_plan.plans.simulated import Range
-from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, lines_of, text_cell, text_row
+from kstream_plan.render.page import Cell, Page, Row, Table, Tone, columns_of, remark_lines, steps_table, text_cell
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration
 from kstream_plan.simulation.switch import Switch, SwitchFigures, SwitchRow
 
 _MOST_STANDBYS = GROUP_SETTINGS["streams_num_standby_replicas"][3]
-_STEPS = (Column("#", right=True), Column("Step"))
-_COLUMNS = (
-    Column("Event"),
-    Column("Standbys", right=True),
-    Column("Protocol"),
-    Column("Rebalances", right=True),
-    Column("Cold starts", right=True),
-    Column("Longest pause", right=True),
-    Column("All run after", right=True),
-    Column("State to restore", right=True, from_width=105),
-    Column("Range of pauses", right=True, from_width=125),
-    Column("Range until all run", right=True, from_width=150),
+_COLUMNS = columns_of(
+    *("Event", ">Standbys", "Protocol", ">Rebalances", ">Cold starts", ">Longest pause", ">All run after"),
+    *(">State to restore", ">Range of pauses", ">Range until all run"),
+    wide={"State to restore": 105, "Range of pauses": 125, "Range until all run": 150},
 )
 
 
-def switch_page(switch: Switch) -> Page:
-    """Return the page of the switch of an application to a streams group."""
+def switch_page(switch: Switch, *, verbose: bool = False) -> Page:
+    """Return the page of the switch of an application to a streams group; ``verbose`` changes nothing."""
+    del verbose
     group, names = switch.snapshot.state.group, Names(switch.snapshot.state.group)
     work = f"{count(len(group.instances), 'instance')}, {count(len(group.tasks), 'task')}"
-    said = switch_remarks(switch)
-    steps = tuple(
-        text_row(f"{number}", names.escape_message(step)) for number, step in enumerate(switch_steps(switch), start=1)
-    )
+    steps = steps_table("Steps", map(names.escape_message, switch_steps(switch)))
     return Page(
         title=f"{names.escape(group.application_id)}: {work}, to a streams group at brokers of {switch.broker_version}",
         tone=_tone(switch.rows),
         sentences=(_sentence(switch),),
-        tables=(Table("Steps", _STEPS, steps), _rows_table(switch, names)),
-        lines=(
-            *lines_of("warning", [note._replace(message=names.escape_message(note.message)) for note in said.warnings]),
-            *lines_of("note", [note._replace(message=names.escape_message(note.message)) for note in said.notes]),
-            *lines_of("assumption", said.assumptions),
-        ),
+        tables=(steps, _rows_table(switch, names)),
+        lines=remark_lines(switch_remarks(switch), names.escape_message),
     )
 
 
@@ -63,28 +49,28 @@ def _sentence(switch: Switch) -> str:
 def switch_steps(switch: Switch) -> list[str]:
     """Return what to do, as Kafka's documents have it (developer guide, "Migration from Classic Protocol")."""
     group, release = switch.snapshot.state.group, switch.broker_version
-    fixed = ", not 4.2.0, whose coordinator may fail to load a group that was switched (KAFKA-20254)"
-    brokers = f"Brokers of 4.2.1 or later{fixed}" if release == "4.2" else f"Brokers of {release}"
-    wanted = min(switch.standbys, _MOST_STANDBYS)
+    exception = ", not 4.2.0, whose coordinator may fail to load a group that was switched (KAFKA-20254)"
+    brokers = f"Brokers of 4.2.1 or later{exception}" if release == "4.2" else f"Brokers of {release}"
+    standby_count = min(switch.standbys, _MOST_STANDBYS)
     static = (
         ", and take out group.instance.id: brokers before 4.4 refuse static members"
         if switch.static_members and not BROKER_VERSIONS[release]
         else ""
     )
     by_disks = "by the offsets that clients of 4.4 report of their disks"
-    assigned = by_disks if BROKER_VERSIONS[release] else "whatever is on their disks"
+    assignment = by_disks if BROKER_VERSIONS[release] else "whatever is on their disks"
     return [
         f"{brokers}, clients of 4.2 or later; in a cluster that is older, kafka-features.sh upgrade --feature "
         "streams.version=1",
         f"The group's own settings: kafka-configs.sh --alter --entity-type groups --entity-name {group.application_id} "
-        f"--add-config streams.num.standby.replicas={wanted}",
+        f"--add-config streams.num.standby.replicas={standby_count}",
         f"Close {'all' if len(group.instances) > 1 else 'the'} {count(len(group.instances), 'instance')}: nothing "
         "runs from now on. A default close() does not leave the group: wait session.timeout.ms "
         f"({duration(switch.snapshot.config.session_timeout_ms)}), until kafka-consumer-groups.sh --describe --state "
         "says Empty",
         f"Set group.protocol=streams in the application{static}",
         "Start them. streams.initial.rebalance.delay.ms (3s) after the first one, the broker assigns all tasks, "
-        f"{assigned}",
+        f"{assignment}",
         "Committed offsets are kept, and topics are as they were. The way back is the same, with "
         "group.protocol=classic",
     ]
@@ -108,7 +94,7 @@ def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
     }
     cold = figures.cold_handovers
     tone: Tone = "bad" if cold.median else "unknown" if cold.most else "plain"
-    restored = figures.restored_records
+    records = figures.restored_records
     texts = (events[row.what], f"{row.standbys:,}", row.side, _count(figures.rebalances))
     return Row(
         (
@@ -116,7 +102,7 @@ def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
             text_cell(_count(cold), tone),
             text_cell(duration(figures.paused_ms.median)),
             _runs(figures),
-            text_cell("unknown", "unknown") if restored is None else text_cell(_count(restored)),
+            text_cell("unknown", "unknown") if records is None else text_cell(_count(records)),
             text_cell(_range(figures.paused_ms)),
             text_cell("" if figures.runs_ms is None else _range(figures.runs_ms)),
         )
@@ -165,8 +151,8 @@ def _warnings(switch: Switch) -> Iterator[Note]:
 
 def _notes(switch: Switch) -> Iterator[Note]:
     is_set = [f"{setting.name}={setting.value}" for setting in switch.without_effect if setting.is_set]
-    others = [setting.name for setting in switch.without_effect if not setting.is_set]
-    settings = ", ".join([*is_set, *others])
+    other_settings = [setting.name for setting in switch.without_effect if not setting.is_set]
+    settings = ", ".join([*is_set, *other_settings])
     yield Note("without-effect", f"settings of the application without effect in a streams group: {settings}")
     if switch.standbys > _MOST_STANDBYS:
         message = f"num.standby.replicas is {switch.standbys:,}: brokers allow at most {_MOST_STANDBYS} for a group"
@@ -191,7 +177,7 @@ def _assumption(switch: Switch) -> Note:
 def _more_cold(rows: Sequence[SwitchRow]) -> bool:
     cold = {(row.what, row.standbys, row.side): row.figures.cold_handovers.most for row in rows}
     return any(
-        number > cold.get((what, standbys, "classic"), number)
-        for (what, standbys, side), number in cold.items()
+        number > cold.get((subject, standbys, "classic"), number)
+        for (subject, standbys, side), number in cold.items()
         if side == "streams"
     )

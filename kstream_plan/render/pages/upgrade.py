@@ -10,18 +10,11 @@ from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Role, Seat
 from kstream_plan.protocols.interleavings import Action, Interleaved
 from kstream_plan.protocols.upgrade import TwoOwners, Upgrade
-from kstream_plan.render.page import Column, Page, Table, Tone, answered, lines_of, text_row
+from kstream_plan.render.page import Page, Table, Tone, answer_tone, columns_of, remark_lines, steps_table, text_row
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, several
+from kstream_plan.render.text.numbers import count, name_list
 
-_RESTARTS = (
-    Column("Bounce", right=True),
-    Column("Instance"),
-    Column("Consumers list"),
-    Column("Group protocol"),
-    Column("Cooperative consumers", right=True),
-)
-_STEPS = (Column("#", right=True), Column("Step"))
+_RESTARTS = columns_of(">Bounce", "Instance", "Consumers list", "Group protocol", ">Cooperative consumers")
 _WHY_TWO = (
     "One bounce is not enough: a leader of old code does not read what a restarted member still owns, and gives it to "
     "another member."
@@ -42,11 +35,8 @@ def upgrade_page(way: Upgrade, group: Group, *, one_bounce: bool = False) -> Pag
         tone=_tone(way, answer),
         answer=answer,
         sentences=(" ".join(_sentences(way, group, answer)),),
-        tables=tuple(_tables(way, names, refused=answer is Answer.NO)),
-        lines=lines_of(
-            "warning",
-            [note._replace(message=names.escape_message(note.message)) for note in upgrade_remarks(way).warnings],
-        ),
+        tables=tuple(_tables(way, names, is_refusal=answer is Answer.NO)),
+        lines=remark_lines(upgrade_remarks(way), names.escape_message),
     )
 
 
@@ -60,13 +50,13 @@ def _warnings(way: Upgrade) -> Iterator[Note]:
         ids = tuple(consumer_id for _, consumer_id in way.split)
         verb = "lists" if len(ids) == 1 else "list"
         message = (
-            f"tasks may have two owners now: {several(ids)} {verb} only cooperative, which others do not list. The "
+            f"tasks may have two owners now: {name_list(ids)} {verb} only cooperative, which others do not list. The "
             "restarts begin with them"
         )
         yield Note("two-owners", message, ids)
     if way.untold:
         ids = tuple(consumer_id for _, consumer_id in way.untold)
-        message = f"unknown protocols of {several(ids)} (protocols in the snapshot): counted as eager"
+        message = f"unknown protocols of {name_list(ids)} (protocols in the snapshot): counted as eager"
         yield Note("unknown-protocols", message, ids)
     for _, consumer_id, reason in way.cannot_mix:
         message = f"{consumer_id} cannot take part: {reason}. Take it out of the group before the first bounce"
@@ -77,7 +67,7 @@ def _tone(way: Upgrade, answer: Answer | None) -> Tone:
     if way.split or way.cannot_mix:
         return "bad"
     if answer is not None:
-        return answered(answer)
+        return answer_tone(answer)
     return "unknown" if way.untold else "plain" if way.restarts else "good"
 
 
@@ -93,8 +83,8 @@ def _sentences(way: Upgrade, group: Group, answer: Answer | None) -> Iterator[st
         yield "The first rolling bounce is done; one more rolling bounce is enough."
 
 
-def _tables(way: Upgrade, names: Names, *, refused: bool) -> Iterator[Table]:
-    if way.restarts and not refused:
+def _tables(way: Upgrade, names: Names, *, is_refusal: bool) -> Iterator[Table]:
+    if way.restarts and not is_refusal:
         rows = tuple(
             text_row(
                 f"{restart.bounce}",
@@ -107,9 +97,7 @@ def _tables(way: Upgrade, names: Names, *, refused: bool) -> Iterator[Table]:
         )
         yield Table("Restarts, in this order", _RESTARTS, rows)
     if way.takes_two and way.one_bounce is not None:
-        steps = _steps(way.one_bounce, names)
-        rows = tuple(text_row(f"{number}", step) for number, step in enumerate(steps, start=1))
-        yield Table("How one bounce gives a task two owners", _STEPS, rows)
+        yield steps_table("How one bounce gives a task two owners", _steps(way.one_bounce, names))
 
 
 def _steps(wrong: TwoOwners, names: Names) -> list[str]:
@@ -118,8 +106,8 @@ def _steps(wrong: TwoOwners, names: Names) -> list[str]:
     task = names.task(wrong.task_id)
     steps = [f"{seats[0]} has been restarted and lists cooperative only; {seats[1]} has not, and leads"]
     steps += [_event(event, seats, task) for event in wrong.events]
-    joined = max(place for place, event in enumerate(wrong.events, start=1) if event.action is Action.JOINS)
-    steps.insert(joined + 1, f"{seats[1]} assigns {task} to {seats[1]} at once")
+    join_place = max(place for place, event in enumerate(wrong.events, start=1) if event.action is Action.JOINS)
+    steps.insert(join_place + 1, f"{seats[1]} assigns {task} to {seats[1]} at once")
     return [*steps, f"{task} has two owners: {seats[0]} runs it until it gets its own assignment"]
 
 

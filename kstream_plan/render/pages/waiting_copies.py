@@ -14,20 +14,20 @@ _MOST_ROWS = 40
 _KNOWN = {"reported": "reported", "measured": "measured", "at-least": "at least"}
 
 
-def waiting_table(waiting: Sequence[WaitingCopy], answers: Why, names: Names) -> Iterator[Table]:
+def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Names) -> Iterator[Table]:
     """Yield the table of copies, if there are any."""
-    if not waiting:
+    if not waiting_copies:
         return
     heads = ("Task", "Runs on", "Copy on", "Behind", "Known", "Records/s", "Caught up", "Starts there")
     columns = tuple(Column(head, right=head in ("Behind", "Records/s")) for head in heads)
-    rows = tuple(_row(copy, answers, names) for copy in waiting[:_MOST_ROWS])
+    rows = tuple(_row(copy, answers, names) for copy in waiting_copies[:_MOST_ROWS])
     limit = f"caught up: at most {answers.plan.config.acceptable_recovery_lag:,} records behind"
     next_ms = answers.probing.next_ms
-    needs = any(copy.needed_rate is not None for copy in waiting) and next_ms is not None
+    needs = any(copy.needed_rate is not None for copy in waiting_copies) and next_ms is not None
     notes = [limit]
     notes += [f"needs: to be caught up at the next probe, in {duration(next_ms)}"] if needs and next_ms else []
-    more = len(waiting) - len(rows)
-    notes += [f"{count(more, 'more copy', 'more copies')}: --output json lists them"] if more else []
+    rest_count = len(waiting_copies) - len(rows)
+    notes += [f"{count(rest_count, 'more copy', 'more copies')}: --output json lists them"] if rest_count else []
     yield Table("Copies to start on", columns, rows, "; ".join(notes))
 
 
@@ -40,7 +40,7 @@ def _row(copy: WaitingCopy, answers: Why, names: Names) -> Row:
             text_cell("" if copy.owner is None else names.instance(copy.owner)),
             text_cell(f"{names.instance(copy.destination)}{standby}"),
             text_cell("unknown" if copy.lag is None else f"{copy.lag:,}"),
-            text_cell(_known(copy)),
+            text_cell(_known_state(copy)),
             text_cell(_rate(copy)),
             text_cell(ready, tone),
             text_cell(_starts(copy)),
@@ -48,18 +48,18 @@ def _row(copy: WaitingCopy, answers: Why, names: Names) -> Row:
     )
 
 
-def _known(copy: WaitingCopy) -> str:
+def _known_state(copy: WaitingCopy) -> str:
     """Return how it is known how far behind a copy is, and how long ago that was."""
     if copy.lag_is == "whole":
         return "not reported yet"
-    ago = "" if copy.lag_at_ms is None or copy.lag_at_ms > -1_000 else f" {duration(-copy.lag_at_ms)} ago"
+    age = "" if copy.lag_at_ms is None or copy.lag_at_ms > -1_000 else f" {duration(-copy.lag_at_ms)} ago"
     still = "" if copy.no_closer_ms is None else f", no closer for {duration(copy.no_closer_ms)}"
-    return f"{_KNOWN[copy.lag_is]}{ago}{still}"
+    return f"{_KNOWN[copy.lag_is]}{age}{still}"
 
 
 def _rate(copy: WaitingCopy) -> str:
-    shared = f" for {copy.shared_by:,} copies" if copy.shared_by > 1 else ""
-    rate = "unknown" if copy.restore_rate is None else f"{_number(copy.restore_rate)}{shared}"
+    share = f" for {copy.shared_by:,} copies" if copy.shared_by > 1 else ""
+    rate = "unknown" if copy.restore_rate is None else f"{_number(copy.restore_rate)}{share}"
     return rate if copy.needed_rate is None else f"{rate}, needs {copy.needed_rate:,}"
 
 

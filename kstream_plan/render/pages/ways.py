@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from kstream_plan.render.page import Cell, Tone, text_cell
-from kstream_plan.render.text.numbers import several
+from kstream_plan.render.text.numbers import name_list
 
 #: Up to so many rows stand one by one; of more, those of one destination, one source or one kind share a row.
 MOST_ROWS = 24
@@ -66,12 +66,12 @@ def way_rows(
             break
     for _, group in sorted(groups.items()):
         items = tuple(way.item for way in group)
-        shortened = len(items) > _NAMED + 1 and not whole and not group[0].whole
+        is_shortened = len(items) > _NAMED + 1 and not whole and not group[0].whole
         cells = (
             text_cell(_ends([way.source for way in group], member)),
             text_cell(_ends([way.destination for way in group], member)),
             text_cell(f"{len(group):,}"),
-            Cell(items, several(items, _NAMED) if shortened else ""),
+            Cell(items, name_list(items, _NAMED) if is_shortened else ""),
         )
         yield cells, group[0].tone
 
@@ -83,5 +83,5 @@ def _ends(ends: Sequence[End], member: str) -> str:
     if len(different) == 1:
         return first.name
     change = f"{first.change} " if first.change and all(end.change == first.change for end in different) else ""
-    more = ", …" if len(different) > 2 else ""
-    return f"{len(different):,} {change}{member}s ({first.name}, {different[1].name}{more})"
+    ellipsis = ", …" if len(different) > 2 else ""
+    return f"{len(different):,} {change}{member}s ({first.name}, {different[1].name}{ellipsis})"

@@ -10,7 +10,7 @@ from kstream_plan.plans import Trigger
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import WhatIf
 from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Why, WhyBalance, WhyInstance, WhyTask
-from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, lines_of, text_cell, text_row
+from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, remark_lines, text_cell, text_row
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.pages.plan_facts import balance_fact, duration_fact, moves_fact, rebalances_fact
 from kstream_plan.render.pages.plan_sentences import cause_text
@@ -20,7 +20,7 @@ from kstream_plan.render.pages.simulation import setting_text
 from kstream_plan.render.pages.step_sentences import sentence
 from kstream_plan.render.pages.waiting_copies import waiting_table
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, several, span_to
+from kstream_plan.render.text.numbers import count, duration, name_list, span_to
 from kstream_plan.simulation.what_ifs import starts_empty
 
 #: So many tasks of a list are named, and so many steps of a task have a row.
@@ -58,28 +58,28 @@ def why_page(answers: Why, *, verbose: bool = False) -> Page:  # noqa: ARG001 - 
 def _page_of_one(answers: Why, view: PlanView) -> Page:
     names, task, instance = view.names, answers.task, answers.instance
     sentences, facts, tables = list[str](), list[Fact](), list[Table]()
-    waiting = []
+    copies = []
     if task is not None:
-        nothing = "" if task.steps else " Nothing happens to it."
-        sentences.append(_task_sentence(task, answers, names) + nothing)
-        waiting += [task.waiting] if task.waiting is not None else []
+        no_step = "" if task.steps else " Nothing happens to it."
+        sentences.append(_task_sentence(task, answers, names) + no_step)
+        copies += [task.waiting] if task.waiting is not None else []
         if task.task_id in answers.probing.queued:
             sentences.append(_queue(answers, names))
     if instance is not None:
         sentences.append(_instance_sentence(instance, names))
         facts += _instance_facts(instance, answers, names)
-        waiting += [copy for copy in instance.waiting if copy not in waiting]
-    tables += waiting_table(waiting, answers, names)
+        copies += [copy for copy in instance.waiting if copy not in copies]
+    tables += waiting_table(copies, answers, names)
     tables += [_steps_table(task, answers, names)] if task is not None and task.steps else []
-    rates = rates_text(answers.plan) if waiting else ""
+    rates = rates_text(answers.plan) if copies else ""
     facts += [Fact("rates", "Rates", rates)] if rates else []
-    about = names.task_and_topic(task.task_id) if task is not None else ""
+    topic = names.task_and_topic(task.task_id) if task is not None else ""
     if instance is not None:
-        about = " and ".join([*([f"task {about}"] if about else []), f"instance {names.instance(instance.process_id)}"])
+        topic = " and ".join([*([f"task {topic}"] if topic else []), f"instance {names.instance(instance.process_id)}"])
     else:
-        about = f"task {about}"
+        topic = f"task {topic}"
     return Page(
-        title=f"{names.escape(answers.plan.group.application_id)}: {about}",
+        title=f"{names.escape(answers.plan.group.application_id)}: {topic}",
         tone="unknown" if task is not None and task.why is WhyTask.NEVER_ARRIVES else "plain",
         sentences=tuple(sentences),
         facts=tuple(facts),
@@ -91,29 +91,24 @@ def _page_of_one(answers: Why, view: PlanView) -> Page:
 
 def why_remarks(answers: Why) -> Remarks:
     """Return the warnings, notes, assumptions and commands, as the page and the JSON have them."""
-    said = remarks(answers.plan)
+    plan_notes = remarks(answers.plan)
     if answers.task is not None or answers.instance is not None:
-        said = said._replace(assumptions=())
+        plan_notes = plan_notes._replace(assumptions=())
     made_again = {
         None: (),
         True: (Note("as-decided", "The decision, made again, is the same for every instance"),),
         False: (Note("not-as-decided", "The decision, made again, differs from what was decided; so may the rest"),),
     }[answers.as_decided]
-    warnings, notes = said.warnings, said.notes
+    warnings, notes = plan_notes.warnings, plan_notes.notes
     if answers.as_decided is False:
         warnings = (*made_again, *warnings)
     else:
         notes = (*made_again, *notes)
-    return said._replace(warnings=warnings, notes=notes, next=())
+    return plan_notes._replace(warnings=warnings, notes=notes, next=())
 
 
 def _lines(answers: Why, view: PlanView) -> tuple[Line, ...]:
-    said = why_remarks(answers)
-    return (
-        *lines_of("warning", map(view.escaped, said.warnings)),
-        *lines_of("note", map(view.escaped, said.notes)),
-        *lines_of("assumption", map(view.escaped, said.assumptions)),
-    )
+    return remark_lines(why_remarks(answers), view.names.escape_message)
 
 
 def _source(answers: Why, names: Names) -> str:
@@ -140,19 +135,19 @@ def _in_short(answers: Why) -> str:
 
 def _state(answers: Why, names: Names) -> str:
     """Return what the group waits for."""
-    probing = answers.probing
+    probe = answers.probing
     parts = []
-    if probing.waiting:
-        copies = count(len(probing.waiting), "copy has", "copies have")
+    if probe.waiting:
+        copies = count(len(probe.waiting), "copy has", "copies have")
         parts.append(f"{copies} not caught up yet, as far as is known")
-    if probing.queued:
-        tasks = count(len(probing.queued), "task has", "tasks have")
-        at_once = f"max.warmup.replicas={probing.at_once:,} lets {probing.at_once:,} warm up at a time"
-        queued = several([names.task(task_id) for task_id in probing.queued], _NAMED)
-        parts.append(f"{tasks} no copy yet where {_they_run(len(probing.queued))}, because {at_once} ({queued})")
-    if probing.handed_over:
-        tasks = several([names.task(task_id) for task_id in probing.handed_over], _NAMED)
-        cut = count(len(probing.handed_over), "task is", "tasks are")
+    if probe.queued:
+        tasks = count(len(probe.queued), "task has", "tasks have")
+        at_once = f"max.warmup.replicas={probe.at_once:,} lets {probe.at_once:,} warm up at a time"
+        queue = name_list([names.task(task_id) for task_id in probe.queued], _NAMED)
+        parts.append(f"{tasks} no copy yet where {_they_run(len(probe.queued))}, because {at_once} ({queue})")
+    if probe.handed_over:
+        tasks = name_list([names.task(task_id) for task_id in probe.handed_over], _NAMED)
+        cut = count(len(probe.handed_over), "task is", "tasks are")
         parts.append(f"{cut} being cut over in a follow-up rebalance ({tasks})")
     if not parts:
         return "The group waits for nothing."
@@ -164,22 +159,22 @@ def _they_run(number: int) -> str:
 
 
 def _queue(answers: Why, names: Names) -> str:
-    probing = answers.probing
-    queued = [names.task(task_id) for task_id in probing.queued]
+    probe = answers.probing
+    queue = [names.task(task_id) for task_id in probe.queued]
     return (
-        f"It has no copy there yet: max.warmup.replicas={probing.at_once:,} lets {probing.at_once:,} warm up at a "
-        f"time, and {count(len(queued), 'task waits', 'tasks wait')} for that ({several(queued, _NAMED)})."
+        f"It has no copy there yet: max.warmup.replicas={probe.at_once:,} lets {probe.at_once:,} warm up at a "
+        f"time, and {count(len(queue), 'task waits', 'tasks wait')} for that ({name_list(queue, _NAMED)})."
     )
 
 
 def _next(answers: Why, view: PlanView) -> Iterator[str]:
     """Yield when the next probe comes, and when the group settles or why not."""
-    plan, probing = answers.plan, answers.probing
-    if probing.next_ms is None:
+    plan, probe = answers.plan, answers.probing
+    if probe.next_ms is None:
         yield "No probe is scheduled."
     else:
-        when = f"in {duration(probing.next_ms)}" if probing.next_ms > 0 else "now"
-        yield f"The next probe comes {when}, then one every {duration(probing.interval_ms)}."
+        moment = f"in {duration(probe.next_ms)}" if probe.next_ms > 0 else "now"
+        yield f"The next probe comes {moment}, then one every {duration(probe.interval_ms)}."
     if plan.verdict.kind != "settled":
         reason = view.names.escape_message(plan.verdict.reason)
         yield f"The group does not settle: {reason}.{cause_text(view)}"
@@ -232,28 +227,28 @@ def _balance(answers: Why) -> str:
 
 def _settings_table(answers: Why) -> Iterator[Table]:
     """Yield what other settings would change, as simulated; the current ones come first."""
-    plan, probing = answers.plan, answers.probing
-    others = [what_if for what_if in probing.sooner if what_if.verdict == "settled"]
-    cure = probing.cure if plan.verdict.kind != "settled" else None
-    others += [cure] if cure is not None else []
-    if not probing.tried or not (probing.waiting or probing.queued or plan.verdict.kind != "settled"):
+    plan, probe = answers.plan, answers.probing
+    settings = [what_if for what_if in probe.sooner if what_if.verdict == "settled"]
+    cure = probe.cure if plan.verdict.kind != "settled" else None
+    settings += [cure] if cure is not None else []
+    if not probe.tried or not (probe.waiting or probe.queued or plan.verdict.kind != "settled"):
         return
     heads = ("Setting", "Duration", "Rebalances", "Extra copies", "Cold starts")
     summary = plan.summary
-    settled = plan.verdict.kind == "settled"
+    is_settled = plan.verdict.kind == "settled"
     rows = [
         text_row(
             "as now",
-            f"about {duration(summary.duration_ms)}" if settled else "does not settle",
+            f"about {duration(summary.duration_ms)}" if is_settled else "does not settle",
             f"{summary.rebalances:,}",
             f"{summary.peak_extra_copies:,}",
             f"{summary.cold_handovers:,}",
             tone="dim",
         )
     ]
-    rows += [_setting_row(what_if, answers) for what_if in others]
-    what = "settles sooner" if settled else "settles"
-    note = "" if others else f"With none of the other settings that were simulated the group {what}."
+    rows += [_setting_row(what_if, answers) for what_if in settings]
+    effect = "settles sooner" if is_settled else "settles"
+    note = "" if settings else f"With none of the other settings that were simulated the group {effect}."
     if cure is not None and starts_empty(plan, cure.setting, cure.value):
         note = "With so high a limit, tasks also start on instances without any state, and restore before they run."
     columns = tuple(Column(head, right=place > 0) for place, head in enumerate(heads))
@@ -278,15 +273,22 @@ def _setting_row(what_if: WhatIf, answers: Why) -> Row:
 def _steps_table(task: TaskAnswer, answers: Why, names: Names) -> Table:
     """Return what happens to a task, step by step."""
     columns = (Column("#", right=True), Column("Time", right=True), Column("Rebalance"), Column("Step"))
-    rows, before, lower_bounds = [], 0, answers.plan.lower_bound_lags
+    rows, last_number = [], 0
     for step in task.steps[:_MOST_STEPS]:
-        first = step.round_number != before
-        started = "decided" if answers.as_decided is not None and step.round_number == 1 else _TRIGGERS[step.trigger]
-        heads = (f"{step.round_number:,}", duration(step.at_ms), started) if first else ("", "", "")
-        rows.append(Row((*(Cell((head,)) for head in heads), text_cell(sentence(step.step, names, lower_bounds)))))
-        before = step.round_number
-    more = len(task.steps) - len(rows)
-    note = f"{count(more, 'more step')}: --output json lists them" if more else ""
+        first = step.round_number != last_number
+        trigger = "decided" if answers.as_decided is not None and step.round_number == 1 else _TRIGGERS[step.trigger]
+        heads = (f"{step.round_number:,}", duration(step.at_ms), trigger) if first else ("", "", "")
+        rows.append(
+            Row(
+                (
+                    *(Cell((head,)) for head in heads),
+                    text_cell(sentence(step.step, names, answers.plan.lower_bound_lags)),
+                )
+            )
+        )
+        last_number = step.round_number
+    rest_count = len(task.steps) - len(rows)
+    note = f"{count(rest_count, 'more step')}: --output json lists them" if rest_count else ""
     return Table("What happens to it", columns, tuple(rows), note)
 
 
@@ -307,8 +309,8 @@ def _task_sentence(task: TaskAnswer, answers: Why, names: Names) -> str:
             text = f"{name} moves from {owner} to {target} without waiting."
         case WhyTask.HAS_NO_OWNER:
             cut_over = task.task_id in answers.probing.handed_over
-            going = "it is being cut over" if cut_over else "it starts where it can"
-            text = f"{name} is unassigned now: {going}, and ends on {ends}."
+            start = "it is being cut over" if cut_over else "it starts where it can"
+            text = f"{name} is unassigned now: {start}, and ends on {ends}."
         case WhyTask.NEVER_ARRIVES:
             text = f"{name} is to move from {owner} to {target}, but is on {ends} when this plan ends."
         case WhyTask.STATELESS:
@@ -354,11 +356,13 @@ def _instance_facts(answer: InstanceAnswer, answers: Why, names: Names) -> Itera
     if answer.copies:
         yield Fact("copies", "Copies there", f"{answer.copies:,}")
     if answer.queued:
-        tasks = several([names.task(task_id) for task_id in answer.queued], _NAMED)
+        tasks = name_list([names.task(task_id) for task_id in answer.queued], _NAMED)
         of_all = f"{len(answer.queued):,} of {len(answers.probing.queued):,} that wait for max.warmup.replicas"
         yield Fact("queued", "No copy there yet", f"{tasks} ({of_all}={answers.probing.at_once:,})")
-    when = "none" if answer.first_ms is None else f"in about {duration(answer.first_ms)}" if answer.first_ms else "now"
-    yield Fact("first", "Next task starts there", when)
+    moment = (
+        "none" if answer.first_ms is None else f"in about {duration(answer.first_ms)}" if answer.first_ms else "now"
+    )
+    yield Fact("first", "Next task starts there", moment)
     yield Fact("then", "At the end", f"{count(answer.then, 'task')}")
 
 

@@ -27,7 +27,7 @@ def check_html_of(plans: Sequence[CheckedPlan], tally: Tally) -> str:
     """Return the same of the plans and the rest."""
     sections = [_unchecked(application_id, message) for application_id, message in tally.errors]
     number = len(sections) + len(plans)
-    sections += [_checked(one, alone=number == 1) for one in plans[: max(0, MOST_SECTIONS - len(sections))]]
+    sections += [_section(plan, is_single=number == 1) for plan in plans[: max(0, MOST_SECTIONS - len(sections))]]
     overview = _overview(plans, tally) if number > 1 else None
     return report_html(report_of(sections, number, overview))
 
@@ -38,12 +38,14 @@ def _unchecked(application_id: str | None, message: str) -> Section:
     return Section(name, "", "bad", answer, (), ())
 
 
-def _checked(checked: CheckedPlan, *, alone: bool) -> Section:
+def _section(checkup: CheckedPlan, *, is_single: bool) -> Section:
     """Return what the check found, and below it the plan as it is told without a check."""
-    plan = plan_section(SavedPlan(checked.plan), alone=alone)
-    section = section_of(check_page(checked, verbose=True), more=plan.blocks, taken=plan.taken, data=plan.data)
-    shown = plan.facts if plan.answer is None else (plan.answer._replace(label="The plan"), *plan.facts)
-    return replace(section, facts=(*section.facts, *shown))
+    plan = plan_section(SavedPlan(checkup.plan), is_single=is_single)
+    section = section_of(
+        check_page(checkup, verbose=True), extra_blocks=plan.blocks, capture_time=plan.capture_time, data=plan.data
+    )
+    facts = plan.facts if plan.answer is None else (plan.answer._replace(label="The plan"), *plan.facts)
+    return replace(section, facts=(*section.facts, *facts))
 
 
 def _overview(plans: Sequence[CheckedPlan], tally: Tally) -> Table:
@@ -51,7 +53,7 @@ def _overview(plans: Sequence[CheckedPlan], tally: Tally) -> Table:
         TableRow(("-", TERMINAL.name(application_id or "an application"), "could not be checked"), tone="bad")
         for application_id, _ in tally.errors
     ]
-    for one in plans:
-        cells = (one.answer.word, TERMINAL.name(one.application_id), check_page(one).sentences[0])
-        rows.append(TableRow(cells, tone=_TONES[one.worst] if one.worst is not Status.PASSED else "plain"))
+    for plan in plans:
+        cells = (plan.answer.word, TERMINAL.name(plan.application_id), check_page(plan).sentences[0])
+        rows.append(TableRow(cells, tone=_TONES[plan.worst] if plan.worst is not Status.PASSED else "plain"))
     return Table(tally_text(tally), ("", "application", "what was found"), tuple(rows), sortable=True)

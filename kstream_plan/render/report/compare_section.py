@@ -30,14 +30,11 @@ def compare_html(outcomes: Sequence[Sequence[SameOutcome]]) -> str:
 def compare_section(alike: Sequence[SameOutcome]) -> Section:
     """Return the alternatives of one group."""
     plan = alike[0].one.plan
-    legend = (
-        Labelled("runs", "time until the group settles"),
-        Labelled("still", "the range of what it may be"),
-    )
+    legend = (Labelled("runs", "time until the group settles"), Labelled("still", "the range of what it may be"))
     bars = Drawing(f"Duration by {axes_name(alike)}", bars_figure(list(_lengths(alike))), legend)
     timelines = (*_timelines(alike), *made_from(plan, Names(plan.group)))
     page = compare_page(Outcomes(alike), verbose=True)
-    return section_of(page, drawings=(bars,), more=timelines, taken=plan.captured_at)
+    return section_of(page, drawings=(bars,), extra_blocks=timelines, capture_time=plan.captured_at)
 
 
 def _timelines(alike: Sequence[SameOutcome]) -> Iterator[Block]:
@@ -45,9 +42,9 @@ def _timelines(alike: Sequence[SameOutcome]) -> Iterator[Block]:
     for outcome in alike[:_MOST_TIMELINES]:
         plan = outcome.one.plan
         if plan.rounds:
-            drawn = timeline_drawing(plan, events(plan), timeline(plan), Names(plan.group))
+            drawing = timeline_drawing(plan, events(plan), timeline(plan), Names(plan.group))
             title = f"{axes_name(alike)} = {alternative_name(outcome)}: tasks per instance over time"
-            yield replace(drawn, title=title, folded=True)
+            yield replace(drawing, title=title, on_demand=True)
 
 
 def _lengths(alike: Sequence[SameOutcome]) -> Iterator[Length]:

@@ -25,17 +25,17 @@ _MOST_TASKS = 2_000
 
 def diff_html(comparisons: Sequence[Comparison]) -> str:
     """Return what changed as one page: of several applications an overview first."""
-    shown = [
+    pages = [
         diff_page(comparison, verbose=len(comparison.tasks) <= _MOST_TASKS)
         for comparison in comparisons[:MOST_SECTIONS]
     ]
-    return _html(shown, diffs_page(comparisons), len(comparisons))
+    return _html(pages, diffs_page(comparisons), len(comparisons))
 
 
 def happened_html(comparisons: Sequence[SaidAndHappened]) -> str:
     """Return plans beside what happened as one page: of several applications an overview first."""
-    shown = [happened_page(comparison, verbose=True) for comparison in comparisons[:MOST_SECTIONS]]
-    return _html(shown, happened_overview(comparisons), len(comparisons))
+    pages = [happened_page(comparison, verbose=True) for comparison in comparisons[:MOST_SECTIONS]]
+    return _html(pages, happened_overview(comparisons), len(comparisons))
 
 
 def two_plans_html(old: Plan, new: Plan) -> str:
@@ -44,15 +44,15 @@ def two_plans_html(old: Plan, new: Plan) -> str:
         replace(section, name=f"{name}: {section.name}")
         for name, section in (("Old plan", _plan(old)), ("New plan", _plan(new)))
     ]
-    both = section_of(two_plans_page(old, new))
-    return report_html(report_of([both, *plans], 1))
+    section = section_of(two_plans_page(old, new))
+    return report_html(report_of([section, *plans], 1))
 
 
 def _plan(plan: Plan) -> Section:
-    return plan_section(SavedPlan(plan), alone=False)
+    return plan_section(SavedPlan(plan), is_single=False)
 
 
-def _html(shown: Sequence[Page], overview: Page, number: int) -> str:
+def _html(pages: Sequence[Page], overview: Page, number: int) -> str:
     (table,) = overview.tables
-    sections = list(map(section_of, shown))
+    sections = list(map(section_of, pages))
     return report_html(report_of(sections, number, table_of(table, sortable=True) if number > 1 else None))

@@ -26,11 +26,7 @@ def drains_html(sections: Sequence[Section]) -> str:
 
 
 def drains_svg(sections: Sequence[Section]) -> str:
-    """Return what follows if they stop now over time.
-
-    Raises:
-        UsageError: there are several applications, or nothing follows.
-    """
+    """Return what follows if they stop now over time."""
     return section_svg(only(sections))
 
 
@@ -41,16 +37,16 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
     return section_of(
         page_of(answer, verbose=True),
         drawings=tuple(_follows(plan, course, names)),
-        more=tuple(made_from(plan, names)),
-        taken=plan.captured_at,
+        extra_blocks=tuple(made_from(plan, names)),
+        capture_time=plan.captured_at,
         data=script_data(plan, course, names) if plan.rounds else None,
     )
 
 
-def _follows(plan: Plan, of: Timeline, names: Names) -> Iterator[Block]:
-    found = events(plan)
-    if not found:
+def _follows(plan: Plan, axis: Timeline, names: Names) -> Iterator[Block]:
+    activities = events(plan)
+    if not activities:
         return
     cut = plan.verdict.kind == "unfinished"
     note = "after the stop, as far as it was simulated: until every task of theirs has started"
-    yield from drawings(plan, found, of, names, note if cut else "after the stop")
+    yield from drawings(plan, activities, axis, names, note if cut else "after the stop")

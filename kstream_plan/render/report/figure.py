@@ -39,7 +39,7 @@ class Row:
 
     label: str
     sums_up: str
-    told: str
+    description: str
     shapes: tuple[Shape, ...]
     place: int | None = None
     height: int = 30
@@ -60,69 +60,75 @@ class Figure:
         return sum(row.height for row in self.rows)
 
 
-def timeline_figure(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names) -> Figure:
+def timeline_figure(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names) -> Figure:
     """Return who runs, warms up and restores how much when: each instance, of many the areas and those that change."""
-    shown, others = shown_instances(plan, names)
-    everyone = range(len(of.instances))
+    instances, others_count = shown_instances(plan, names)
+    places = range(len(axis.instances))
     rows: list[Row] = []
-    if len(everyone) <= MOST_ROWS:
-        shown = sorted(everyone, key=lambda place: names.reading_order(of.instances[place].process_id))
+    if len(places) <= MOST_ROWS:
+        instances = sorted(places, key=lambda place: names.reading_order(axis.instances[place].process_id))
     else:
-        rows += _area_rows(of, names)
-    rows += _instance_rows(of, names, shown)
-    rows.append(_still_row(plan, of))
-    left_out = f"; {count(others, 'other instance')} below" if others and len(everyone) > MOST_ROWS else ""
-    members = count(len(everyone), "worker" if plan.is_of_workers else "instance")
-    members = count(len(everyone), "worker" if plan.is_of_workers else "instance")
+        rows += _area_rows(axis, names)
+    rows += _instance_rows(axis, names, instances)
+    rows.append(_still_row(plan, axis))
+    left_out = f"; {count(others_count, 'other instance')} below" if others_count and len(places) > MOST_ROWS else ""
+    members = count(len(places), "worker" if plan.is_of_workers else "instance")
+    members = count(len(places), "worker" if plan.is_of_workers else "instance")
     sentence = (
-        f"{members} over {duration(of.ends_ms)}: what each "
+        f"{members} over {duration(axis.ends_ms)}: what each "
         f"runs{'' if plan.is_of_workers else ', warms up and restores'}, and what is paused{left_out}"
     )
     return Figure(
-        rows=tuple(rows), ticks=ticks_of(of), marks=tuple(marks_of(plan, found, of, names)), sentence=sentence
+        rows=tuple(rows), ticks=ticks_of(axis), marks=tuple(marks_of(plan, activities, axis, names)), sentence=sentence
     )
 
 
-def everyone_figure(of: Timeline, names: Names) -> Figure | None:
+def everyone_figure(axis: Timeline, names: Names) -> Figure | None:
     """Return a row for each of many instances; ``None`` if :func:`timeline_figure` has them."""
-    if len(of.instances) <= MOST_ROWS:
+    if len(axis.instances) <= MOST_ROWS:
         return None
-    places = sorted(range(len(of.instances)), key=lambda place: names.reading_order(of.instances[place].process_id))
-    rows = tuple(_instance_rows(of, names, places, height=20))
-    return Figure(rows=rows, ticks=ticks_of(of), marks=(), sentence=f"each of {count(len(rows), 'instance')} over time")
+    places = sorted(range(len(axis.instances)), key=lambda place: names.reading_order(axis.instances[place].process_id))
+    rows = tuple(_instance_rows(axis, names, places, height=20))
+    return Figure(
+        rows=rows, ticks=ticks_of(axis), marks=(), sentence=f"each of {count(len(rows), 'instance')} over time"
+    )
 
 
-def load_figure(plan: Plan, of: Timeline) -> Figure:
+def load_figure(plan: Plan, axis: Timeline) -> Figure:
     """Return how evenly the load is spread, how much warms up and restores at once, how much is paused."""
     member, part = ("worker", "connector") if plan.is_of_workers else ("instance", "subtopology")
-    rows = [_band_row(of, member)]
-    balance = [Level(one.at_ms, one.balance_factor) for one in of.loads]
-    subtopology = [Level(one.at_ms, one.subtopology_task_spread) for one in of.loads]
-    rows.append(_series_row(f"{member} balance", balance, of, "balance", f"most minus least tasks of {a_member(plan)}"))
+    rows = [_band_row(axis, member)]
+    balance = [Level(load.at_ms, load.balance_factor) for load in axis.loads]
+    subtopology = [Level(load.at_ms, load.subtopology_task_spread) for load in axis.loads]
+    rows.append(
+        _series_row(f"{member} balance", balance, axis, "balance", f"most minus least tasks of {a_member(plan)}")
+    )
     rows.append(
         _series_row(
-            f"{part} balance", subtopology, of, "balance", f"most minus least tasks of a {part} on {a_member(plan)}"
+            f"{part} balance", subtopology, axis, "balance", f"most minus least tasks of a {part} on {a_member(plan)}"
         )
     )
-    copies = _highest(of.warming_up)
+    copies = _highest(axis.warming_up)
     if copies:
         means = "at once, on all instances"
-        rows.append(_series_row("copies warming up", of.warming_up, of, "warms-up", means, f"at most {copies:,}"))
-    restoring = _highest(of.restoring)
+        rows.append(_series_row("copies warming up", axis.warming_up, axis, "warms-up", means, f"at most {copies:,}"))
+    restoring = _highest(axis.restoring)
     if restoring:
         means = "paused until they have restored"
-        rows.append(_series_row("cold tasks restoring", of.restoring, of, "restores", means, f"at most {restoring:,}"))
-    still = _bound(plan, _highest(of.still))
-    rows.append(_series_row("tasks paused", of.still, of, "still", "at the same time", still))
+        rows.append(
+            _series_row("cold tasks restoring", axis.restoring, axis, "restores", means, f"at most {restoring:,}")
+        )
+    still = _bound(plan, _highest(axis.still))
+    rows.append(_series_row("tasks paused", axis.still, axis, "still", "at the same time", still))
     sentence = f"load, balance{', copies' if copies else ''} and pauses over time"
-    return Figure(rows=tuple(rows), ticks=ticks_of(of), marks=(), sentence=sentence)
+    return Figure(rows=tuple(rows), ticks=ticks_of(axis), marks=(), sentence=sentence)
 
 
 class Length(NamedTuple):
     """How long something takes: in words, and in the middle, at least and at most; zeros if it does not end."""
 
     name: str
-    said: str
+    text: str
     median_ms: int
     least_ms: int
     most_ms: int
@@ -130,120 +136,122 @@ class Length(NamedTuple):
 
 def bars_figure(lengths: Sequence[Length]) -> Figure:
     """Return how long several things take."""
-    longest = max((of.most_ms for of in lengths), default=0)
+    longest = max((length.most_ms for length in lengths), default=0)
     axis = Span(0, longest + max(1_000, longest // 25))
     rows = []
-    for name, said, median, least, most in lengths:
+    for name, text, median, least, most in lengths:
         shapes = [Shape("runs", _spans([(0, median)], axis, 6, 14) if median else "")]
         shapes += [Shape("still", _spans([(least, most)], axis, 11, 4))] if least != most else []
-        kept = tuple(shape for shape in shapes if shape.path)
-        rows.append(Row(label=name, sums_up=said, told=f"{name}: {said}", shapes=kept, height=26))
+        outlines = tuple(shape for shape in shapes if shape.path)
+        rows.append(Row(label=name, sums_up=text, description=f"{name}: {text}", shapes=outlines, height=26))
     return Figure(rows=tuple(rows), ticks=ticks_of(axis), marks=(), sentence="how long each takes")
 
 
-def _area_rows(of: Timeline, names: Names) -> Iterator[Row]:
+def _area_rows(axis: Timeline, names: Names) -> Iterator[Row]:
     """Yield a row for each zone or rack, where these are few; else one for all instances."""
     areas: dict[tuple[str, str], list[InstanceCourse]] = {}
-    for one in of.instances:
-        areas.setdefault(names.area(one.process_id) or ("all", "instances"), []).append(one)
-    sums = {area: summed([one.runs for one in courses]) for area, courses in areas.items()}
+    for course in axis.instances:
+        areas.setdefault(names.area(course.process_id) or ("all", "instances"), []).append(course)
+    sums = {area: summed([course.runs for course in courses]) for area, courses in areas.items()}
     most = max((level.number for series in sums.values() for level in series), default=0)
     for area in sorted(areas):
         courses = areas[area]
-        warming, restoring, unsure = (
-            summed([getattr(one, name) for one in courses]) for name in ("warms_up", "restores", "unsure")
+        warmups, restoring, unsure = (
+            summed([getattr(course, name) for course in courses]) for name in ("warms_up", "restores", "unsure")
         )
-        cold_ms = tuple(sorted(at_ms for one in courses for at_ms in one.cold_ms))
-        there = tuple(span for one in courses for span in one.there)
-        together = InstanceCourse(
+        cold_ms = tuple(sorted(at_ms for course in courses for at_ms in course.cold_ms))
+        presence = tuple(span for course in courses for span in course.there)
+        area_course = InstanceCourse(
             process_id="",
-            there=there,
+            there=presence,
             runs=sums[area],
-            warms_up=warming,
+            warms_up=warmups,
             restores=restoring,
             unsure=unsure,
             cold_ms=cold_ms,
         )
         label = " ".join(area)
-        yield _course_row(together, f"{label} ({len(courses):,})", None, most, of, height=34)
+        yield _course_row(area_course, f"{label} ({len(courses):,})", None, most, axis, height=34)
 
 
-def _instance_rows(of: Timeline, names: Names, places: Sequence[int], height: int = 30) -> Iterator[Row]:
-    most = max((level.number for place in places for level in of.instances[place].runs), default=0)
+def _instance_rows(axis: Timeline, names: Names, places: Sequence[int], height: int = 30) -> Iterator[Row]:
+    most = max((level.number for place in places for level in axis.instances[place].runs), default=0)
     for place in places:
-        course = of.instances[place]
-        yield _course_row(course, names.instance(course.process_id), place, most, of, height=height)
+        course = axis.instances[place]
+        yield _course_row(course, names.instance(course.process_id), place, most, axis, height=height)
 
 
-def _course_row(course: InstanceCourse, label: str, place: int | None, most: int, of: Timeline, *, height: int) -> Row:
+def _course_row(
+    course: InstanceCourse, label: str, place: int | None, most: int, axis: Timeline, *, height: int
+) -> Row:
     strip = max(3, height // 6)
     room, base = height - strip - 7, height - strip - 4
     shapes = [
-        Shape("there", _spans(course.there, of, base - room, room)),
-        Shape("runs", _area(course.runs, of, base, room, most)),
-        Shape("unsure", _area(course.unsure, of, base, room, most)),
-        Shape("restores", _area(course.restores, of, base, room, most)),
-        Shape("warms-up", _strip(course.warms_up, of, base + 2, strip)),
-        Shape("cold", _lines(course.cold_ms, of, base - room, room)),
+        Shape("there", _spans(course.there, axis, base - room, room)),
+        Shape("runs", _area(course.runs, axis, base, room, most)),
+        Shape("unsure", _area(course.unsure, axis, base, room, most)),
+        Shape("restores", _area(course.restores, axis, base, room, most)),
+        Shape("warms-up", _strip(course.warms_up, axis, base + 2, strip)),
+        Shape("cold", _lines(course.cold_ms, axis, base - room, room)),
     ]
-    before, after = course.runs[0].number, course.runs[-1].number
-    gone = [not course.there or all(begin > of.from_ms for begin, _ in course.there)]
-    gone.append(not course.there or all(end < of.to_ms for _, end in course.there))
-    ends = ["–" if absent else f"{number:,}" for absent, number in zip(gone, (before, after), strict=True)]
+    first, last = course.runs[0].number, course.runs[-1].number
+    is_absent = [not course.there or all(begin > axis.from_ms for begin, _ in course.there)]
+    is_absent.append(not course.there or all(end < axis.to_ms for _, end in course.there))
+    ends = ["–" if absent else f"{number:,}" for absent, number in zip(is_absent, (first, last), strict=True)]
     sums_up = ends[0] if ends[0] == ends[1] else f"{ends[0]} → {ends[1]}"
-    warming = max((level.number for level in course.warms_up), default=0)
-    told = f"{label}: runs {sums_up}"
-    told += f", warms up {warming:,} at once at most" if warming else ""
-    told += f", {count(len(course.cold_ms), 'cold start')}" if course.cold_ms else ""
-    kept = tuple(shape for shape in shapes if shape.path)
-    return Row(label=label, sums_up=sums_up, told=told, shapes=kept, place=place, height=height)
+    warmups = max((level.number for level in course.warms_up), default=0)
+    description = f"{label}: runs {sums_up}"
+    description += f", warms up {warmups:,} at once at most" if warmups else ""
+    description += f", {count(len(course.cold_ms), 'cold start')}" if course.cold_ms else ""
+    outlines = tuple(shape for shape in shapes if shape.path)
+    return Row(label=label, sums_up=sums_up, description=description, shapes=outlines, place=place, height=height)
 
 
-def _still_row(plan: Plan, of: Timeline) -> Row:
+def _still_row(plan: Plan, axis: Timeline) -> Row:
     """Return the row of what is paused, and on top of it of what restores before it runs."""
-    nobody, restoring = summed([of.still, of.restoring]), _highest(of.restoring)
-    most, still = _highest(nobody), _highest(of.still)
+    pauses, restoring = summed([axis.still, axis.restoring]), _highest(axis.restoring)
+    most, still = _highest(pauses), _highest(axis.still)
     sums_up = _bound(plan, most) if most else "none"
-    told = f"paused at once: {sums_up}"
-    told += f": at most {still:,} for a rebalance, at most {restoring:,} while they restore" if restoring else ""
-    above = [Shape("restores", _area(nobody, of, 30, 26, most))] if restoring else []
-    shapes = (*above, *_still_shapes(of.still, of, 30, most))
-    return Row(label="paused", sums_up=sums_up, told=told, shapes=shapes, height=34)
+    description = f"paused at once: {sums_up}"
+    description += f": at most {still:,} for a rebalance, at most {restoring:,} while they restore" if restoring else ""
+    restores = [Shape("restores", _area(pauses, axis, 30, 26, most))] if restoring else []
+    shapes = (*restores, *_still_shapes(axis.still, axis, 30, most))
+    return Row(label="paused", sums_up=sums_up, description=description, shapes=shapes, height=34)
 
 
-def _bound(plan: Plan, drawn: int) -> str:
+def _bound(plan: Plan, peak: int) -> str:
     """Return how many are paused at once, where they are so many in the one way that is drawn of several."""
     least, most = plan.ends("paused_tasks_at_once")
-    return f"at least {min(least, drawn):,}" if plan.pauses_are_least else f"at most {max(most, drawn):,}"
+    return f"at least {min(least, peak):,}" if plan.pauses_are_least else f"at most {max(most, peak):,}"
 
 
 def _highest(series: Sequence[Level]) -> int:
     return max(level.number for level in series)
 
 
-def _still_shapes(series: Sequence[Level], of: Timeline, height: int, most: int) -> tuple[Shape, ...]:
+def _still_shapes(series: Sequence[Level], axis: Timeline, height: int, most: int) -> tuple[Shape, ...]:
     if not any(level.number for level in series):
         return ()
     ticks = "".join(
-        f"M{x_of(level.at_ms, of)} {height}V{height - _high(level.number, most, height - 4)}"
+        f"M{x_of(level.at_ms, axis)} {height}V{height - _high(level.number, most, height - 4)}"
         for level in series
         if level.number
     )
-    return (Shape("still", _area(series, of, height, height - 4, most)), Shape("still-tick", ticks))
+    return (Shape("still", _area(series, axis, height, height - 4, most)), Shape("still-tick", ticks))
 
 
-def _series_row(label: str, series: Sequence[Level], of: Timeline, kind: str, means: str, bound: str = "") -> Row:
+def _series_row(label: str, series: Sequence[Level], axis: Timeline, kind: str, means: str, bound: str = "") -> Row:
     """Return the row of a series, which its ``bound`` sums up, else first, highest and last."""
     highest = _highest(series)
     first, last = series[0].number, series[-1].number
     sums_up = bound or _course([first, *[highest] * (highest > max(first, last)), last])
     shapes = (
-        _still_shapes(series, of, 36, highest)
+        _still_shapes(series, axis, 36, highest)
         if kind == "still"
-        else tuple(shape for shape in [Shape(kind, _area(series, of, 36, 30, highest))] if shape.path)
+        else tuple(shape for shape in [Shape(kind, _area(series, axis, 36, 30, highest))] if shape.path)
     )
-    told = f"{label} ({means}): {highest:,} at most"
-    return Row(label=label, sums_up=sums_up, told=told, shapes=shapes, height=40)
+    description = f"{label} ({means}): {highest:,} at most"
+    return Row(label=label, sums_up=sums_up, description=description, shapes=shapes, height=40)
 
 
 def a_member(plan: Plan) -> str:
@@ -251,20 +259,20 @@ def a_member(plan: Plan) -> str:
     return "a worker" if plan.is_of_workers else "an instance"
 
 
-def _band_row(of: Timeline, member: str) -> Row:
+def _band_row(axis: Timeline, member: str) -> Row:
     """Return the row of what the instances run that run least and most."""
-    most = max(one.most for one in of.loads)
-    first, last = of.loads[0], of.loads[-1]
-    least = min(one.least for one in of.loads)
-    is_worse = max(one.balance_factor for one in of.loads) > max(first.balance_factor, last.balance_factor)
+    most = max(load.most for load in axis.loads)
+    first, last = axis.loads[0], axis.loads[-1]
+    least = min(load.least for load in axis.loads)
+    is_worse = max(load.balance_factor for load in axis.loads) > max(first.balance_factor, last.balance_factor)
     is_beyond = least < min(first.least, last.least) or most > max(first.most, last.most)
-    between = [span_to(least, most)] * (is_worse or is_beyond)
-    told = f"tasks per {member}, least to most: {_ends(first)} at first, "
-    told += "".join(f"{one} between, " for one in between) + f"{_ends(last)} at the end"
-    path = _band(of.loads, of, 48, 42, most) if most else ""
+    middle = [span_to(least, most)] * (is_worse or is_beyond)
+    description = f"tasks per {member}, least to most: {_ends(first)} at first, "
+    description += "".join(f"{span} between, " for span in middle) + f"{_ends(last)} at the end"
+    path = _band(axis.loads, axis, 48, 42, most) if most else ""
     shapes = tuple(shape for shape in [Shape("band", path)] if shape.path)
-    sums_up = _course([_ends(first), *between, _ends(last)])
-    return Row(label=f"tasks per {member}", sums_up=sums_up, told=told, shapes=shapes, height=52)
+    sums_up = _course([_ends(first), *middle, _ends(last)])
+    return Row(label=f"tasks per {member}", sums_up=sums_up, description=description, shapes=shapes, height=52)
 
 
 def _course(numbers: Iterable[int | str]) -> str:
@@ -273,34 +281,34 @@ def _course(numbers: Iterable[int | str]) -> str:
     return " → ".join(text for place, text in enumerate(texts) if place == 0 or text != texts[place - 1])
 
 
-def _ends(of: LoadAt) -> str:
-    return span_to(of.least, of.most)
+def _ends(load: LoadAt) -> str:
+    return span_to(load.least, load.most)
 
 
-def _band(loads: Sequence[LoadAt], of: Timeline, base: int, room: int, highest: int) -> str:
+def _band(loads: Sequence[LoadAt], axis: Timeline, base: int, room: int, highest: int) -> str:
     def line(numbers: Iterable[int]) -> list[tuple[int, int]]:
         return [
-            (x_of(one.at_ms, of), base - _high(number, highest, room))
-            for one, number in zip(loads, numbers, strict=True)
+            (x_of(load.at_ms, axis), base - _high(number, highest, room))
+            for load, number in zip(loads, numbers, strict=True)
         ]
 
-    upper, lower = line(one.most for one in loads), line(one.least for one in loads)
-    there = "".join(f"H{x}V{y}" for x, y in upper)
+    upper, lower = line(load.most for load in loads), line(load.least for load in loads)
+    steps = "".join(f"H{x}V{y}" for x, y in upper)
     edge, back = WIDTH, ""
     for x, y in reversed(lower):
         back += f"L{edge} {y + 1}H{x}"
         edge = x
-    return f"M{upper[0][0]} {upper[0][1]}{there}H{WIDTH}{back}Z"
+    return f"M{upper[0][0]} {upper[0][1]}{steps}H{WIDTH}{back}Z"
 
 
-def _area(series: Sequence[Level], of: Timeline, base: int, room: int, highest: int) -> str:
+def _area(series: Sequence[Level], axis: Timeline, base: int, room: int, highest: int) -> str:
     """Return the outline of a series: as high as its numbers, in steps; empty if there is nothing."""
     if not any(level.number for level in series):
         return ""
-    shown = dropwhile(lambda level: not level.number, series)
-    seen = {x_of(level.at_ms, of): level.number for level in shown}
-    steps = "".join(f"H{x}V{base - _high(number, highest, room)}" for x, number in seen.items())
-    return f"M{next(iter(seen))} {base}{steps}H{WIDTH}V{base}Z"
+    levels = dropwhile(lambda level: not level.number, series)
+    numbers = {x_of(level.at_ms, axis): level.number for level in levels}
+    steps = "".join(f"H{x}V{base - _high(number, highest, room)}" for x, number in numbers.items())
+    return f"M{next(iter(numbers))} {base}{steps}H{WIDTH}V{base}Z"
 
 
 def _high(number: int, highest: int, room: int) -> int:
@@ -308,24 +316,24 @@ def _high(number: int, highest: int, room: int) -> int:
     return max(2, round(room * number / highest)) if number else 0
 
 
-def _strip(series: Sequence[Level], of: Timeline, top: int, height: int) -> str:
+def _strip(series: Sequence[Level], axis: Timeline, top: int, height: int) -> str:
     """Return when there is any, however many."""
     spans: list[tuple[int, int]] = []
     for place, level in enumerate(series):
-        end_ms = series[place + 1].at_ms if place + 1 < len(series) else of.to_ms
+        end_ms = series[place + 1].at_ms if place + 1 < len(series) else axis.to_ms
         if level.number and spans and spans[-1][1] == level.at_ms:
             spans[-1] = spans[-1][0], end_ms
         elif level.number:
             spans.append((level.at_ms, end_ms))
-    return _spans(spans, of, top, height)
+    return _spans(spans, axis, top, height)
 
 
-def _spans(spans: Iterable[tuple[int, int]], of: Timeline | Span, top: int, height: int) -> str:
+def _spans(spans: Iterable[tuple[int, int]], axis: Timeline | Span, top: int, height: int) -> str:
     return "".join(
-        f"M{x_of(begin, of)} {top}H{max(x_of(end, of), x_of(begin, of) + 1)}v{height}H{x_of(begin, of)}Z"
+        f"M{x_of(begin, axis)} {top}H{max(x_of(end, axis), x_of(begin, axis) + 1)}v{height}H{x_of(begin, axis)}Z"
         for begin, end in spans
     )
 
 
-def _lines(times_ms: Iterable[int], of: Timeline, top: int, height: int) -> str:
-    return "".join(f"M{x} {top}v{height}" for x in dict.fromkeys(x_of(at_ms, of) for at_ms in times_ms))
+def _lines(times_ms: Iterable[int], axis: Timeline, top: int, height: int) -> str:
+    return "".join(f"M{x} {top}v{height}" for x in dict.fromkeys(x_of(at_ms, axis) for at_ms in times_ms))

@@ -7,18 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kstream_plan.render.page import Cell, LineKind, Page
 from kstream_plan.render.page import Table as PageTable
 from kstream_plan.render.page import Tone as PageTone
-from kstream_plan.render.report.page import (
-    Block,
-    Code,
-    Labelled,
-    Notes,
-    Paragraph,
-    Section,
-    Steps,
-    Table,
-    TableRow,
-    Tone,
-)
+from kstream_plan.render.report.page import Block, Code, Labelled, Notes, Section, Steps, Table, TableRow, Tone
 
 _TONES: dict[PageTone, Tone] = {"good": "good", "unknown": "warn", "bad": "bad", "new": "good"}
 _HEADINGS: dict[LineKind, str] = {"warning": "Warnings", "note": "Notes", "assumption": "Assumptions"}
@@ -30,8 +19,8 @@ def section_of(
     page: Page,
     *,
     drawings: Sequence[Block] = (),
-    more: Sequence[Block] = (),
-    taken: str | None = None,
+    extra_blocks: Sequence[Block] = (),
+    capture_time: str | None = None,
     data: Mapping[str, object] | None = None,
 ) -> Section:
     """Return a page as a section.
@@ -39,20 +28,20 @@ def section_of(
     Args:
         page: the answer.
         drawings: stand before its tables.
-        more: stand after its lines.
-        taken: when what it was made from was captured (RFC 3339).
+        extra_blocks: stand after its lines.
+        capture_time: when what it was made from was captured (RFC 3339).
         data: what the script draws details from.
     """
-    first, *others = page.sentences or ("",)
+    first, *sentences = page.sentences or ("",)
     label = "" if page.answer is None else f"{page.answer.word}:"
     return Section(
         name=page.title,
-        about=page.source,
+        subtitle=page.source,
         tone=_TONES.get(page.tone, "plain"),
-        answer=Labelled(label, " ".join([first, *others])) if first else None,
+        answer=Labelled(label, " ".join([first, *sentences])) if first else None,
         facts=tuple(Labelled(fact.label, fact.value) for fact in page.facts),
-        blocks=(*drawings, *map(table_of, page.tables), *_lines(page), *more, *_steps(page)),
-        taken=taken,
+        blocks=(*drawings, *map(table_of, page.tables), *_lines(page), *extra_blocks, *_steps(page)),
+        capture_time=capture_time,
         data=data,
     )
 
@@ -90,13 +79,8 @@ def _lines(page: Page) -> Iterator[Block]:
 
 
 def _steps(page: Page) -> Iterator[Block]:
-    if not page.sections:
-        return
     if sum(len(section.sentences) for section in page.sections) > MOST_SENTENCES:
-        more = "Too many steps for a page: kstream-plan show PLAN --round N, --task ID or --instance ID shows some."
-        yield Notes("Every step with its reason", (more,))
-        return
-    yield Steps(
-        "Every step with its reason",
-        tuple(Paragraph(section.heading, section.sentences) for section in page.sections),
-    )
+        excuse = "Too many steps for a page: kstream-plan show PLAN --round N, --task ID or --instance ID shows some."
+        yield Notes("Every step with its reason", (excuse,))
+    elif page.sections:
+        yield Steps("Every step with its reason", page.sections)

@@ -17,7 +17,7 @@ _OF_PROBES = ("max_warmup_replicas", "acceptable_recovery_lag", "probing_rebalan
 
 def made_from(plan: Plan, names: Names) -> Iterator[Block]:
     """Yield what a plan was made from and how, and the settings that decide its times."""
-    of = {
+    origin = {
         "captured": plan.captured_at or "unknown",
         "generation": f"{plan.generation:,}" if plan.generation else "unknown",
         "input (SHA-256)": plan.digest,
@@ -27,7 +27,7 @@ def made_from(plan: Plan, names: Names) -> Iterator[Block]:
         "protocol": plan.protocol,
         "models": plan.models,
     }
-    yield Settings("Made from", tuple(Labelled(label, names.escape(text)) for label, text in of.items() if text))
+    yield Settings("Made from", tuple(Labelled(label, names.escape(text)) for label, text in origin.items() if text))
     yield Settings("With these settings", tuple(_settings(plan)))
 
 
@@ -45,5 +45,5 @@ def _names(plan: Plan) -> Iterator[tuple[str, str]]:
     if plan.design == "streams":
         yield from ((name, field) for name, (field, *_) in GROUP_SETTINGS.items())
         return
-    others = CONNECT_GROUP_ONLY if plan.is_of_workers else ("num_standby_replicas", *_OF_PROBES * plan.probes)
-    yield from ((name, name) for name in (*others, *_OF_MEMBERS))
+    other_settings = CONNECT_GROUP_ONLY if plan.is_of_workers else ("num_standby_replicas", *_OF_PROBES * plan.probes)
+    yield from ((name, name) for name in (*other_settings, *_OF_MEMBERS))

@@ -57,8 +57,8 @@ def drawing_svg(section: Section, drawing: Drawing) -> str:
     )
 
 
-def _page(template: str, **given: object) -> str:
-    text = _environment().get_template(template).render(figure_style=_text("figure.css"), version=__version__, **given)
+def _page(template: str, **values: object) -> str:
+    text = _environment().get_template(template).render(figure_style=_text("figure.css"), version=__version__, **values)
     return f"{_without_blanks(text)}\n"
 
 
@@ -67,7 +67,7 @@ def _is_long(text: str) -> bool:
     return len(text) > _LONG_TEXT or any(len(word) > _LONG_WORD for word in text.split())
 
 
-def isolated(value: object) -> object:
+def isolate(value: object) -> object:
     """Return a text whose names that are read from the right do not reorder what stands beside them."""
     if type(value) is not str or value.isascii():
         return value
@@ -88,7 +88,7 @@ def _environment() -> Environment:
         loader=PackageLoader(__package__, _TEMPLATES),
         autoescape=select_autoescape(["html", "svg"], default=True),
         undefined=StrictUndefined,
-        finalize=isolated,
+        finalize=isolate,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -21,16 +21,16 @@ MOST_MOVES = 400
 MOST_LISTED = 24
 
 
-def moves_tables(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names) -> Iterator[Table]:
+def moves_tables(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names) -> Iterator[Table]:
     """Yield what moves: one by one, of many how many there are of what."""
-    moves = [(event, move) for event in found for move in [*event.moves, *event.cold_threads]]
+    moves = [(event, move) for event in activities for move in [*event.moves, *event.cold_threads]]
     if not moves:
         return
     if len(moves) > MOST_MOVES:
         yield _moves_by_group(plan, moves, names)
         return
     heads = ["at", "why", "task", "from", "to", "copy there", "records to restore", "paused in all"]
-    still = {task_id: _still(plan, of, task_id) for task_id in {move.task_id for _, move in moves}}
+    still = {task_id: _still(plan, axis, task_id) for task_id in {move.task_id for _, move in moves}}
     rows = [_move_row(plan, event, move, names, still[move.task_id]) for event, move in moves]
     if plan.is_of_workers:
         del heads[5:7]
@@ -39,10 +39,10 @@ def moves_tables(plan: Plan, found: Sequence[Activity], of: Timeline, names: Nam
     yield Table("Moves", tuple(heads), tuple(rows), right, tasks=2).unless_blank("records to restore")
 
 
-def _still(plan: Plan, of: Timeline, task_id: WorkId) -> str:
+def _still(plan: Plan, axis: Timeline, task_id: WorkId) -> str:
     """Return how long a task is paused: what it restores before it runs is no part of its pauses."""
     pauses = duration(plan.pauses.ms.get(task_id, 0))
-    restores = [start.restores_ms for start in of.cold_starts if start.task == plan.group.task_index[task_id]]
+    restores = [start.restores_ms for start in axis.cold_starts if start.task == plan.group.task_index[task_id]]
     if None in restores:
         return f"at least {at_least(plan.pauses.ms.get(task_id, 0))}"
     return f"{pauses}, then restores for about {duration(sum(filter(None, restores)))}" if restores else pauses
@@ -62,26 +62,31 @@ def _move_row(plan: Plan, event: Activity, move: Move, names: Names, still: str)
         records(move.records) if move.records != 0 else "",
         still,
     )
-    about = {
+    attributes = {
         "task": names.task(move.task_id),
         "group": names.escape(move.task_id.group),
         "places": " ".join(str(group.instance_index[process_id]) for process_id in ends),
     }
-    return TableRow(cells, about, tone="bad" if move.cold else "plain")
+    return TableRow(cells, attributes, tone="bad" if move.cold else "plain")
 
 
 def _moves_by_group(plan: Plan, moves: Sequence[tuple[Activity, Move]], names: Names) -> Table:
     """Return how many moves there are of each subtopology, from which area to which."""
     counts: Counter[tuple[str, str, str, bool]] = Counter()
     for _, move in moves:
-        ends = ["–" if of is None else " ".join(names.area(of) or ("all",)) for of in (move.source, move.destination)]
+        ends = [
+            "–" if place is None else " ".join(names.area(place) or ("all",))
+            for place in (move.source, move.destination)
+        ]
         counts[move.task_id.group, ends[0], ends[1], move.cold] += 1
     rows = []
     order = {group: place for place, group in enumerate(dict.fromkeys(task.task_id.group for task in plan.group.tasks))}
-    for (group, source, destination, cold), number in sorted(counts.items(), key=lambda of: (order[of[0][0]], *of[0])):
+    for (group, source, destination, cold), number in sorted(
+        counts.items(), key=lambda item: (order[item[0][0]], *item[0])
+    ):
         cells = (names.escape(group), source, destination, "cold start" if cold else "caught up", f"{number:,}")
         rows.append(TableRow(cells, {"group": names.escape(group)}, tone="bad" if cold else "plain"))
     note = f"{count(len(moves), 'move')}: one by one above, by task or instance"
     heads = ("subtopology", "from", "to", "copy there", "moves")
     title = "Moves by subtopology"
-    return Table(title, heads, tuple(rows), frozenset({4}), note=note, folded=len(rows) > MOST_LISTED)
+    return Table(title, heads, tuple(rows), frozenset({4}), note=note, on_demand=len(rows) > MOST_LISTED)

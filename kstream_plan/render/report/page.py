@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
+from kstream_plan.render.page import Section as Paragraph
 from kstream_plan.render.report.figure import Figure
 
 #: How a section, a note or a cell looks.
@@ -24,22 +25,22 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A figure, and the names of the kinds of shapes in it; ``folded``: it is opened on demand."""
+    """A figure, and the names of the kinds of shapes in it; ``on_demand``: it is opened on demand."""
 
     title: str
     figure: Figure
     legend: tuple[Labelled, ...]
     note: str = ""
-    folded: bool = False
+    on_demand: bool = False
     kind: Literal["drawing"] = "drawing"
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """The cells of a row; ``about`` is what a filter looks at (``task``, ``group``, ``places``), ``tone`` its look."""
+    """The cells of a row; ``attributes``: what a filter looks at (``task``, ``group``, ``places``)."""
 
     cells: tuple[str, ...]
-    about: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=dict)
     tone: Tone = "plain"
 
 
@@ -55,7 +56,7 @@ class Table:
     rows: tuple[TableRow, ...]
     right: frozenset[int] = frozenset()
     note: str = ""
-    folded: bool = False
+    on_demand: bool = False
     tasks: int | None = None
     sortable: bool = False
     kind: Literal["table"] = "table"
@@ -64,10 +65,10 @@ class Table:
         """Return the table without the column of that head, behind that of its tasks, if no row has anything in it."""
         if head not in self.heads or any(row.cells[self.heads.index(head)] for row in self.rows):
             return self
-        gone = self.heads.index(head)
-        rows = tuple(replace(row, cells=row.cells[:gone] + row.cells[gone + 1 :]) for row in self.rows)
-        right = frozenset(place - (place > gone) for place in self.right if place != gone)
-        return replace(self, heads=self.heads[:gone] + self.heads[gone + 1 :], rows=rows, right=right)
+        index = self.heads.index(head)
+        rows = tuple(replace(row, cells=row.cells[:index] + row.cells[index + 1 :]) for row in self.rows)
+        right = frozenset(place - (place > index) for place in self.right if place != index)
+        return replace(self, heads=self.heads[:index] + self.heads[index + 1 :], rows=rows, right=right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +87,8 @@ class Settings:
 
     title: str
     items: tuple[Labelled, ...]
-    folded: bool = False
+    on_demand: bool = False
     kind: Literal["settings"] = "settings"
-
-
-class Paragraph(NamedTuple):
-    """A heading and the sentences below it."""
-
-    heading: str
-    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +116,17 @@ Block: TypeAlias = Drawing | Table | Notes | Settings | Steps | Code
 class Section:
     """One application, or what else there is one answer about.
 
-    ``name`` and ``about`` are its title, ``answer`` what it comes to,
-    ``facts`` its figures. ``taken`` is when what it was made from was captured (RFC 3339). ``data`` is what the script
-    draws details from.
+    ``name`` and ``subtitle`` are its title, ``answer`` what it comes to, ``facts`` its
+    figures. ``capture_time``: of its input (RFC 3339). ``data``: what the script draws details from.
     """
 
     name: str
-    about: str
+    subtitle: str
     tone: Tone
     answer: Labelled | None
     facts: tuple[Labelled, ...]
     blocks: tuple[Block, ...]
-    taken: str | None = None
+    capture_time: str | None = None
     data: Mapping[str, object] | None = None
 
 

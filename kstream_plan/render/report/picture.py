@@ -41,14 +41,14 @@ _ABSENT = "–"
 class PictureColumn:
     """What one event leaves: its heading, its time, per instance a cell, and the tasks that were paused.
 
-    Of a Connect group ``paused`` is what is unassigned afterwards, ``meanwhile`` what is so only until then.
+    Of a Connect group ``pauses`` is what is unassigned afterwards, ``interim`` what is so only until then.
     """
 
     head: str
-    at: str
+    time: str
     cells: tuple[str, ...]
-    paused: str
-    meanwhile: str = ""
+    pauses: str
+    interim: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,36 +56,38 @@ class Picture:
     """Every column, before anything decides which of them fit, and the labels of their cells.
 
     Of many ``instances`` the last row is what all have that have none of their own, from the least to the most.
-    ``heads`` is what the heads of the columns tell: numbers of probes, where there are any. ``paused``: what is counted
-    below them.
+    ``heads`` is what the heads of the columns tell: numbers of probes, where there are any. ``pause_label``: what
+    is counted below them.
     """
 
     instances: tuple[str, ...]
     columns: tuple[PictureColumn, ...]
     legend: str
     heads: str = "probe"
-    paused: str = _PAUSED
+    pause_label: str = _PAUSED
 
 
-def picture(plan: Plan, found: Sequence[Activity], names: Names) -> Picture:
-    """Return the picture of a plan that has rounds; ``found`` are its events."""
-    shown, others = shown_instances(plan, names)
-    columns = _columns(plan, found, shown)
-    labels = [names.instance(plan.group.instances[index].process_id) for index in shown]
+def picture(plan: Plan, activities: Sequence[Activity], names: Names) -> Picture:
+    """Return the picture of a plan that has rounds; ``activities`` are its events."""
+    instances, hidden_count = shown_instances(plan, names)
+    columns = _columns(plan, activities, instances)
+    labels = [names.instance(plan.group.instances[index].process_id) for index in instances]
     return Picture(
-        instances=(*labels, *([f"{others:,} others"] if others else [])),
+        instances=(*labels, *([f"{hidden_count:,} others"] if hidden_count else [])),
         columns=tuple(columns),
         legend=_legend(plan, columns),
         heads="probe" if plan.probes else "why",
-        paused=_UNASSIGNED if plan.is_of_workers else _PAUSED,
+        pause_label=_UNASSIGNED if plan.is_of_workers else _PAUSED,
     )
 
 
-def still_rows(of: Picture, kept: Sequence[PictureColumn]) -> list[list[str]]:
+def still_rows(picture: Picture, columns: Sequence[PictureColumn]) -> list[list[str]]:
     """Return the rows of what is paused, each after its label; none where nothing does."""
-    rows = [[of.paused, *(column.paused or "0" for column in kept)]] * any(column.paused for column in kept)
-    meanwhile = [[_MEANWHILE, *(column.meanwhile or "0" for column in kept)]]
-    return rows + meanwhile * any(column.meanwhile for column in kept)
+    rows = [[picture.pause_label, *(column.pauses or "0" for column in columns)]] * any(
+        column.pauses for column in columns
+    )
+    unassigned_row = [[_MEANWHILE, *(column.interim or "0" for column in columns)]]
+    return rows + unassigned_row * any(column.interim for column in columns)
 
 
 def _legend(plan: Plan, columns: Sequence[PictureColumn]) -> str:
@@ -98,38 +100,46 @@ def _legend(plan: Plan, columns: Sequence[PictureColumn]) -> str:
     }
     signs = {sign for cell in cells for sign in cell.strip("0123456789 to,")} | (cells & {_ABSENT})
     possible = (meaning for sign, meaning in meanings.items() if sign in signs)
-    heard = duration(plan.config.heartbeat_interval_ms)
-    meanwhile = [f"{_MEANWHILE} = unassigned until that has taken effect, up to {heard} after the time above"]
-    brief = meanwhile if any(column.meanwhile for column in columns) else []
-    over = plan.is_of_workers and any(column.head == _HEADS[Trigger.DEADLINE] for column in columns)
-    brief += ["over = a delay is over"] if over else []
-    return "; ".join([f"N = {counted(plan)}s it runs", *possible, *brief])
+    notice = duration(plan.config.heartbeat_interval_ms)
+    unassigned_note = [f"{_MEANWHILE} = unassigned until that has taken effect, up to {notice} after the time above"]
+    brief = unassigned_note if any(column.interim for column in columns) else []
+    has_deadline = plan.is_of_workers and any(column.head == _HEADS[Trigger.DEADLINE] for column in columns)
+    brief += ["over = a delay is over"] if has_deadline else []
+    return "; ".join([f"N = {count_text(plan)}s it runs", *possible, *brief])
 
 
 def shown_instances(plan: Plan, names: Names) -> tuple[list[int], int]:
     """Return the instances to show, in the order people count in, and the number of the others."""
     group = plan.group
-    everyone = sorted(
+    order = sorted(
         range(len(group.instances)), key=lambda index: names.reading_order(group.instances[index].process_id)
     )
-    if len(everyone) <= _ALL:
-        return everyone, 0
+    if len(order) <= _ALL:
+        return order, 0
     first, last = at_first(plan), after_all(plan)
-    by_change = sorted(everyone, key=lambda index: -abs(first[index] - last[index]))
-    return [index for index in everyone if index in by_change[:_MOST_CHANGED]], len(everyone) - _MOST_CHANGED
+    by_change = sorted(order, key=lambda index: -abs(first[index] - last[index]))
+    return [index for index in order if index in by_change[:_MOST_CHANGED]], len(order) - _MOST_CHANGED
 
 
-def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> list[PictureColumn]:
+def _columns(plan: Plan, activities: Sequence[Activity], instances: Sequence[int]) -> list[PictureColumn]:
     ids = [instance.process_id for instance in plan.group.instances]
-    others = sorted(set(range(len(ids))).difference(shown))
-    cells = partial(_cells, [(index, ids[index]) for index in shown], [(index, ids[index]) for index in others])
+    rest = sorted(set(range(len(ids))).difference(instances))
+    cells = partial(_cells, [(index, ids[index]) for index in instances], [(index, ids[index]) for index in rest])
     absent = set(membership(plan)[0])
-    starts_ms = [event.rounds[0].at_ms for event in found]
-    paused = list(_unrun(plan, found)) if plan.is_of_workers else _paused(plan.pauses.tasks_between(starts_ms))
+    starts_ms = [event.rounds[0].at_ms for event in activities]
+    pauses = (
+        list(_idle_numbers(plan, activities))
+        if plan.is_of_workers
+        else _pause_numbers(plan.pauses.tasks_between(starts_ms))
+    )
     columns = []
-    last = {event.rounds[-1].number for event in found}
-    counts = (of for rnd, *of in zip(plan.rounds, after(plan), warming(plan), strict=True) if rnd.number in last)
-    for event, (still, meanwhile), (runs, warms_up) in zip(found, paused, counts, strict=True):
+    last = {event.rounds[-1].number for event in activities}
+    counts = (
+        counts_of_round
+        for rnd, *counts_of_round in zip(plan.rounds, after(plan), warming(plan), strict=True)
+        if rnd.number in last
+    )
+    for event, (still, interim), (runs, warms_up) in zip(activities, pauses, counts, strict=True):
         for rnd in event.rounds:
             for step in rnd.member_steps:
                 if isinstance(step, MemberLeft):
@@ -139,26 +149,28 @@ def _columns(plan: Plan, found: Sequence[Activity], shown: Sequence[int]) -> lis
         columns.append(
             PictureColumn(
                 head=head_of(event),
-                at=duration(event.rounds[0].at_ms),
+                time=duration(event.rounds[0].at_ms),
                 cells=tuple(cells(event, runs, warms_up, absent)),
-                paused=str(still) if still else "",
-                meanwhile=str(meanwhile) if meanwhile else "",
+                pauses=str(still) if still else "",
+                interim=str(interim) if interim else "",
             )
         )
     return columns
 
 
-def _paused(numbers: Iterable[int]) -> list[tuple[int, int]]:
+def _pause_numbers(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return [(number, 0) for number in numbers]
 
 
-def _unrun(plan: Plan, found: Sequence[Activity]) -> Iterator[tuple[int, int]]:
+def _idle_numbers(plan: Plan, activities: Sequence[Activity]) -> Iterator[tuple[int, int]]:
     """Yield how much of a Connect group is unassigned after each event, and how much only until then."""
-    for event, unrun in zip(found, plan.pauses.unrun_from([of.rounds[0].at_ms for of in found]), strict=True):
+    for event, idle in zip(
+        activities, plan.pauses.unrun_from([activity.rounds[0].at_ms for activity in activities]), strict=True
+    ):
         last = event.rounds[-1]
-        run = {plan.group.tasks[task].task_id for held in last.assigned for task in held.active}
-        left = {task.task_id for task in plan.group.tasks} - run - last.not_configured
-        yield len(left), len(unrun - left)
+        run = {plan.group.tasks[task].task_id for holding in last.assigned for task in holding.active}
+        idle_tasks = {task.task_id for task in plan.group.tasks} - run - last.not_configured
+        yield len(idle_tasks), len(idle - idle_tasks)
 
 
 def head_of(event: Activity) -> str:
@@ -172,26 +184,26 @@ def head_of(event: Activity) -> str:
 
 
 def _cells(
-    shown: Sequence[tuple[int, str]],
-    others: Sequence[tuple[int, str]],
+    instances: Sequence[tuple[int, str]],
+    rest: Sequence[tuple[int, str]],
     event: Activity,
     runs: Sequence[int],
     warms_up: Sequence[int],
     absent: set[str],
 ) -> Iterator[str]:
     restoring = {move.destination for move in event.cold}
-    for index, process_id in shown:
+    for index, process_id in instances:
         if process_id in absent:
             yield _ABSENT
             continue
         yield f"{runs[index]}{'w' * (warms_up[index] > 0)}{'r' * (process_id in restoring)}"
 
-    if others:
-        numbers = [runs[index] for index, process_id in others if process_id not in absent]
+    if rest:
+        numbers = [runs[index] for index, process_id in rest if process_id not in absent]
         yield span_to(min(numbers), max(numbers)) if numbers else _ABSENT
 
 
-def counted(plan: Plan) -> str:
+def count_text(plan: Plan) -> str:
     """Return what is counted; an item is a connector or a task of Kafka Connect."""
     if plan.is_of_workers:
         return "item"

@@ -13,14 +13,7 @@ from kstream_plan.render.report.figure import Figure, a_member, everyone_figure,
 from kstream_plan.render.report.from_page import section_of
 from kstream_plan.render.report.made_from import made_from
 from kstream_plan.render.report.move_tables import moves_tables
-from kstream_plan.render.report.page import (
-    Block,
-    Drawing,
-    Labelled,
-    Section,
-    Table,
-    TableRow,
-)
+from kstream_plan.render.report.page import Block, Drawing, Labelled, Section, Table, TableRow
 from kstream_plan.render.report.picture import picture, still_rows
 from kstream_plan.render.report.script_data import script_data
 from kstream_plan.render.text.names import Names
@@ -44,56 +37,60 @@ _LOAD_LEGEND = {
 }
 
 
-def plan_section(saved: SavedPlan, *, alone: bool = True) -> Section:
-    """Return a plan, or the simulation that it is of, as a section; ``alone``: with all details."""
-    plan = saved.plan
+def plan_section(entry: SavedPlan, *, is_single: bool = True) -> Section:
+    """Return a plan, or the simulation that it is of, as a section; ``is_single``: with all details."""
+    plan = entry.plan
     names, activities, course = Names(plan.group), events(plan), timeline(plan)
     return section_of(
-        page_of(saved.simulation or plan, verbose=alone),
+        page_of(entry.simulation or plan, verbose=is_single),
         drawings=tuple(drawings(plan, activities, course, names)) if activities else (),
-        more=(*moves_tables(plan, activities, course, names), *made_from(plan, names)),
-        taken=plan.captured_at,
-        data=script_data(plan, course, names) if activities and alone else None,
+        extra_blocks=(*moves_tables(plan, activities, course, names), *made_from(plan, names)),
+        capture_time=plan.captured_at,
+        data=script_data(plan, course, names) if activities and is_single else None,
     )
 
 
-def timeline_drawing(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, note: str = "") -> Drawing:
+def timeline_drawing(
+    plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names, note: str = ""
+) -> Drawing:
     """Return the timeline of a plan."""
-    figure = timeline_figure(plan, found, of, names)
+    figure = timeline_figure(plan, activities, axis, names)
     title = f"Tasks per {'worker' if plan.is_of_workers else 'instance'} over time"
     notes = [note] if note else []
     notes += [_NOT_DRAWN] if plan.pauses_are_least else []
-    unheard = f"drawn when all workers have heard of it, which may take {duration(plan.config.heartbeat_interval_ms)}"
-    notes += [unheard] if plan.is_of_workers else []
+    note = f"drawn when all workers have heard of it, which may take {duration(plan.config.heartbeat_interval_ms)}"
+    notes += [note] if plan.is_of_workers else []
     notes += [f"… = {names.escape(names.common)}"] if names.common else []
     return Drawing(title, figure, _legend(figure, _LEGEND), note="; ".join(notes))
 
 
-def drawings(plan: Plan, found: Sequence[Activity], of: Timeline, names: Names, ends: str = "") -> Iterator[Block]:
+def drawings(
+    plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names, ends: str = ""
+) -> Iterator[Block]:
     """Yield a plan over time, drawn, and the same as a table."""
-    yield timeline_drawing(plan, found, of, names, ends)
-    everyone = everyone_figure(of, names)
-    if everyone is not None:
-        yield Drawing("Every instance", everyone, _legend(everyone, _LEGEND), folded=True)
-    figure = load_figure(plan, of)
+    yield timeline_drawing(plan, activities, axis, names, ends)
+    all_instances_figure = everyone_figure(axis, names)
+    if all_instances_figure is not None:
+        yield Drawing("Every instance", all_instances_figure, _legend(all_instances_figure, _LEGEND), on_demand=True)
+    figure = load_figure(plan, axis)
     legend = {"band": f"from the least to the most that {a_member(plan)} runs", **_LOAD_LEGEND}
     yield Drawing("Load and balance", figure, _legend(figure, legend))
-    if found:
-        yield _picture_table(plan, found, names)
+    if activities:
+        yield _picture_table(plan, activities, names)
 
 
-def _picture_table(plan: Plan, found: Sequence[Activity], names: Names) -> Table:
-    shown = picture(plan, found, names)
-    heads = (shown.heads, *(f"{column.head} {column.at}" for column in shown.columns))
+def _picture_table(plan: Plan, activities: Sequence[Activity], names: Names) -> Table:
+    columns = picture(plan, activities, names)
+    heads = (columns.heads, *(f"{column.head} {column.time}" for column in columns.columns))
     rows = [
-        TableRow((label, *(column.cells[place] for column in shown.columns)))
-        for place, label in enumerate(shown.instances)
+        TableRow((label, *(column.cells[place] for column in columns.columns)))
+        for place, label in enumerate(columns.instances)
     ]
-    for label, *cells in still_rows(shown, shown.columns):
-        between = "tasks paused between then and the next, not all at once"
-        rows.append(TableRow((label if plan.is_of_workers else between, *cells)))
+    for label, *cells in still_rows(columns, columns.columns):
+        interval = "tasks paused between then and the next, not all at once"
+        rows.append(TableRow((label if plan.is_of_workers else interval, *cells)))
     right = frozenset(range(1, len(heads)))
-    return Table("The same as a table", heads, tuple(rows), right, note=shown.legend, folded=True)
+    return Table("The same as a table", heads, tuple(rows), right, note=columns.legend, on_demand=True)
 
 
 def _legend(figure: Figure, words: dict[str, str]) -> tuple[Labelled, ...]:

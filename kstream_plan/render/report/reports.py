@@ -22,66 +22,54 @@ T = TypeVar("T")
 MOST_SECTIONS = 20
 
 
-def plans_html(saved: Sequence[SavedPlan]) -> str:
+def plans_html(entries: Sequence[SavedPlan]) -> str:
     """Return plans and simulations as one page: of several an overview first, then the worst ones."""
-    results = [result_of(of.plan, of.simulation) for of in saved]
-    ordered = sorted(zip(results, saved, strict=True), key=lambda one: badness(one[0]))
-    shown = [plan_section(of, alone=len(saved) == 1) for _, of in ordered[:MOST_SECTIONS]]
-    report = report_of(shown, len(saved))
+    results = [result_of(entry.plan, entry.simulation) for entry in entries]
+    order = sorted(zip(results, entries, strict=True), key=lambda pair: badness(pair[0]))
+    sections = [plan_section(entry, is_single=len(entries) == 1) for _, entry in order[:MOST_SECTIONS]]
+    report = report_of(sections, len(entries))
     return report_html(
-        report if len(saved) == 1 else _with_overview(report, results, [result for result, _ in ordered])
+        report if len(entries) == 1 else _with_overview(report, results, [result for result, _ in order])
     )
 
 
-def plan_svg(saved: Sequence[SavedPlan]) -> str:
-    """Return the timeline of a plan or simulation alone.
-
-    Raises:
-        UsageError: there are several.
-    """
-    return section_svg(plan_section(only(saved), alone=False))
+def plan_svg(entries: Sequence[SavedPlan]) -> str:
+    """Return the timeline of a plan or simulation alone."""
+    return section_svg(plan_section(only(entries), is_single=False))
 
 
-def only(given: Sequence[T]) -> T:
-    """Return what there is one of.
-
-    Raises:
-        UsageError: there are several.
-    """
-    if len(given) != 1:
+def only(items: Sequence[T]) -> T:
+    """Return what there is one of."""
+    if len(items) != 1:
         fix = "choose the application with --application-id, or write html=FILE"
         raise UsageError("svg is the picture of one application", where="--report", fix=fix)
-    return given[0]
+    return items[0]
 
 
 def section_svg(section: Section) -> str:
-    """Return the first drawing of a section alone.
-
-    Raises:
-        UsageError: there is none, for nothing follows.
-    """
+    """Return the first drawing of a section alone."""
     drawing = next((block for block in section.blocks if isinstance(block, Drawing)), None)
     if drawing is None:
         raise UsageError("there is no timeline: nothing follows", where="--report", fix="write html=FILE")
     return drawing_svg(section, drawing)
 
 
-def fleet_html(results: Sequence[Result], shown: Sequence[Result]) -> str:
+def fleet_html(results: Sequence[Result], selection: Sequence[Result]) -> str:
     """Return many applications at a glance as one page: all are counted, some shown."""
-    return report_html(_with_overview(Report("kstream-plan: fleet", ()), results, shown))
+    return report_html(_with_overview(Report("kstream-plan: fleet", ()), results, selection))
 
 
 def report_of(sections: Sequence[Section], number: int, overview: Table | None = None) -> Report:
     """Return a page of sections, which are of so many there would be."""
     title = f"kstream-plan: {sections[0].name}" if number == 1 else f"kstream-plan: {number:,} applications"
     left_out = number - len(sections)
-    told = f"The {len(sections):,} worst follow; one of the others: --application-id ID" if left_out else ""
-    return Report(title, tuple(sections), overview, left_out=told)
+    note = f"The {len(sections):,} worst follow; one of the others: --application-id ID" if left_out else ""
+    return Report(title, tuple(sections), overview, left_out=note)
 
 
-def _with_overview(report: Report, results: Sequence[Result], shown: Sequence[Result]) -> Report:
+def _with_overview(report: Report, results: Sequence[Result], selection: Sequence[Result]) -> Report:
     """Return a report that begins with many applications at a glance: all are counted, some shown."""
-    page = fleet_page(results, shown)
+    page = fleet_page(results, selection)
     title = ". ".join([page.title, *page.sentences])
     overview, *reasons = [table_of(table, sortable=True) for table in page.tables] or [Table("", (), ())]
     return replace(report, overview=replace(overview, title=title), reasons=reasons[0] if reasons else None)

@@ -12,38 +12,50 @@ from kstream_plan.render.text.names import Names
 MOST_STRETCHES = 40_000
 
 
-def script_data(plan: Plan, of: Timeline, names: Names) -> dict[str, object]:
+def script_data(plan: Plan, axis: Timeline, names: Names) -> dict[str, object]:
     """Return names, and numbers in one list each: (task, instance, what, from, to) and (task, from, to).
 
     Tasks and instances are indices, as what is done and times are in the lists of these.
     """
     group = plan.group
-    few = len(of.stretches) <= MOST_STRETCHES
-    doing = list(Doing)
-    still = of.standstills or ()
-    spans = chain(((one.from_ms, one.to_ms) for one in of.stretches), ((one.from_ms, one.to_ms) for one in still))
+    is_small = len(axis.stretches) <= MOST_STRETCHES
+    doings = list(Doing)
+    still = axis.standstills or ()
+    spans = chain(
+        ((stretch.from_ms, stretch.to_ms) for stretch in axis.stretches),
+        ((stretch.from_ms, stretch.to_ms) for stretch in still),
+    )
     times_ms = sorted(set(chain.from_iterable(spans)))
-    at = {at_ms: place for place, at_ms in enumerate(times_ms)}
+    places = {at_ms: place for place, at_ms in enumerate(times_ms)}
     return {
-        "from_ms": of.from_ms,
-        "to_ms": of.to_ms,
+        "from_ms": axis.from_ms,
+        "to_ms": axis.to_ms,
         "instances": [names.instance(instance.process_id) for instance in group.instances],
         "tasks": {
             str(task): [names.task(group.tasks[task].task_id), names.escape(group.subtopologies[task])]
             for task in group.stateful
         }
-        if few
+        if is_small
         else {},
         "member": "Worker" if plan.is_of_workers else "Instance",
         "group": "Connector" if plan.is_of_workers else "Subtopology",
-        "doing": [one.value for one in doing],
+        "doing": [state.value for state in doings],
         "times_ms": times_ms,
         "stretches": list(
             chain.from_iterable(
-                (one.task, one.instance, doing.index(one.doing), at[one.from_ms], at[one.to_ms]) for one in of.stretches
+                (
+                    stretch.task,
+                    stretch.instance,
+                    doings.index(stretch.doing),
+                    places[stretch.from_ms],
+                    places[stretch.to_ms],
+                )
+                for stretch in axis.stretches
             )
         )
-        if few
+        if is_small
         else [],
-        "standstills": list(chain.from_iterable((one.task, at[one.from_ms], at[one.to_ms]) for one in still)),
+        "standstills": list(
+            chain.from_iterable((stretch.task, places[stretch.from_ms], places[stretch.to_ms]) for stretch in still)
+        ),
     }

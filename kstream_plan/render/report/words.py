@@ -21,11 +21,7 @@ _WORDS = (
     ("generation", r"generations?", "the number of a rebalance"),
     ("member", r"members?", "a process that takes part in the group"),
     ("leader", r"leader", "the member that decides who runs what"),
-    (
-        "probe",
-        r"prob(?:es?|ing)",
-        "a rebalance that asks which copies have caught up, and lets their tasks cut over",
-    ),
+    ("probe", r"prob(?:es?|ing)", "a rebalance that asks which copies have caught up, and lets their tasks cut over"),
     (
         "cut over, follow-up",
         r"follow-ups?|cut over",
@@ -45,11 +41,7 @@ _WORDS = (
     ),
     ("lag", r"lags?", "how many records a copy is behind"),
     ("caught up", r"warm|caught up", "a task starts from a copy that is, but for a few records, up to date"),
-    (
-        "cold",
-        r"cold",
-        "a task starts from a copy that is behind, or from none: it is paused until it has restored",
-    ),
+    ("cold", r"cold", "a task starts from a copy that is behind, or from none: it is paused until it has restored"),
     ("restored", r"restor\w+", "read again from Kafka, until the state is up to date"),
     ("pause", r"paus\w+", "nothing processes the task, from where it stops to where it starts"),
     (
@@ -76,20 +68,20 @@ def words_on(report: Report) -> tuple[Labelled, ...]:
     return tuple(Labelled(word, means) for word, pattern, means in _PATTERNS if pattern.search(text))
 
 
-def _texts(of: object) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     """Yield the texts of what a page consists of; of a drawing what it says in words."""
-    if isinstance(of, str):
-        yield of
-    elif isinstance(of, Figure):
-        yield of.sentence
-        yield from (row.label for row in of.rows)
-    elif isinstance(of, Drawing):
-        yield from (of.title, of.note, *(item.text for item in of.legend))
-        yield from _texts(of.figure)
-    elif isinstance(of, tuple):
-        for one in of:
-            yield from _texts(one)
-    elif is_dataclass(of):
-        for one in fields(of):
-            if one.name not in ("data", "kind", "tone"):
-                yield from _texts(getattr(of, one.name))
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Figure):
+        yield value.sentence
+        yield from (row.label for row in value.rows)
+    elif isinstance(value, Drawing):
+        yield from (value.title, value.note, *(item.text for item in value.legend))
+        yield from _texts(value.figure)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _texts(item)
+    elif is_dataclass(value):
+        for item in fields(value):
+            if item.name not in ("data", "kind", "tone"):
+                yield from _texts(getattr(value, item.name))

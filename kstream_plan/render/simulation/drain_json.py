@@ -2,61 +2,49 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
-from kstream_plan.documents.plan.write import notes
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
+from kstream_plan.render.json_document import document_line, input_fields, plain
 from kstream_plan.render.pages.drain import drain_next, drain_warnings
 from kstream_plan.render.text.would_tell import settled_by
 from kstream_plan.simulation.aftermath import Aftermath
-from kstream_plan.simulation.drain import Drain, DrainedTask
-from kstream_plan.version import __version__
+from kstream_plan.simulation.drain import Drain
 
 
-def drain_json(drained: Drain) -> str:
+def drain_json(drain: Drain) -> str:
     """Return the answer as one line of ASCII, without the line end; ``documents/schemas/drain.json`` describes it."""
-    document: dict[str, Json] = {
-        "format_version": FORMAT_VERSION,
-        "kind": "drain",
-        "application_id": drained.plan.group.application_id,
-        "tool": {"name": "kstream-plan", "version": __version__, "models": drained.plan.models},
-        "input": {
-            "digest": drained.waiting.digest,
-            "generation": drained.plan.generation,
-            "captured_at": drained.plan.captured_at,
-            "now": drained.time,
-        },
-        "process_ids": list(drained.process_ids),
-        "answer": drained.answer.value,
-        "unknown": [_unknown(start, drained.heard_at) for start in drained.unknown],
-        "now": [_task(task) for task in drained.now],
-        "cold_now": list(drained.how_many_cold),
-        "wait_ms": drained.wait_ms,
-        "follows": follows_json(drained.plan, drained.follows),
-        "announced": drained.announced,
-        "later": [_task(task) for task in drained.later],
-        "warnings": notes(drain_warnings(drained)),
+    plan = drain.plan
+    answer_fields = {
+        "input": input_fields(plan, drain.waiting.digest, now=drain.time),
+        "process_ids": list(drain.process_ids),
+        "answer": drain.answer.value,
+        "unknown": [_unknown(start, drain.heard_at) for start in drain.unknown],
+        "now": plain(drain.now),
+        "cold_now": list(drain.how_many_cold),
+        "wait_ms": drain.wait_ms,
+        "follows": follows_json(plan, drain.follows),
+        "announced": drain.announced,
+        "later": plain(drain.later),
+        "warnings": plain(drain_warnings(drain)),
         "notes": [],
-        "assumptions": notes((*drained.rests_on, *drained.plan.assumptions)),
-        "next": notes(drain_next(drained)),
-        "doubts": notes(drained.doubts),
-        "settled_by": settled_by(drained.unknown),
-        "rests_on": notes(drained.rests_on),
+        "assumptions": plain((*drain.rests_on, *plan.assumptions)),
+        "next": plain(drain_next(drain)),
+        "doubts": plain(drain.doubts),
+        "settled_by": settled_by(drain.unknown),
+        "rests_on": plain(drain.rests_on),
     }
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return document_line("drain", FORMAT_VERSION, plan.group.application_id, plan.models, answer_fields)
 
 
 def follows_json(plan: Plan, follows: Aftermath) -> dict[str, Json]:
     """Return what follows for the group, and how it ends."""
     return {
-        **follows._asdict(),
-        "busiest": {**follows.busiest._asdict(), "process_ids": list(follows.busiest.process_ids)},
-        "without_standby": list(follows.without_standby),
+        **plain(follows),
         "verdict": plan.verdict.kind,
         "rebalances": plan.summary.rebalances,
         "duration_ms": plan.summary.duration_ms,
@@ -76,7 +64,3 @@ def _unknown(start: UnprovenStart, heard_at: Mapping[WorkId, str]) -> Json:
         "at_most": evidence.at_most,
         "settled_by": list(evidence.settled_by),
     }
-
-
-def _task(task: DrainedTask) -> Json:
-    return {**task._asdict(), "task_id": str(task.task_id)}

@@ -7,6 +7,6 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.plans.simulated import Simulation
 
 
-def simulation_json(simulated: Simulation, *, full: bool = False) -> str:
+def simulation_json(simulation: Simulation, *, full: bool = False) -> str:
     """Return the simulation as one line of ASCII, without the line end; ``full`` adds each round's outcome."""
-    return plan_json(simulated.plan, full=full, simulation=simulation_document(simulated))
+    return plan_json(simulation.plan, full=full, simulation=simulation_document(simulation))

@@ -53,7 +53,7 @@ def markdown(text: str) -> str:
     return f"{fence}{padding}{text}{padding}{fence}"
 
 
-def fenced(text: str) -> str:
+def fence(text: str) -> str:
     """Return several lines as a Markdown code block that nothing in them can end."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return f"{fence}text\n{text.strip()}\n{fence}"
@@ -61,8 +61,8 @@ def fenced(text: str) -> str:
 
 def markdown_row(cells: Iterable[str]) -> str:
     """Return a row of a Markdown table; a bar inside a cell, in a code span too, is escaped."""
-    escaped = [cell.replace("|", "\\|") for cell in cells]
-    return f"| {' | '.join(escaped)} |"
+    escaped_cells = [cell.replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(escaped_cells)} |"
 
 
 def markdown_sentence(text: str) -> str:
@@ -88,12 +88,12 @@ def _with_wider_signs(line: str) -> str:
     """Put the wider forms into a line, each at the cost of a blank of the gap behind it, if there is one."""
     place = 0
     while match := _WIDER.search(line, place):
-        shown = line[: match.start()] + _WIDER_ASCII_FORMS[match[0]]
-        line, place = shown + line[match.end() :].replace("   ", "  ", 1), len(shown)
+        text = line[: match.start()] + _WIDER_ASCII_FORMS[match[0]]
+        line, place = text + line[match.end() :].replace("   ", "  ", 1), len(text)
     return line
 
 
-def encodable(text: str, encoding: str) -> str:
+def to_encoding(text: str, encoding: str) -> str:
     """Return ``text`` with every character that ``encoding`` lacks replaced.
 
     Arrows and signs get ASCII forms of the same width, or take a blank of the next gap, so that columns stay where they

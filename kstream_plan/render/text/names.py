@@ -73,7 +73,7 @@ class Names:
     def task_and_topic(self, task_id: WorkId) -> str:
         """Return a task's id beside the topic its subtopology reads: ``2_0 (audit)``."""
         topic = self._topics.get(task_id.group)
-        return f"{self.task(task_id)} ({self._escape(_shortened(topic))})" if topic else self.task(task_id)
+        return f"{self.task(task_id)} ({self._escape(_shorten(topic))})" if topic else self.task(task_id)
 
     def move(self, task_id: WorkId, source: str | None, destination: str) -> str:
         """Return ``0_0 i3→i5``, or ``0_0 →i5`` if nobody had it; the ends are process ids."""
@@ -89,13 +89,17 @@ def _areas(instances: Sequence[Instance]) -> dict[str, tuple[str, str]]:
     """Return by process id the rack, else the value of the first client tag, that tells few groups of them apart."""
     if not instances:
         return {}
-    known = [{"rack": of.rack} if of.rack else {} for of in instances]
-    tags = [dict(of.client_tags) for of in instances]
-    for labels, keys in ((known, {"rack"}), (tags, set(tags[0]))):
+    labels_of_racks = [{"rack": instance.rack} if instance.rack else {} for instance in instances]
+    tags = [dict(instance.client_tags) for instance in instances]
+    for labels, keys in ((labels_of_racks, {"rack"}), (tags, set(tags[0]))):
         for key in sorted(keys):
-            values = [of.get(key) for of in labels]
+            values = [label.get(key) for label in labels]
             if None not in values and 1 < len(set(values)) <= _MOST_AREAS:
-                return {of.process_id: (key, value) for of, value in zip(instances, values, strict=True) if value}
+                return {
+                    instance.process_id: (key, value)
+                    for instance, value in zip(instances, values, strict=True)
+                    if value
+                }
     return {}
 
 
@@ -109,27 +113,27 @@ def _short_names(instances: Sequence[Instance]) -> tuple[dict[str, str], str]:
         for host, prefix in zip(hosts, prefixes, strict=True)
     ]
     names, common = _without_common_beginning(names) if all(hosts) else (names, "")
-    shortened = [_shortened(name) for name in names]
-    if len(set(shortened)) < len(shortened):
-        shortened = prefixes if len(set(names)) < len(names) else names
-    return dict(zip(ids, shortened, strict=True)), common
+    short_names = [_shorten(name) for name in names]
+    if len(set(short_names)) < len(short_names):
+        short_names = prefixes if len(set(names)) < len(names) else names
+    return dict(zip(ids, short_names, strict=True)), common
 
 
 def _unique_prefixes(ids: Sequence[str]) -> list[str]:
     """Return each id's shortest beginning, at least four characters, that no other one has."""
-    shown = [printable(process_id) for process_id in ids]
-    in_order = ["", *sorted(shown), ""]
+    printable_ids = [printable(process_id) for process_id in ids]
+    in_order = ["", *sorted(printable_ids), ""]
     neighbours = {name: in_order[place - 1 : place + 2 : 2] for place, name in enumerate(in_order) if name}
     prefixes = []
-    for name in shown:
-        shared = max(len(_shared_beginning(name, other)) for other in neighbours[name])
-        prefixes.append(name[: max(_LEAST_PREFIX, shared + 1)])
+    for name in printable_ids:
+        common_length = max(len(_shared_beginning(name, neighbour)) for neighbour in neighbours[name])
+        prefixes.append(name[: max(_LEAST_PREFIX, common_length + 1)])
     return prefixes
 
 
-def _shared_beginning(one: str, other: str) -> str:
-    pairs = zip(one, other, strict=False)
-    return one[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))]
+def _shared_beginning(first: str, second: str) -> str:
+    pairs = zip(first, second, strict=False)
+    return first[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))]
 
 
 def _without_common_domain(hosts: list[str]) -> list[str]:
@@ -146,14 +150,14 @@ def _without_common_beginning(names: list[str]) -> tuple[list[str], str]:
     """Cut what all long names begin with, up to a ``-``, ``.``, ``_`` or ``/``, and put ``…`` in its place."""
     if len(names) < 2 or max(map(len, names)) <= _LONG_NAME:
         return names, ""
-    shared = _shared_beginning(min(names), max(names))
-    common = shared[: max(shared.rfind(mark) for mark in "-._/") + 1]
+    common_part = _shared_beginning(min(names), max(names))
+    common = common_part[: max(common_part.rfind(mark) for mark in "-._/") + 1]
     if len(common) < _LEAST_CUT or any(name == common for name in names):
         return names, ""
     return [f"…{name[len(common) :]}" for name in names], common
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     name = printable(name)
     half = _LONGEST_NAME // 2
     return name if len(name) <= _LONGEST_NAME else f"{name[:half]}…{name[-half + 1 :]}"
@@ -173,8 +177,8 @@ def _thread_labels(group: Group) -> dict[str, str]:
     labels: dict[str, str] = {}
     for instance in group.instances:
         ids = [consumer.consumer_id for consumer in instance.consumers]
-        found = [match[1] if (match := _THREAD.search(name)) else "" for name in ids]
-        if not all(found) or len(set(found)) < len(found):
-            found = [str(place) for place in range(1, len(ids) + 1)]
-        labels |= zip(ids, found if len(ids) > 1 else [""], strict=True)
+        thread_numbers = [match[1] if (match := _THREAD.search(name)) else "" for name in ids]
+        if not all(thread_numbers) or len(set(thread_numbers)) < len(thread_numbers):
+            thread_numbers = [str(place) for place in range(1, len(ids) + 1)]
+        labels |= zip(ids, thread_numbers if len(ids) > 1 else [""], strict=True)
     return labels

@@ -9,11 +9,11 @@ from kstream_plan.model.times import duration as duration  # noqa: PLC0414 - it 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
 
-def count(number: int, one: str = "", many: str = "") -> str:
-    """Return ``58,000``, or with a noun ``1 task``, ``6 tasks`` (``many`` defaults to ``one`` + s)."""
-    if not one:
+def count(number: int, singular: str = "", plural: str = "") -> str:
+    """Return ``58,000``, or with a noun ``1 task``, ``6 tasks`` (``plural`` defaults to ``singular`` + s)."""
+    if not singular:
         return f"{number:,}"
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def generation(number: int) -> str:
@@ -61,11 +61,11 @@ def amount(size: int) -> str:
     return f"{size} B" if unit == "B" else f"{value:.1f} {unit}"
 
 
-def several(names: Sequence[str], shown: int = 3) -> str:
-    """Return ``i4``, ``i4, i5`` or, of more than ``shown`` + 1, ``i4, i5, i6 and 7 more``."""
-    if len(names) <= shown + 1:
+def name_list(names: Sequence[str], maximum: int = 3) -> str:
+    """Return ``i4``, ``i4, i5`` or, of more than ``maximum`` + 1, ``i4, i5, i6 and 7 more``."""
+    if len(names) <= maximum + 1:
         return ", ".join(names)
-    return f"{', '.join(names[:shown])} and {len(names) - shown:,} more"
+    return f"{', '.join(names[:maximum])} and {len(names) - maximum:,} more"
 
 
 def with_range(likely: str, least: str, most: str) -> str:
@@ -88,7 +88,7 @@ def span_to(least: int, most: int) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def numbered(first: int, last: int) -> str:
+def number_range(first: int, last: int) -> str:
     """Return the numbers of rebalances that follow each other: ``4`` or ``4–5``."""
     return f"{first:,}" if first == last else f"{first:,}–{last:,}"
 

@@ -15,7 +15,7 @@ from kstream_plan.errors import PlanFileError
 from kstream_plan.model.scenario import Event, Join
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.answers import to_table as simulation_table
-from kstream_plan.render.pages.scenario_events import happened
+from kstream_plan.render.pages.scenario_events import event_text
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.simulate import simulate
@@ -92,7 +92,7 @@ def test_a_bounce_with_new_settings_and_new_instances_comes_back() -> None:
         replace(outcome.event, where="") for outcome in simulated.events
     ]
     assert _pages(read) == _pages(simulated)
-    [shown] = [happened(outcome.event, Names(simulated.plan.group)) for outcome in simulated.events]
+    [shown] = [event_text(outcome.event, Names(simulated.plan.group)) for outcome in simulated.events]
     what = "i1, i2, i3 give way to new-1, new-2, new-3, 2 at a time, that join 20s before"
     assert shown == f"{what}, with max.warmup.replicas=4"
     SCHEMA.validate(json.loads(simulation_json(simulated)))

@@ -24,7 +24,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.compare.json_form import compare_json
-from kstream_plan.render.pages.compare import compare_page, duration_text, folded
+from kstream_plan.render.pages.compare import compare_page, duration_text, fold_changes
 from kstream_plan.simulation.alternatives import alternative, alternatives
 from kstream_plan.simulation.scale_out import scale_out
 from tests.helpers import captured_scenarios, check_cases, connect_rows, plan_cases
@@ -190,9 +190,9 @@ def test_a_grid_of_values_is_told_axis_by_axis(axes: Sequence[Sequence[str]]) ->
     grid: list[tuple[Change, ...]] = [()]
     for place, axis in enumerate(axes):
         grid = [(*before, Change(str(place), value)) for before in grid for value in axis]
-    assert folded(grid) == ", ".join(" or ".join(axis) for axis in axes)
+    assert fold_changes(grid) == ", ".join(" or ".join(axis) for axis in axes)
 
 
 def test_what_is_no_grid_is_told_one_by_one() -> None:
     diagonal = [(Change("x", "1"), Change("y", "a")), (Change("x", "2"), Change("y", "b"))]
-    assert folded(diagonal) == "1, a or 2, b"
+    assert fold_changes(diagonal) == "1, a or 2, b"

@@ -16,7 +16,7 @@ from kstream_plan.errors import UsageError
 from kstream_plan.render.page import Page as Answer
 from kstream_plan.render.report.compare_section import compare_section
 from kstream_plan.render.report.drain_section import drain_section, drains_svg
-from kstream_plan.render.report.markup import isolated
+from kstream_plan.render.report.markup import isolate
 from kstream_plan.render.report.page import Drawing
 from kstream_plan.render.report.reports import plan_svg, plans_html
 from kstream_plan.simulation.alternatives import alternatives
@@ -173,8 +173,8 @@ HEBREW, ARABIC = "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627"
     ],
 )
 def test_names_that_are_read_from_the_right_are_put_in_order_by_themselves(text: str, shown: str) -> None:
-    assert isolated(text) == shown
-    assert isolated(7) == 7
+    assert isolate(text) == shown
+    assert isolate(7) == 7
 
 
 def test_no_page_has_such_a_name_that_is_not_isolated() -> None:

@@ -66,7 +66,7 @@ def test_nobody_runs_what_restores_before_it_runs() -> None:
     figure = timeline_figure(of, events(of), timeline(of), Names(of.group))
     last = figure.rows[-1]
     assert (last.label, last.sums_up) == ("paused", "at most 12")
-    assert last.told == "paused at once: at most 12: at most 10 for a rebalance, at most 12 while they restore"
+    assert last.description == "paused at once: at most 12: at most 10 for a rebalance, at most 12 while they restore"
     assert [shape.kind for shape in last.shapes] == ["restores", "still", "still-tick"]
     least = plan_cases.case("crash")
     row = timeline_figure(least, events(least), timeline(least), Names(least.group)).rows[-1]
@@ -119,13 +119,13 @@ def test_the_least_and_the_most_between_are_summed_up_though_they_are_not_at_the
     loads = [LoadAt(at_ms, *ends, ends[1] - ends[0], 0) for at_ms, ends in enumerate([(5, 5), (5, 8), (0, 5), (5, 5)])]
     row = load_figure(of, replace(timeline(of), loads=tuple(loads))).rows[0]
     assert row.sums_up == "5 → 0 to 8 → 5"
-    assert row.told == "tasks per worker, least to most: 5 at first, 0 to 8 between, 5 at the end"
+    assert row.description == "tasks per worker, least to most: 5 at first, 0 to 8 between, 5 at the end"
 
 
 def test_the_last_mark_has_its_word_before_it() -> None:
     of = report_cases.restart().plan
     marks = timeline_figure(of, events(of), timeline(of), Names(of.group)).marks
-    assert [(mark.text, mark.before) for mark in marks] == [("leave", False), ("back", False), ("delay over", True)]
+    assert [(mark.text, mark.is_before) for mark in marks] == [("leave", False), ("back", False), ("delay over", True)]
 
 
 def test_a_word_without_room_goes_on_the_one_that_covers_its_place() -> None:
@@ -166,7 +166,7 @@ def _left_at_once(rnd: Round) -> Round:
 def test_no_time_of_the_axis_is_cut_off() -> None:
     of = simulation_cases.case("replace-one").plan
     *others, last = timeline_figure(of, events(of), timeline(of), Names(of.group)).ticks
-    assert (last.before, last.tight) == (float(last.percent) > 93, True)
+    assert (last.is_before, last.tight) == (float(last.percent) > 93, True)
     assert [tick.tight for tick in others] == [bool(place % 2) for place in range(len(others))]
 
 

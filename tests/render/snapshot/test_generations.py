@@ -49,7 +49,7 @@ def test_every_generation_is_a_row_in_its_order(generations: list[Generation]) -
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_a_long_list_is_set_in_lines_of_text(width: int) -> None:
-    generation = Generation("orders", "2026-11-21T13:00:38.000Z", 1, "probing", 5, 10, 8, 8, probing=True)
+    generation = Generation("orders", "2026-11-21T13:00:38.000Z", 1, "probing", 5, 10, 8, 8, has_probe=True)
     page = generations_page([generation._replace(generation=number) for number in range(1, 1_001)])
     lines = to_terminal(page, width=width).splitlines()
     assert max(map(cell_len, lines)) <= width

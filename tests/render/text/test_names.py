@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from kstream_plan.model import Consumer, Group, Instance, TaskId
 from kstream_plan.plans import Role, Seat
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.render.text.escape import MARKDOWN, encodable, fenced, markdown, markdown_row, printable
+from kstream_plan.render.text.escape import MARKDOWN, fence, markdown, markdown_row, printable, to_encoding
 from kstream_plan.render.text.names import Names
 from tests.helpers import plan_cases
 
@@ -104,7 +104,7 @@ def test_markdown_shows_a_name_literally(text: str, shown: str) -> None:
 
 def test_a_bar_does_not_end_a_cell_and_a_fence_does_not_end_a_block() -> None:
     assert markdown_row(["a|b", markdown("c|d")]) == "| a\\|b | `c\\|d` |"
-    assert fenced("a\n````\nb") == "`````text\na\n````\nb\n`````"
+    assert fence("a\n````\nb") == "`````text\na\n````\nb\n`````"
 
 
 def test_a_sentence_keeps_its_words_and_quotes_the_rest() -> None:
@@ -115,14 +115,14 @@ def test_a_sentence_keeps_its_words_and_quotes_the_rest() -> None:
 
 
 def test_an_encoding_without_arrows_gets_ascii_ones() -> None:
-    assert encodable("i1→i2 3 → 5 ≥ 3 ≤ 4 lag≤5 \u5317…", "ascii") == "i1>i2 3 -> 5 >= 3 <= 4 lag<5 \\u5317~"
-    assert encodable("i1→i2", "utf-8") == "i1→i2"
+    assert to_encoding("i1→i2 3 → 5 ≥ 3 ≤ 4 lag≤5 \u5317…", "ascii") == "i1>i2 3 -> 5 >= 3 <= 4 lag<5 \\u5317~"
+    assert to_encoding("i1→i2", "utf-8") == "i1→i2"
 
 
 @pytest.mark.parametrize("name", ["scale-out", "scale-out-standbys", "pods", "many-instances", "settled"])
 def test_ascii_lines_are_as_wide_as_the_others_but_for_their_signs(name: str) -> None:
     text = table(plan_cases.case(name))
-    shown = encodable(text, "ascii")
+    shown = to_encoding(text, "ascii")
     assert shown.isascii()
     for line, was in zip(shown.splitlines(), text.splitlines(), strict=True):
         assert cell_len(was) <= len(line) <= cell_len(was) + len(re.findall("[→≥≤] ", was))
@@ -130,7 +130,7 @@ def test_ascii_lines_are_as_wide_as_the_others_but_for_their_signs(name: str) ->
 
 def test_a_sign_takes_a_blank_of_the_gap_behind_it() -> None:
     line = "settles ≥ 11m00s    5 probes"
-    assert encodable(line, "ascii") == "settles >= 11m00s   5 probes"
+    assert to_encoding(line, "ascii") == "settles >= 11m00s   5 probes"
 
 
 def test_task_ids_are_escaped_too() -> None:

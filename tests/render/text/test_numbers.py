@@ -13,8 +13,8 @@ from kstream_plan.render.text.numbers import (
     count_range,
     duration,
     duration_range,
-    numbered,
-    several,
+    name_list,
+    number_range,
     span_to,
     utc,
 )
@@ -69,9 +69,9 @@ def test_a_bound_is_never_more_than_it_is_and_a_wait_never_less(milliseconds: in
 def test_counts_and_lists() -> None:
     assert [count(58_000), count(1, "task"), count(2, "copy", "copies")] == ["58,000", "1 task", "2 copies"]
     assert [span_to(4, 4), span_to(4, 1_500)] == ["4", "4 to 1,500"]
-    assert [numbered(4, 4), numbered(4, 5)] == ["4", "4–5"]
-    assert several(["a", "b", "c", "d"]) == "a, b, c, d"
-    assert several(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
+    assert [number_range(4, 4), number_range(4, 5)] == ["4", "4–5"]
+    assert name_list(["a", "b", "c", "d"]) == "a, b, c, d"
+    assert name_list(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
     assert [amount(812), amount(5_800_000)] == ["812 B", "5.8 MB"]
     assert utc("2026-11-21T13:00:38.250Z") == "2026-11-21 13:00:38 UTC"
 

@@ -18,7 +18,7 @@ def test_the_package_runs_from_its_archive(tmp_path: Path) -> None:
     assert sent == {str(path.relative_to(source.parent)) for path in source.rglob("*.py")}
     code = (
         f"import sys; sys.path.insert(0, {str(archive)!r})\n"
-        "import kstream_plan.cli.actions.plan, kstream_plan.cli.actions.check_made, kstream_plan.cli.commands.drain\n"
+        "from kstream_plan.cli.actions import check_snapshots, plan\nimport kstream_plan.cli.commands.drain\n"
         "print(kstream_plan.__file__)"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -12,26 +12,23 @@ from kstream_plan.snapshots.files.temporary import temporary_folder
 
 
 @contextmanager
-def plans_fetched(paths: Sequence[str], asked: Spark, *, debug: bool) -> Iterator[None]:
+def download_plans(paths: Sequence[str], options: Spark, *, debug: bool) -> Iterator[None]:
     """Let saved plans and results be read by whoever reads files; a session is open meanwhile, if one is needed.
 
     A path under which there is anything else is left to those who read snapshots.
-
-    Raises:
-        SparkError: Spark does not start, or there is no file system for such paths.
     """
-    elsewhere = [path for path in dict.fromkeys(paths) if path != STDIN and local_path(path) is None]
-    if not elsewhere:
+    remote_paths = [path for path in dict.fromkeys(paths) if path != STDIN and local_path(path) is None]
+    if not remote_paths:
         yield
         return
     from kstream_plan.snapshots.spark.remote import fetched_plans  # noqa: PLC0415 - loads Spark
     from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415
 
-    java_home = None if asked.java_home is None else str(asked.java_home)
-    conf = dict(asked.spark_conf or ())
-    with temporary_folder() as folder, open_session(asked.master, conf, java_home=java_home, debug=debug) as spark:
-        for number, path in enumerate(elsewhere):
-            below = folder / str(number)
-            below.mkdir()
-            keep_fetched(path, fetched_plans(spark, path, below))
+    java_home = None if options.java_home is None else str(options.java_home)
+    conf = dict(options.spark_conf or ())
+    with temporary_folder() as folder, open_session(options.master, conf, java_home=java_home, debug=debug) as spark:
+        for number, path in enumerate(remote_paths):
+            subfolder = folder / str(number)
+            subfolder.mkdir()
+            keep_fetched(path, fetched_plans(spark, path, subfolder))
         yield

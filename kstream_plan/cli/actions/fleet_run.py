@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, Type
 
 from kstream_plan.cli.actions.each_application import Work, application_id_of, each_application
 from kstream_plan.cli.actions.overrides import Overrides
-from kstream_plan.cli.actions.results import ResultsAsked, row_of_error, rows_of
+from kstream_plan.cli.actions.results import ResultsRequest, row_of_error, rows_of
 from kstream_plan.cli.progress import SILENCE, Report
 from kstream_plan.documents.results import spark_columns
 from kstream_plan.errors import KstreamPlanError, SnapshotError, SparkError
@@ -37,7 +37,7 @@ _LEAST_MS = 5
 _IN_MEMORY = 64 << 20
 
 
-class Saved(Protocol):
+class HasJson(Protocol):
     """What comes of one application: among it what is saved, as a line of JSON, or empty."""
 
     @property
@@ -48,23 +48,23 @@ class Saved(Protocol):
     def _replace(self, *, json: str) -> Self: ...
 
 
-Result = TypeVar("Result", bound=Saved)
+Result = TypeVar("Result", bound=HasJson)
 
 
-class Sealed(NamedTuple, Generic[Result]):
+class PackedResult(NamedTuple, Generic[Result]):
     """What came of one application, without its JSON, and that, packed where it was made until it is written."""
 
     result: Result
     json: bytes
 
 
-class Workplace(NamedTuple):
+class JobContext(NamedTuple):
     """Where an application is worked on: whom to tell how far it is, so many processes to use, its place among others.
 
     ``place`` is that as text, empty for the ``only`` one.
     """
 
-    tell: Report = SILENCE
+    progress: Report = SILENCE
     processes: int = 1
     place: str = ""
     only: bool = False
@@ -79,18 +79,18 @@ class Job(Generic[Item, Result]):
     """
 
     prepare: Callable[[Snapshot], Item]
-    work: Callable[[Item, Workplace], Result]
+    work: Callable[[Item, JobContext], Result]
     cost_ms: Callable[[Snapshot], float]
 
 
-class _Sent(NamedTuple):
+class _QueuedItem(NamedTuple):
     place: int
     application_id: str
     item: Any
     cost_ms: float
 
 
-class Many(Generic[Item, Result]):
+class FleetRun(Generic[Item, Result]):
     """A job on all applications that are read. Being called while Spark is there that read them, it may use that.
 
     The results are without their JSON, which :meth:`lines` has, in the same order. ``job`` is asked for when something
@@ -101,18 +101,18 @@ class Many(Generic[Item, Result]):
         self,
         job: Callable[[], Job[Item, Result]],
         settings: Overrides,
-        tell: Report,
+        progress: Report,
         *,
         keep_going: bool,
-        results: ResultsAsked | None = None,
+        results: ResultsRequest | None = None,
     ) -> None:
         self._make_job = job
         self._settings = settings
-        self._tell = tell
+        self._progress = progress
         self._keep_going = keep_going
         self._results = results
         self._work: Work[Result] | None = None
-        self._saved = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is gone with this
+        self._json_lines = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is gone with this
         self._sizes: list[int] = []
         self._last: list[Item] = []
 
@@ -122,9 +122,9 @@ class Many(Generic[Item, Result]):
 
     @cached_property
     def _on_batch(self) -> Callable[[bytes], list[bytes]]:
-        return partial(worked, partial(_there, self._job.work), keep_going=self._keep_going)
+        return partial(worked, partial(_run_packed, self._job.work), keep_going=self._keep_going)
 
-    def expected(self, applications: int, context: SparkContext) -> AbstractContextManager[None]:
+    def start_workers(self, applications: int, context: SparkContext) -> AbstractContextManager[None]:
         """Start Python workers, as long as the context lasts, if so many applications are surely worth it."""
         if applications * _LEAST_MS < WORTH_MS:
             return nullcontext()
@@ -133,120 +133,116 @@ class Many(Generic[Item, Result]):
         return workers_started(context, self._on_batch, packed([]))
 
     def __call__(self, outcomes: Sequence[Snapshot | SnapshotError], context: SparkContext) -> None:
-        """Do the work on the executors if it is much.
-
-        Raises:
-            KstreamPlanError: an application cannot be worked on, and nothing was said of going on.
-            SparkError: Spark gave up.
-        """
+        """Do the work on the executors if it is much."""
         results = self._results
-        costs = [self._job.cost_ms(found) for found in outcomes if isinstance(found, Snapshot)]
+        costs = [self._job.cost_ms(outcome) for outcome in outcomes if isinstance(outcome, Snapshot)]
         if results is None and (len(costs) < 2 or sum(costs) < WORTH_MS):
             return
         from kstream_plan.snapshots.spark.executors import executor_cores, on_executors  # noqa: PLC0415 - loads Spark
 
-        target, cores = None if results is None else results.checked(context), executor_cores(context)
+        target, cores = None if results is None else results.open_data_set(context), executor_cores(context)
         if results is None and cores < 2:
             return
-        self._settings.files.check_used([application_id_of(found) for found in outcomes])
-        sent, errors = self._prepared(outcomes)
-        batches = dealt([one.item for one in sent], [one.cost_ms for one in sent], cores)
-        tell = partial(self._tell, f"working on {count(len(sent), 'application')}")
-        with on_executors(context, self._on_batch, batches) as found:
-            found.make(tell)
+        self._settings.files.check_used([application_id_of(outcome) for outcome in outcomes])
+        to_send, errors = self._prepare(outcomes)
+        batches = dealt([item.item for item in to_send], [item.cost_ms for item in to_send], cores)
+        report_progress = partial(self._progress, f"working on {count(len(to_send), 'application')}")
+        with on_executors(context, self._on_batch, batches) as batch_run:
+            batch_run.make(report_progress)
             lighter = results.lighter if results is not None else None
-            done = self._collected(sent, errors, answers(found.fetched(lighter)))
+            work = self._collect(to_send, errors, answers(batch_run.fetched(lighter)))
             if results is not None and target is not None:
-                target.write(found.frame(rows_of, spark_columns(), list(map(row_of_error, done.errors))), results.form)
-        self._work = done
+                target.write(
+                    batch_run.frame(rows_of, spark_columns(), list(map(row_of_error, work.errors))), results.form
+                )
+        self._work = work
 
-    def done(self, outcomes: Sequence[Snapshot | SnapshotError]) -> Work[Result]:
-        """Return what comes of the applications, working on them now if that is not done yet.
-
-        Raises:
-            KstreamPlanError: an application cannot be worked on, and nothing was said of going on.
-        """
+    def run(self, outcomes: Sequence[Snapshot | SnapshotError]) -> Work[Result]:
+        """Return what comes of the applications, working on them now if that is not done yet."""
         if self._work is not None:
             return self._work
         only = len(outcomes) == 1
 
-        def work_on(snapshot: Snapshot, done: int) -> Result:
-            place = "" if only else f" ({done + 1:,} of {len(outcomes):,})"
+        def work_on(snapshot: Snapshot, number: int) -> Result:
+            place = "" if only else f" ({number + 1:,} of {len(outcomes):,})"
             item = self._job.prepare(snapshot)
-            return self._kept(item, _sealed(self._job.work(item, Workplace(self._tell, processors(), place, only))))
+            return self._keep(item, _pack(self._job.work(item, JobContext(self._progress, processors(), place, only))))
 
         return each_application(outcomes, self._settings, work_on, keep_going=self._keep_going)
 
     def lines(self) -> Iterator[str]:
         """Yield the JSON of each result."""
-        self._saved.seek(0)
+        self._json_lines.seek(0)
         for size in self._sizes:
-            yield zlib.decompress(self._saved.read(size)).decode()
+            yield zlib.decompress(self._json_lines.read(size)).decode()
 
-    def _prepared(
+    def _prepare(
         self, outcomes: Sequence[Snapshot | SnapshotError]
-    ) -> tuple[list[_Sent], dict[int, KstreamPlanError]]:
+    ) -> tuple[list[_QueuedItem], dict[int, KstreamPlanError]]:
         """Return what is sent, up to the first error unless it is gone on, and the errors by place."""
-        sent: list[_Sent] = []
+        to_send: list[_QueuedItem] = []
         errors: dict[int, KstreamPlanError] = {}
-        for place, found in enumerate(outcomes):
+        for place, outcome in enumerate(outcomes):
             try:
-                if isinstance(found, KstreamPlanError):
-                    raise found
-                snapshot = self._settings.over(found)
+                if isinstance(outcome, KstreamPlanError):
+                    raise outcome
+                snapshot = self._settings.apply(outcome)
                 item, cost_ms = self._job.prepare(snapshot), self._job.cost_ms(snapshot)
-                sent.append(_Sent(place, application_id_of(found), item, cost_ms))
+                to_send.append(_QueuedItem(place, application_id_of(outcome), item, cost_ms))
             except KstreamPlanError as error:
-                if isinstance(found, Snapshot):
-                    error.came_up_in(application_id_of(found))
+                if isinstance(outcome, Snapshot):
+                    error.came_up_in(application_id_of(outcome))
                 errors[place] = error
                 if not self._keep_going:
                     break
-        return sent, errors
+        return to_send, errors
 
-    def _collected(
-        self, sent: Sequence[_Sent], errors: dict[int, KstreamPlanError], found: Iterable[Answer[Sealed[Result]]]
+    def _collect(
+        self,
+        to_send: Sequence[_QueuedItem],
+        errors: dict[int, KstreamPlanError],
+        batch_answers: Iterable[Answer[PackedResult[Result]]],
     ) -> Work[Result]:
         results: list[Result] = []
-        answered = 0
-        for answer in found:
-            answered += 1
-            one = sent[answer.place]
+        answer_count = 0
+        for answer in batch_answers:
+            answer_count += 1
+            item = to_send[answer.place]
             if answer.error is not None:
-                answer.error.came_up_in(one.application_id)
-                errors[one.place] = answer.error
+                answer.error.came_up_in(item.application_id)
+                errors[item.place] = answer.error
                 if not self._keep_going:
                     break
             elif answer.result is not None:
-                results.append(self._kept(one.item, answer.result))
+                results.append(self._keep(item.item, answer.result))
         if errors and not self._keep_going:
             raise errors[min(errors)]
-        if lost := len(sent) - answered:
-            what = f"Spark has lost what came of {count(lost, 'application')}"
-            raise SparkError(what, fix="check the disks of its executors, and run it again")
+        if lost_count := len(to_send) - answer_count:
+            message = f"Spark has lost what came of {count(lost_count, 'application')}"
+            raise SparkError(message, fix="check the disks of its executors, and run it again")
         return Work(results, [errors[place] for place in sorted(errors)])
 
-    def again_alone(self) -> Result:
+    def rerun_single(self) -> Result:
         """Do the work on the last application that came out well once more, as if it were the only one."""
-        return self._job.work(self._last[0], Workplace(self._tell, processors(), only=True))
+        return self._job.work(self._last[0], JobContext(self._progress, processors(), only=True))
 
-    def _kept(self, item: Item, sealed: Sealed[Result]) -> Result:
+    def _keep(self, item: Item, packed_result: PackedResult[Result]) -> Result:
         """Put the JSON away."""
         self._last = [item]
         try:
-            self._saved.write(sealed.json)
+            self._json_lines.write(packed_result.json)
         except OSError as error:
             fix = "make room there, or name another folder by TMPDIR"
             raise KstreamPlanError(
                 f"cannot be written: {error.strerror}", where=tempfile.gettempdir(), fix=fix
             ) from None
-        self._sizes.append(len(sealed.json))
-        return sealed.result
+        self._sizes.append(len(packed_result.json))
+        return packed_result.result
 
 
-def _there(work: Callable[[Item, Workplace], Result], item: Item) -> Sealed[Result]:
-    return _sealed(work(item, Workplace()))
+def _run_packed(work: Callable[[Item, JobContext], Result], item: Item) -> PackedResult[Result]:
+    return _pack(work(item, JobContext()))
 
 
-def _sealed(result: Result) -> Sealed[Result]:
-    return Sealed(result._replace(json=""), zlib.compress(result.json.encode(), 1))
+def _pack(result: Result) -> PackedResult[Result]:
+    return PackedResult(result._replace(json=""), zlib.compress(result.json.encode(), 1))

@@ -16,7 +16,7 @@ from kstream_plan.render.check import FORMS
 from kstream_plan.render.check.table import plan_text, table_of
 
 
-class Telling(NamedTuple):
+class ReportForms(NamedTuple):
     """The width and colour of the table, the reports beside it, and whether a warning fails the check."""
 
     width: int
@@ -25,7 +25,7 @@ class Telling(NamedTuple):
     fail_on_warning: bool = False
 
 
-class Told(NamedTuple):
+class PlanParts(NamedTuple):
     """One checked plan, or all that is to be told of it: its lines of the table, and its part of each report."""
 
     place: tuple[int | str, ...]
@@ -36,52 +36,52 @@ class Told(NamedTuple):
     parts: Mapping[str, Any]
 
 
-def told(checked: CheckedPlan, telling: Telling) -> Told:
+def report_parts(checkup: CheckedPlan, forms: ReportForms) -> PlanParts:
     """Return what is told of a plan."""
-    warnings_too = telling.fail_on_warning
-    return Told(
-        checked.place,
-        checked.application_id,
-        checked.worst,
-        checked.answered(warnings_too=warnings_too),
-        plan_text(checked, telling.width, telling.colour, warnings_too=warnings_too),
-        {name: FORMS[name]().part(checked, warnings_too) for name in telling.reports},
+    warnings_too = forms.fail_on_warning
+    return PlanParts(
+        checkup.place,
+        checkup.application_id,
+        checkup.worst,
+        checkup.answered(warnings_too=warnings_too),
+        plan_text(checkup, forms.width, forms.colour, warnings_too=warnings_too),
+        {name: FORMS[name]().part(checkup, warnings_too) for name in forms.reports},
     )
 
 
 @dataclass(frozen=True, slots=True)
-class AllTold:
+class CheckReport:
     """What is told of all plans, the worst first."""
 
-    plans: Sequence[Told]
+    plans: Sequence[PlanParts]
     tally: Tally
-    telling: Telling
+    forms: ReportForms
 
     def table(self) -> str:
         """Return the table."""
-        width, colour = self.telling.width, self.telling.colour
-        return table_of((one.lines for one in self.plans), self.tally, width=width, colour=colour)
+        width, colour = self.forms.width, self.forms.colour
+        return table_of((part.lines for part in self.plans), self.tally, width=width, colour=colour)
 
     @property
     def reports(self) -> Mapping[str, Callable[[], str]]:
         """What makes each report."""
-        return {name: partial(self._report, name) for name in self.telling.reports}
+        return {name: partial(self._report, name) for name in self.forms.reports}
 
     def _report(self, name: str) -> str:
-        return FORMS[name]().whole([one.parts[name] for one in self.plans], self.tally)
+        return FORMS[name]().whole([part.parts[name] for part in self.plans], self.tally)
 
 
-def all_told(
-    plans: Sequence[Told],
+def check_report(
+    plans: Sequence[PlanParts],
     now: datetime,
-    telling: Telling,
+    forms: ReportForms,
     errors: Sequence[tuple[str | None, str]],
     warnings: Sequence[tuple[str, Note]] = (),
-) -> AllTold:
+) -> CheckReport:
     """Put together what is told of every plan, whatever order they come in; ``warnings`` are those of no plan."""
-    ordered = sorted(plans, key=attrgetter("place"))
-    answers = tuple(one.answer for one in ordered)
-    fails = any(answer is not Answer.YES for answer in answers) or (telling.fail_on_warning and bool(warnings))
-    worst = tuple(one.worst for one in ordered)
-    tally = Tally(worst, answers, now, telling.fail_on_warning, fails, tuple(errors), tuple(warnings))
-    return AllTold(ordered, tally, telling)
+    order = sorted(plans, key=attrgetter("place"))
+    answers = tuple(part.answer for part in order)
+    fails = any(answer is not Answer.YES for answer in answers) or (forms.fail_on_warning and bool(warnings))
+    worst = tuple(part.worst for part in order)
+    tally = Tally(worst, answers, now, forms.fail_on_warning, fails, tuple(errors), tuple(warnings))
+    return CheckReport(order, tally, forms)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kstream_plan.cli import run
-from kstream_plan.cli.actions import many
+from kstream_plan.cli.actions import fleet_run
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.progress import SILENCE
@@ -40,13 +40,13 @@ def applications(tmp_path_factory: pytest.TempPathFactory) -> str:
 def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     """What a command line says and answers, by one process or on the executors."""
     asked: list[int] = []
-    collected = many.Many._collected
+    collected = fleet_run.FleetRun._collect
     monkeypatch.setattr(
-        many.Many, "_collected", lambda self, sent, *rest: asked.append(1) or collected(self, sent, *rest)
+        fleet_run.FleetRun, "_collect", lambda self, sent, *rest: asked.append(1) or collected(self, sent, *rest)
     )
 
     def of(arguments: list[str], *, spread: bool) -> tuple[int, str, str]:
-        monkeypatch.setattr(many, "WORTH_MS", 0 if spread else 10**9)
+        monkeypatch.setattr(fleet_run, "WORTH_MS", 0 if spread else 10**9)
         asked.clear()
         code = run([*arguments, "--quiet"])  # how far the work is hangs on the machine
         assert len(asked) == spread
@@ -143,13 +143,13 @@ def test_else_it_is_one_error(applications: str, said: Any) -> None:
 def test_python_workers_start_while_rows_are_read_if_so_many_are_surely_worth_it(spark: Any) -> None:
     asked: list[int] = []
 
-    def job() -> many.Job[Any, Any]:
+    def job() -> fleet_run.Job[Any, Any]:
         asked.append(1)
-        return many.Job(prepare=id, work=islice, cost_ms=id)
+        return fleet_run.Job(prepare=id, work=islice, cost_ms=id)
 
-    of = many.Many(job, overrides(Settings()), SILENCE, keep_going=False)
+    of = fleet_run.FleetRun(job, overrides(Settings()), SILENCE, keep_going=False)
     for applications, starts in ((3, False), (1_199, False), (1_200, True)):
-        with of.expected(applications, spark.sparkContext):
+        with of.start_workers(applications, spark.sparkContext):
             assert bool(asked) is starts
 
 
@@ -158,7 +158,7 @@ def test_what_cannot_be_read_is_the_error_though_workers_start(
 ) -> None:
     said = []
     for worth in (10**9, 0):
-        monkeypatch.setattr(many, "WORTH_MS", worth)
+        monkeypatch.setattr(fleet_run, "WORTH_MS", worth)
         assert run(["assign", with_broken_ones, "--quiet"]) == 1
         said.append(capsys.readouterr())
     assert said[0] == said[1]

@@ -1,0 +1,81 @@
+"""What is shown and saved of each application, made where it is worked on, and put together here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kstream_plan.cli.actions.each_application import Work
+from kstream_plan.cli.actions.fleet_run import FleetRun
+from kstream_plan.cli.actions.reports import write_plan_reports
+from kstream_plan.cli.actions.results import unreadable
+from kstream_plan.cli.exit_codes import ExitCode
+from kstream_plan.cli.options.reports import ReportFile
+from kstream_plan.cli.output import OutputForm, Page, write_stdout, written_at_once
+from kstream_plan.cli.pages import join_pages, overview
+from kstream_plan.fleet.figures import badness
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.result import Result
+
+
+class OutputRequest(NamedTuple):
+    """What is wanted of each application: the form, JSON as well if it is ``is_saved``, and its ``result``."""
+
+    form: OutputForm
+    page: Page
+    is_saved: bool = False
+    full: bool = False
+    verbose: bool = False
+    result: bool = False
+
+    @property
+    def json(self) -> bool:
+        """Whether its JSON is needed."""
+        return self.is_saved or self.form is OutputForm.JSON
+
+    def options(self, options: PlanOptions) -> PlanOptions:
+        """Return how to plan: what is kept has everything in it, however long that takes."""
+        return replace(options, long_ranges=True) if self.json or self.result else options
+
+    def in_full(self, *, only: bool) -> bool:
+        """Whether its page is needed; ``only``: there is no other application."""
+        return self.form is not OutputForm.JSON and (only or self.verbose)
+
+
+class RenderedAnswer(NamedTuple):
+    """One application: its result without its plan, its exit code, and as far as wanted JSON, page and candidates."""
+
+    result: Result
+    code: ExitCode
+    json: str = ""
+    text: str = ""
+    ranks: str = ""
+
+
+def deliver(
+    fleet_run: FleetRun[Any, RenderedAnswer],
+    work: Work[RenderedAnswer],
+    request: OutputRequest,
+    out_file: Path | None,
+    reports: Sequence[ReportFile] | None = None,
+) -> None:
+    """Save the JSON and write reports if asked to, then show one application by its page, several by an overview."""
+    if out_file is not None:
+        with written_at_once(out_file) as file:
+            file.writelines(fleet_run.lines())
+    write_plan_reports(reports, fleet_run.lines())
+    answers, form = work.results, request.form
+    if not answers:
+        return
+    if form is OutputForm.JSON:
+        for line in fleet_run.lines():
+            write_stdout(line)
+        return
+    if len(answers) == 1 and not answers[0].text:  # the others went wrong
+        answers = [fleet_run.rerun_single()]
+    results = [*(answer.result for answer in answers), *map(unreadable, work.errors)]
+    overviews = [overview(results, form, request.page)] if len(answers) > 1 else []
+    texts = [answer.text for answer in sorted(answers, key=lambda answer: badness(answer.result)) if answer.text]
+    write_stdout(join_pages(overviews, texts, form))
