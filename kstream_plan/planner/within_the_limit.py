@@ -63,5 +63,5 @@ def _steps(snapshot: Snapshot, rnd: Round) -> Iterable[Step]:
     rows, which = steps.rows, steps.restoring(*STARTS) & (steps.rows["caught_up"] != 0)
     if not snapshot.rates.any_restore:  # then those that begin with half of it or less
         whole = steps.maker.end_offset_sums[rows["task"]]
-        which &= 2 * rows["restore_records"] >= whole
+        which &= rows["restore_records"] >= whole - whole // 2  # twice the records may be beyond 64 bits
     return steps.of_rows(which)

@@ -234,7 +234,9 @@ class Plan(InNotebooks):
     @property
     def lower_bound_lags(self) -> frozenset[str]:
         """The tasks with a copy of which only a lower bound of its lag is known, so that more may be restored."""
-        return frozenset(task_id for note in self.assumptions if note.code == LAGS_MEASURED for task_id in note.subjects)
+        return frozenset(
+            task_id for note in self.assumptions if note.code == LAGS_MEASURED for task_id in note.subjects
+        )
 
     @property
     def may_be_restoring(self) -> bool:

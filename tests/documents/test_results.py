@@ -118,4 +118,4 @@ def test_whether_every_draw_settles_is_told_by_rows_of_before_too(
     assert isinstance(found, Result)
     assert found.every_draw_settles is all_settle
     assert run(["fleet", str(file)]) == (0 if all_settle else 4)
-    assert ("does not settle in 1 of 9 draws" in capsys.readouterr().out) is (settled == 8)
+    assert ("does not settle in 1 of 9 simulations" in capsys.readouterr().out) is (settled == 8)

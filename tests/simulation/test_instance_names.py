@@ -48,7 +48,7 @@ def test_a_host_without_its_domain() -> None:
 
 def test_of_several_their_ids_are_told() -> None:
     group = _with_hosts("i2", "i3", "i3")
-    with pytest.raises(ScenarioError, match="2 instances are called 'i3'") as raised:
+    with pytest.raises(ScenarioError, match="2 instances have the name 'i3'") as raised:
         process_id_of(group, "i3", "--remove")
     ids = [of.process_id for of in group.instances]
     assert raised.value.fix == f"name one by its process id: {ids[1]}, {ids[2]}"

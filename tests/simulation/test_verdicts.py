@@ -99,15 +99,16 @@ def test_a_slow_group_is_told_from_a_stuck_one() -> None:
 
 def test_the_cause_and_the_cure_are_shown() -> None:
     simulated = _simulated(60.0, 50.0)
-    text = " ".join(simulation_table(simulated).split())
-    assert "STUCK after" in text
-    assert "on new: the copies that the instance restores grow by 100 records/s, and it restores 60" in text
-    assert "CURE max.warmup.replicas=1 settles, in ~" in text
-    assert "and it restores 60" in " ".join(table(simulated.plan).split())
+    text = " ".join(simulation_table(simulated, width=160).replace("│", " ").split())
+    assert "The group does not settle: two consecutive probes decided the same" in text
+    cause = "on new: the copies that the instance restores grow by 100 records/s, and it restores only 60"
+    assert cause in text
+    assert "max.warmup.replicas=1 about 1h36m" in text
+    assert cause in " ".join(table(simulated.plan, width=160).replace("│", " ").split())
 
 
 def test_a_cure_that_lets_tasks_start_without_state_says_so() -> None:
-    says = "simulated, but then tasks start on empty disks, and restore before they run"
+    says = "tasks also start on instances without any state, and restore before they run"
     too_slow, standing = _simulated(20.0, 50.0), _simulated(1e6, 2_000.0)
     for simulated, empty in ((too_slow, True), (standing, False)):
         cure = simulated.cure

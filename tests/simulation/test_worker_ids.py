@@ -16,6 +16,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.stops import stops_of
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
@@ -100,7 +101,10 @@ def test_who_leads_next_and_so_what_waits_differs_from_draw_to_draw_and_the_wors
     assert len(found) > 1
     assert made.draws.worst["max_pause_in_all"] == max(found)
     told = simulation_table(made, width=120)
-    assert "in 8 draws)" in next(line for line in told.splitlines() if line.startswith("NOBODY"))
+    assert f"{duration(max(found))} in total" in next(line for line in told.splitlines() if "Unassigned  " in line)
+    assert "8 sets were simulated, a typical one is shown, and ranges are over all" in " ".join(
+        told.replace("│", "").split()
+    )
     assert "ids decide which worker leads next, and so whether there is a delay" in " ".join(told.split())
     document = simulation_json(made)
     validator("plan").validate(json.loads(document))
@@ -112,9 +116,9 @@ def test_shorter_delays_are_tried_and_what_nobody_runs_then_is_told() -> None:
     tried = [(of.setting, of.value, of.paused_task_ms) for of in made.what_ifs]
     setting = "scheduled_rebalance_max_delay_ms"
     assert tried == [(setting, 60_000, 5 * 63_000), (setting, 0, 5 * 3_000)]
-    said = " ".join(simulation_table(made).split())
-    tried_ms = "60 s: nobody runs 5m15s in all, 5 moves | 0 ms: nobody runs 15.0 s in all, 5 moves"
-    assert f"IF scheduled.rebalance.max.delay.ms={tried_ms}" in said
+    said = " ".join(simulation_table(made, width=120).split())
+    assert "scheduled.rebalance.max.delay.ms=1m about 1m03s 2 5m15s 5" in said
+    assert "scheduled.rebalance.max.delay.ms=0s about 3s 1 15s 5" in said
     for eager in ({"connect_protocol": "eager"}, {"scheduled_rebalance_max_delay_ms": 0}):
         of = snapshot(even(3, config=eager))
         assert simulate(of, Scenario(events=(Leave(at_ms=0, process_ids=("w1",)),))).what_ifs == ()

@@ -55,7 +55,9 @@ def _of_workers(view: PlanView) -> Iterator[Fact]:
     pause_figure = view.figure("paused_tasks_at_once")
     if pause_figure.most:
         items = "connectors and tasks"
-        value = f"{count_range(*pause_figure)} {items} at once, {duration(view.plan.summary.paused_task_ms)} in total"
+        value = (
+            f"{count_range(*pause_figure)} {items} at once, {duration_range(*view.figure('paused_task_ms'))} in total"
+        )
         yield Fact("unassigned", "Unassigned", value)
     yield balance_fact(view.plan)
 

@@ -25,6 +25,7 @@ _WORST_OF_DRAWS = {
     "longest_pause_ms": "max_pause_per_handover",
     "paused_tasks_at_once": "max_paused_tasks_at_once",
     "peak_extra_copies": "max_peak_extra_copies",
+    "paused_task_ms": "max_pause_in_all",
     "runs_by_ms": "max_duration",
 }
 

@@ -10,6 +10,10 @@ from kstream_plan.render.page import Cell, Column, Row, Table, Tone, text_cell, 
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.scenario_events import event_text
 from kstream_plan.render.text.numbers import duration
+from kstream_plan.simulation.what_ifs import starts_empty
+
+#: What stands below settings with which a copy that has nothing counts as caught up.
+STARTS_EMPTY = "With so high a limit, tasks also start on instances without any state, and restore before they run."
 
 
 def simulation_tables(view: PlanView) -> Iterator[Table]:
@@ -88,7 +92,8 @@ def what_ifs_table(simulation: Simulation) -> Table:
             *(_what_if_row(what_if, simulation) for what_if in what_ifs if what_if.setting == name),
         )
     ]
-    return Table("With other settings", columns, tuple(rows))
+    is_any_empty = any(starts_empty(plan, what_if.setting, what_if.value) for what_if in what_ifs)
+    return Table("With other settings", columns, tuple(rows), STARTS_EMPTY if is_any_empty else "")
 
 
 def _with_cure(simulation: Simulation) -> tuple[WhatIf, ...]:
@@ -110,9 +115,11 @@ def _now_row(simulation: Simulation, setting: str) -> Row:
 def _what_if_row(what_if: WhatIf, simulation: Simulation) -> Row:
     settles = what_if.verdict == "settled"
     lasts = text_cell(f"about {_duration(what_if)}") if settles else Cell(("does not settle",), tone="bad")
-    most = what_if.most_cold_handovers
-    cold: Tone = "bad" if most is None or most > simulation.plan.ends("cold_handovers")[1] else "plain"
-    last = [Cell((f"{what_if.peak_extra_copies:,}",)), Cell((_cold_starts(what_if),), tone=cold)]
+    most, plan = what_if.most_cold_handovers, simulation.plan
+    is_empty = starts_empty(plan, what_if.setting, what_if.value)
+    cold: Tone = "bad" if is_empty or most is None or most > plan.ends("cold_handovers")[1] else "plain"
+    cold_starts = f"{_cold_starts(what_if)}{' or more' if is_empty else ''}"
+    last = [Cell((f"{what_if.peak_extra_copies:,}",)), Cell((cold_starts,), tone=cold)]
     if what_if.paused_task_ms is not None:
         last = [text_cell(duration(what_if.paused_task_ms)), text_cell(f"{what_if.moves:,}")]
     name = text_cell(setting_text(what_if.setting, what_if.value))

@@ -16,7 +16,7 @@ from kstream_plan.render.pages.plan_facts import balance_fact, duration_fact, mo
 from kstream_plan.render.pages.plan_sentences import cause_text
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.rates import rates_text
-from kstream_plan.render.pages.simulation import setting_text
+from kstream_plan.render.pages.simulation import STARTS_EMPTY, setting_text
 from kstream_plan.render.pages.step_sentences import sentence
 from kstream_plan.render.pages.waiting_copies import waiting_table
 from kstream_plan.render.text.names import Names
@@ -250,7 +250,7 @@ def _settings_table(answers: Why) -> Iterator[Table]:
     effect = "settles sooner" if is_settled else "settles"
     note = "" if settings else f"With none of the other settings that were simulated the group {effect}."
     if cure is not None and starts_empty(plan, cure.setting, cure.value):
-        note = "With so high a limit, tasks also start on instances without any state, and restore before they run."
+        note = STARTS_EMPTY
     columns = tuple(Column(head, right=place > 0) for place, head in enumerate(heads))
     yield Table("With other settings (simulated)", columns, tuple(rows), note)
 

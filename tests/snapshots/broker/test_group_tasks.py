@@ -108,7 +108,7 @@ def test_what_the_leader_warns_of_is_told() -> None:
     )
     note = taken(TEXT, cluster).notes[1]
     assert note.code == "assignment-error"
-    assert f"told {member.member_id} error 2 (VERSION_PROBING)" in note.message
+    assert f"the leader gave {member.member_id} error 2 (VERSION_PROBING)" in note.message
 
 
 def test_a_member_without_an_assignment_holds_nothing() -> None:
