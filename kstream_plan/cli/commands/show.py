@@ -17,8 +17,7 @@ from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, page, write_stderr, write_stdout
-from kstream_plan.cli.pages import excerpts_text
-from kstream_plan.cli.simulation_pages import saved_page
+from kstream_plan.cli.pages import excerpts_text, saved_page
 from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.documents.plan.files import read_saved_file
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
