@@ -9,15 +9,12 @@ from kstream_plan.cli.output import page as page_shape
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.fleet.figures import badness
-from kstream_plan.plans import Plan
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.result import Result, result_of
 from kstream_plan.render import page as render_page
 from kstream_plan.render.answers import page_of
 from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.fleet import fleet_page
-from kstream_plan.render.pages.plan import excerpt_page
-from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.escape import fence
@@ -52,12 +49,6 @@ def join_pages(overviews: Sequence[str], in_full: Sequence[str], form: OutputFor
     """Return the overview and what is shown in full as one page, which tells how to see more if that is nothing."""
     hint = ONE_IN_FULL if overviews and not in_full and form is OutputForm.TABLE else ""
     return "\n".join([*overviews, *in_full]) + hint
-
-
-def excerpts_text(plans: Sequence[Plan], focuses: Sequence[Focus], form: OutputForm, page: Page) -> str:
-    """Return the part of each plan that is in its focus."""
-    pairs = zip(plans, focuses, strict=True)
-    return "\n".join(draw_page(excerpt_page(plan, focus), form, page) for plan, focus in pairs)
 
 
 def ranks_page(ranks: Sequence[str], form: OutputForm) -> str:
