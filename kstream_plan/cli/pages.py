@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
 from kstream_plan.cli.output import page as page_shape
+from kstream_plan.documents.plan.read import SavedPlan
+from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.fleet.figures import badness
-from kstream_plan.plans import Plan
 from kstream_plan.plans.python_gc import without_cycle_collector
-from kstream_plan.plans.result import Result
+from kstream_plan.plans.result import Result, result_of
 from kstream_plan.render import page as render_page
 from kstream_plan.render.answers import page_of
 from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.fleet import fleet_page
-from kstream_plan.render.pages.plan import excerpt_page
-from kstream_plan.render.pages.steps import Focus
+from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.escape import fence
 
@@ -51,13 +51,27 @@ def join_pages(overviews: Sequence[str], in_full: Sequence[str], form: OutputFor
     return "\n".join([*overviews, *in_full]) + hint
 
 
-def excerpts_text(plans: Sequence[Plan], focuses: Sequence[Focus], form: OutputForm, page: Page) -> str:
-    """Return the part of each plan that is in its focus."""
-    pairs = zip(plans, focuses, strict=True)
-    return "\n".join(draw_page(excerpt_page(plan, focus), form, page) for plan, focus in pairs)
-
-
 def ranks_page(ranks: Sequence[str], form: OutputForm) -> str:
     """Return every application's ranked candidates."""
     text = "".join(f"\n{rank}" for rank in ranks)
     return f"\n{fence(text)}\n" if form is OutputForm.MARKDOWN else text
+
+
+def saved_page(entries: Sequence[SavedPlan], form: OutputForm, page: Page, *, full: bool, verbose: bool) -> str:
+    """Return what was saved as it was shown then."""
+    if form is OutputForm.JSON:
+        return "".join(_line(entry, full=full) for entry in entries)
+    results = [result_of(entry.plan, entry.simulation) for entry in entries]
+    is_plural = len(entries) > 1
+    in_full = (
+        sorted(zip(results, entries, strict=True), key=lambda pair: badness(pair[0]))
+        if verbose or not is_plural
+        else []
+    )
+    pages = [answer_text(entry.simulation or entry.plan, form, page, verbose=verbose) for _, entry in in_full]
+    return join_pages([overview(results, form, page)] if is_plural else [], pages, form)
+
+
+def _line(entry: SavedPlan, *, full: bool) -> str:
+    plan, simulation = entry.plan, entry.simulation
+    return f"{plan_json(plan, full=full) if simulation is None else simulation_json(simulation, full=full)}\n"

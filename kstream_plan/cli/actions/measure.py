@@ -22,22 +22,15 @@ if TYPE_CHECKING:
 def check_measuring(options: Measuring, *, reads_stdin: bool, other_options: Sequence[str] = ()) -> None:
     """Check what does not need the input.
 
-    Args:
-        options: the options.
-        reads_stdin: whether standard input is read for something else.
-        other_options: what is given beside: a scrape among it is one that the shell has made of a glob.
+    ``reads_stdin``: for something else. ``other_options``: a scrape among them is one that the shell made of a glob.
     """
     if options.metrics:
         _check_no_scrape(other_options)
     for option, value in (("--end-offsets", options.end_offsets), ("--start-offsets", options.start_offsets)):
         if value and not options.metrics:
             raise UsageError(f"{option} goes with --metrics", fix="give --metrics, or leave it out")
-    paths = [
-        *(options.metrics or ()),
-        *(options.end_offsets or ()),
-        *(options.start_offsets or ()),
-        *(options.store_lags or ()),
-    ]
+    groups = options.metrics, options.end_offsets, options.start_offsets, options.store_lags
+    paths = [path for group in groups for path in group or ()]
     if paths.count(STDIN) + reads_stdin > 1:
         raise UsageError("standard input is given twice", fix="give - once")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from kstream_plan.cli.actions.alternatives import play_alternatives
+from kstream_plan.cli.actions.alternatives import compare_lines, compare_page, play_alternatives, report_compared
 from kstream_plan.cli.actions.each_application import each_application
 from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext
 from kstream_plan.cli.actions.output_request import OutputRequest, RenderedAnswer, deliver
@@ -16,7 +16,6 @@ from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_roun
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf
-from kstream_plan.cli.compare_page import compare_lines, compare_page, report_compared
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
 from kstream_plan.cli.failures import report
 from kstream_plan.cli.options.parameters import option_of

@@ -148,9 +148,7 @@ def connect_entries(options: SnapshotOptions, in_range: Callable[[int], bool]) -
 def connect_rows(entries: Sequence[ConnectEntry], *, all_of_them: bool) -> list[Mapping[str, Any]]:
     """Return the rows of generations, and warn once of each thing that is not known of them.
 
-    Args:
-        entries: the generations.
-        all_of_them: each has to have a row; else those that have none are left out, with a warning, but for all.
+    ``all_of_them``: each has to have a row; else those that have none are left out, with a warning, but for all.
     """
     rows, errors = list[Mapping[str, Any]](), list[SnapshotError]()
     for entry in entries:

@@ -183,12 +183,7 @@ def take_group(
 ) -> GroupSnapshots:
     """Ask the cluster for the rows that the options want, and for the offsets of changelogs that were measured.
 
-    Args:
-        cluster: where the group is.
-        group_id: the group.
-        options: the command's options.
-        files: what is known beside.
-        in_range: tells of a time, since 1970, whether it is in what the options select.
+    ``in_range`` tells of a time, since 1970, whether it is in what the options select.
     """
     topology, config, measures = files.topologies.value_for(group_id), files.configs.value_for(group_id), files.measures
     now_ms, newest_only = time.time_ns() // 1_000_000, not options.wants_history

@@ -10,14 +10,13 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.actions.alternatives import play_alternatives
+from kstream_plan.cli.actions.alternatives import compare_page, play_alternatives, report_compared
 from kstream_plan.cli.actions.each_application import Work, each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf, scale_out_of
 from kstream_plan.cli.actions.variants import CONNECT_DELAY, OF_CONNECT, axes_of
-from kstream_plan.cli.compare_page import compare_page, report_compared
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
 from kstream_plan.cli.options import shared

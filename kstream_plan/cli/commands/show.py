@@ -17,14 +17,14 @@ from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing
 from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, page, write_stderr, write_stdout
-from kstream_plan.cli.pages import excerpts_text
-from kstream_plan.cli.simulation_pages import saved_page
+from kstream_plan.cli.pages import draw_pages, saved_page
 from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.documents.plan.files import read_saved_file
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.errors import PlanFileError, ScenarioError, UsageError
 from kstream_plan.model import WorkId, work_id
 from kstream_plan.plans import Plan
+from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.instance_names import process_id_of
@@ -83,7 +83,7 @@ def show(options: ShowOptions) -> None:
         if options.output is OutputForm.JSON:
             raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
         plans, focuses = _focus([entry.plan for entry in entries], options)
-        write_stdout(excerpts_text(plans, focuses, options.output, page()))
+        write_stdout(draw_pages(map(excerpt_page, plans, focuses), options.output))
 
 
 def _check_final(options: ShowOptions) -> None:

@@ -72,8 +72,8 @@ def _sentence(checkup: CheckedPlan) -> str:
         parts.append(
             f"It is unknown whether {_of_rules(len(unknown), rules).lower()} kept: {name_list(unknown, _MOST_NAMED)}."
         )
-    undecided = dict.fromkeys(start for finding in violations for start in undecided_starts(finding, checkup.plan))
-    parts += [f"{options}."] if (options := would_tell(undecided)) else []
+    starts = dict.fromkeys(start for finding in violations for start in undecided_starts(finding, checkup.plan))
+    parts += [f"{options}."] if (options := would_tell(starts)) else []
     if not broken_rules and not unknown:
         parts.append("The rule is kept." if rules == 1 else f"All {rules - waivers:,} rules are kept.")
     parts += [f"{count(waivers, 'rule')} waived."] if waivers else []
