@@ -119,6 +119,7 @@ class Snapshot:
     measured by what instances publish, not reported at a join, and of ``least_lags`` only the least that they are
     behind is known; ``most_lags`` is the most that copies can have been behind when the snapshot was taken, by what was
     written since they reported; ``no_closer_ms`` tells for how long copies that are behind were seen to come no closer.
+    ``undated_reports`` are those of which it is said when they were made, and not how long before the snapshot.
 
     ``input_lags``: by task, the records of its input that were not processed yet, where any were.
     """
@@ -139,6 +140,7 @@ class Snapshot:
     told_lags: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     no_closer_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     most_lags: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
+    undated_reports: frozenset[tuple[int, int]] = frozenset()
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     input_lags: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     streams_version: str | None = None

@@ -91,9 +91,22 @@ def state_now(snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", clean
         )
         for task, of_task in enumerate(state.copies)
     )
+    if decision is None and from_ms < -now_ms:
+        beginning = replace(beginning, reported_ms=_all_reported_ms(state, beginning, now_ms))
     memory = beginning if state.memory is None else state.memory
     found = replace(state, at_ms=min(0, from_ms), copies=shifted, memory=memory)
-    return _with_what_was_written(found, snapshot, decision)
+    return _with_what_was_written(found, snapshot, decision, now_ms)
+
+
+def _all_reported_ms(state: GroupState, beginning: Beginning, now_ms: int) -> Mapping[_Seat, int]:
+    """Return when lags were reported; those that do not say so are as old as the snapshot, others may be older."""
+    silent = {
+        (task, copy.instance): -now_ms
+        for task, of_task in enumerate(state.copies)
+        for copy in of_task
+        if copy.lag not in (None, LATEST)
+    }
+    return MappingProxyType(silent | dict(beginning.reported_ms))
 
 
 def _shifted(copy: Copy, now_ms: int, *, undated: bool) -> Copy:
@@ -109,20 +122,22 @@ def _shifted(copy: Copy, now_ms: int, *, undated: bool) -> Copy:
     return Copy(*copy[:-2], *times)
 
 
-def _with_what_was_written(state: GroupState, snapshot: Snapshot, decision: KnownDecision | None) -> GroupState:
-    """Return the state with end offsets of now.
+def _with_what_was_written(
+    state: GroupState, snapshot: Snapshot, decision: KnownDecision | None, now_ms: int
+) -> GroupState:
+    """Return the state with end offsets of now; those of the snapshot are of when it was taken.
 
     Where nothing had been written yet when the group first started, and nobody knows how much has been since, it counts
     as little, but too much for anybody without a copy: those who run the tasks have written it.
     """
     rates, limit = snapshot.rates, snapshot.config.acceptable_recovery_lag
     changed, begun = list(state.group.tasks), list[int]()
-    for index in state.group.stateful if state.at_ms < 0 else ():
+    for index in state.group.stateful if now_ms > 0 else ():
         task = changed[index]
         if not task.end_offset_known:
             continue
         if rates.knows_produce(index):
-            written = int(rates.produce_rate(index) * -state.at_ms / 1000)
+            written = int(rates.produce_rate(index) * now_ms / 1000)
             if written:
                 changed[index] = replace(task, end_offset_sum=min(task.end_offset_sum + written, MAX_LONG - 1))
         elif task.end_offset_sum == 0:

@@ -198,7 +198,7 @@ class KnownCopies:
         known = self._of_copy(task, instance, (at_ms, until_ms), course, likely)
         if whatever is None or known.known is Known.CAUGHT_UP:
             return known
-        if known.known is Known.BEHIND:
+        if known.known is Known.BEHIND or whatever.at_most == 0:
             return whatever  # how much is restored first, the start itself tells
         return replace(
             known, fact=Fact.WITHIN_LIMIT, words=f"{known.words}; {whatever.words}", at_most=whatever.at_most
@@ -215,7 +215,8 @@ class KnownCopies:
         if known is not None:
             return known
         reports = self._reports(task, instance, course)
-        if likely is not None and self._rates_decide(task, instance, reports, until_ms):
+        dated = not self._is_undated(task, instance, course)
+        if dated and likely is not None and self._rates_decide(task, instance, reports, until_ms):
             return _by_rates(likely=likely, reports=reports, until_ms=until_ms)
         if not reports:
             words = "a copy that is made in this plan, and how fast it is restored and written is unknown"
@@ -224,8 +225,13 @@ class KnownCopies:
         return self._by_reports(task, instance, reports, times_ms, course)
 
     def _rates_decide(self, task: int, instance: int, reports: tuple[_Report, ...], until_ms: int) -> bool:
-        """Tell whether it is given how fast a copy is restored, and known what is written to its changelogs."""
+        """Tell whether it is given how fast a copy is restored, and known what is written to its changelogs.
+
+        Nothing is forecast of a task whose end offset is unknown.
+        """
         rates = self.snapshot.rates
+        if not self.snapshot.state.group.tasks[task].end_offset_known:
+            return False
         if rates.restore_per_instance is None and instance not in rates.restore_of and not self.restores_as_given:
             return False
         if rates.knows_produce(task) or self.writes_as_given:
@@ -252,7 +258,7 @@ class KnownCopies:
         if self._limit == MAX_LONG:
             words = "acceptable.recovery.lag has no limit: every copy counts as caught up"
             return Evidence(known=Known.CAUGHT_UP, fact=Fact.WITHIN_LIMIT, words=words)
-        if not kind.end_offset_known:
+        if not kind.end_offset_known or (self.undated and self._may_grow(task)):
             return None
         written = self._written(task, 0, until_ms)
         if written is None and until_ms > (self.trust_ms if kind.end_offset_sum else 0):
@@ -262,6 +268,16 @@ class KnownCopies:
             return None
         words = f"the whole changelog, {whole:,} records, is within acceptable.recovery.lag"
         return Evidence(known=Known.CAUGHT_UP, fact=Fact.WITHIN_LIMIT, words=words, at_most=whole)
+
+    def _may_grow(self, task: int) -> bool:
+        """Tell whether something may be written to a task's changelogs."""
+        rates = self.snapshot.rates
+        return not rates.knows_produce(task) or rates.produce_rate(task) > 0
+
+    def _is_undated(self, task: int, instance: int, course: Course) -> bool:
+        """Tell whether it is unknown how old the reports of a copy are."""
+        seat = (task, instance)
+        return course.ran_until_ms is None and (self.undated or seat in self.snapshot.undated_reports)
 
     def _lost(self, task: int, instance: int, at_ms: int, course: Course) -> Evidence | None:
         """Return what follows if there may be no copy any more; ``None``: there is one for sure."""
@@ -366,7 +382,7 @@ class KnownCopies:
         ``times_ms`` are when the task starts, and until when something was written.
         """
         at_ms, until_ms = times_ms
-        if self.undated and course.ran_until_ms is None:
+        if self._is_undated(task, instance, course):
             words = "the snapshot does not say when it was taken, so how old its reports are is unknown"
             return Evidence(known=Known.UNKNOWN, fact=Fact.UNDATED, words=words, settled_by=_TO_MEASURE)
         if course == AS_READ and self._should_be_measured(task, instance):

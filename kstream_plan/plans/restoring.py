@@ -44,6 +44,17 @@ def produced(phases: Iterable[Span], task: int) -> int:
     return sum(phase.produced(task) for phase in phases)
 
 
+def produced_since(phases: Sequence[Span], task: int, from_ms: int) -> int:
+    """Records that a task's changelogs grow by from a time on, which is counted from the beginning of the phases."""
+    if from_ms <= 0:
+        return produced(phases, task)
+    cut, start_ms, grown = _cut(phases, [from_ms]), 0, 0
+    for phase in cut:
+        grown += phase.produced(task) if start_ms >= from_ms else 0
+        start_ms += phase.elapsed_ms
+    return grown
+
+
 def beginning(phases: Iterable[Span], elapsed_ms: int) -> tuple[Span, ...]:
     """Return the first ``elapsed_ms`` of the phases."""
     kept = []
@@ -111,6 +122,7 @@ class Restoring:
                 for instance, queues in _restoring_copies(copies, known, phase, left, waiting, pressed).items():
                     _restore(phase, instance, queues, group, left, ahead.pop(instance, 0))
                 at_ms += phase.elapsed_ms
+            left |= _not_begun(copies, from_ms, at_ms)
         at_once = all(phase.rates.restore_rate(i) == inf for phase in phases for i in instances)
         return cls(group, known, left, at_once)
 
@@ -121,6 +133,20 @@ class Restoring:
     def remaining(self, task: int, copy: Copy) -> int:
         """Records the copy has left (0 if it had none left at the start)."""
         return self.left.get((task, copy.instance), 0)
+
+
+def _not_begun(
+    copies: Mapping[int, tuple[Copy, ...]], from_ms: Mapping[tuple[int, int], int], end_ms: int
+) -> dict[tuple[int, int], int]:
+    """Return what copies have left of which that is known of the very end, so that nothing has become of them."""
+    if not from_ms:
+        return {}
+    return {
+        (task, copy.instance): copy.remaining
+        for task, of_task in copies.items()
+        for copy in of_task
+        if from_ms.get((task, copy.instance), -1) >= end_ms
+    }
 
 
 def _rates_known(phases: Sequence[Span], instances: range) -> tuple[bool, ...]:

@@ -98,6 +98,30 @@ class TestReports:
         evidence = _at(replace(snapshot(), measuring_failed=True), 0)
         assert (evidence.known, evidence.fact) == (Known.UNKNOWN, Fact.NOT_MEASURED)
 
+    def test_how_old_a_report_is_takes_the_time_of_the_snapshot(self) -> None:
+        """It says when it was made, and nobody knows how long before the snapshot; a rate tells nothing of that."""
+        undated = replace(snapshot(captured_at=None), rates=Rates(restore_per_instance=50.0, produce_per_task=0.0))
+        assert _at(undated, 0).fact is Fact.UNDATED
+        assert _at(snapshot(captured_at=None, reported_at=None), 0).known is Known.CAUGHT_UP
+
+    def test_rates_tell_nothing_of_a_snapshot_of_unknown_age(self) -> None:
+        tasks = [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 5_000} for number in range(3)]
+        rates = Rates(restore_per_instance=50.0, produce_per_task=1_000.0)
+        for undated in (snapshot(captured_at=None, reported_at=None), snapshot(captured_at=None, tasks=tasks, lag=None)):
+            known = KnownCopies(replace(undated, rates=rates), undated=True).at(0, 1, 0, likely=True)
+            assert known.known is Known.UNKNOWN
+
+    def test_rates_tell_nothing_of_a_changelog_whose_end_is_unknown(self) -> None:
+        """300,000 records were written, 15,000 restored; nothing is forecast without the end offset."""
+        tasks = [{"task_id": f"0_{number}", "stateful": True} for number in range(3)]
+        rates = Rates(restore_per_instance=50.0, produce_per_task=1_000.0)
+        known = KnownCopies(replace(snapshot(tasks=tasks), rates=rates)).at(0, 1, 5 * _MINUTE, likely=True)
+        assert (known.known, known.fact) == (Known.UNKNOWN, Fact.OLD_REPORT)
+
+    def test_nothing_can_lack_of_an_empty_changelog(self) -> None:
+        tasks = [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 0} for number in range(3)]
+        assert _at(snapshot(tasks=tasks, lag=None), 0).known is Known.CAUGHT_UP
+
     def test_a_small_changelog_is_within_the_limit_whatever_the_copy(self) -> None:
         tasks = [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 10_000} for number in range(3)]
         evidence = _at(snapshot(tasks=tasks, lag=None), 0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.model import TaskId
-from kstream_plan.plans.restoring import restored_at_ms
+from kstream_plan.model import Copy, Rates, TaskId
+from kstream_plan.plans.restoring import Restoring, Span, restored_at_ms
+from tests.helpers.small_groups import group
 
 STARTS = st.lists(st.tuples(st.integers(0, 60_000), st.integers(0, 90_000)), min_size=1, max_size=12)
 
@@ -28,3 +29,12 @@ def test_what_begins_later_takes_half_of_the_rate_from_what_is_under_way() -> No
     first, second = TaskId(0, 0), TaskId(0, 1)
     done = restored_at_ms([(0, 2_000, first), (1_000, 1_000, second)], 1_000)
     assert done == {(first, 0): 3_000, (second, 1_000): 3_000}
+
+
+@given(reported_ms=st.integers(0, 10_000), lag=st.integers(0, 1_000))
+def test_a_copy_restores_from_its_report_on_and_not_before(reported_ms: int, lag: int) -> None:
+    """One that was heard of at the very end is as far behind as it said."""
+    copy = Copy(0, lag, (0,), lag, consumer=0)
+    phases = [Span(Rates(restore_per_instance=10.0), 10_000)]
+    left = Restoring.over(group(stateful=1), {0: (copy,)}, phases, {(0, 0): reported_ms}).remaining(0, copy)
+    assert left == max(0, lag - int((10_000 - reported_ms) / 100))

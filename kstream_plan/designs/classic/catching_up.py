@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kstream_plan.designs.classic.readiness import Readiness, to_restore
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Rates
 from kstream_plan.model.state import Restless, Sleep, is_settled
-from kstream_plan.plans.restoring import Restoring, Span, beginning, produced
+from kstream_plan.plans.restoring import Restoring, Span, beginning, produced, produced_since
 from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.protocols.transition import Transition
 
@@ -260,6 +260,7 @@ class _Report:
         self._disturbed = transition.disturbed if not interval.tick else frozenset()
         self._first_to_rejoin = _first_to_rejoin(state, self._revoking)
         reported_in = {} if interval.readiness is None else interval.readiness.reported_in()
+        self._reported_in = reported_in
         created = interval.to_ms - interval.from_ms > AT_ONCE_MS and phases[0].rates.any_restore
         beginners = _beginners(copies, self._generation) if created else ()
         self._restoring = Restoring.over(state.group, copies, phases, reported_in, beginners, pressed)
@@ -285,7 +286,7 @@ class _Report:
         if copy.lag is None or self._cleaner.deletes(self._state.group, copy, self._interval.to_ms):
             return None
         reporters = (self._first_to_rejoin[copy.instance],)
-        grown = produced(self._phases, task)
+        grown = produced_since(self._phases, task, self._reported_in.get((task, copy.instance), 0))
         if copy.lag == UNKNOWN or (not grown and reporters == copy.reporters):
             return copy._replace(reporters=reporters) if reporters != copy.reporters else copy
         lag = min(copy.lag + grown, self._state.group.tasks[task].end_offset_sum)
@@ -326,7 +327,8 @@ class _Report:
     def _unready(self, task: int, copy: Copy, consumer: int) -> Copy:
         """Nobody knows how fast it restores, so it counts as it was reported, behind by what was written since."""
         whole = self._state.group.tasks[task].end_offset_sum
-        grown = 0 if copy.active else produced(self._phases, task)
+        since_ms = self._reported_in.get((task, copy.instance), 0)
+        grown = 0 if copy.active else produced_since(self._phases, task, since_ms)
         behind = copy._replace(remaining=min(copy.remaining + grown, whole))
         if copy.placed_in == self._generation:
             return self._just_placed(task, behind, consumer, behind.remaining)

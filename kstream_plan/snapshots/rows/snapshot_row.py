@@ -194,6 +194,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         most_lags=MappingProxyType(most_lags),
         no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
         reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),
+        undated_reports=_undated(reports) if header.captured_at_ms is None else frozenset(),
         started_ms=MappingProxyType(read_starts(row, header.captured_at_ms)),
         untold_protocols=untold_protocols(row),
         streams_version=_streams_version(row),
@@ -269,6 +270,11 @@ def _reported_ms(reports: Reports, captured_at_ms: int | None) -> dict[tuple[int
         if captured_at_ms is not None and known and len(known) == len(times):
             found[seat] = max(known) - captured_at_ms
     return found
+
+
+def _undated(reports: Reports) -> frozenset[tuple[int, int]]:
+    """Return the seats (task, instance) whose lag was reported at a time that nothing can be counted from."""
+    return frozenset(seat for seat, rows in reports.items() if any(row.reported_at_ms is not None for row in rows))
 
 
 def _read_header(row: Row) -> _Header:
