@@ -151,13 +151,14 @@ def seen(request: pytest.FixtureRequest, broker: Broker, tmp_path_factory: pytes
 
 
 def asked_and_stopped(application: Application, asker: Asker, writing: Traffic, course: Course) -> Seen:
-    seen, began = Seen(), time.monotonic()
+    seen, due = Seen(), time.monotonic()
     running, back = set(PROCESS_IDS), dict[str, int]()
     for turn in range(course.times):
-        for instance in [instance for instance, due in back.items() if due == turn]:
+        for instance in [instance for instance, then in back.items() if then == turn]:
             application.start(instance, PROCESS_IDS[instance])
             running.add(instance)
-        time.sleep(max(0.0, began + turn * course.every - time.monotonic()))
+        time.sleep(max(0.0, due - time.monotonic()))
+        due = max(due, time.monotonic()) + course.every  # what is late is not made up for
         seen.answers += asker.ask(questions(running), running)
         writing.rate = MUCH if turn in course.busy else LITTLE
         if (stop := course.stops.get(turn)) is not None:
