@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -47,7 +48,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what starts servers or a browser unless a marker asks for it; keep together what shares something."""
-    for marker in ("kafka", "cluster", "s3", "browser"):
+    for marker in ("kafka", "kafka_long", "cluster", "s3", "browser"):
         if not _asks_for(marker, config):
             left_out = [item for item in items if item.get_closest_marker(marker)]
             items[:] = [item for item in items if not item.get_closest_marker(marker)]
@@ -56,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("spark") and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group("spark"))
-        elif item.get_closest_marker("kafka"):
+        elif item.get_closest_marker("kafka") or item.get_closest_marker("kafka_long"):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
         elif in_file[item.path] >= _MANY_TESTS and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.stem}"))
@@ -71,7 +72,7 @@ def pytest_collection_finish() -> None:
 
 def _asks_for(marker: str, config: pytest.Config) -> bool:
     asked = config.option.markexpr or ""
-    return marker in asked and f"not {marker}" not in asked
+    return re.search(rf"(?<!not )\b{marker}\b", asked) is not None
 
 
 @pytest.hookimpl(tryfirst=True)

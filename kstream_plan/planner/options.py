@@ -9,7 +9,6 @@ from kstream_plan.model.starting_state import Cleaning, Ready
 from kstream_plan.planner.lead import NextLeader
 from kstream_plan.planner.scenario_as_noticed import Noticed
 from kstream_plan.plans import Trigger
-from kstream_plan.plans.caught_up_evidence import TRUST_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +25,8 @@ class PlanOptions:
     ``replay`` it begins with the decision that the snapshot knows, which is made from its own input again. ``ready``
     tells which copies have caught up by now of which nobody knows it, by default those that have been assigned for a
     whole probing interval; ``cleaning`` likewise when left-over state is deleted; ``trust_ms`` is how old a report of
-    a copy may be that counts as true at a moment. ``ranges``: find both ends of what hangs on what is unknown; without
+    a copy may be that counts as true at a moment (``None``: a minute if it was measured, else a heartbeat interval).
+    ``ranges``: find both ends of what hangs on what is unknown; without
     ``long_ranges`` not of a plan that takes long to play, which then warns that it does not tell them.
     ``closes_wait``: a default close during a rebalance that is under way as the plan begins waits for its end; else it
     comes before the instance has heard of that, and holds the rebalance up. ``proofs``: find the starts that count as
@@ -48,7 +48,7 @@ class PlanOptions:
     replay: bool = False
     ready: Ready = "likely"
     cleaning: Cleaning = "likely"
-    trust_ms: int = TRUST_MS
+    trust_ms: int | None = None
     closes_wait: bool = True
     proofs: bool = True
     ranges: bool = True
@@ -81,7 +81,7 @@ class PlanKeywords(TypedDict, total=False):
     replay: bool
     ready: Ready
     cleaning: Cleaning
-    trust_ms: int
+    trust_ms: int | None
     closes_wait: bool
     proofs: bool
     ranges: bool

@@ -29,7 +29,7 @@ def unproven_starts(
     outside: Timeline,
     *,
     now_ms: int,
-    trust_ms: int,
+    trust_ms: int | None,
     undated: bool = False,
 ) -> tuple[UnprovenStart, ...]:
     """Return the starts that count as warm, and are not proven to be, in time.
@@ -62,7 +62,7 @@ def with_unproven(
     return tuple(sorted([*others, cold], key=lambda each: FIGURES.index(each.figure)))
 
 
-def known_copies(snapshot: Snapshot, paces: Sequence[PaceChange], *, now_ms: int, trust_ms: int) -> KnownCopies:
+def known_copies(snapshot: Snapshot, paces: Sequence[PaceChange], *, now_ms: int, trust_ms: int | None) -> KnownCopies:
     """Return what is known of copies where a scenario says what is written, and how fast all restore."""
     if not paces:
         return KnownCopies(snapshot, now_ms, trust_ms)
@@ -92,9 +92,12 @@ def _written(
         ),
         default=None,
     )
-    if not snapshot.rates.knows_produce(task) and (begun is None or begun > from_ms - now_ms):
+    begun_ms = to_ms if begun is None else min(to_ms, max(from_ms, now_ms + begun))
+    before = written_at(snapshot, task, from_ms, begun_ms)
+    if before is None:
         return None
-    return outside.produced(task, from_ms - now_ms, to_ms - now_ms)
+    before += _bursts(outside.group, outside.paces, now_ms, task, from_ms, begun_ms)
+    return before + (0 if begun_ms == to_ms else outside.produced(task, begun_ms - now_ms, to_ms - now_ms))
 
 
 def _bursts(group: Group, paces: Sequence[PaceChange], now_ms: int, task: int, from_ms: int, to_ms: int) -> int:

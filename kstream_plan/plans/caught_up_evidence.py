@@ -3,7 +3,8 @@
 Whoever asks whether a task would start warm asks here. A copy has caught up for sure if it was measured or reported to
 have within ``--trust-reports-of`` of the moment, or if it was so far within ``acceptable.recovery.lag`` that nothing
 known to be written can have carried it out of that by then. What was true at the last join does not stay true by
-itself. Nor does what was heard after the moment that counts as now tell anything of that moment: by then the copy had
+itself: unless somebody says otherwise, what a join reported counts for a heartbeat interval, what was measured for a
+minute. Nor does what was heard after the moment that counts as now tell anything of that moment: by then the copy had
 longer to restore, or was another one. Only clocks differ a little, so that a report up to a minute later, and never
 longer than ``--trust-reports-of``, counts as one of now, as one up to that much older does.
 """
@@ -24,10 +25,12 @@ from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.times import format_time
 from kstream_plan.plans.state_cleaner import Cleaner
 
-#: How old a report may be that counts as true at a moment, unless ``--trust-reports-of`` says otherwise.
+#: How old a measurement may be that counts as true at a moment, unless ``--trust-reports-of`` says otherwise.
 TRUST_MS = 60_000
 #: How much later than now a report may be at most that counts as one of now: so far the clocks of two hosts may differ.
 _SKEW_MS = 60_000
+#: What is written may be so many times as much as was written in the past.
+_MORE_THAN_BEFORE = 10
 
 #: task, from, to (milliseconds of the snapshot's clock) → records written to its changelogs; ``None``: not known.
 Written: TypeAlias = Callable[[int, int, int], int | None]
@@ -134,12 +137,13 @@ AS_READ = Course()
 
 
 class _Report(NamedTuple):
-    """A copy was ``lag`` records behind at a time; ``at_most``: or less."""
+    """A copy was ``lag`` records behind at a time; ``at_most``: or less; ``most``: at most that by the snapshot."""
 
     lag: int
     at_ms: int
     fact: Fact
     at_most: bool = False
+    most: int | None = None
 
     @property
     def heard_ms(self) -> int | None:
@@ -154,7 +158,8 @@ class KnownCopies:
     Attributes:
         snapshot: what was read.
         now_ms: the moment that is asked about; what was heard later proves nothing.
-        trust_ms: how old a report may be that counts as true at a moment.
+        trust_ms: how old a report may be that counts as true at a moment; ``None``: a minute for what was measured, a
+            heartbeat interval for what was said at a join.
         written: what is written in a time; by default by the snapshot's rates.
         bursts: the same of what is written at once, which no report within ``trust_ms`` can have foreseen.
         restores_as_given: it is given by hand how fast every instance restores, beside the snapshot's rates.
@@ -164,7 +169,7 @@ class KnownCopies:
 
     snapshot: Snapshot
     now_ms: int
-    trust_ms: int = TRUST_MS
+    trust_ms: int | None = None
     written: Written | None = None
     bursts: Callable[[int, int, int], int] = field(default=lambda _task, _from_ms, _to_ms: 0)
     restores_as_given: bool = False
@@ -261,7 +266,7 @@ class KnownCopies:
         if not kind.end_offset_known or (self.undated and self._may_grow(task)):
             return None
         written = self._written(task, 0, until_ms)
-        if written is None and until_ms > (self.trust_ms if kind.end_offset_sum else 0):
+        if written is None and until_ms > (self._trusted_ms(Fact.REPORTED) if kind.end_offset_sum else 0):
             return None  # of a group that had only just begun, nobody knows how much has been written since
         whole = kind.end_offset_sum + (written or 0)
         if whole > self._limit:
@@ -362,7 +367,8 @@ class KnownCopies:
     def _heard_later(self, task: int, instance: int) -> Evidence | None:
         """Return that a copy was heard of only after now; ``None``: it was not, or clocks may differ by as much."""
         heard_ms = self._reported_at_ms(task, instance)
-        if heard_ms - self.now_ms <= min(self.trust_ms, _SKEW_MS):
+        skew_ms = _SKEW_MS if self.trust_ms is None else min(self.trust_ms, _SKEW_MS)
+        if heard_ms - self.now_ms <= skew_ms:
             return None
         later_ms = (heard_ms - self.now_ms) // 1000 * 1000
         second_ms = -(-((self.snapshot.captured_at_ms or 0) + heard_ms) // 1000) * 1000
@@ -399,17 +405,19 @@ class KnownCopies:
 
     def _by_report(self, task: int, instance: int, report: _Report, at_ms: int, until_ms: int) -> Evidence:
         age_ms = max(0, until_ms - report.at_ms)
-        written = self._written(task, report.at_ms, until_ms)
         burst = self.bursts(task, report.at_ms, until_ms)
-        at_most = None if written is None else report.lag + written
-        if at_most is not None and at_most <= self._limit:
+        at_most = self._at_most(task, report, until_ms)
+        if report.most is None and at_most is not None and at_most <= self._limit:
             return self._caught_up(report, age_ms, at_most)
-        if age_ms <= self.trust_ms and is_caught_up(report.lag + burst, self._limit):
+        is_refuted = self.trust_ms is None and report.most is not None and report.most > self._limit
+        fresh_ms = trusted_ms = self._trusted_ms(report.fact)
+        if report.fact is not Fact.MEASURED:
+            fresh_ms = min(trusted_ms, self.snapshot.config.heartbeat_interval_ms)
+        if age_ms <= trusted_ms and not is_refuted and is_caught_up(report.lag + burst, self._limit):
             return self._caught_up(report, age_ms, report.lag + burst)
-        fresh_ms = self.trust_ms if report.fact is Fact.MEASURED else self.snapshot.config.heartbeat_interval_ms
         restores_long = at_ms - report.at_ms >= self.snapshot.config.probing_rebalance_interval_ms
         may_have_caught_up = report.at_most or restores_long or self._is_forecast(instance)
-        if report.lag > self._limit and not may_have_caught_up and age_ms <= min(fresh_ms, self.trust_ms):
+        if report.lag > self._limit and not may_have_caught_up and age_ms <= fresh_ms:
             words = f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}"
             return Evidence(
                 known=Known.BEHIND,
@@ -421,6 +429,20 @@ class KnownCopies:
                 at_most=at_most,
             )
         return self._unknown(task, instance, report, age_ms, at_most)
+
+    def _at_most(self, task: int, report: _Report, until_ms: int) -> int | None:
+        """Return how far a copy is behind at most by a moment; ``None``: not known."""
+        lag, since_ms = (report.lag, report.at_ms) if report.most is None else (report.most, 0)
+        written = self._written(task, since_ms, until_ms)
+        return None if written is None else lag + written
+
+    def _trusted_ms(self, fact: Fact) -> int:
+        """Return how old a report by that fact may be that counts as true."""
+        if self.trust_ms is not None:
+            return self.trust_ms
+        if fact in (Fact.MEASURED, Fact.SEEN_WRITTEN):
+            return TRUST_MS
+        return min(TRUST_MS, self.snapshot.config.heartbeat_interval_ms)
 
     def _is_forecast(self, instance: int) -> bool:
         """Tell whether it was measured how fast an instance restores, so that its copies may have caught up."""
@@ -479,7 +501,11 @@ class KnownCopies:
         most = self.snapshot.most_lags.get(seat)
         if most is not None and seat not in self.snapshot.reported_ms:  # an offset of any time before
             return (_Report(most, 0, Fact.SEEN_WRITTEN, at_most=True),)
-        return (told,) if most is None else (told, _Report(most, 0, Fact.SEEN_WRITTEN, at_most=True))
+        if most is None:
+            return (told,)
+        if fact is not Fact.MEASURED:
+            told = told._replace(most=most)
+        return told, _Report(most, 0, Fact.SEEN_WRITTEN, at_most=True)
 
     def _reported_at_ms(self, task: int, instance: int) -> int:
         return self.snapshot.reported_ms.get((task, instance), 0)
@@ -541,11 +567,14 @@ _SAID = {
 
 
 def written_at(snapshot: Snapshot, task: int, from_ms: int, to_ms: int) -> int | None:
-    """Return what is written to a task's changelogs in a time by a snapshot's rates; ``None``: not known."""
+    """Return the most that is written to a task's changelogs in a time, by a snapshot's rates; ``None``: not known."""
     if to_ms <= from_ms:
         return 0
     rates = snapshot.rates
-    return int(rates.produce_rate(task) * (to_ms - from_ms) / 1000) if rates.knows_produce(task) else None
+    if not rates.knows_produce(task):
+        return None
+    by_hand = rates.produce_per_task is not None or task in rates.produce_of
+    return int(rates.produce_rate(task) * (1 if by_hand else _MORE_THAN_BEFORE) * (to_ms - from_ms) / 1000)
 
 
 def at_least_as_long(milliseconds: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import fcntl
 import json
+import os
 import socket
 import subprocess
 import tempfile
@@ -32,6 +33,13 @@ LOG_WITH_DATES = (
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS'Z'",
     "-Duser.timezone=UTC",
 )
+
+#: What jmx_exporter publishes: every attribute, of the MBeans that are asked about.
+_EXPORTED = """\
+lowercaseOutputName: true
+includeObjectNames: ["kafka.consumer:*", "kafka.streams:*", "java.lang:type=Runtime"]
+rules: [{pattern: ".*"}]
+"""
 
 _T = TypeVar("_T")
 
@@ -165,10 +173,25 @@ class Application:
         broker: where it runs.
         folder: state, logs and the topology's text.
         settings: of Kafka Streams, by Kafka's names.
+        of_instance: more of them, by instance.
+        with_metrics: whether the instances have an endpoint for Prometheus each.
     """
 
-    def __init__(self, broker: Broker, folder: Path, application_id: str, settings: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        folder: Path,
+        application_id: str,
+        settings: Mapping[str, object],
+        of_instance: Mapping[str, Mapping[str, object]] | None = None,
+        *,
+        with_metrics: bool = False,
+    ) -> None:
         self.application_id = application_id
+        #: Where each instance's metrics are.
+        self.metrics_urls: dict[str, str] = {}
+        self._of_instance = of_instance or {}
+        self._with_metrics = with_metrics
         self.topology = folder / "topology.txt"
         self._broker = broker
         self._folder = folder
@@ -206,6 +229,7 @@ class Application:
             "bootstrap.servers": self._broker.address,
             "state.dir": state.parent,
             **self._settings,
+            **self._of_instance.get(instance, {}),
         }
         arguments = [str(self.topology), *(f"{name}={value}" for name, value in settings.items())]
         command = [
@@ -213,12 +237,21 @@ class Application:
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             *LOG_WITH_DATES,
+            *(self._exporter(instance) if self._with_metrics else ()),
             "-cp",
             self._broker.class_path,
         ]
         log = self._folder / f"{instance}.log"
         process = self._running.enter_context(started(log, *command, "Watched", "Orders", *arguments))
         self._processes[instance] = process
+
+    def _exporter(self, instance: str) -> list[str]:
+        rules = self._folder / "exporter.yaml"
+        rules.write_text(_EXPORTED)
+        (agent,) = Path(self._broker.class_path.rpartition(os.pathsep)[2]).parent.glob("jmx_prometheus_javaagent-*.jar")
+        port = free_port()
+        self.metrics_urls[instance] = f"http://127.0.0.1:{port}/metrics"
+        return [f"-javaagent:{agent}=127.0.0.1:{port}:{rules}"]
 
     def stop(self, instance: str) -> None:
         """Close an instance as its settings say, and wait until it has ended."""

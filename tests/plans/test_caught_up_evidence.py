@@ -31,7 +31,7 @@ def _at(
     at_ms: int,
     *,
     now_ms: int = 0,
-    trust_ms: int = TRUST_MS,
+    trust_ms: int | None = TRUST_MS,
     course: Course = AS_READ,
     until_ms: int | None = None,
     likely: bool | None = None,
@@ -49,6 +49,41 @@ class TestReports:
     def test_one_within_the_minute_is_true(self) -> None:
         evidence = _at(snapshot(), _MINUTE)
         assert (evidence.known, evidence.fact, evidence.age_ms) == (Known.CAUGHT_UP, Fact.REPORTED, _MINUTE)
+
+    def test_a_join_s_counts_for_a_heartbeat_interval_unless_somebody_says_for_how_long(self) -> None:
+        """A slow instance of a real group was 384 records behind (limit 200) 9s after a join at which it was not."""
+        heartbeat_ms = snapshot().config.heartbeat_interval_ms
+        assert _at(snapshot(), heartbeat_ms, trust_ms=None).known is Known.CAUGHT_UP
+        evidence = _at(snapshot(), heartbeat_ms + 1, trust_ms=None)
+        assert (evidence.known, evidence.fact) == (Known.UNKNOWN, Fact.OLD_REPORT)
+        assert evidence.settled_by == ("--metrics", "--produce-rate", "--trust-reports-of 1m")
+        measured = replace(snapshot(), measured_lags=frozenset({(0, 1)}))
+        assert _at(measured, _MINUTE, trust_ms=None).known is Known.CAUGHT_UP
+        assert _at(measured, _MINUTE + 1, trust_ms=None).known is Known.UNKNOWN
+
+    def test_ten_times_as_much_may_be_written_as_was_in_the_past(self) -> None:
+        """Real traffic rose to eight times what the log's earlier generations had seen."""
+        past = replace(snapshot(), rates=Rates(produce={0: 10}))
+        assert _at(past, 100_000, trust_ms=None).at_most == 10_000
+        assert _at(past, 100_000, trust_ms=None).known is Known.CAUGHT_UP
+        assert _at(past, 101_000, trust_ms=None).known is Known.UNKNOWN
+        assert _at(_writing(10, snapshot()), 1_000_000, trust_ms=None).known is Known.CAUGHT_UP
+
+    def test_what_was_seen_written_beats_rates_of_the_past(self) -> None:
+        """It reported that it had caught up 40s ago, and 10,001 records were written since."""
+        lags = [
+            {
+                "process_id": IDS[1],
+                "task_id": "0_0",
+                "offset": 989_999,
+                "end_offset": 989_999,
+                "reported_at": "2026-11-22T11:59:20.000Z",
+            }
+        ]
+        written = replace(snapshot(lags=lags), rates=Rates(produce={0: 1}))
+        assert _at(written, 0, trust_ms=None).known is Known.UNKNOWN
+        assert _at(replace(written, rates=Rates(produce_per_task=1)), 0, trust_ms=None).known is Known.UNKNOWN
+        assert _at(written, 0).known is Known.CAUGHT_UP  # who accepts reports of a minute
 
     def test_an_older_one_proves_nothing_and_says_what_would(self) -> None:
         evidence = _at(snapshot(), _MINUTE + 1)
@@ -222,7 +257,7 @@ class TestRestarts:
     rate=st.none() | st.integers(0, 400),
     faster=st.integers(0, 400),
     later_ms=st.integers(0, 200_000),
-    trust_ms=st.integers(0, 200_000),
+    trust_ms=st.none() | st.integers(0, 200_000),
     less_trust_ms=st.integers(0, 200_000),
 )
 def test_more_lag_older_later_faster_written_or_less_trusted_is_never_safer(
@@ -233,17 +268,17 @@ def test_more_lag_older_later_faster_written_or_less_trusted_is_never_safer(
     rate: int | None,
     faster: int,
     later_ms: int,
-    trust_ms: int,
+    trust_ms: int | None,
     less_trust_ms: int,
 ) -> None:
-    def known(lag: int, age_ms: int, rate: int | None, trust_ms: int, later_ms: int = 0) -> bool:
+    def known(lag: int, age_ms: int, rate: int | None, trust_ms: int | None, later_ms: int = 0) -> bool:
         of = _heard(later_ms, lag) if rate is None else _writing(rate, _heard(later_ms, lag))
         return _at(of, age_ms, trust_ms=trust_ms).known is Known.CAUGHT_UP
 
     better = known(lag, age_ms, rate, trust_ms)
     assert better >= known(lag + more, age_ms, rate, trust_ms)
     assert better >= known(lag, age_ms + older_ms, rate, trust_ms)
-    assert better >= known(lag, age_ms, rate, max(0, trust_ms - less_trust_ms))
+    assert better >= known(lag, age_ms, rate, max(0, (trust_ms or 0) - less_trust_ms))
     assert known(lag, 0, rate, trust_ms) >= known(lag, 0, rate, trust_ms, later_ms)
     if rate is not None:
         assert better >= known(lag, age_ms, rate + faster, trust_ms)

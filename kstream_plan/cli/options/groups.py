@@ -68,7 +68,7 @@ class Reading(Options, panel=INPUT):
             "--trust-reports-of",
             **A_WHILE,
             hidden=True,
-            help="Age up to which a report of a copy counts as true (default 1m).",
+            help="Age up to which a report of a copy counts as true (default: 1m if measured, else a heartbeat).",
         ),
     ] = None
 
@@ -345,5 +345,4 @@ class PlansSnapshots(Reading, Measuring, Settings, Deciding, Spark, Limited, App
     @property
     def plan_options(self) -> PlanOptions:
         """How to plan, from when on, and which reports to trust."""
-        trust_ms = _USUAL.trust_ms if self.trust_reports_of is None else self.trust_reports_of
-        return replace(super().plan_options, now_ms=self.now_ms, trust_ms=trust_ms)
+        return replace(super().plan_options, now_ms=self.now_ms, trust_ms=self.trust_reports_of)

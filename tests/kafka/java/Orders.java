@@ -2,6 +2,7 @@ import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
+import org.apache.kafka.streams.ThreadMetadata;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Materialized;
@@ -10,16 +11,22 @@ import org.apache.kafka.streams.processor.StandbyUpdateListener;
 import org.apache.kafka.streams.processor.StateRestoreListener;
 import org.apache.kafka.streams.processor.TaskId;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.Collection;
 import java.util.Locale;
 import java.util.Properties;
+import java.util.stream.Collectors;
 
 /**
  * A small application: a store of counts over "orders", and a subtopology without state from "audit" to "audit-out".
  * The topics' names begin with the application's id. With the setting "leave.on.close" it leaves the group when it ends;
- * with "restored.per.second" each thread that restores takes so long.
+ * with "restored.per.second" each thread that restores takes so long. "lags.to" is a file that gets a line of JSON twice a
+ * second: what runs here, and how far each copy is by Kafka's own account. What a task that runs has to restore first is logged.
  */
 public final class Orders {
     /** First argument: the file for what Topology.describe() prints; then settings, key=value. */
@@ -32,22 +39,56 @@ public final class Orders {
         final Topology topology = topology(settings.getProperty("application.id") + "-");
         Files.writeString(Path.of(args[0]), topology.describe().toString());
         final KafkaStreams streams = new KafkaStreams(topology, settings);
-        final String rate = settings.getProperty("restored.per.second");
-        if (rate != null) {
-            throttle(streams, Long.parseLong(rate));
-        }
+        listen(streams, Long.parseLong(settings.getProperty("restored.per.second", "0")));
         // the options of every release since 3.3; newer ones have another class beside it
         final KafkaStreams.CloseOptions closing = new KafkaStreams.CloseOptions()
             .leaveGroup(Boolean.parseBoolean(settings.getProperty("leave.on.close")))
             .timeout(Duration.ofSeconds(25));
         Runtime.getRuntime().addShutdownHook(new Thread(() -> streams.close(closing)));
         streams.start();
+        final String lags = settings.getProperty("lags.to");
+        if (lags != null) {
+            watch(streams, Path.of(lags));
+        }
     }
 
-    private static void throttle(final KafkaStreams streams, final long perSecond) {
+    private static void watch(final KafkaStreams streams, final Path file) {
+        final Thread watch = new Thread(() -> {
+            while (true) {
+                try {
+                    Files.writeString(file, lags(streams), StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+                    Thread.sleep(500);
+                } catch (final InterruptedException | IOException e) {
+                    return;
+                } catch (final RuntimeException e) {
+                    // not yet, or not any more: what has ended says nothing
+                    if (!streams.state().isRunningOrRebalancing() && streams.state() != KafkaStreams.State.CREATED) return;
+                }
+            }
+        }, "lags");
+        watch.setDaemon(true);
+        watch.start();
+    }
+
+    /** A line of JSON: when, the ids of the tasks that are active here, and by changelog partition [position, end]. */
+    private static String lags(final KafkaStreams streams) {
+        final String at = Instant.now().toString();
+        final Collection<ThreadMetadata> threads = streams.metadataForLocalThreads();
+        final String active = threads.stream().flatMap(thread -> thread.activeTasks().stream())
+            .map(task -> "\"" + task.taskId() + "\"").collect(Collectors.joining(","));
+        final String copies = streams.allLocalStorePartitionLags().values().stream()
+            .flatMap(ofStore -> ofStore.entrySet().stream())
+            .map(of -> "\"" + of.getKey() + "\":[" + of.getValue().currentOffsetPosition() + "," + of.getValue().endOffsetPosition() + "]")
+            .collect(Collectors.joining(","));
+        return "{\"at\":\"" + at + "\",\"active\":[" + active + "],\"copies\":{" + copies + "}}\n";
+    }
+
+    private static void listen(final KafkaStreams streams, final long perSecond) {
         streams.setGlobalStateRestoreListener(new StateRestoreListener() {
             @Override
-            public void onRestoreStart(final TopicPartition of, final String store, final long from, final long to) { }
+            public void onRestoreStart(final TopicPartition of, final String store, final long from, final long to) {
+                System.err.println(Instant.now() + " [orders] INFO Orders - restore start " + of + " from " + from + " to " + to);
+            }
 
             @Override
             public void onBatchRestored(final TopicPartition of, final String store, final long to, final long records) {
@@ -74,6 +115,7 @@ public final class Orders {
     }
 
     private static void pause(final long records, final long perSecond) {
+        if (perSecond == 0) return;
         try {
             Thread.sleep(records * 1000 / perSecond);
         } catch (final InterruptedException e) {
