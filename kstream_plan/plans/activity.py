@@ -113,7 +113,7 @@ class Activity:
 
     def restores_more(self, lower_bounds: Collection[str]) -> bool:
         """Tell whether it may restore more than that: whether copies of these tasks are among what it restores."""
-        restored = [*self.cold, *self.kept_copies()]
+        restored: list[Move | NewCopy] = [*self.cold, *self.kept_copies()]
         return any(part.records and str(part.task_id) in lower_bounds for part in restored)
 
 

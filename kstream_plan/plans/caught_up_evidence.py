@@ -216,7 +216,7 @@ class KnownCopies:
         at_ms, until_ms = times_ms
         known = self._lost(task, instance, at_ms, course)
         if known is None and course.ran_until_ms is None and not course.is_new:
-            known = self._never_told(task, instance)
+            known = self._heard_later(task, instance) or self._never_told(task, instance)
         if known is not None:
             return known
         reports = self._reports(task, instance, course)
@@ -346,8 +346,6 @@ class KnownCopies:
         if lag is None or lag == UNKNOWN:
             words = "the lag of the copy was never reported"
             return Evidence(known=Known.UNKNOWN, fact=Fact.NOT_REPORTED, words=words, settled_by=_TO_MEASURE)
-        if (later := self._heard_later(task, instance)) is not None:
-            return later
         least = max(lag, 0)
         if seat in snapshot.least_lags:
             words = f"it is at least {least:,} records behind; how far at most is unknown"
@@ -366,9 +364,9 @@ class KnownCopies:
 
     def _heard_later(self, task: int, instance: int) -> Evidence | None:
         """Return that a copy was heard of only after now; ``None``: it was not, or clocks may differ by as much."""
-        heard_ms = self._reported_at_ms(task, instance)
+        heard_ms, lag = self._reported_at_ms(task, instance), reported_lag(self.snapshot, task, instance)
         skew_ms = _SKEW_MS if self.trust_ms is None else min(self.trust_ms, _SKEW_MS)
-        if heard_ms - self.now_ms <= skew_ms:
+        if lag is None or lag == UNKNOWN or heard_ms - self.now_ms <= skew_ms:
             return None
         later_ms = (heard_ms - self.now_ms) // 1000 * 1000
         second_ms = -(-((self.snapshot.captured_at_ms or 0) + heard_ms) // 1000) * 1000

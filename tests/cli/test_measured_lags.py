@@ -318,7 +318,7 @@ def test_a_lower_bound_is_never_printed_as_the_figure(
     assert run(["drain", "x.json", "two", *NOW, "--metrics", str(lags), "--output", "json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [(task["restore_records"], task["restore_is"]) for task in answer["now"]] == [(160, "floor")] * 2
-    assert [(task["restore_records"], task["restore_is"]) for task in answer["later"]][0] == (2_000, "estimate")
+    assert next((task["restore_records"], task["restore_is"]) for task in answer["later"]) == (2_000, "estimate")
     (tmp_path / "x.json").write_text(json.dumps(GROUP))
     asked = ["simulate-scaleout", str(tmp_path / "x.json"), "--remove", "two", "--metrics", str(lags), "-v"]
     monkeypatch.setenv("COLUMNS", "160")

@@ -75,5 +75,5 @@ def test_they_are_saved_with_the_plan_which_counts_them() -> None:
     made = _play(snapshot(reported_at=_LONG_AGO), _LEAVES)
     text = plan_json(made)
     assert read_plans(text.encode(), "x") == [made]
-    with pytest.raises(KstreamPlanError, match="seal does not fit .*summary.*unproven_starts"):
+    with pytest.raises(KstreamPlanError, match=r"seal does not fit .*summary.*unproven_starts"):
         read_plans(text.replace('"cold_handovers":[0,1]', "").encode(), "x")

@@ -142,15 +142,18 @@ class TestReports:
     def test_rates_tell_nothing_of_a_snapshot_of_unknown_age(self) -> None:
         tasks = [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 5_000} for number in range(3)]
         rates = Rates(restore_per_instance=50.0, produce_per_task=1_000.0)
-        for undated in (snapshot(captured_at=None, reported_at=None), snapshot(captured_at=None, tasks=tasks, lag=None)):
-            known = KnownCopies(replace(undated, rates=rates), undated=True).at(0, 1, 0, likely=True)
+        for undated in (
+            snapshot(captured_at=None, reported_at=None),
+            snapshot(captured_at=None, tasks=tasks, lag=None),
+        ):
+            known = KnownCopies(replace(undated, rates=rates), 0, undated=True).at(0, 1, 0, likely=True)
             assert known.known is Known.UNKNOWN
 
     def test_rates_tell_nothing_of_a_changelog_whose_end_is_unknown(self) -> None:
         """300,000 records were written, 15,000 restored; nothing is forecast without the end offset."""
         tasks = [{"task_id": f"0_{number}", "stateful": True} for number in range(3)]
         rates = Rates(restore_per_instance=50.0, produce_per_task=1_000.0)
-        known = KnownCopies(replace(snapshot(tasks=tasks), rates=rates)).at(0, 1, 5 * _MINUTE, likely=True)
+        known = KnownCopies(replace(snapshot(tasks=tasks), rates=rates), 5 * _MINUTE).at(0, 1, 5 * _MINUTE, likely=True)
         assert (known.known, known.fact) == (Known.UNKNOWN, Fact.OLD_REPORT)
 
     def test_nothing_can_lack_of_an_empty_changelog(self) -> None:
