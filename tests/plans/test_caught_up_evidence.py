@@ -142,7 +142,8 @@ class TestReports:
     def test_rates_tell_nothing_of_a_snapshot_of_unknown_age(self) -> None:
         tasks = [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 5_000} for number in range(3)]
         rates = Rates(restore_per_instance=50.0, produce_per_task=1_000.0)
-        for undated in (snapshot(captured_at=None, reported_at=None), snapshot(captured_at=None, tasks=tasks, lag=None)):
+        reported = snapshot(captured_at=None, reported_at=None)
+        for undated in (reported, snapshot(captured_at=None, tasks=tasks, lag=None)):
             known = KnownCopies(replace(undated, rates=rates), undated=True).at(0, 1, 0, likely=True)
             assert known.known is Known.UNKNOWN
 

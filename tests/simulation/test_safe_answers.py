@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.answer import Answer

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kstream_plan.designs.classic.readiness import Readiness, to_restore
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Rates
 from kstream_plan.model.state import Restless, Sleep, is_settled
-from kstream_plan.plans.restoring import Restoring, Span, beginning, produced, produced_since
+from kstream_plan.plans.restoring import Restoring, Span, beginning, produced_since
 from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.protocols.transition import Transition
 
