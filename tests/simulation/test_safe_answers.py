@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Rates, Snapshot
@@ -24,6 +26,8 @@ from tests.helpers.one_standby import AT, IDS, WHOLE, row, snapshot
 
 _SAFE = Path(__file__).parents[1] / "safe"
 _THREE_HOURS = 3 * 3_600_000
+#: The answers, from the worst to the best.
+_ORDER = (Answer.NO, Answer.UNKNOWN, Answer.YES)
 
 
 def _row(path: str) -> dict[str, Any]:
@@ -174,3 +178,42 @@ class TestReportsOfSeveralAges:
         of = self._snapshot(0, AT, Rates(produce_per_task=20.0))
         assert [task.end_offset_sum for task in state_now(of, 0).group.tasks] == [WHOLE] * 3
         assert [task.end_offset_sum for task in state_now(of, 60_000).group.tasks] == [WHOLE + 1_200] * 3
+
+
+@given(
+    lag=st.integers(0, 20_000),
+    more=st.integers(0, 20_000),
+    age_ms=st.integers(0, 120_000),
+    older_ms=st.integers(0, 120_000),
+    trust_ms=st.integers(0, 120_000),
+    lower=st.integers(0, 10_000),
+    left_over=st.booleans(),
+)
+def test_more_lag_older_a_lower_limit_or_less_known_is_never_safer(
+    lag: int, more: int, age_ms: int, older_ms: int, trust_ms: int, lower: int, left_over: bool
+) -> None:
+    def answer(of: Snapshot, age_ms: int = age_ms, trust_ms: int = trust_ms) -> int:
+        return _ORDER.index(_answer(of, "i0", later_ms=age_ms, trust_ms=trust_ms))
+
+    of = snapshot(lag=lag, left_over=left_over)
+    better = answer(of)
+    assert better >= answer(snapshot(lag=lag + more, left_over=left_over)) or better == 1
+    assert better >= answer(of, age_ms + older_ms) or better < 2
+    assert better >= answer(of, trust_ms=trust_ms // 2) or better < 2
+    strict = replace(of, config=replace(of.config, acceptable_recovery_lag=10_000 - lower))
+    assert better == 2 or answer(strict) < 2
+    assert better == 2 or answer(replace(of, least_lags=frozenset({(0, 1)}))) < 2
+    assert better == 2 or answer(snapshot(lag=None, left_over=left_over)) < 2
+    if not left_over:
+        assert better == 2 or answer(snapshot(lag=lag, left_over=True)) < 2
+
+
+@given(
+    lags=st.lists(st.none() | st.integers(-3, 30_000).filter(lambda lag: lag not in (-1, -2)), min_size=1, max_size=1)
+)
+def test_a_task_whose_survivors_cannot_have_a_copy_within_the_limit_is_cold(lags: list[int | None]) -> None:
+    """Checked by hand: who is left has reported more than the limit, and nothing else is known of it."""
+    [lag] = lags
+    of = snapshot(lag=lag, left_over=lag is not None and lag > 20_000)
+    within = lag is not None and 0 <= lag <= 10_000
+    assert (_answer(of, "i0") is Answer.YES) == within
