@@ -38,7 +38,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 @pytest.mark.parametrize(
-    "command", [["fleet"], ["show", "--output", "json"], ["check", "--quiet"], ["diff", "--output", "json"]]
+    "command", [["fleet"], ["show", "--output", "json"], ["check", "--quiet", "--now", "2026-11-22T12:00:00Z"], ["diff", "--output", "json"]]
 )
 def test_they_are_read_as_if_they_were_here(
     folder: Path, command: list[str], form: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
@@ -65,7 +65,7 @@ def test_what_is_wrong_there_is_told_by_its_name_there(folder: Path, capsys: Cap
     (folder / "damaged").mkdir()
     row = next((folder / "jsonl").glob("part-*.json")).read_text().splitlines()[0]
     (folder / "damaged" / "rows.jsonl").write_text(f"{row}\n{row[:200]}\n")
-    for command in (["show"], ["fleet"], ["check", "--quiet"]):
+    for command in (["show"], ["fleet"], ["check", "--quiet", "--now", "2026-11-22T12:00:00Z"]):
         assert run([*command, "viewfs://test/data/damaged"]) == 1
         assert "error: viewfs://test/data/damaged/rows.jsonl" in capsys.readouterr().err
 

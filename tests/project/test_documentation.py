@@ -329,7 +329,7 @@ def test_a_page_on_a_terminal_goes_through_the_pager_if_it_is_long(monkeypatch: 
     said: list[str] = []
     paged: list[str] = []
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setattr("kstream_plan.cli.commands.help.say", said.append)
+    monkeypatch.setattr("kstream_plan.cli.commands.help.write_stdout", said.append)
     monkeypatch.setattr("pydoc.pager", paged.append)
     monkeypatch.setenv("LINES", "60")
     monkeypatch.setenv("COLUMNS", "100")
