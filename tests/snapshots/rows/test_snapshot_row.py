@@ -426,5 +426,5 @@ def test_what_counts_where_a_snapshot_holds_no_settings_is_told(config: dict[str
     assert ["max.warmup.replicas 2, num.standby.replicas 0, a probe every 10m" in one for one in messages] == [
         True
     ] * told
-    chosen = Overrides(PerApplication("", load_streams_config, {}), {"max_warmup_replicas": 3}).over(snapshot)
+    chosen = Overrides(PerApplication("", load_streams_config, {}), {"max_warmup_replicas": 3}).apply(snapshot)
     assert "default-settings" not in {note.code for note in chosen.assumptions}
