@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kstream_plan.cli.next_commands import NOT_READ, Input, with_paths
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
 from kstream_plan.cli.output import page as page_shape
 from kstream_plan.documents.plan.read import SavedPlan
@@ -21,9 +22,9 @@ from kstream_plan.render.text.escape import fence
 
 
 @without_cycle_collector()
-def answer_text(answer: object, form: OutputForm, page: Page, *, verbose: bool) -> str:
-    """Return an answer as text for stdout."""
-    return draw_page(page_of(answer, verbose=verbose), form, page)
+def answer_text(answer: object, form: OutputForm, page: Page, *, verbose: bool, source: Input = NOT_READ) -> str:
+    """Return an answer as text for stdout; ``source`` is where its snapshot was read."""
+    return draw_page(with_paths(page_of(answer, verbose=verbose), source), form, page)
 
 
 def draw_page(answer_page: render_page.Page, form: OutputForm, page: Page) -> str:

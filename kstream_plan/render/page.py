@@ -43,11 +43,13 @@ class Column(NamedTuple):
     head: its heading.
     right: whether cells are set to the right.
     from_width: the narrowest page, in columns, that has it; 0: every page.
+    heads_columns: whether its heading is about the other headings, as where its cells name figures.
     """
 
     head: str
     right: bool = False
     from_width: int = 0
+    heads_columns: bool = False
 
 
 class Cell(NamedTuple):

@@ -76,7 +76,7 @@ def to_terminal(page: Page, *, width: int = DEFAULT_WIDTH, colour: bool = False)
         markup=False,
         legacy_windows=False,
     )
-    console.print(Group(*_blocks(page, width)))
+    console.print(Group(*_blocks(page, width)), crop=False)  # a command may be longer
     return _TRAILING_BLANKS.sub("", output.getvalue())
 
 
@@ -141,8 +141,10 @@ def _facts(page: Page, width: int) -> RenderableType:
 
 
 def _line(line: Line) -> Text:
-    style = "tone.dim" if line.kind == "assumption" else "tone.plain"
-    return Text.assemble((_KINDS[line.kind], f"line.{line.kind}"), (line.text, style))
+    """Return a line in its colours; a command stays in one piece, to be copied."""
+    style, whole = "tone.dim" if line.kind == "assumption" else "tone.plain", line.kind == "next"
+    parts = (_KINDS[line.kind], f"line.{line.kind}"), (line.text, style)
+    return Text.assemble(*parts, no_wrap=whole, overflow="ignore" if whole else None)
 
 
 def _section(section: Section) -> Iterator[RenderableType]:
@@ -309,7 +311,8 @@ def _as_list(table: Table, layout: _Layout) -> Iterator[RenderableType]:
     """Yield every row as lines of head and value, for a page that is narrower than the table."""
     for row in table.rows:
         first, *other_places = layout.places
-        yield Text.assemble((f"{table.columns[first].head} ", "bold"), _plain(row.cells[first]))
+        head = "" if table.columns[first].heads_columns else f"{table.columns[first].head} "
+        yield Text.assemble((head, "bold"), _plain(row.cells[first]))
         for place in other_places:
             if text := _row_text(row, place):
                 yield Text.assemble(("  ", ""), (f"{table.columns[place].head}: ", "bold"), text)

@@ -459,3 +459,27 @@ def test_a_copy_that_has_been_there_for_a_probing_interval_is_likely_caught_up_a
         assert (made.summary.cold_handovers, least) == (likely, 3)
         assert most >= 4
     assert plan(still).digest != plan(snapshot).digest
+
+
+def test_of_pauses_that_read_the_same_the_one_that_may_be_longer_is_named() -> None:
+    drained = drain(_with_copy(0), ["i3"])
+    task = drained.now[0]._replace(pause_ms=6_240, pause_is="floor")
+    known = task._replace(task_id=drained.plan.group.tasks[0].task_id, pause_ms=6_243, pause_is="estimate")
+    for tasks in ((task, known), (known, task)):
+        both = replace(drained, now=tasks, at_best=tasks)
+        assert _facts(both)["pause"] == f"task {task.task_id}: at least 6.2s"
+
+
+@pytest.mark.parametrize(("number", "named"), [(1, "0_0"), (4, "0_0, 0_1, 0_2, 0_3"), (6, "0_0, 0_1, 0_2 and 3 more")])
+def test_a_warning_about_tasks_names_them(number: int, named: str) -> None:
+    drained = drain(_with_copy(0), ["i3"])
+    tasks = tuple(f"0_{place}" for place in range(number))
+    old = Note("old", "the copies of these tasks may be behind by now", tasks)
+    apart = Note("undated", "how old the reports of these tasks' copies are is unknown", tasks)
+    nothing = Note("other", "these tasks are not known")
+    warned = replace(drained, warnings=(old, apart, nothing))
+    assert [line.text for line in page_of(warned).lines if line.kind == "warning"][:3] == [
+        f"The copies of these tasks ({named}) may be behind by now.",
+        f"How old the reports of these tasks' ({named}) copies are is unknown.",
+        "These tasks are not known.",
+    ]

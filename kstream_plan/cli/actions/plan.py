@@ -49,11 +49,12 @@ def _render(
 ) -> RenderedAnswer:
     plan = plan_one(snapshot, options, context)
     in_full = request.in_full(only=context.only)
+    source = request.source(snapshot.state.group.application_id, only=context.only)
     return RenderedAnswer(
         result_of(plan),
         outcome(plan, fail_on_changes=fail_on_changes),
         json=f"{plan_json(plan, full=request.full)}\n" if request.json else "",
-        text=answer_text(plan, request.form, request.page, verbose=request.verbose) if in_full else "",
+        text=answer_text(plan, request.form, request.page, verbose=request.verbose, source=source) if in_full else "",
         ranks=ranks(snapshot, width=request.page.width) if show_ranks else "",
     )
 

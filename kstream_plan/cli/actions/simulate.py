@@ -50,7 +50,14 @@ def simulate_and_deliver(paths: Sequence[str], options: SimulatesSnapshots, scen
     settings = overrides(options)
     is_saved, result = options.out is not None or bool(options.report), results is not None
     request = OutputRequest(
-        options.output, page(), is_saved=is_saved, full=options.full, verbose=options.verbose, result=result
+        options.output,
+        page(),
+        is_saved=is_saved,
+        full=options.full,
+        verbose=options.verbose,
+        result=result,
+        paths=tuple(paths),
+        is_selection=bool(options.application_id),
     )
     job = simulation_job(options, request, scenario_of)
     with show_progress(quiet=options.quiet) as progress:
@@ -92,12 +99,15 @@ def _render(arguments: SimulatesSnapshots, request: OutputRequest, item: Played,
         item.snapshot, item.scenario, options, arguments, context.progress, context.processes, what_ifs=what_ifs
     )
     simulation_with_size = replace(simulation, record_size=arguments.record_size)
-    in_full = request.in_full(only=context.only)
+    source = request.source(item.snapshot.state.group.application_id, only=context.only)
+    text = ""
+    if request.in_full(only=context.only):
+        text = answer_text(simulation_with_size, request.form, request.page, verbose=request.verbose, source=source)
     return RenderedAnswer(
         result_of(simulation_with_size.plan, simulation_with_size),
         outcome(simulation_with_size.plan, fail_on_changes=False, draws=simulation_with_size.draws),
         json=f"{simulation_json(simulation_with_size, full=request.full)}\n" if request.json else "",
-        text=answer_text(simulation_with_size, request.form, request.page, verbose=request.verbose) if in_full else "",
+        text=text,
     )
 
 

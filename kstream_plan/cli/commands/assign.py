@@ -83,7 +83,14 @@ def _request(options: AssignOptions) -> OutputRequest:
 
     is_saved, result = options.out is not None or bool(options.report), options.out_format is not None
     return OutputRequest(
-        options.output, page(), is_saved=is_saved, full=options.full, verbose=options.verbose, result=result
+        options.output,
+        page(),
+        is_saved=is_saved,
+        full=options.full,
+        verbose=options.verbose,
+        result=result,
+        paths=tuple(options.paths),
+        is_selection=bool(options.application_id),
     )
 
 

@@ -14,6 +14,7 @@ from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.next_commands import input_of, with_paths
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
@@ -25,6 +26,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.render.answers import page_of
 from kstream_plan.render.bounce_json import best_scenario, bounce_json
+from kstream_plan.render.page import Page
 from kstream_plan.simulation.bounces import Bounces
 from kstream_plan.simulation.bounces import bounce as bounces_of
 from kstream_plan.simulation.processes import processors
@@ -111,4 +113,10 @@ def _deliver(groups: Sequence[Bounces], options: BounceOptions) -> None:
     if options.output is OutputForm.JSON:
         write_stdout("".join(f"{bounce_json(bounces)}\n" for bounces in groups))
     elif groups:
-        write_stdout(draw_pages(map(page_of, groups), options.output))
+        is_plural = len(groups) > 1 or bool(options.application_id)
+        write_stdout(draw_pages((_page(bounces, options, is_plural=is_plural) for bounces in groups), options.output))
+
+
+def _page(bounces: Bounces, options: BounceOptions, *, is_plural: bool) -> Page:
+    application_id = bounces.played[0].plan.group.application_id
+    return with_paths(page_of(bounces), input_of(options.paths, application_id, is_plural=is_plural))

@@ -17,6 +17,7 @@ from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.next_commands import input_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
@@ -111,7 +112,10 @@ class _Shown(NamedTuple):
 def _render(options: DrainOptions, page: Page, snapshot: Snapshot, context: JobContext) -> _Shown:
     """Answer for one application."""
     answer = _drain(snapshot, options, context.progress, is_plural=not context.only)
-    text = "" if options.output is OutputForm.JSON else answer_text(answer, options.output, page, verbose=False)
+    is_plural = bool(options.application_id) or not context.only
+    source = input_of([options.path], snapshot.state.group.application_id, is_plural=is_plural)
+    in_json = options.output is OutputForm.JSON
+    text = "" if in_json else answer_text(answer, options.output, page, verbose=False, source=source)
     return _Shown(f"{_as_json(answer)}\n", text, answer.answer, _section(answer) if options.report else None)
 
 

@@ -217,6 +217,9 @@ def conclusion(alike: Sequence[SameOutcome]) -> str:
         return f"No alternative is known to settle{policy}."
     first = best[0]
     pauses = first.one.plan.is_of_workers
+    if len({_first_figure(outcome.one) for outcome in alike}) == 1 and all(outcome.one.settles for outcome in alike):
+        equality = "have the same unassigned time" if pauses else "settle at the same time"
+        return f"All alternatives {equality}: {_first_figure(first.one)}."
     advantage = "has the shortest unassigned time" if pauses else "settles first"
     policy = " of those that keep to the policy" if first.one.kept and any(o.one.kept is False for o in alike) else ""
     parts = [f"{_name(first)} {advantage}{policy}: {_first_figure(first.one)}."]
@@ -297,7 +300,7 @@ def _tables(alike: Sequence[SameOutcome], figures: Sequence[Figure]) -> Iterator
     for start in range(0, len(alike), _MOST_COLUMNS):
         part = alike[start : start + _MOST_COLUMNS]
         columns = (
-            Column(printable(axes_name(alike))),
+            Column(printable(axes_name(alike)), heads_columns=True),
             *(Column(alternative_name(alternative), right=True) for alternative in part),
         )
         rows = (Row((text_cell(figure.name), *(_cell(figure, outcome.one) for outcome in part))) for figure in figures)
@@ -315,16 +318,17 @@ def _cell(figure: Figure, alternative: Alternative) -> Cell:
 
 
 def compare_notes(alike: Sequence[SameOutcome]) -> tuple[tuple[Note, ...], tuple[Note, ...], tuple[Note, ...]]:
-    """Return the warnings, notes and assumptions of all alternatives, each once, with the alternatives they are of."""
-    notes_by_kind: tuple[dict[str, Note], ...] = ({}, {}, {})
-    owners: dict[str, list[str]] = {}
+    """Return the warnings, notes and assumptions of all alternatives, each once, with the alternatives they are of.
+
+    What is told of several in other words is told once for each of these: it is not the same.
+    """
+    owners_by_kind: tuple[dict[Note, list[str]], ...] = ({}, {}, {})
     for outcome in alike:
-        for kind, notes in zip(notes_by_kind, remarks(outcome.one.plan)[:3], strict=True):
-            for note in notes:
-                kind.setdefault(note.code, note)
-                owners.setdefault(note.code, []).append(alternative_name(outcome))
+        for owners, notes in zip(owners_by_kind, remarks(outcome.one.plan)[:3], strict=True):
+            for note in dict.fromkeys(notes):
+                owners.setdefault(note, []).append(alternative_name(outcome))
     return tuple(  # type: ignore[return-value]
-        tuple(_of_alternatives(note, owners[note.code], len(alike)) for note in kind.values()) for kind in notes_by_kind
+        tuple(_of_alternatives(note, names, len(alike)) for note, names in owners.items()) for owners in owners_by_kind
     )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
+from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.render.page import (
@@ -24,9 +27,11 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, at_most, count, duration, name_list, span_to, utc
 from kstream_plan.render.text.would_tell import would_tell
 from kstream_plan.simulation.drain import Drain, DrainedTask
+from kstream_plan.simulation.instance_names import process_id_of
 
 #: Up to so many tasks have a row each, the cold and the unknown ones first.
 _MOST_ROWS = 200
+_THESE_TASKS = re.compile(r"\bthese tasks\b'?", re.IGNORECASE)
 _WORDS: Mapping[Answer, tuple[str, Tone]] = {
     Answer.YES: ("caught up", "plain"),
     Answer.NO: ("cold", "bad"),
@@ -116,7 +121,7 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
     value = f"{span_to(least, most)} {tasks}{amount if least else ''}" if most else "none"
     yield Fact("cold", "Cold starts", value, tone)
     if drain.now:
-        longest = max(drain.now, key=lambda task: (task.pause_ms, task.task_id.sort_key))
+        longest = _longest_pause(drain.now)
         bound = "at least " if longest.pause_is == "floor" else "about "
         yield Fact(
             "pause",
@@ -133,6 +138,13 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
     yield _follow_on(drain)
     yield from _wait(drain)
     yield from _report_age(drain)
+
+
+def _longest_pause(tasks: Sequence[DrainedTask]) -> DrainedTask:
+    """Return the task that pauses longest: of pauses that read the same, one of which only a lower bound is known."""
+    longest = duration(max(task.pause_ms for task in tasks))
+    alike = [task for task in tasks if duration(task.pause_ms) == longest]
+    return max(alike, key=lambda task: (task.pause_is == "floor", task.pause_ms, task.task_id.sort_key))
 
 
 def _effects_on_others(drain: Drain) -> Iterator[Fact]:
@@ -237,11 +249,18 @@ def drain_lines(drain: Drain) -> Iterator[Line]:
     """Yield the warnings, the assumptions, and the command that answers what one asks next."""
     names = Names(drain.plan.group)
     for note in drain_warnings(drain):
-        yield Line("warning", note.code, as_sentence(names.escape_message(note.message)))
+        yield Line("warning", note.code, as_sentence(names.escape_message(_with_tasks(note))))
     for note in (*drain.rests_on, *drain.plan.assumptions):
         yield Line("assumption", note.code, as_sentence(names.escape_message(note.message)))
     for note in drain_next(drain):
         yield Line("next", note.code, note.message)
+
+
+def _with_tasks(note: Note) -> str:
+    """Return the sentence of a note that is about "these tasks" with their ids."""
+    if not note.subjects:
+        return note.message
+    return _THESE_TASKS.sub(lambda match: f"{match[0]} ({name_list(note.subjects)})", note.message, count=1)
 
 
 def drain_warnings(drain: Drain) -> tuple[Note, ...]:
@@ -253,5 +272,15 @@ def drain_next(drain: Drain) -> tuple[Note, ...]:
     """Return the command that answers the same for a restart."""
     if drain.plan.design != "classic" or len(drain.process_ids) > 1:
         return ()
-    instance = Names(drain.plan.group).instance(drain.process_ids[0])
+    instance = shlex.quote(_on_a_command_line(drain))
     return (Note("if-only-restarted", f"kstream-plan bounce SNAPSHOT --instance {instance}"),)
+
+
+def _on_a_command_line(drain: Drain) -> str:
+    """Return a name of the only instance that is taken for no other one: its short name, else its process id."""
+    group, process_id = drain.plan.group, drain.process_ids[0]
+    name = Names(group).instance(process_id)
+    try:
+        return name if process_id_of(group, name) == process_id else process_id
+    except ScenarioError:
+        return process_id

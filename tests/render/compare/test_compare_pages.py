@@ -21,10 +21,11 @@ from kstream_plan.model import Group
 from kstream_plan.model.scenario import Bounce, Join, NewInstance, Scenario
 from kstream_plan.model.times import duration
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.remarks import remarks
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.compare.json_form import compare_json
-from kstream_plan.render.pages.compare import compare_page, duration_text, fold_changes
+from kstream_plan.render.pages.compare import compare_notes, compare_page, duration_text, fold_changes
 from kstream_plan.simulation.alternatives import alternative, alternatives
 from kstream_plan.simulation.scale_out import scale_out
 from tests.helpers import captured_scenarios, check_cases, connect_rows, plan_cases
@@ -196,3 +197,31 @@ def test_a_grid_of_values_is_told_axis_by_axis(axes: Sequence[Sequence[str]]) ->
 def test_what_is_no_grid_is_told_one_by_one() -> None:
     diagonal = [(Change("x", "1"), Change("y", "a")), (Change("x", "2"), Change("y", "b"))]
     assert fold_changes(diagonal) == "1, a or 2, b"
+
+
+def _designs_of_long_names(names: Sequence[str]) -> list[SameOutcome]:
+    """Return alternatives of one plan, as if they were not the same."""
+    plan = plan_cases.case("scale-out")
+    return [SameOutcome((alternative((Change("design", name),), plan, None, None),), fastest=True) for name in names]
+
+
+def test_none_settles_first_of_those_that_settle_at_the_same_time() -> None:
+    page = compare_page(_designs_of_long_names(["one", "other"]))
+    assert page.sentences[0].startswith("All alternatives settle at the same time: ")
+    assert "settles first" not in " ".join(page.sentences)
+
+
+def test_a_list_of_figures_is_headed_by_the_figure_alone() -> None:
+    names = [f"a-design-with-quite-a-long-name-{number}" for number in range(5)]
+    text = to_table(Outcomes(_designs_of_long_names(names)), width=80)
+    assert "design Duration" not in text
+    assert "\n  a-design-with-quite-a-long-name-0: " in text
+
+
+def test_what_is_not_told_of_all_says_of_which_it_is() -> None:
+    outcomes = case("grid")
+    for kind, notes in zip(("warning", "note", "assumption"), compare_notes(outcomes), strict=True):
+        own = [remarks(outcome.one.plan)[("warning", "note", "assumption").index(kind)] for outcome in outcomes]
+        for note in notes:
+            is_of_all = all(note in told for told in own)
+            assert is_of_all != note.message.startswith("With "), note

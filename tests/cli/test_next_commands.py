@@ -1,0 +1,105 @@
+"""Every command below an answer can be copied, and runs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan import snapshots
+from kstream_plan.cli import run
+from kstream_plan.cli.next_commands import input_of, with_paths
+from kstream_plan.render.page import Line, Page
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.metric_texts import GROUP
+
+NOW = ["--now", "2026-11-21T12:00:00Z"]
+#: A name that a shell would take apart.
+NAME = "my snapshot; of $HOME & a rather long name, so that the command is longer than eighty columns.json"
+SETTLED = "it's settled.json"
+WHY = "kstream-plan why SNAPSHOT"
+
+
+def _text(*paths: str, application_id: str | None = None, command: str = "kstream-plan bounce SNAPSHOT -q") -> str:
+    page = Page(title="", lines=(Line("warning", "w", "SNAPSHOT"), Line("next", "n", command)))
+    source = input_of(paths, application_id or "", is_plural=application_id is not None)
+    warning, line = with_paths(page, source).lines
+    assert warning.text == "SNAPSHOT"
+    return line.text
+
+
+@given(st.lists(st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1), min_size=1, max_size=3))
+def test_a_shell_takes_the_paths_as_they_were_given(paths: list[str]) -> None:
+    words = shlex.split(_text(*paths))
+    if "-" in paths:
+        assert words == ["kstream-plan", "bounce", "SNAPSHOT", "-q"], "standard input is not there a second time"
+    else:
+        quoted = [f"./{path}" if path.startswith("-") else path for path in paths]
+        assert words == ["kstream-plan", "bounce", *quoted, "-q"]
+
+
+def test_what_no_command_finds_again_keeps_its_placeholder() -> None:
+    assert _text() == _text("-") == _text("a\x1b[31m.json") == "kstream-plan bounce SNAPSHOT -q"
+    assert _text("a", "b", command=WHY) == WHY, "it takes one path"
+    assert _text("a", command=WHY) == "kstream-plan why a"
+
+
+def test_one_of_several_applications_is_chosen_again() -> None:
+    assert _text("a", application_id="b[1] c") == "kstream-plan bounce a --application-id 'b[[]1] c' -q"
+
+
+def _next(out: str) -> list[str]:
+    return [line.removeprefix("Next: ") for line in out.splitlines() if line.startswith("Next: ")]
+
+
+def _settled() -> dict[str, Any]:
+    """Return a group in which no rebalance changes anything: each instance runs a task and has the other's copy."""
+    (one, two), time = deepcopy(GROUP["instances"]), GROUP["captured_at"]
+    one["consumers"][0] |= {"active": ["0_1"], "standby": ["0_0"]}
+    two["consumers"][0] |= {"active": ["0_0"], "standby": ["0_1"]}
+    lags = [
+        {"process_id": instance["process_id"], "task_id": task_id, "lag": 0, "reported_at": time}
+        for instance in (one, two)
+        for task_id in ("0_0", "0_1")
+    ]
+    return {**GROUP, "instances": [one, two], "lags": lags, "config": {"num_standby_replicas": 1}}
+
+
+@pytest.fixture
+def _small_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Read snapshots without Spark, from files with names that need quotes."""
+    monkeypatch.chdir(tmp_path)
+    Path(NAME).write_text(json.dumps({**GROUP, "stores": "persistent"}))
+    Path(SETTLED).write_text(json.dumps({**_settled(), "stores": "persistent"}))
+    monkeypatch.setenv("COLUMNS", "40")
+
+    def read(paths: list[str], **_options: object) -> object:
+        return tuple(snapshot_from_row(json.loads(Path(path).read_text()), "") for path in paths)
+
+    monkeypatch.setattr(snapshots, "read", read)
+    monkeypatch.setattr("kstream_plan.cli.commands.bounce.processors", lambda: 1)
+
+
+@pytest.mark.usefixtures("_small_inputs")
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (["drain", NAME, "two", *NOW], ["bounce", NAME, "--instance", "two"]),
+        (["assign", NAME, "--max-rounds", "1"], ["why", NAME]),
+        (["assign", SETTLED], ["simulate-scaleout", SETTLED, "--add", "1"]),
+        (["bounce", SETTLED], ["bounce", SETTLED, "--out", "restart.yaml"]),
+    ],
+    ids=lambda value: " ".join(word for word in value if ".json" not in word),
+)
+def test_the_next_command_runs(command: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    run([*command, "-q"])
+    commands = [shlex.split(line) for line in _next(capsys.readouterr().out)]
+    assert commands == [["kstream-plan", *expected]]
+    draws = ["--draws", "1"] if expected[0] == "simulate-scaleout" else []
+    assert run([*expected, *draws, "-q"]) in (0, 3, 4)
