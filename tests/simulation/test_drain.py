@@ -474,9 +474,9 @@ def test_of_pauses_that_read_the_same_the_one_that_may_be_longer_is_named() -> N
 def test_a_warning_about_tasks_names_them(number: int, named: str) -> None:
     drained = drain(_with_copy(0), ["i3"])
     tasks = tuple(f"0_{place}" for place in range(number))
-    old = Note("old", "the copies of these tasks may be behind by now", tasks)
-    apart = Note("undated", "how old the reports of these tasks' copies are is unknown", tasks)
-    nothing = Note("other", "these tasks are not known")
+    old = Note("old", "The copies of these tasks may be behind by now", tasks)
+    apart = Note("undated", "How old the reports of these tasks' copies are is unknown", tasks)
+    nothing = Note("other", "These tasks are not known")
     warned = replace(drained, warnings=(old, apart, nothing))
     assert [line.text for line in page_of(warned).lines if line.kind == "warning"][:3] == [
         f"The copies of these tasks ({named}) may be behind by now.",

@@ -26,6 +26,7 @@ from kstream_plan.policy.findings import Standard
 from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.compare.json_form import compare_json
 from kstream_plan.render.pages.compare import compare_notes, compare_page, duration_text, fold_changes
+from kstream_plan.render.terminal import to_terminal
 from kstream_plan.simulation.alternatives import alternative, alternatives
 from kstream_plan.simulation.scale_out import scale_out
 from tests.helpers import captured_scenarios, check_cases, connect_rows, plan_cases
@@ -213,9 +214,9 @@ def test_none_settles_first_of_those_that_settle_at_the_same_time() -> None:
 
 def test_a_list_of_figures_is_headed_by_the_figure_alone() -> None:
     names = [f"a-design-with-quite-a-long-name-{number}" for number in range(5)]
-    text = to_table(Outcomes(_designs_of_long_names(names)), width=80)
-    assert "design Duration" not in text
-    assert "\n  a-design-with-quite-a-long-name-0: " in text
+    text = to_terminal(compare_page(_designs_of_long_names(names), verbose=True), width=80)
+    assert "design " not in text.split("Alternatives\n")[1]
+    assert "\nAlternatives\nDuration\n  a-design-with-quite-a-long-name-0: " in text
 
 
 def test_what_is_not_told_of_all_says_of_which_it_is() -> None:
