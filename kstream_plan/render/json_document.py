@@ -44,4 +44,4 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
         return [plain(item) for item in value]
     names = value._fields if hasattr(value, "_fields") else [field.name for field in fields(value)]
-    return {name.rstrip("_"): plain(getattr(value, name)) for name in names}
+    return {name: plain(getattr(value, name)) for name in names}

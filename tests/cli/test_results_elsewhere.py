@@ -38,7 +38,13 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 @pytest.mark.parametrize(
-    "command", [["fleet"], ["show", "--output", "json"], ["check", "--quiet", "--now", "2026-11-22T12:00:00Z"], ["diff", "--output", "json"]]
+    "command",
+    [
+        ["fleet"],
+        ["show", "--output", "json"],
+        ["check", "--quiet", "--now", "2026-11-22T12:00:00Z"],
+        ["diff", "--output", "json"],
+    ],
 )
 def test_they_are_read_as_if_they_were_here(
     folder: Path, command: list[str], form: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
@@ -48,7 +54,7 @@ def test_they_are_read_as_if_they_were_here(
     for path in (f"viewfs://test/data/{form}", str(folder / form)):
         code = run([command[0], path, *command[1:]])
         out, err = capsys.readouterr()
-        words = (re.sub(r"[\s─│]+", "", text).replace(path, "PATH") for text in (out, err))  # wherever a path is wrapped
+        words = (re.sub(r"[\s─│]+", "", text).replace(path, "PATH") for text in (out, err))
         said.append((code, *words))
     assert said[0] == said[1]
     assert said[0][0] == 0

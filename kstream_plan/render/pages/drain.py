@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -31,7 +30,6 @@ from kstream_plan.simulation.instance_names import process_id_of
 
 #: Up to so many tasks have a row each, the cold and the unknown ones first.
 _MOST_ROWS = 200
-_THESE_TASKS = re.compile(r"\bthese tasks\b'?", re.IGNORECASE)
 _WORDS: Mapping[Answer, tuple[str, Tone]] = {
     Answer.YES: ("caught up", "plain"),
     Answer.NO: ("cold", "bad"),
@@ -257,10 +255,8 @@ def drain_lines(drain: Drain) -> Iterator[Line]:
 
 
 def _with_tasks(note: Note) -> str:
-    """Return the sentence of a note that is about "these tasks" with their ids."""
-    if not note.subjects:
-        return note.message
-    return _THESE_TASKS.sub(lambda match: f"{match[0]} ({name_list(note.subjects)})", note.message, count=1)
+    """Return the message of a note, after the tasks that it is about."""
+    return f"{name_list(note.subjects)}: {note.message}" if note.subjects else note.message
 
 
 def drain_warnings(drain: Drain) -> tuple[Note, ...]:

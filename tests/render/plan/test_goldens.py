@@ -54,5 +54,5 @@ def test_ranks() -> None:
 @pytest.mark.parametrize("width", [40, 60, 80, 97, 120, 200])
 def test_no_line_is_wider_than_the_page_and_none_ends_in_blanks(name: str, width: int) -> None:
     for line in table(plan_cases.case(name), width=width, verbose=name == "crash").splitlines():
-        assert cell_len(line) <= width
+        assert cell_len(line) <= width or line.startswith("Next: ")  # a command stays in one piece
         assert line == line.rstrip()

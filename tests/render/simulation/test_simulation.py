@@ -43,7 +43,7 @@ def test_simulation_as_markdown(name: str) -> None:
 @pytest.mark.parametrize("width", [40, 60, 80, 97, 120, 200])
 def test_no_line_is_wider_than_the_page_and_none_ends_in_blanks(name: str, width: int) -> None:
     for line in simulation_table(simulation_cases.case(name), width=width, verbose=True).splitlines():
-        assert cell_len(line) <= width
+        assert cell_len(line) <= width or line.startswith("Next: ")  # a command stays in one piece
         assert line == line.rstrip()
 
 

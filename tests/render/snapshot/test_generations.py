@@ -26,7 +26,7 @@ GENERATIONS = st.builds(
     consumers=st.integers(1, 3_000),
     moved_tasks=st.integers(0, 30_000),
     withheld_tasks=st.integers(0, 30_000),
-    probing=st.none() | st.booleans(),
+    has_probe=st.none() | st.booleans(),
 )
 
 
@@ -42,7 +42,7 @@ def test_every_generation_is_a_row_in_its_order(generations: list[Generation]) -
             (f"{one.instances:,}", f"{one.moved_tasks:,}", f"{one.withheld_tasks:,}") for one in own
         ]
         assert [row[1] == "unknown" for row in rows] == [one.generation is None for one in own]
-        assert [row[6] == "unknown" for row in rows] == [one.probing is None for one in own]
+        assert [row[6] == "unknown" for row in rows] == [one.has_probe is None for one in own]
     gone = any(generation.trigger == "leave" for generation in generations)
     assert ("Gone: " in "".join(table.note for table in page.tables)) == gone
 
