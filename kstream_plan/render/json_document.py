@@ -33,15 +33,18 @@ def input_fields(plan: Plan, digest: str, **more_fields: Json) -> dict[str, Json
     return {"digest": digest, "generation": plan.generation, "captured_at": plan.captured_at, **more_fields}
 
 
-def plain(value: Any) -> Any:
-    """Return any value as JSON: of what has fields these by their names, of tasks their ids, of codes their texts."""
+def plain(value: Any, *, is_why: bool = False) -> Any:
+    """Return any value as JSON: of what has fields these by their names, of tasks their ids, of codes their texts.
+
+    ``is_why``: the answers of ``why`` have always called an origin ``from_``; all others call it ``from``.
+    """
     if value is None or isinstance(value, bool | int | float | str):
         return value.value if isinstance(value, Enum) else value
     if isinstance(value, TaskId | ItemName):
         return str(value)
     if isinstance(value, Mapping):
-        return {str(plain(key)): plain(item) for key, item in value.items()}
+        return {str(plain(key)): plain(item, is_why=is_why) for key, item in value.items()}
     if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
-        return [plain(item) for item in value]
+        return [plain(item, is_why=is_why) for item in value]
     names = value._fields if hasattr(value, "_fields") else [field.name for field in fields(value)]
-    return {name: plain(getattr(value, name)) for name in names}
+    return {name if is_why else name.rstrip("_"): plain(getattr(value, name), is_why=is_why) for name in names}

@@ -11,13 +11,13 @@ from kstream_plan.render.pages.why import why_remarks
 
 def why_json(answers: Why) -> str:
     """Return the answers as one line of ASCII, without the line end; ``documents/schemas/why.json`` describes it."""
-    plan = answers.plan
+    plan, names = answers.plan, [field.name for field in fields(answers)]
     answer_fields = {
         "input": input_fields(plan, plan.digest),
         "verdict": plan.verdict.kind,
         "duration_ms": plan.summary.duration_ms,
         "duration_is": plan.summary.duration_is,
         **plain(why_remarks(answers)),
-        **{field.name: plain(getattr(answers, field.name)) for field in fields(answers) if field.name != "plan"},
+        **{name: plain(getattr(answers, name), is_why=True) for name in names if name != "plan"},
     }
     return document_line("why", "1.0", plan.group.application_id, plan.models, answer_fields)
