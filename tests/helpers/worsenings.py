@@ -102,8 +102,7 @@ def offset_unknown(rng: random.Random, given: Given) -> Given | None:
     report = _one(rng, given, lambda each: each.get("lag") != UNKNOWN)
     if report is None:
         return None
-    changes = {"lag": UNKNOWN, "offset": None, "end_offset": None}
-    return _changed(given, report, **changes)
+    return _changed(given, report, lag=UNKNOWN, offset=None, end_offset=None)
 
 
 def stores_unknown(_rng: random.Random, given: Given) -> Given | None:
@@ -220,7 +219,9 @@ def _whole(given: Given, report: dict[str, Any]) -> int:
 
 def _is_standby(given: Given, report: dict[str, Any]) -> bool:
     instance = next(each for each in given.row["instances"] if each["process_id"] == report["process_id"])
-    return any(report["task_id"] in consumer["standby"] for consumer in instance["consumers"])
+    standbys = [task_id for consumer in instance["consumers"] for task_id in consumer["standby"]]
+    is_there: bool = report["task_id"] in standbys
+    return is_there
 
 
 def _is_within(given: Given, report: dict[str, Any]) -> bool:
