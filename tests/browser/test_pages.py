@@ -129,7 +129,7 @@ def test_without_its_script_a_page_says_the_same(browser: Browser, pages: Path) 
         text = browser.run("document.body.innerText")
     finally:
         browser.ask("Emulation.setScriptExecutionDisabled", value=False)
-    for said in ("The group settles in", "20 of 24 stateful", "What moves"):
+    for said in ("The group settles in", "20 of 24 stateful", "Tasks per instance, before → after", "Stateful moves"):
         assert said in text
 
 

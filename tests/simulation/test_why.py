@@ -23,7 +23,7 @@ from kstream_plan.plans.why_answers import Why, WhyBalance, WhyInstance, WhyTask
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import duration, interval
+from kstream_plan.render.text.numbers import duration
 from kstream_plan.render.why.json_form import why_json
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.why import why
@@ -265,7 +265,6 @@ def _check_figures(found: Why) -> None:
     """Every number of more than two digits that people read is one of the answers, of the settings or of a name."""
     document = json.loads(why_json(found))
     known = {f"{number:,}" for number in _numbers(document)} | {f"{found.plan.config.acceptable_recovery_lag:,}"}
-    known |= {text.removesuffix(" s").removesuffix(" ms") for number in _numbers(document) for text in _times(number)}
     notes = [note for kind in ("warnings", "notes", "assumptions") for note in document[kind]]
     known.update(number for note in notes for number in re.findall(r"\d[\d,]*", note["message"]))
     names = Names(found.plan.group)
@@ -277,10 +276,6 @@ def _check_figures(found: Why) -> None:
     assert [
         number for number in re.findall(r"(?<![\w.-])\d[\d,]{2,}(?![\w.:-])", text) if number.rstrip(",") not in known
     ] == []
-
-
-def _times(number: float) -> tuple[str, str]:
-    return duration(int(abs(number))), interval(int(abs(number)))
 
 
 def _numbers(of: Any) -> Iterator[float]:
