@@ -151,9 +151,7 @@ def _read(paths: Sequence[str], options: PlansSnapshots, **if_given: Any) -> Seq
         lags_as_reported=options.lags_as_reported,
         rates_over_ms=options.rates_over,
         keep_going=options.keep_going,
-        master=options.master,
-        spark_conf=dict(options.spark_conf or ()),
-        java_home=None if options.java_home is None else str(options.java_home),
+        **options.session,
         debug=options.debug,
         **{name: value for name, value in if_given.items() if value is not None},
     )

@@ -24,9 +24,7 @@ def download_plans(paths: Sequence[str], options: Spark, *, debug: bool) -> Iter
     from kstream_plan.snapshots.spark.remote import fetched_plans  # noqa: PLC0415 - loads Spark
     from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415
 
-    java_home = None if options.java_home is None else str(options.java_home)
-    conf = dict(options.spark_conf or ())
-    with temporary_folder() as folder, open_session(options.master, conf, java_home=java_home, debug=debug) as spark:
+    with temporary_folder() as folder, open_session(**options.session, debug=debug) as spark:
         for number, path in enumerate(remote_paths):
             subfolder = folder / str(number)
             subfolder.mkdir()

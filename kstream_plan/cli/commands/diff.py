@@ -198,9 +198,7 @@ def _pairs(options: DiffOptions, application_ids: tuple[str, ...]) -> list[Pair]
         Given(options.old if options.new is None else options.new, options.new_round),
         alone=options.new is None,
         application_ids=application_ids,
-        master=options.master,
-        spark_conf=dict(options.spark_conf or ()),
-        java_home=None if options.java_home is None else str(options.java_home),
+        **options.session,
         debug=options.debug,
     )
 

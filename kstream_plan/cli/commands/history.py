@@ -58,9 +58,7 @@ def history(options: HistoryOptions) -> None:
                 over_ms=over_ms,
                 as_of=options.as_of,
                 application_ids=options.application_id or (),
-                master=options.master,
-                spark_conf=dict(options.spark_conf or ()),
-                java_home=None if options.java_home is None else str(options.java_home),
+                **options.session,
                 debug=options.debug,
             )
         if outcomes.passed_over:

@@ -100,9 +100,7 @@ def upgrade(options: UpgradeOptions) -> None:
                 options.paths,
                 as_of=options.as_of,
                 application_ids=options.application_id or (),
-                master=options.master,
-                spark_conf=dict(options.spark_conf or ()),
-                java_home=None if options.java_home is None else str(options.java_home),
+                **options.session,
                 debug=options.debug,
             )
             snapshots_read = [snapshot for snapshot in outcomes if isinstance(snapshot, Snapshot)]

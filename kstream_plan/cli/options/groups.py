@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -293,6 +293,15 @@ class Spark(Options, panel=INPUT):
             help="Java home for Spark, instead of the Java that was installed along.",
         ),
     ] = None
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """Where a Spark session runs, as everything takes it that reads through Spark."""
+        return {
+            "master": self.master,
+            "spark_conf": dict(self.spark_conf or ()),
+            "java_home": None if self.java_home is None else str(self.java_home),
+        }
 
 
 class Applications(Options, panel=INPUT):
