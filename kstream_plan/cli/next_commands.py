@@ -29,7 +29,7 @@ class Input(NamedTuple):
     application_id: str | None = None
 
 
-#: Nobody knows where the snapshot was.
+#: Where the snapshot was read is unknown.
 NOT_READ = Input()
 
 

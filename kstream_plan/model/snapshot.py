@@ -119,7 +119,7 @@ class Snapshot:
     measured by what instances publish, not reported at a join, and of ``least_lags`` only the least that they are
     behind is known; ``most_lags`` is the most that copies can have been behind when the snapshot was taken, by what was
     written since they reported; ``no_closer_ms`` tells for how long copies that are behind were seen to come no closer.
-    ``undated_reports`` are those of which it is said when they were made, and not how long before the snapshot.
+    ``undated_reports`` have a time, but how long that was before the snapshot is unknown.
 
     ``input_lags``: by task, the records of its input that were not processed yet, where any were.
     """

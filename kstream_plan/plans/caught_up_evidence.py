@@ -495,15 +495,12 @@ class KnownCopies:
         fact = Fact.MEASURED if seat in self.snapshot.measured_lags else Fact.REPORTED
         if lag == LATEST:
             return (_Report(0, self._reported_at_ms(task, instance), Fact.RAN_THERE),)
-        told = _Report(lag, self._reported_at_ms(task, instance), fact)
         most = self.snapshot.most_lags.get(seat)
         if most is not None and seat not in self.snapshot.reported_ms:  # an offset of any time before
             return (_Report(most, 0, Fact.SEEN_WRITTEN, at_most=True),)
-        if most is None:
-            return (told,)
-        if fact is not Fact.MEASURED:
-            told = told._replace(most=most)
-        return told, _Report(most, 0, Fact.SEEN_WRITTEN, at_most=True)
+        written_ends = None if fact is Fact.MEASURED else most
+        report = _Report(lag, self._reported_at_ms(task, instance), fact, most=written_ends)
+        return (report,) if most is None else (report, _Report(most, 0, Fact.SEEN_WRITTEN, at_most=True))
 
     def _reported_at_ms(self, task: int, instance: int) -> int:
         return self.snapshot.reported_ms.get((task, instance), 0)
