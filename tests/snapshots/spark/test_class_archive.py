@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -199,10 +200,21 @@ def writers(cache: Path) -> list[int]:
 
 
 def wait_for_writers(cache: Path) -> None:
+    """A process that ends gives up its memory, and with it its command line, before it lets go of its lock."""
     deadline = time.monotonic() + 240
-    while writers(cache):
+    while writers(cache) or is_locked(cache):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def is_locked(cache: Path) -> bool:
+    (path,) = cache.glob("*/class-archives/*/lock")
+    with path.open("r+b") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 @pytest.fixture(scope="module")
