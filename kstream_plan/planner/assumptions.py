@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from math import ceil
 
 from kstream_plan.model import Note, Snapshot
+from kstream_plan.model.note import name_list
 from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate
 from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.scenario_as_noticed import Timeline
@@ -52,7 +53,7 @@ def assumptions(
         for now in state.group.tasks
         if now.stateful and not now.end_offset_known and now.task_id in known
     ]
-    if rounds and empty:
+    if rounds and empty and snapshot.group_protocol != "connect":
         message = (
             "The snapshot's end offsets are those of the group's first start, when nothing had been written. What has "
             "been written since, and so what is to be restored, is unknown (--produce-rate or a newer snapshot would "
@@ -186,7 +187,8 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
 def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snapshot, now_ms: int) -> Note:
     """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
-    what = f"Whether {len(doubts)} {'copies have' if len(doubts) > 1 else 'copy has'} caught up is unknown"
+    noun = "copies have" if len(doubts) > 1 else "copy has"
+    what = f"Whether {len(doubts)} {noun} caught up is unknown ({name_list(tasks)})"
     deciding = _deciding_rate(doubts)
     if deciding is None or snapshot.captured_at_ms is None:
         message = f"{what}, {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else what

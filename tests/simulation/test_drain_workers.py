@@ -16,11 +16,13 @@ from kstream_plan.cli import run
 from kstream_plan.errors import KstreamPlanError, ScenarioError, UsageError
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Leave, Return, Scenario
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.answers import page_of, to_markdown, to_table
 from kstream_plan.render.simulation.drain_workers_json import workers_drained_json
 from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers.connect_rows import even, snapshot
 from tests.helpers.schemas import validator
 
@@ -36,6 +38,14 @@ def _figures(of: dict[str, Any], *names: str) -> dict[str, tuple[int, int, int, 
 
 def _facts(drained: WorkersDrained) -> dict[str, str]:
     return {fact.key: fact.value for fact in page_of(drained).facts}
+
+
+def test_nothing_is_said_of_state_that_connectors_do_not_have() -> None:
+    of = {**even(3), "captured_at": "2026-11-22T12:00:00Z"}
+    hour_later = PlanOptions(now_ms=parse_time("2026-11-22T13:00:00Z"))
+    drained = drain_workers(snapshot(of), ["w1"], hour_later)
+    assert drained.ways[0].items
+    assert "end-offsets-of-start" not in {line.code for line in page_of(drained).lines}
 
 
 def test_what_a_worker_ran_is_run_by_nobody_until_the_delay_has_passed_whether_it_is_back_or_not() -> None:
