@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -26,3 +27,10 @@ class Remarks(NamedTuple):
     notes: tuple[Note, ...] = ()
     assumptions: tuple[Note, ...] = ()
     next: tuple[Note, ...] = ()
+
+
+def name_list(names: Sequence[str], maximum: int = 3) -> str:
+    """Return ``i4``, ``i4, i5`` or, of more than ``maximum`` + 1, ``i4, i5, i6 and 7 more``."""
+    if len(names) <= maximum + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:maximum])} and {len(names) - maximum:,} more"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kstream_plan.model import Note
-from kstream_plan.model.note import Remarks
+from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity, Totals, events, totals
 from kstream_plan.plans.kept import departures
@@ -43,6 +43,9 @@ def _next(plan: Plan) -> Iterator[Note]:
         yield Note("ask-why", "kstream-plan why SNAPSHOT")
     elif not plan.rounds and plan.group.tasks and not plan.outages:
         yield Note("scale-out", "kstream-plan simulate-scaleout SNAPSHOT --add 1")
+    elif plan.design == "classic" and plan.digest == plan.snapshot_digest and plan.summary.probing_rebalances > 1:
+        values = ",".join(f"{plan.config.max_warmup_replicas * factor}" for factor in (1, 2, 4))
+        yield Note("other-settings", f"kstream-plan compare SNAPSHOT --vary max.warmup.replicas={values}")
 
 
 def _cold_starts(plan: Plan, total: Totals) -> Iterator[Note]:
@@ -56,18 +59,13 @@ def _cold_starts(plan: Plan, total: Totals) -> Iterator[Note]:
     longest_ms = plan.summary.max_cold_restore_ms
     lasts = "" if not longest_ms else f", the slowest for about {duration(longest_ms)}"
     one = len(task_ids) == 1
+    tasks = name_list(task_ids, _MOST_NAMED)
     message = (
-        f"{'1 task starts' if one else f'{len(task_ids):,} tasks start'} cold{starts}: {_named(task_ids)}. "
+        f"{'1 task starts' if one else f'{len(task_ids):,} tasks start'} cold{starts}: {tasks}. "
         f"{'It restores' if one else 'They restore'} {records} records before "
         f"{'it runs' if one else 'they run'}{lasts}; no pause includes that"
     )
     yield Note(COLD_STARTS, message, task_ids)
-
-
-def _named(task_ids: Sequence[str]) -> str:
-    if len(task_ids) <= _MOST_NAMED + 1:
-        return ", ".join(task_ids)
-    return f"{', '.join(task_ids[:_MOST_NAMED])} and {len(task_ids) - _MOST_NAMED:,} more"
 
 
 def _kept_work(plan: Plan) -> Iterator[Note]:
@@ -82,13 +80,14 @@ def _kept_work(plan: Plan) -> Iterator[Note]:
     who = tuple(kept_ms)
     yield Note(
         KEPT_WORK,
-        f"The work of {_named(who)} stays unassigned for up to {longest} (scheduled.rebalance.max.delay.ms), whether "
-        f"{'it returns' if len(who) == 1 else 'they return'} or not",
+        f"The work of {name_list(who, _MOST_NAMED)} stays unassigned for up to {longest} "
+        f"(scheduled.rebalance.max.delay.ms), whether {'it returns' if len(who) == 1 else 'they return'} or not",
         who,
     )
     led = tuple(dict.fromkeys(of.process_id for of in left if of.led and of.process_id not in kept_ms))
     if led:
-        message = f"{_named(led)} led the group: the next leader knows of no delay, and assigns the work at once"
+        leaders = name_list(led, _MOST_NAMED)
+        message = f"{leaders} led the group: the next leader knows of no delay, and assigns the work at once"
         yield Note(LEADER_LEFT, message, led)
 
 

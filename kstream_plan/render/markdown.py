@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kstream_plan.render.page import Cell, Line, Page, Section, Table
+from kstream_plan.render.page import Cell, Line, Page, Section, Table, bar_text
 from kstream_plan.render.text.escape import markdown, markdown_row, markdown_sentence
 
 #: A list of more items stands as its short form, if it has one.
@@ -58,7 +58,7 @@ def _table(table: Table) -> Iterator[str]:
 
 def _cell(cell: Cell) -> str:
     if cell.bar is not None:
-        return "█" * round(8 * cell.bar)
+        return bar_text(cell, 8)
     if cell.short and len(cell.items) > _MOST_ITEMS:
         text = markdown_sentence(cell.short)
     else:

@@ -58,7 +58,7 @@ class Cell(NamedTuple):
     items: texts that are kept whole, with ``, `` between them.
     short: what stands for them where they take more than two lines; empty: they always stand in full.
     tone: what the cell means.
-    bar: the length of a bar in place of a text, 0 to 1.
+    bar: the length of a bar before the text, 0 to 1.
     """
 
     items: tuple[str, ...] = ()
@@ -129,6 +129,12 @@ class Page:
     tables: tuple[Table, ...] = ()
     lines: tuple[Line, ...] = ()
     sections: tuple[Section, ...] = ()
+
+
+def bar_text(cell: Cell, width: int) -> str:
+    """Return a cell's bar, of at most so many columns, and its text."""
+    length = cell.bar or 0.0
+    return " ".join(filter(None, ("█" * max(length > 0, round(width * length)), *cell.items)))
 
 
 def answer_tone(answer: Answer) -> Tone:

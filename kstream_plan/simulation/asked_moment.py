@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kstream_plan.model import Note, Snapshot
-from kstream_plan.model.scenario import Scenario, Stop, moment
-from kstream_plan.model.times import format_time
+from kstream_plan.model.scenario import Scenario, Stop
+from kstream_plan.model.times import duration, format_time
 from kstream_plan.planner.assumptions import no_capture_time
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Trigger
@@ -71,6 +71,6 @@ def _overdue(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str
     first = next(iter(plan(snapshot, soon, scenario=Scenario(events=(stop,))).rounds), None)
     if first is None or first.at_ms >= since_ms:
         return None
-    due, ago = _DUE.get(first.trigger, "rebalance"), moment((since_ms - first.at_ms) // 1_000 * 1_000)
+    due, ago = _DUE.get(first.trigger, "rebalance"), duration(since_ms - first.at_ms)
     message = f"A {due} that was due {ago} ago was not seen: what runs where now is not known; a new snapshot tells"
     return Note(OVERDUE, message)

@@ -25,7 +25,16 @@ from kstream_plan.render.page import (
 )
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, count_range, duration, duration_range, name_list, span_to, utc
+from kstream_plan.render.text.numbers import (
+    at_least,
+    count,
+    count_range,
+    duration,
+    duration_range,
+    name_list,
+    span_to,
+    utc,
+)
 from kstream_plan.render.text.would_tell import would_tell
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
 
@@ -34,6 +43,13 @@ WAY_NAMES = {
     "leave": "leave on close",
     "static": "static members",
     "surge": "surge of one",
+}
+#: What is done in each way, for the line below the table.
+_WAY_ACTIONS = {
+    "default-close": "close() stays in the group until session.timeout.ms",
+    "leave": "close() leaves the group at once",
+    "static": "group.instance.id is set, and keeps the tasks",
+    "surge": "a new instance joins before each one leaves",
 }
 #: The codes of what a plan warns of, or assumes, about the group as it is.
 _OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY)
@@ -134,7 +150,7 @@ def _facts(bounces: Bounces) -> Iterator[Fact]:
     most = max(figures.cold_handovers.most, way.most_cold)
     cold: Tone = "bad" if figures.cold_handovers.median else "unknown" if most else "plain"
     yield Fact("cold", "Cold starts", span_to(figures.cold_handovers.least, most) if most else "none", cold)
-    yield Fact("pause", "Longest pause", duration_range(*figures.max_paused_ms))
+    yield Fact("pause", "Longest pause", _pause(way))
     yield Fact("at_once", "Paused at once", f"{count(figures.paused_at_once, 'task')} at most")
 
 
@@ -158,7 +174,14 @@ def _table(bounces: Bounces, names: Names) -> Table:
         Column("Cold starts", right=True),
     ]
     rows = tuple(_row(bounces, way, names, several_restarts=several_restarts) for way in bounces.played)
-    return Table("Ways to restart", tuple(columns), rows)
+    actions = [f"{way_name(way.way)}: {_WAY_ACTIONS[way.way.name]}" for way in bounces.played if _is_plain(way.way)]
+    best = [] if bounces.best_safe is None else ["*: the best safe way"]
+    return Table("Ways to restart", tuple(columns), rows, "; ".join([*actions, *best]))
+
+
+def _is_plain(way: Way) -> bool:
+    """Return whether a way has a line of its own: no zone and no other setting."""
+    return way.name in _WAY_ACTIONS and not way.settings
 
 
 def _row(bounces: Bounces, way: PlayedWay, names: Names, *, several_restarts: bool) -> Row:
@@ -175,10 +198,17 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names, *, several_restarts: bo
             text_cell(duration(way.ends_ms)),
             text_cell(count_range(*figures.rebalances)),
             text_cell(f"{figures.paused_at_once:,}"),
-            text_cell(duration_range(*figures.max_paused_ms)),
+            text_cell(_pause(way)),
             text_cell(cold, "bad" if figures.cold_handovers.median else "unknown" if most else "plain"),
         )
     )
+
+
+def _pause(way: PlayedWay) -> str:
+    """Return how long a task is paused at most; what starts cold is paused until it is restored, too."""
+    figure = way.figures.max_paused_ms
+    restores = way.plan.pauses_are_least or way.most_cold or way.figures.cold_handovers.most
+    return f"at least {at_least(figure.least)}" if restores else duration_range(*figure)
 
 
 def _safe(way: PlayedWay) -> Cell:
@@ -272,7 +302,9 @@ def bounce_notes(bounces: Bounces) -> tuple[Note, ...]:
 def bounce_assumptions(bounces: Bounces) -> tuple[Note, ...]:
     """Return what every figure takes for granted."""
     disk = "Instances keep their disk; with an empty one (emptyDir) everything they ran and copied is restored"
-    notes = [Note("keeps-disk", disk)]
+    down = duration(bounces.restart_ms)
+    length = f"A restart takes {down} from the stop until the instance joins again (--restart)"
+    notes = [Note("restart-length", length), Note("keeps-disk", disk)]
     if not bounces.process_ids and stores_unknown(bounces):
         stores = "Stores are persistent; stores in memory are restored at every restart (--stores in-memory)"
         notes.append(Note("stores-persistent", stores))

@@ -119,8 +119,8 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
     value = f"{span_to(least, most)} {tasks}{amount if least else ''}" if most else "none"
     yield Fact("cold", "Cold starts", value, tone)
     if drain.now:
-        longest = _longest_pause(drain.now)
-        bound = "at least " if longest.pause_is == "floor" else "about "
+        longest = max(drain.now, key=lambda task: (task.pause_ms, task.pause_is == "floor", task.task_id.sort_key))
+        bound = "at least " if any(task.pause_is == "floor" for task in drain.now) else "about "
         yield Fact(
             "pause",
             "Longest pause",
@@ -136,13 +136,6 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
     yield _follow_on(drain)
     yield from _wait(drain)
     yield from _report_age(drain)
-
-
-def _longest_pause(tasks: Sequence[DrainedTask]) -> DrainedTask:
-    """Return the task that pauses longest: of pauses that read the same, one of which only a lower bound is known."""
-    longest = duration(max(task.pause_ms for task in tasks))
-    alike = [task for task in tasks if duration(task.pause_ms) == longest]
-    return max(alike, key=lambda task: (task.pause_is == "floor", task.pause_ms, task.task_id.sort_key))
 
 
 def _effects_on_others(drain: Drain) -> Iterator[Fact]:

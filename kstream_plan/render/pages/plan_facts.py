@@ -175,10 +175,10 @@ def pause_fact(view: PlanView) -> Fact:
     task = f"task {view.names.task_and_topic(worst.task_id)}"
     if plan.is_of_workers:
         task = view.names.task(worst.task_id)
-    pauses = "1 pause" if worst.times == 1 else f"{worst.times:,} pauses"
-    restores = " and the time that it restores" if plan.pauses_are_least else ""
+    pauses = " in 1 pause" if worst.times == 1 else f" in total ({worst.times:,} pauses)"
+    restores = ", plus the time that it restores" if plan.pauses_are_least else ""
     at_least_ = "at least " if plan.pauses_are_least else ""
-    value = f"{task}: {at_least_}{duration_range(*total)} in {pauses}{restores}{unknown}"
+    value = f"{task}: {at_least_}{duration_range(*total)}{pauses}{restores}{unknown}"
     return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")
 
 

@@ -83,7 +83,7 @@ def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bo
     columns += [Column("Connectors and tasks" if of_workers else "Stateful", right=True)] * layout.stateful
     columns += [Column("Stateless", right=True)] * layout.stateless
     columns += [Column("Standbys", right=True)] * layout.copies
-    columns += [Column("Load after")]
+    columns += [Column("Tasks after" if not of_workers else "Work after")]
     order = sorted(members, key=lambda member: names.reading_order(member.process_id))
     is_small = len(order) <= _MOST_ROWS
     rows = [_row(_name(member, names), member, layout) for member in order] if is_small else _fold(order, names, layout)
@@ -111,7 +111,7 @@ def _row(name: str, member: MemberLoad, layout: _Layout) -> Row:
     pairs += [(old.stateless, new.stateless)] * layout.stateless
     pairs += [(old.copies, new.copies)] * layout.copies
     numbers = [text_cell(f"{first:,}" if first == last else f"{first:,} → {last:,}") for first, last in pairs]
-    bar = Cell(bar=_tasks(new) / layout.most if layout.most else 0.0)
+    bar = Cell((f"{_tasks(new):,}",), bar=_tasks(new) / layout.most if layout.most else 0.0)
     return Row((text_cell(name), *numbers, bar), member.tone)
 
 

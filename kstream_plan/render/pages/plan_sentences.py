@@ -9,11 +9,12 @@ from kstream_plan.plans.plan import ENDS_NOT_PLAYED, NOT_PLAYED, Left, shorter_t
 from kstream_plan.render.pages.plan_facts import duration_text
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list
+from kstream_plan.render.text.would_tell import would_tell
 
 
 def plan_sentences(view: PlanView) -> tuple[str, ...]:
     """Return the paragraphs of a plan that has rounds."""
-    first = " ".join([_settles(view), *_moves(view), *_cold(view)])
+    first = " ".join([_settles(view), *_tasks_at_first(view), *_moves(view), *_cold(view)])
     second = " ".join([*_unknown_rate(view), *_random(view), *_unknown_ends(view)])
     return tuple(filter(None, (first, second)))
 
@@ -54,6 +55,16 @@ def _settles(view: PlanView) -> str:
     if plan.verdict.is_over:
         return f"The group is stuck for {duration(plan.summary.duration_ms)}: {reason}{detail}.{cause_text(view)}"
     return f"The group does not settle: {reason}{detail}.{cause_text(view)}"
+
+
+def _tasks_at_first(view: PlanView) -> Iterator[str]:
+    """Yield how many tasks are unassigned when the plan begins."""
+    plan = view.plan
+    tasks = len(plan.group.tasks)
+    orphans = tasks - sum(len(roles.active) for roles in plan.initial)
+    if orphans:
+        noun = "connectors and tasks" if plan.is_of_workers else "tasks"
+        yield f"At first {orphans:,} of {tasks:,} {noun} {'is' if orphans == 1 else 'are'} unassigned."
 
 
 def _settles_after(view: PlanView) -> str:
@@ -127,6 +138,8 @@ def _cold(view: PlanView) -> Iterator[str]:
     if cold.most and not cold.median:
         noun = "task" if cold.most == 1 else "tasks"
         yield f"Up to {cold.most:,} {noun} may start cold: it is unknown whether their copies will have caught up."
+        options = would_tell(plan.unproven_starts)
+        yield from [f"{options}."] * bool(options)
     elif cold.most:
         how_many = count_range(*cold)
         noun = "task starts" if how_many == "1" else "tasks start"
@@ -146,9 +159,10 @@ def _unknown_rate(view: PlanView) -> Iterator[str]:
         return
     moment = "the next probe or follow-up" if plan.ready_at_follow_ups else "the next probe"
     yield (
-        f"The restore rate is unknown, so every copy is assumed to be caught up at {moment}. The shortest possible "
-        f"time is {at_least(min(plan.summary.floor_ms or 0, view.figure('duration_ms').least))}. --restore-rate gives "
-        "a better estimate."
+        f"The restore rate is unknown, so every copy is assumed to be caught up at {moment}; with slower copies it "
+        "takes longer, without an upper limit. The shortest possible time is "
+        f"{at_least(min(plan.summary.floor_ms or 0, view.figure('duration_ms').least))}. --restore-rate gives a better "
+        "estimate."
     )
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import busiest_changes, busiest_first
 from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf
 from kstream_plan.render.page import Cell, Column, Row, Table, Tone, text_cell, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.scenario_events import event_text
-from kstream_plan.render.text.numbers import duration
+from kstream_plan.render.text.numbers import duration, duration_range, span_to
 from kstream_plan.simulation.what_ifs import starts_empty
-
-#: What stands below settings with which a copy that has nothing counts as caught up.
-STARTS_EMPTY = "With so high a limit, tasks also start on instances without any state, and restore before they run."
 
 
 def simulation_tables(view: PlanView) -> Iterator[Table]:
@@ -22,8 +20,8 @@ def simulation_tables(view: PlanView) -> Iterator[Table]:
         return
     if len(view.simulation.events) > 1:
         yield _events_table(view.simulation, view)
-    if _with_cure(view.simulation):
-        yield what_ifs_table(view.simulation)
+    if what_ifs := _with_cure(view.simulation):
+        yield what_ifs_table(view, what_ifs)
 
 
 def relief_text(view: PlanView) -> str:
@@ -75,25 +73,36 @@ def _delay(milliseconds: int | None) -> str:
     return "" if milliseconds is None else duration(milliseconds)
 
 
-def what_ifs_table(simulation: Simulation) -> Table:
+def what_ifs_table(view: PlanView, what_ifs: Sequence[WhatIf]) -> Table:
     """Return what other settings change, with all that they cost; the current ones come first."""
-    plan = simulation.plan
-    of_workers = plan.is_of_workers
+    plan = view.plan
     heads = ["Duration", "Rebalances"]
-    heads += ["Unassigned in total", "Moves"] if of_workers else ["Extra copies", "Cold starts"]
+    heads += ["Unassigned in total", "Moves"] if plan.is_of_workers else ["Extra copies", "Cold starts"]
     columns = (Column("Setting"), *(Column(head, right=True) for head in heads))
-    what_ifs = _with_cure(simulation)
     settings = dict.fromkeys(what_if.setting for what_if in what_ifs)
     rows = [
         row
         for name in settings
         for row in (
-            _now_row(simulation, name),
-            *(_what_if_row(what_if, simulation) for what_if in what_ifs if what_if.setting == name),
+            _now_row(view, name),
+            *(_what_if_row(what_if, plan) for what_if in what_ifs if what_if.setting == name),
         )
     ]
-    is_any_empty = any(starts_empty(plan, what_if.setting, what_if.value) for what_if in what_ifs)
-    return Table("With other settings", columns, tuple(rows), STARTS_EMPTY if is_any_empty else "")
+    return Table("With other settings", columns, tuple(rows), " ".join(_what_ifs_notes(view, what_ifs)))
+
+
+def _what_ifs_notes(view: PlanView, what_ifs: Sequence[WhatIf]) -> Iterator[str]:
+    """Yield what stands below the table of other settings."""
+    plan = view.plan
+    if view.draws is not None and view.draws.number > 1:
+        yield "Other settings are simulated with the process ids of the simulation that is shown."
+    if not plan.is_of_workers:
+        yield "Extra copies: copies beside the wanted ones, the most at one time."
+    all_at_once = min(plan.summary.hops, len(plan.group.stateful))
+    if any(what_if.setting == "max_warmup_replicas" and what_if.value >= all_at_once for what_if in what_ifs):
+        yield "With the largest max.warmup.replicas every task that moves warms up at once."
+    if any(starts_empty(plan, what_if.setting, what_if.value) for what_if in what_ifs):
+        yield "With so high a limit, tasks also start on instances without any state, and restore before they run."
 
 
 def _with_cure(simulation: Simulation) -> tuple[WhatIf, ...]:
@@ -102,20 +111,23 @@ def _with_cure(simulation: Simulation) -> tuple[WhatIf, ...]:
     return simulation.what_ifs if cure is None or cure in simulation.what_ifs else (*simulation.what_ifs, cure)
 
 
-def _now_row(simulation: Simulation, setting: str) -> Row:
-    plan, summary = simulation.plan, simulation.plan.summary
-    value = getattr(plan.config, setting)
+def _now_row(view: PlanView, setting: str) -> Row:
+    plan = view.plan
+    summary, cold = plan.summary, view.figure("cold_handovers")
     last = [duration(summary.paused_task_ms), f"{summary.moves:,}"]
     if not plan.is_of_workers:
-        last = [f"{summary.peak_extra_copies:,}", f"{summary.cold_handovers:,}"]
-    texts = [f"{setting_text(setting, value)} (now)", duration(summary.duration_ms), f"{summary.rebalances:,}", *last]
-    return text_row(*texts, tone="dim")
+        last = [f"{summary.peak_extra_copies:,}", span_to(cold.least, cold.most)]
+    lasts = _duration(*view.figure("duration_ms")) if plan.verdict.kind == "settled" else "does not settle"
+    name = f"{setting_text(setting, getattr(plan.config, setting))} (now)"
+    return text_row(name, lasts, f"{summary.rebalances:,}", *last, tone="dim")
 
 
-def _what_if_row(what_if: WhatIf, simulation: Simulation) -> Row:
-    settles = what_if.verdict == "settled"
-    lasts = text_cell(f"about {_duration(what_if)}") if settles else Cell(("does not settle",), tone="bad")
-    most, plan = what_if.most_cold_handovers, simulation.plan
+def _what_if_row(what_if: WhatIf, plan: Plan) -> Row:
+    ends_ms = what_if.least_duration_ms, what_if.most_duration_ms
+    lasts = text_cell(_duration(what_if.duration_ms, *ends_ms))
+    if what_if.verdict != "settled":
+        lasts = Cell(("does not settle",), tone="bad")
+    most = what_if.most_cold_handovers
     is_empty = starts_empty(plan, what_if.setting, what_if.value)
     cold: Tone = "bad" if is_empty or most is None or most > plan.ends("cold_handovers")[1] else "plain"
     cold_starts = f"{_cold_starts(what_if)}{' or more' if is_empty else ''}"
@@ -126,13 +138,11 @@ def _what_if_row(what_if: WhatIf, simulation: Simulation) -> Row:
     return Row((name, lasts, text_cell(f"{what_if.rebalances:,}"), *last))
 
 
-def _duration(what_if: WhatIf) -> str:
-    """Return how long it takes, with its ends where these differ."""
-    least_ms, most_ms = what_if.least_duration_ms, what_if.most_duration_ms
-    likely = duration(what_if.duration_ms)
-    if least_ms is None or most_ms is None or least_ms == most_ms:
-        return likely
-    return f"{likely} ({duration(least_ms)} to {duration(most_ms)})"
+def _duration(likely_ms: int, least_ms: int | None, most_ms: int | None) -> str:
+    """Return how long it takes, with its ends where these are known."""
+    if least_ms is None or most_ms is None:
+        return f"about {duration(likely_ms)}"
+    return f"about {duration_range(likely_ms, least_ms, most_ms)}"
 
 
 def _cold_starts(what_if: WhatIf) -> str:
@@ -140,7 +150,7 @@ def _cold_starts(what_if: WhatIf) -> str:
     least, most = what_if.cold_handovers, what_if.most_cold_handovers
     if most is None:
         return f"at least {least:,}"
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return span_to(least, most)
 
 
 def setting_text(name: str, value: int) -> str:

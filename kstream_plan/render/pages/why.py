@@ -8,20 +8,18 @@ from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Trigger
 from kstream_plan.plans.remarks import remarks
-from kstream_plan.plans.simulated import WhatIf
 from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Why, WhyBalance, WhyInstance, WhyTask
-from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, remark_lines, text_cell, text_row
+from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, remark_lines, text_cell
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.pages.plan_facts import balance_fact, duration_fact, moves_fact, rebalances_fact
 from kstream_plan.render.pages.plan_sentences import cause_text
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.rates import rates_text
-from kstream_plan.render.pages.simulation import STARTS_EMPTY, setting_text
+from kstream_plan.render.pages.simulation import what_ifs_table
 from kstream_plan.render.pages.step_sentences import sentence
 from kstream_plan.render.pages.waiting_copies import waiting_table
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, span_to
-from kstream_plan.simulation.what_ifs import starts_empty
 
 #: So many tasks of a list are named, and so many steps of a task have a row.
 _NAMED, _MOST_STEPS = 8, 40
@@ -233,41 +231,12 @@ def _settings_table(answers: Why) -> Iterator[Table]:
     settings += [cure] if cure is not None else []
     if not probe.tried or not (probe.waiting or probe.queued or plan.verdict.kind != "settled"):
         return
-    heads = ("Setting", "Duration", "Rebalances", "Extra copies", "Cold starts")
-    summary = plan.summary
-    is_settled = plan.verdict.kind == "settled"
-    rows = [
-        text_row(
-            "as now",
-            f"about {duration(summary.duration_ms)}" if is_settled else "does not settle",
-            f"{summary.rebalances:,}",
-            f"{summary.peak_extra_copies:,}",
-            f"{summary.cold_handovers:,}",
-            tone="dim",
-        )
-    ]
-    rows += [_setting_row(what_if, answers) for what_if in settings]
-    effect = "settles sooner" if is_settled else "settles"
-    note = "" if settings else f"With none of the other settings that were simulated the group {effect}."
-    if cure is not None and starts_empty(plan, cure.setting, cure.value):
-        note = STARTS_EMPTY
-    columns = tuple(Column(head, right=place > 0) for place, head in enumerate(heads))
-    yield Table("With other settings (simulated)", columns, tuple(rows), note)
-
-
-def _setting_row(what_if: WhatIf, answers: Why) -> Row:
-    risky = what_if.cold_handovers > answers.plan.summary.cold_handovers
-    empty = starts_empty(answers.plan, what_if.setting, what_if.value)
-    cold = f"{what_if.cold_handovers:,}{' or more' if empty else ''}"
-    return Row(
-        (
-            text_cell(setting_text(what_if.setting, what_if.value)),
-            text_cell(f"about {duration(what_if.duration_ms)}"),
-            text_cell(f"{what_if.rebalances:,}"),
-            text_cell(f"{what_if.peak_extra_copies:,}"),
-            Cell((cold,), tone="bad" if risky or empty else "plain"),
-        )
-    )
+    if settings:
+        yield what_ifs_table(PlanView(plan, Names(plan.group)), settings)
+    else:
+        effect = "settles sooner" if plan.verdict.kind == "settled" else "settles"
+        note = f"With none of the other settings that were simulated the group {effect}."
+        yield Table("With other settings", (Column("Setting"),), (), note)
 
 
 def _steps_table(task: TaskAnswer, answers: Why, names: Names) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kstream_plan.render.page import Cell, LineKind, Page
+from kstream_plan.render.page import Cell, LineKind, Page, bar_text
 from kstream_plan.render.page import Table as PageTable
 from kstream_plan.render.page import Tone as PageTone
 from kstream_plan.render.report.page import Block, Code, Labelled, Notes, Section, Steps, Table, TableRow, Tone
@@ -64,7 +64,7 @@ def _row_tone(tones: Sequence[PageTone]) -> Tone:
 
 def _text(cell: Cell) -> str:
     if cell.bar is not None:
-        return "█" * round(12 * cell.bar)
+        return bar_text(cell, 12)
     return ", ".join(cell.items)
 
 

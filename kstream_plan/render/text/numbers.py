@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from kstream_plan.model.times import duration as duration  # noqa: PLC0414 - it is looked for among the numbers
+from kstream_plan.model.note import name_list as name_list  # noqa: PLC0414 - it is looked for among the numbers
+from kstream_plan.model.times import duration as duration  # noqa: PLC0414 - so is this
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
@@ -59,13 +58,6 @@ def amount(size: int) -> str:
             break
         value, unit = value / 1000, bigger
     return f"{size} B" if unit == "B" else f"{value:.1f} {unit}"
-
-
-def name_list(names: Sequence[str], maximum: int = 3) -> str:
-    """Return ``i4``, ``i4, i5`` or, of more than ``maximum`` + 1, ``i4, i5, i6 and 7 more``."""
-    if len(names) <= maximum + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:maximum])} and {len(names) - maximum:,} more"
 
 
 def with_range(likely: str, least: str, most: str) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from kstream_plan.model import Note
-from kstream_plan.model.note import Remarks
+from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.model.times import duration
 from kstream_plan.snapshots.rows.lag_course import STEPS, InstanceCourse, LagCourse
 
@@ -14,7 +14,6 @@ from kstream_plan.snapshots.rows.lag_course import STEPS, InstanceCourse, LagCou
 _SHORT = 8
 #: A history that fills no more steps is hardly seen.
 _FEW_STEPS = 2
-_MOST_NAMED = 3
 
 
 def lag_remarks(course: LagCourse) -> Remarks:
@@ -33,12 +32,12 @@ def instance_names(instances: Sequence[InstanceCourse]) -> dict[str, str]:
 def _warnings(course: LagCourse, names: Mapping[str, str]) -> Iterator[Note]:
     behind = [instance for instance in course.instances if instance.most_behind is not None]
     if behind:
-        who = _named([f"{names[instance.process_id]} ({_copies_behind(instance)})" for instance in behind])
+        who = name_list([f"{names[instance.process_id]} ({_copies_behind(instance)})" for instance in behind])
         subjects = tuple(instance.process_id for instance in behind)
         yield Note("copies-fall-behind", f"copies fall behind on {who}", subjects)
     silent = [instance for instance in course.instances if instance.is_silent]
     if silent:
-        who = _named(
+        who = name_list(
             [f"{names[instance.process_id]} for {duration(course.until_ms - instance.heard_ms)}" for instance in silent]
         )
         gone = "it may be gone, and its last lag counts"
@@ -53,13 +52,6 @@ def _copies_behind(instance: InstanceCourse) -> str:
     task_id, growth = instance.most_behind or ("", 0)
     noun = "copy" if instance.copies == 1 else "copies"
     return f"{instance.copies_behind:,} of {instance.copies:,} {noun}, most {task_id} by {growth:,} records"
-
-
-def _named(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
-    if len(names) <= _MOST_NAMED + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED:,} more"
 
 
 def _short_history(course: LagCourse) -> Iterator[Note]:

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.model.coverage import COMES_NO_CLOSER
+from kstream_plan.model.note import name_list
 from kstream_plan.model.times import duration
 from kstream_plan.snapshots.rows.lag_history import StoreHistory, by_seat
 
 #: For so long a lag has to be looked at for that to mean anything.
 LONG_ENOUGH_MS = 60_000
-_MOST_NAMED = 3
 
 
 class Course(NamedTuple):
@@ -76,17 +76,17 @@ def _course(stores: Sequence[StoreHistory], most_intervals: int) -> Course | Non
 def _note(group: Group, instance: int, tasks: Mapping[int, Course]) -> Note:
     of = group.instances[instance]
     ids = tuple(str(group.tasks[task].task_id) for task in tasks)
-    named = ", ".join(ids[:_MOST_NAMED]) + (f" and {len(ids) - _MOST_NAMED:,} more" if len(ids) > _MOST_NAMED else "")
     before, now, _ = next(iter(tasks.values()))
     elapsed_ms = min(course.elapsed_ms for course in tasks.values())
+    seat, lasts = f"{name_list(ids)} on {of.host or of.process_id}", duration(elapsed_ms)
     lag, has, it, counts = (
         ("lag of the copy", "has", "the copy catches", "it is")
         if len(ids) == 1
         else ("lags of the copies", "have", "the copies catch", "they are")
     )
     message = (
-        f"the {lag} of {named} on {of.host or of.process_id} {has} not fallen in the last {duration(elapsed_ms)} of "
-        f"lag rows ({ids[0]}: {before:,} records behind, then {now:,}): whether {it} up at all is unknown, and "
+        f"the {lag} of {seat} {has} not fallen in the last {lasts} of lag rows ({ids[0]}: {before:,} records behind, "
+        f"then {now:,}): whether {it} up at all is unknown, and "
         f"where the rate is unknown, {counts} assumed to be caught up at a probe"
     )
     return Note(COMES_NO_CLOSER, message, ids)

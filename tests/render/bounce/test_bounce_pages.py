@@ -73,13 +73,22 @@ def test_what_people_see(name: str) -> None:
     validator("bounce").validate(json.loads(bounce_json(found)))
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_a_pause_has_no_upper_limit_where_a_task_may_start_cold(name: str) -> None:
+    (table,) = bounce_page(_case(name)).tables
+    place = [column.head for column in table.columns].index("Longest pause")
+    for way, row in zip(_case(name).played, table.rows, strict=True):
+        is_cold = bool(way.most_cold or way.figures.cold_handovers.most)
+        assert row.cells[place].items[0].startswith("at least ") == is_cold
+
+
 def test_markdown() -> None:
     text = bounce_markdown(_case("evil-names"))
     assert_golden("bounce/evil-names.md", text)
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(text)
     every = [*tokens, *(child for token in tokens for child in token.children or ())]
     marked_up = [token for token in every if token.type in ("html_inline", "html_block", "link_open", "image")]
-    assert [token.content for token in marked_up] == ["<sub>", "</sub>"]
+    assert {token.content for token in marked_up} == {"<sub>", "</sub>"}
 
 
 def test_none_is_safe() -> None:
