@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from kstream_plan.model import Note
@@ -19,6 +20,8 @@ Tone: TypeAlias = Literal["plain", "good", "unknown", "bad", "new", "moved", "di
 #: The word that a line below the tables begins with.
 LineKind: TypeAlias = Literal["warning", "note", "assumption", "next"]
 
+#: So many columns has the longest bar.
+_BAR_WIDTH = 12
 _TONES: dict[Answer, Tone] = {Answer.YES: "good", Answer.NO: "bad", Answer.UNKNOWN: "unknown"}
 
 
@@ -44,12 +47,14 @@ class Column(NamedTuple):
     right: whether cells are set to the right.
     from_width: the narrowest page, in columns, that has it; 0: every page.
     heads_columns: whether its heading is about the other headings, as where its cells name figures.
+    of_tasks: whether its cells are tasks, each of which a report has more to say of.
     """
 
     head: str
     right: bool = False
     from_width: int = 0
     heads_columns: bool = False
+    of_tasks: bool = False
 
 
 class Cell(NamedTuple):
@@ -66,12 +71,29 @@ class Cell(NamedTuple):
     tone: Tone = "plain"
     bar: float | None = None
 
+    @property
+    def text(self) -> str:
+        """All that is in it; a bar as signs."""
+        return ", ".join(self.items) if self.bar is None else bar_text(self, _BAR_WIDTH)
+
 
 class Row(NamedTuple):
-    """A row of a table: a cell for each column, and what the whole row means."""
+    """A row of a table.
+
+    cells: one for each column.
+    tone: what the whole row means.
+    attributes: what a report's filter looks at (``task``, ``group``, ``places``).
+    """
 
     cells: tuple[Cell, ...]
     tone: Tone = "plain"
+    attributes: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def worst(self) -> Tone:
+        """The worst tone of the row and its cells."""
+        tones = {self.tone, *(cell.tone for cell in self.cells)}
+        return "bad" if "bad" in tones else "unknown" if "unknown" in tones else "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +104,16 @@ class Table:
     columns: the heads.
     rows: a cell for each column.
     note: a sentence below it.
+    on_demand: whether a report shows it when it is asked for.
+    sortable: whether a report's reader can sort it.
     """
 
     title: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     note: str = ""
+    on_demand: bool = False
+    sortable: bool = False
 
 
 class Line(NamedTuple):

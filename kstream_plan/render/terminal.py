@@ -18,7 +18,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.page import Cell, Column, Line, Page, Row, Section, Table, Tone, bar_text
+from kstream_plan.render.page import Cell, Column, Line, Page, Row, Section, Table, Tone
 
 #: Narrower pages wrap anyhow; a panel is no wider than a sentence is easy to read.
 NARROWEST, _WIDEST_PANEL = 40, 120
@@ -26,7 +26,6 @@ NARROWEST, _WIDEST_PANEL = 40, 120
 _MOST_RICH_ROWS = 200
 #: A list of more lines stands as its short form, if it has one.
 _MOST_LINES = 2
-_BAR_WIDTH = 12
 #: The cells of a column that is no wider are never broken.
 _NARROW = 12
 #: A longer word may be broken where there is no room for it.
@@ -229,7 +228,7 @@ def _widths(table: Table, layout: _Layout, least: Sequence[int], room: int) -> S
 def _longest(table: Table, place: int) -> int:
     """Return the columns that the cells of a column need so that each stays on one line."""
     cells = [row.cells[place] for row in table.rows]
-    bars = [cell_len(bar_text(cell._replace(bar=1.0), _BAR_WIDTH)) for cell in cells if cell.bar is not None]
+    bars = [cell_len(cell._replace(bar=1.0).text) for cell in cells if cell.bar is not None]
     return max([*bars, *(cell_len(text) for cell in cells if cell.bar is None for text in cell.items)], default=0)
 
 
@@ -246,7 +245,7 @@ def _rich(table: Table, layout: _Layout, widths: Sequence[int | None]) -> RichTa
 
 def _cell(cell: Cell) -> RenderableType:
     if cell.bar is not None:
-        return Text(bar_text(cell, _BAR_WIDTH), "bar")
+        return Text(cell.text, "bar")
     if len(cell.items) > 1 or cell.short:
         return _Items(cell)
     return Text("".join(cell.items), f"tone.{cell.tone}")
@@ -302,9 +301,7 @@ def _aligned(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Colu
 
 
 def _plain(cell: Cell) -> str:
-    if cell.bar is not None:
-        return bar_text(cell, _BAR_WIDTH)
-    return cell.short if cell.short and len(cell.items) > _MOST_LINES else ", ".join(cell.items)
+    return cell.short if cell.short and len(cell.items) > _MOST_LINES else cell.text
 
 
 def _as_list(table: Table, layout: _Layout) -> Iterator[RenderableType]:

@@ -82,7 +82,7 @@ def test_every_form_says_it(name: str) -> None:
     assert ("others" in facts) == bool(follows.others_paused)
     assert facts["load"].startswith(f"at most {follows.busiest.most} tasks on one instance ")
     assert facts["then"].startswith("the group does not settle") == (answer.plan.verdict.kind != "settled")
-    assert [fact.text for fact in drain_section(answer).facts] == [fact.value for fact in page_of(answer).facts]
+    assert drain_section(answer).page.facts == page_of(answer).facts
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -118,7 +118,7 @@ def test_a_group_that_does_not_settle_is_no_green_page() -> None:
     answer = case("standbys")
     stuck = replace(answer, plan=replace(answer.plan, verdict=replace(answer.plan.verdict, kind="stuck", reason="why")))
     assert (page_of(answer).tone, page_of(stuck).tone) == ("good", "unknown")
-    assert drain_section(answer).tone != drain_section(stuck).tone
+    assert drain_section(answer).page.tone != drain_section(stuck).page.tone
     assert _facts(stuck)["then"] == "the group does not settle"
 
 
@@ -129,7 +129,7 @@ def test_what_others_start_cold_does_not_pass_as_warm(
     monkeypatch.setenv("COLUMNS", "160")
     assert run(["drain", "x.json", "i3", "--require-warm"]) == 3
     assert "21 tasks pause too, at least 1m06s in total each; 1 of them start cold" in capsys.readouterr().out
-    assert drain_section(case("others-cold")).tone == "bad"
+    assert drain_section(case("others-cold")).page.tone == "bad"
 
 
 def test_of_workers_it_is_said_as_well() -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.policy.findings import Check, CheckedPlan, Status, Tally
+from kstream_plan.render.page import Page, Table, Tone, columns_of, text_row
 from kstream_plan.render.pages.check import check_page, tally_text
-from kstream_plan.render.report.from_page import section_of
 from kstream_plan.render.report.markup import report_html
-from kstream_plan.render.report.page import Labelled, Section, Table, TableRow, Tone
+from kstream_plan.render.report.page import Section
 from kstream_plan.render.report.plan_section import plan_section
 from kstream_plan.render.report.reports import MOST_SECTIONS, report_of
 from kstream_plan.render.text.escape import TERMINAL
 
-_TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "warn", Status.PASSED: "good"}
+_TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "unknown"}
 
 
 def check_html(check: Check) -> str:
@@ -28,32 +27,29 @@ def check_html_of(plans: Sequence[CheckedPlan], tally: Tally) -> str:
     sections = [_unchecked(application_id, message) for application_id, message in tally.errors]
     number = len(sections) + len(plans)
     sections += [_section(plan, is_single=number == 1) for plan in plans[: max(0, MOST_SECTIONS - len(sections))]]
-    overview = _overview(plans, tally) if number > 1 else None
+    overview = (_overview(plans, tally),) if number > 1 else ()
     return report_html(report_of(sections, number, overview))
 
 
 def _unchecked(application_id: str | None, message: str) -> Section:
     name = "an application" if application_id is None else TERMINAL.name(application_id)
-    answer = Labelled("It could not be checked", TERMINAL.sentence(message))
-    return Section(name, "", "bad", answer, (), ())
+    sentence = f"It could not be checked: {TERMINAL.sentence(message)}"
+    return Section(Page(title=name, tone="bad", sentences=(sentence,)))
 
 
 def _section(checkup: CheckedPlan, *, is_single: bool) -> Section:
     """Return what the check found, and below it the plan as it is told without a check."""
     plan = plan_section(SavedPlan(checkup.plan), is_single=is_single)
-    section = section_of(
-        check_page(checkup, verbose=True), extra_blocks=plan.blocks, capture_time=plan.capture_time, data=plan.data
-    )
-    facts = plan.facts if plan.answer is None else (plan.answer._replace(label="The plan"), *plan.facts)
-    return replace(section, facts=(*section.facts, *facts))
+    return Section(check_page(checkup, verbose=True), below=plan)
 
 
 def _overview(plans: Sequence[CheckedPlan], tally: Tally) -> Table:
     rows = [
-        TableRow(("-", TERMINAL.name(application_id or "an application"), "could not be checked"), tone="bad")
+        text_row("", TERMINAL.name(application_id or "an application"), "could not be checked", tone="bad")
         for application_id, _ in tally.errors
     ]
     for plan in plans:
-        cells = (plan.answer.word, TERMINAL.name(plan.application_id), check_page(plan).sentences[0])
-        rows.append(TableRow(cells, tone=_TONES[plan.worst] if plan.worst is not Status.PASSED else "plain"))
-    return Table(tally_text(tally), ("", "application", "what was found"), tuple(rows), sortable=True)
+        texts = (plan.answer.word, TERMINAL.name(plan.application_id), check_page(plan).sentences[0])
+        rows.append(text_row(*texts, tone=_TONES.get(plan.worst, "plain")))
+    columns = columns_of("", "application", "what was found")
+    return Table(tally_text(tally), columns, tuple(rows), sortable=True)

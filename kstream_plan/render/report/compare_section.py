@@ -10,7 +10,6 @@ from kstream_plan.plans.activity import events
 from kstream_plan.plans.timeline import timeline
 from kstream_plan.render.pages.compare import alternative_name, axes_name, compare_page, duration_text
 from kstream_plan.render.report.figure import Length, bars_figure
-from kstream_plan.render.report.from_page import section_of
 from kstream_plan.render.report.made_from import made_from
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Block, Drawing, Labelled, Section
@@ -34,7 +33,7 @@ def compare_section(alike: Sequence[SameOutcome]) -> Section:
     bars = Drawing(f"Duration by {axes_name(alike)}", bars_figure(list(_lengths(alike))), legend)
     timelines = (*_timelines(alike), *made_from(plan, Names(plan.group)))
     page = compare_page(Outcomes(alike), verbose=True)
-    return section_of(page, drawings=(bars,), extra_blocks=timelines, capture_time=plan.captured_at)
+    return Section(page, drawings=(bars,), details=timelines, capture_time=plan.captured_at)
 
 
 def _timelines(alike: Sequence[SameOutcome]) -> Iterator[Block]:

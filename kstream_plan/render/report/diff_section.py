@@ -13,7 +13,6 @@ from kstream_plan.render.page import Page
 from kstream_plan.render.pages.diff import diff_page, diffs_page
 from kstream_plan.render.pages.happened import happened_overview, happened_page
 from kstream_plan.render.pages.two_plans import two_plans_page
-from kstream_plan.render.report.from_page import section_of, table_of
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Section
 from kstream_plan.render.report.plan_section import plan_section
@@ -40,19 +39,13 @@ def happened_html(comparisons: Sequence[SaidAndHappened]) -> str:
 
 def two_plans_html(old: Plan, new: Plan) -> str:
     """Return two plans of one snapshot as one page: their figures side by side, then each of them."""
-    plans = [
-        replace(section, name=f"{name}: {section.name}")
-        for name, section in (("Old plan", _plan(old)), ("New plan", _plan(new)))
-    ]
-    section = section_of(two_plans_page(old, new))
-    return report_html(report_of([section, *plans], 1))
-
-
-def _plan(plan: Plan) -> Section:
-    return plan_section(SavedPlan(plan), is_single=False)
+    sections = [Section(two_plans_page(old, new))]
+    for name, plan in (("Old plan", old), ("New plan", new)):
+        section = plan_section(SavedPlan(plan), is_single=False)
+        sections.append(replace(section, page=replace(section.page, title=f"{name}: {section.page.title}")))
+    return report_html(report_of(sections, 1))
 
 
 def _html(pages: Sequence[Page], overview: Page, number: int) -> str:
-    (table,) = overview.tables
-    sections = list(map(section_of, pages))
-    return report_html(report_of(sections, number, table_of(table, sortable=True) if number > 1 else None))
+    tables = tuple(replace(table, sortable=True) for table in overview.tables)
+    return report_html(report_of(list(map(Section, pages)), number, tables if number > 1 else ()))

@@ -8,7 +8,6 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.timeline import Timeline, timeline
 from kstream_plan.render.answers import page_of
-from kstream_plan.render.report.from_page import section_of
 from kstream_plan.render.report.made_from import made_from
 from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Block, Section
@@ -34,10 +33,10 @@ def drain_section(answer: Drain | WorkersDrained) -> Section:
     """Return the answer for one application."""
     names, plan = Names(answer.plan.group), answer.plan
     course = timeline(plan)
-    return section_of(
+    return Section(
         page_of(answer, verbose=True),
         drawings=tuple(_follows(plan, course, names)),
-        extra_blocks=tuple(made_from(plan, names)),
+        details=tuple(made_from(plan, names)),
         capture_time=plan.captured_at,
         data=script_data(plan, course, names) if plan.rounds else None,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kstream_plan.model.settings import CONNECT_GROUP_ONLY
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans import Plan
-from kstream_plan.render.report.page import Block, Labelled, Settings
+from kstream_plan.render.report.page import Labelled, Lookup
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration
 
@@ -15,7 +15,7 @@ _OF_MEMBERS = ("heartbeat_interval_ms", "session_timeout_ms")
 _OF_PROBES = ("max_warmup_replicas", "acceptable_recovery_lag", "probing_rebalance_interval_ms")
 
 
-def made_from(plan: Plan, names: Names) -> Iterator[Block]:
+def made_from(plan: Plan, names: Names) -> Iterator[Lookup]:
     """Yield what a plan was made from and how, and the settings that decide its times."""
     origin = {
         "captured": plan.captured_at or "unknown",
@@ -27,8 +27,8 @@ def made_from(plan: Plan, names: Names) -> Iterator[Block]:
         "protocol": plan.protocol,
         "models": plan.models,
     }
-    yield Settings("Made from", tuple(Labelled(label, names.escape(text)) for label, text in origin.items() if text))
-    yield Settings("With these settings", tuple(_settings(plan)))
+    yield Lookup("Made from", tuple(Labelled(label, names.escape(text)) for label, text in origin.items() if text))
+    yield Lookup("With these settings", tuple(_settings(plan)))
 
 
 def _settings(plan: Plan) -> Iterator[Labelled]:

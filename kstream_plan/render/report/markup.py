@@ -19,6 +19,8 @@ _TEMPLATES = "templates"
 #: A picture has lines of so many characters, and a legend with so many pixels for a sign, and for a letter.
 _LINE = 135
 _LEGEND_SIGN, _LEGEND_LETTER = 38, 6
+#: Up to so many sentences of steps are part of a page.
+_MOST_SENTENCES = 2_000
 #: A cell of a table with more characters than this, or with a longer word, is a long one.
 _LONG_TEXT, _LONG_WORD = 40, 24
 #: Letters that are read from the right: Hebrew, Arabic and their kin.
@@ -32,11 +34,10 @@ _ISOLATE, _ISOLATED = "\u2068", "\u2069"
 
 def report_html(report: Report) -> str:
     """Return a page that needs no network, and can be read without its script."""
-    script = _text("report.js")
+    script, content = _text("report.js"), _page("main.html", report=report)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return _page(
-        "page.html", report=report, words=words_on(report), style=_text("report.css"), script=script, digest=digest
-    )
+    style, words = _text("report.css"), words_on(content)
+    return _page("page.html", report=report, content=content, words=words, style=style, script=script, digest=digest)
 
 
 def section_html(section: Section) -> str:
@@ -46,7 +47,8 @@ def section_html(section: Section) -> str:
 
 def drawing_svg(section: Section, drawing: Drawing) -> str:
     """Return a drawing alone, below the section's title and answer."""
-    answer = " ".join(section.answer or ()).strip()
+    page = section.page
+    answer = " ".join([*([f"{page.answer.word}:"] if page.answer else []), *page.sentences])
     widths = [_LEGEND_SIGN + _LEGEND_LETTER * len(item.text) for item in drawing.legend]
     return _page(
         "drawing.svg",
@@ -92,5 +94,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["is_long"] = _is_long
+    environment.globals |= {"is_long": _is_long, "most_sentences": _MOST_SENTENCES}
     return environment

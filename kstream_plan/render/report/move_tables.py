@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, Move
 from kstream_plan.plans.timeline import Timeline
-from kstream_plan.render.report.page import Table, TableRow
+from kstream_plan.render.page import Column, Row, Table, columns_of, text_cell, text_row
 from kstream_plan.render.report.picture import head_of
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, duration, records
 
 #: Up to so many moves are told one by one; of more, how many there are of what.
-MOST_MOVES = 400
+_MOST_MOVES = 400
 #: Up to so many tasks are listed in one cell.
-MOST_LISTED = 24
+_MOST_LISTED = 24
 
 
 def moves_tables(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names) -> Iterator[Table]:
@@ -26,17 +25,18 @@ def moves_tables(plan: Plan, activities: Sequence[Activity], axis: Timeline, nam
     moves = [(event, move) for event in activities for move in [*event.moves, *event.cold_threads]]
     if not moves:
         return
-    if len(moves) > MOST_MOVES:
+    if len(moves) > _MOST_MOVES:
         yield _moves_by_group(plan, moves, names)
         return
-    heads = ["at", "why", "task", "from", "to", "copy there", "records to restore", "paused in all"]
     still = {task_id: _still(plan, axis, task_id) for task_id in {move.task_id for _, move in moves}}
-    rows = [_move_row(plan, event, move, names, still[move.task_id]) for event, move in moves]
-    if plan.is_of_workers:
-        del heads[5:7]
-        rows = [replace(row, cells=row.cells[:5] + row.cells[7:]) for row in rows]
-    right = frozenset({0, len(heads) - 1} | (set() if plan.is_of_workers else {6}))
-    yield Table("Moves", tuple(heads), tuple(rows), right, tasks=2).unless_blank("records to restore")
+    columns = [*columns_of(">at", "why"), Column("task", of_tasks=True), *columns_of("from", "to")]
+    columns += [] if plan.is_of_workers else columns_of("copy there")
+    with_records = not plan.is_of_workers and any(move.records != 0 for _, move in moves)
+    columns += columns_of(*[">records to restore"] * with_records, ">paused in all")
+    rows = (
+        _move_row(plan, event, move, names, still[move.task_id], with_records=with_records) for event, move in moves
+    )
+    yield Table("Moves", tuple(columns), tuple(rows))
 
 
 def _still(plan: Plan, axis: Timeline, task_id: WorkId) -> str:
@@ -48,26 +48,25 @@ def _still(plan: Plan, axis: Timeline, task_id: WorkId) -> str:
     return f"{pauses}, then restores for about {duration(sum(filter(None, restores)))}" if restores else pauses
 
 
-def _move_row(plan: Plan, event: Activity, move: Move, names: Names, still: str) -> TableRow:
+def _move_row(plan: Plan, event: Activity, move: Move, names: Names, still: str, *, with_records: bool) -> Row:
     """Return a move; ``still``: how long its task is paused in all."""
     group = plan.group
     ends = [move.destination] if move.source is None else [move.source, move.destination]
-    cells = (
+    texts = [
         duration(event.rounds[0].at_ms),
         head_of(event) if event.probe is None else f"probe {event.probe}",
         names.task_and_topic(move.task_id),
-        "–" if move.source is None else names.instance(move.source),
+        "" if move.source is None else names.instance(move.source),
         names.instance(move.destination),
-        "cold start" if move.cold else "caught up",
-        records(move.records) if move.records != 0 else "",
-        still,
-    )
+    ]
+    texts += [] if plan.is_of_workers else ["cold start" if move.cold else "caught up"]
+    texts += [records(move.records) if move.records != 0 else ""] * with_records
     attributes = {
         "task": names.task(move.task_id),
         "group": names.escape(move.task_id.group),
         "places": " ".join(str(group.instance_index[process_id]) for process_id in ends),
     }
-    return TableRow(cells, attributes, tone="bad" if move.cold else "plain")
+    return Row(tuple(map(text_cell, [*texts, still])), "bad" if move.cold else "plain", attributes)
 
 
 def _moves_by_group(plan: Plan, moves: Sequence[tuple[Activity, Move]], names: Names) -> Table:
@@ -84,9 +83,9 @@ def _moves_by_group(plan: Plan, moves: Sequence[tuple[Activity, Move]], names: N
     for (group, source, destination, cold), number in sorted(
         counts.items(), key=lambda item: (order[item[0][0]], *item[0])
     ):
-        cells = (names.escape(group), source, destination, "cold start" if cold else "caught up", f"{number:,}")
-        rows.append(TableRow(cells, {"group": names.escape(group)}, tone="bad" if cold else "plain"))
+        copy = "cold start" if cold else "caught up"
+        row = text_row(names.escape(group), source, destination, copy, f"{number:,}", tone="bad" if cold else "plain")
+        rows.append(row._replace(attributes={"group": names.escape(group)}))
     note = f"{count(len(moves), 'move')}: one by one above, by task or instance"
-    heads = ("subtopology", "from", "to", "copy there", "moves")
-    title = "Moves by subtopology"
-    return Table(title, heads, tuple(rows), frozenset({4}), note=note, on_demand=len(rows) > MOST_LISTED)
+    columns = columns_of("subtopology", "from", "to", "copy there", ">moves")
+    return Table("Moves by subtopology", columns, tuple(rows), note, on_demand=len(rows) > _MOST_LISTED)

@@ -9,11 +9,11 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, events
 from kstream_plan.plans.timeline import Timeline, timeline
 from kstream_plan.render.answers import page_of
+from kstream_plan.render.page import Column, Table, text_row
 from kstream_plan.render.report.figure import Figure, a_member, everyone_figure, load_figure, timeline_figure
-from kstream_plan.render.report.from_page import section_of
 from kstream_plan.render.report.made_from import made_from
 from kstream_plan.render.report.move_tables import moves_tables
-from kstream_plan.render.report.page import Block, Drawing, Labelled, Section, Table, TableRow
+from kstream_plan.render.report.page import Block, Drawing, Labelled, Section
 from kstream_plan.render.report.picture import picture, still_rows
 from kstream_plan.render.report.script_data import script_data
 from kstream_plan.render.text.names import Names
@@ -41,10 +41,10 @@ def plan_section(entry: SavedPlan, *, is_single: bool = True) -> Section:
     """Return a plan, or the simulation that it is of, as a section; ``is_single``: with all details."""
     plan = entry.plan
     names, activities, course = Names(plan.group), events(plan), timeline(plan)
-    return section_of(
+    return Section(
         page_of(entry.simulation or plan, verbose=is_single),
         drawings=tuple(drawings(plan, activities, course, names)) if activities else (),
-        extra_blocks=(*moves_tables(plan, activities, course, names), *made_from(plan, names)),
+        details=(*moves_tables(plan, activities, course, names), *made_from(plan, names)),
         capture_time=plan.captured_at,
         data=script_data(plan, course, names) if activities and is_single else None,
     )
@@ -81,16 +81,15 @@ def drawings(
 
 def _picture_table(plan: Plan, activities: Sequence[Activity], names: Names) -> Table:
     columns = picture(plan, activities, names)
-    heads = (columns.heads, *(f"{column.head} {column.time}" for column in columns.columns))
+    heads = (Column(columns.heads), *(Column(f"{column.head} {column.time}", right=True) for column in columns.columns))
     rows = [
-        TableRow((label, *(column.cells[place] for column in columns.columns)))
+        text_row(label, *(column.cells[place] for column in columns.columns))
         for place, label in enumerate(columns.instances)
     ]
     for label, *cells in still_rows(columns, columns.columns):
         interval = "tasks paused between then and the next, not all at once"
-        rows.append(TableRow((label if plan.is_of_workers else interval, *cells)))
-    right = frozenset(range(1, len(heads)))
-    return Table("The same as a table", heads, tuple(rows), right, note=columns.legend, on_demand=True)
+        rows.append(text_row(label if plan.is_of_workers else interval, *cells))
+    return Table("The same as a table", heads, tuple(rows), note=columns.legend, on_demand=True)
 
 
 def _legend(figure: Figure, words: dict[str, str]) -> tuple[Labelled, ...]:

@@ -10,10 +10,10 @@ from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.errors import UsageError
 from kstream_plan.fleet.figures import badness
 from kstream_plan.plans.result import Result, result_of
+from kstream_plan.render.page import Table
 from kstream_plan.render.pages.fleet import fleet_page
-from kstream_plan.render.report.from_page import table_of
 from kstream_plan.render.report.markup import drawing_svg, report_html
-from kstream_plan.render.report.page import Drawing, Report, Section, Table
+from kstream_plan.render.report.page import Drawing, Report, Section
 from kstream_plan.render.report.plan_section import plan_section
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ def only(items: Sequence[T]) -> T:
 
 def section_svg(section: Section) -> str:
     """Return the first drawing of a section alone."""
-    drawing = next((block for block in section.blocks if isinstance(block, Drawing)), None)
+    drawing = next((block for block in section.drawings if isinstance(block, Drawing)), None)
     if drawing is None:
         raise UsageError("there is no timeline: nothing follows", where="--report", fix="write html=FILE")
     return drawing_svg(section, drawing)
@@ -59,9 +59,9 @@ def fleet_html(results: Sequence[Result], selection: Sequence[Result]) -> str:
     return report_html(_with_overview(Report("kstream-plan: fleet", ()), results, selection))
 
 
-def report_of(sections: Sequence[Section], number: int, overview: Table | None = None) -> Report:
+def report_of(sections: Sequence[Section], number: int, overview: tuple[Table, ...] = ()) -> Report:
     """Return a page of sections, which are of so many there would be."""
-    title = f"kstream-plan: {sections[0].name}" if number == 1 else f"kstream-plan: {number:,} applications"
+    title = f"kstream-plan: {sections[0].page.title}" if number == 1 else f"kstream-plan: {number:,} applications"
     left_out = number - len(sections)
     note = f"The {len(sections):,} worst follow; one of the others: --application-id ID" if left_out else ""
     return Report(title, tuple(sections), overview, left_out=note)
@@ -71,5 +71,5 @@ def _with_overview(report: Report, results: Sequence[Result], selection: Sequenc
     """Return a report that begins with many applications at a glance: all are counted, some shown."""
     page = fleet_page(results, selection)
     title = ". ".join([page.title, *page.sentences])
-    overview, *reasons = [table_of(table, sortable=True) for table in page.tables] or [Table("", (), ())]
-    return replace(report, overview=replace(overview, title=title), reasons=reasons[0] if reasons else None)
+    tables = [replace(table, sortable=True) for table in page.tables] or [Table("", (), ())]
+    return replace(report, overview=(replace(tables[0], title=title), *tables[1:]))

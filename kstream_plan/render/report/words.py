@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 
-from kstream_plan.render.report.figure import Figure
-from kstream_plan.render.report.page import Drawing, Labelled, Report
+from kstream_plan.render.report.page import Labelled
 
 #: A word, where it is on a page, and what it means.
 _WORDS = (
@@ -59,29 +56,12 @@ _WORDS = (
         "moving: it settles; stuck: it never does; unreadable: no plan could be made",
     ),
 )
+#: What nobody reads on a page: tags, and what the script draws from.
+_MARKUP = re.compile(r"<script.*?</script>|<[^>]*>", re.DOTALL)
 _PATTERNS = tuple((word, re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), means) for word, pattern, means in _WORDS)
 
 
-def words_on(report: Report) -> tuple[Labelled, ...]:
+def words_on(html: str) -> tuple[Labelled, ...]:
     """Return which of the words that not everybody knows are on a page, and what they mean."""
-    text = "\n".join(_texts(report))
+    text = _MARKUP.sub(" ", html)
     return tuple(Labelled(word, means) for word, pattern, means in _PATTERNS if pattern.search(text))
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield the texts of what a page consists of; of a drawing what it says in words."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Figure):
-        yield value.sentence
-        yield from (row.label for row in value.rows)
-    elif isinstance(value, Drawing):
-        yield from (value.title, value.note, *(item.text for item in value.legend))
-        yield from _texts(value.figure)
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _texts(item)
-    elif is_dataclass(value):
-        for item in fields(value):
-            if item.name not in ("data", "kind", "tone"):
-                yield from _texts(getattr(value, item.name))

@@ -147,10 +147,12 @@ def test_where_nothing_follows_there_is_no_picture() -> None:
 
 
 def test_an_alternative_that_does_not_end_has_no_bar() -> None:
-    page = compare_section(
+    section = compare_section(
         beside_each_other(alternatives(plan_cases.snapshot("never-ready"), axes_of(["max.warmup.replicas=2,4"])))
     )
-    [bars] = [block for block in page.blocks if isinstance(block, Drawing) and block.title.startswith("Duration by ")]
+    [bars] = [
+        block for block in section.drawings if isinstance(block, Drawing) and block.title.startswith("Duration by ")
+    ]
     assert {(row.sums_up.split()[0], row.shapes) for row in bars.figure.rows} == {("does", ())}
 
 
@@ -195,8 +197,8 @@ def test_what_starts_cold_is_paused_for_at_least_so_long() -> None:
 def test_a_drain_that_was_not_simulated_to_its_end_is_no_green_page() -> None:
     answer = drain(plan_cases.snapshot("scale-out-standbys"), ["i1"])
     cut = replace(answer, plan=replace(answer.plan, verdict=plan_cases.case("unfinished").verdict))
-    assert drain_section(answer).tone == "good"
-    assert drain_section(cut).tone != "good"
+    assert drain_section(answer).page.tone == "good"
+    assert drain_section(cut).page.tone != "good"
     assert drains_svg([drain_section(answer)]).startswith("<svg ")
 
 
