@@ -42,3 +42,8 @@ def _added_up(changes: Mapping[int, int]) -> tuple[Level, ...]:
     times = sorted(changes)
     levels = map(Level, times, accumulate(changes[at_ms] for at_ms in times))
     return tuple(next(same) for _, same in groupby(levels, attrgetter("number")))
+
+
+def level_at(series: Sequence[Level], at_ms: int) -> int:
+    """Return how many there are at a time, after what happens then."""
+    return next((level.number for level in reversed(series) if level.at_ms <= at_ms), 0)

@@ -29,17 +29,14 @@ def show(view: str, result: object) -> Any:
 
 
 def _html(result: object) -> str:
-    from kstream_plan.documents.plan.read import SavedPlan  # noqa: PLC0415 - only where something is shown
-    from kstream_plan.render.report.compare_section import compare_section  # noqa: PLC0415
-    from kstream_plan.render.report.markup import section_html  # noqa: PLC0415
-    from kstream_plan.render.report.plan_section import plan_section  # noqa: PLC0415
+    from kstream_plan.render.report.markup import section_html  # noqa: PLC0415 - only where something is shown
+    from kstream_plan.render.report.sections import answer_section, compare_section  # noqa: PLC0415
 
     if isinstance(result, Outcomes):
         return section_html(compare_section(result))
-    simulation = result if isinstance(result, Simulation) else None
-    plan = result if simulation is None else simulation.plan
+    plan = result.plan if isinstance(result, Simulation) else result
     assert isinstance(plan, Plan)
-    return section_html(plan_section(SavedPlan(plan, simulation=simulation), is_single=False))
+    return section_html(answer_section(result, plan, is_single=False))
 
 
 def _document(plan: Plan) -> Mapping[str, Any]:

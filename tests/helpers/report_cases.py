@@ -20,17 +20,23 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.result import Result, result_of
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.answers import page_of
+from kstream_plan.render.check import REPORTS
 from kstream_plan.render.page import Page
 from kstream_plan.render.pages.check import check_page
 from kstream_plan.render.pages.diff import diff_page
 from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.pages.happened import happened_page
 from kstream_plan.render.pages.two_plans import two_plans_page
-from kstream_plan.render.report.check_section import check_html
-from kstream_plan.render.report.compare_section import compare_html
-from kstream_plan.render.report.diff_section import diff_html, happened_html, two_plans_html
-from kstream_plan.render.report.drain_section import drain_section, drains_html
-from kstream_plan.render.report.reports import fleet_html, plans_html
+from kstream_plan.render.report.reports import (
+    compare_html,
+    diff_html,
+    fleet_html,
+    happened_html,
+    plans_html,
+    sections_html,
+    two_plans_html,
+)
+from kstream_plan.render.report.sections import drain_section
 from kstream_plan.simulation.alternatives import alternatives
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.drain_workers import drain_workers
@@ -151,19 +157,19 @@ _CASES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "connect": lambda: _simulated(restart()),
         "streams": lambda: _simulated(streams(500.0)),
         "streams-unknown": lambda: _simulated(streams()),
-        "check": lambda: check_html(check_cases.case("strict")),
-        "check-fleet": lambda: check_html(check_cases.case("fleet")),
+        "check": lambda: REPORTS["html"](check_cases.case("strict")),
+        "check-fleet": lambda: REPORTS["html"](check_cases.case("fleet")),
         "diff": lambda: diff_html([diff_cases.case("scale-out")]),
         "happened": lambda: happened_html([happened()]),
         "rivals": lambda: two_plans_html(plan_cases.case("scale-out-standbys"), plan_cases.case("settled-standbys")),
         "compare": lambda: compare_html([alike()]),
         "fleet": _evil_fleet,
-        "drain": lambda: drains_html([drain_section(drain(plan_cases.snapshot("scale-out"), ["i1"]))]),
-        "drain-workers": lambda: drains_html([drain_section(drain_workers(connect(even(3)), ["w1"]))]),
+        "drain": lambda: sections_html([drain_section(drain(plan_cases.snapshot("scale-out"), ["i1"]))], 1),
+        "drain-workers": lambda: sections_html([drain_section(drain_workers(connect(even(3)), ["w1"]))], 1),
         "evil-plan": _evil_plan,
         "evil-and-long": lambda: _evil_plan(EVIL_AND_LONG),
         "evil-simulation": lambda: _simulation("evil-names"),
-        "evil-check": lambda: check_html(check_cases.case("evil-names")),
+        "evil-check": lambda: REPORTS["html"](check_cases.case("evil-names")),
         "evil-diff": lambda: diff_html([diff_cases.case("evil-names")]),
     }
 )

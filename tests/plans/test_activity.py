@@ -20,8 +20,7 @@ from kstream_plan.plans.steps import (
 )
 from kstream_plan.plans.told import TOLD
 from kstream_plan.render.pages.step_sentences import because
-from kstream_plan.render.report.picture import picture
-from kstream_plan.render.text.names import Names
+from kstream_plan.render.report.axis import head_of
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios, plan_cases
 from tests.helpers.random_scenarios import play_varied
@@ -110,8 +109,7 @@ def test_who_returns_does_not_join_and_threads_are_no_members() -> None:
     )
     before = captured_scenarios.before("scale-out")
     made = simulate(before, read_scenario(f"events: [{said}]", "s.yaml"), number_of_draws=1, what_ifs=False).plan
-    found, names = events(made), Names(made.group)
-    heads = [column.head for column in picture(made, found, names).columns if not column.head.isdigit()]
+    heads = [head_of(event) for event in events(made) if event.probe is None]
     assert heads == ["leave", "back", "thread", "thread", "join"]
 
 

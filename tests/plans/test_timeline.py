@@ -13,14 +13,13 @@ from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.holding_changes import warmup_counts
 from kstream_plan.model.scenario import Join, Return, Scenario, Stop
 from kstream_plan.plans import HandOver, Plan, Promote
-from kstream_plan.plans.levels import Level, summed
+from kstream_plan.plans.levels import Level, level_at, summed
 from kstream_plan.plans.loads import after, at_first
 from kstream_plan.plans.timeline import Doing, timeline
 from kstream_plan.simulation.one_plan import plan, plan_checked
 from tests.helpers import learner_cases, plan_cases, report_cases, simulation_cases
 from tests.helpers.connect_rows import even
 from tests.helpers.connect_rows import snapshot as connect
-from tests.helpers.levels import level_at
 from tests.helpers.strategies import snapshots
 from tests.helpers.streams_rows import joining
 from tests.helpers.streams_rows import row as streams_row

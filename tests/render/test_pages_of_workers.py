@@ -14,12 +14,13 @@ from kstream_plan.plans.kept import Departure, departures
 from kstream_plan.plans.note_codes import KEPT_WORK, LEADER_LEFT, THREAD_MOVES
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
+from kstream_plan.plans.timeline import timeline
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.pages.plan import plan_page, simulation_page
-from kstream_plan.render.report.picture import picture
+from kstream_plan.render.report.timeline_table import timeline_table
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.drain_workers import drain_workers
 from kstream_plan.simulation.one_plan import plan_checked
@@ -116,12 +117,12 @@ def test_what_no_leader_forgets_has_no_reason_of_its_own() -> None:
 
 def test_the_rows_of_a_moment_add_up_to_all_there_is() -> None:
     plan = rolling(0, 1, 2).plan
-    shown = picture(plan, events(plan), Names(plan.group))
-    for column in shown.columns:
-        run = sum(int(cell) for cell in column.cells if cell != "–")
-        assert run + int(column.pauses or 0) == len(plan.group.tasks), column
-    assert any(column.interim for column in shown.columns)
-    assert "meanwhile = unassigned until that has taken effect" in shown.legend
+    activities = events(plan)
+    *instances, pauses = timeline_table(plan, activities, timeline(plan), Names(plan.group)).rows
+    for place, event in enumerate(activities, start=1):
+        run = sum(int(row.cells[place].text) for row in instances if row.cells[place].text != "–")
+        assert run == sum(len(holding.active) for holding in event.rounds[-1].assigned)
+        assert run + int(pauses.cells[place].text) >= len(plan.group.tasks)
 
 
 def test_what_a_worker_stops_and_starts_again_is_not_a_change_of_thread() -> None:

@@ -60,6 +60,6 @@ def compare_page(outcomes: Sequence[Sequence[SameOutcome]], form: OutputForm) ->
 def report_compared(reports: Sequence[ReportFile] | None, outcomes: Sequence[Sequence[SameOutcome]]) -> None:
     """Write the alternatives of every group as reports."""
     if reports:
-        from kstream_plan.render.report.compare_section import compare_html  # noqa: PLC0415 - only for reports
+        from kstream_plan.render.report.reports import compare_html  # noqa: PLC0415 - only for reports
 
         write_reports(reports, {"html": lambda: compare_html(outcomes)})

@@ -154,7 +154,7 @@ def _report(
 ) -> None:
     if not reports:
         return
-    from kstream_plan.render.report.diff_section import diff_html, happened_html, two_plans_html  # noqa: PLC0415
+    from kstream_plan.render.report.reports import diff_html, happened_html, two_plans_html  # noqa: PLC0415
 
     def html() -> str:
         if predictions is not None:

@@ -120,7 +120,7 @@ def _render(options: DrainOptions, page: Page, snapshot: Snapshot, context: JobC
 
 
 def _section(answer: Drained) -> Section:
-    from kstream_plan.render.report.drain_section import drain_section  # noqa: PLC0415 - only for reports
+    from kstream_plan.render.report.sections import drain_section  # noqa: PLC0415 - only for reports
 
     return drain_section(answer)
 
@@ -187,9 +187,10 @@ def _deliver(fleet_run: FleetRun[Snapshot, _Shown], answers: Sequence[_Shown], o
 
 def _report(reports: Sequence[ReportFile] | None, sections: Sequence[Section]) -> None:
     if reports and sections:
-        from kstream_plan.render.report.drain_section import drains_html, drains_svg  # noqa: PLC0415 - only for reports
+        from kstream_plan.render.report.reports import sections_html, sections_svg  # noqa: PLC0415 - only for reports
 
-        write_reports(reports, {"html": lambda: drains_html(sections), "svg": lambda: drains_svg(sections)})
+        html = partial(sections_html, sections, len(sections))
+        write_reports(reports, {"html": html, "svg": lambda: sections_svg(sections)})
 
 
 def _as_json(drain: Drained) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kstream_plan.plans import MemberLeft, Plan, Trigger
-from kstream_plan.plans.activity import Activity
+from kstream_plan.plans.activity import Activity, only_return
 from kstream_plan.plans.timeline import Timeline
-from kstream_plan.render.report.picture import head_of
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration
 
@@ -28,6 +27,18 @@ _TICKS_MS = (
     *(_HOUR * number for number in (1, 2, 3, 6, 12)),
     *(_DAY * number for number in (1, 2, 5, 10, 20, 50, 100)),
 )
+
+#: What started an event, in a word.
+_HEADS = {
+    Trigger.JOIN: "join",
+    Trigger.LEAVE: "leave",
+    Trigger.MEMBER_RESTART: "back",
+    Trigger.CONFIG_CHANGE: "conf",
+    Trigger.MANUAL: "now",
+    Trigger.FOLLOW_UP: "then",
+    Trigger.LEARNER_READY: "ready",
+    Trigger.DEADLINE: "over",
+}
 
 
 class Span(NamedTuple):
@@ -102,6 +113,16 @@ def marks_of(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: 
     for place, word in enumerate(words):
         text, is_before = wide.get(place, ("", False))
         yield Mark(_percent(word.at_ms, axis), text, word.is_probe, is_before, narrow.get(place) != (text, is_before))
+
+
+def head_of(event: Activity) -> str:
+    """Return an event in a word: the number of the probe, or what started it."""
+    if event.probe is not None:
+        return str(event.probe)
+    if event.resized:
+        return "thread"
+    trigger = event.rounds[0].trigger
+    return _HEADS[Trigger.MEMBER_RESTART if trigger is Trigger.JOIN and only_return(event) else trigger]
 
 
 def _words(plan: Plan, event: Activity, axis: Timeline, names: Names) -> Iterator[_Word]:

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kstream_plan.documents.plan.read import SavedPlan
-from kstream_plan.policy.findings import Check, CheckedPlan, Status, Tally
+from kstream_plan.policy.findings import CheckedPlan, Status, Tally
 from kstream_plan.render.page import Page, Table, Tone, columns_of, text_row
 from kstream_plan.render.pages.check import check_page, tally_text
-from kstream_plan.render.report.markup import report_html
 from kstream_plan.render.report.page import Section
-from kstream_plan.render.report.plan_section import plan_section
-from kstream_plan.render.report.reports import MOST_SECTIONS, report_of
+from kstream_plan.render.report.reports import MOST_SECTIONS, sections_html
+from kstream_plan.render.report.sections import answer_section
 from kstream_plan.render.text.escape import TERMINAL
 
 _TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "unknown"}
 
 
-def check_html(check: Check) -> str:
-    """Return what a check found as one page: what could not be checked, then the plans, the worst first."""
-    return check_html_of(check.plans, check.tally)
-
-
 def check_html_of(plans: Sequence[CheckedPlan], tally: Tally) -> str:
-    """Return the same of the plans and the rest."""
+    """Return what a check found as one page: what could not be checked, then the plans, the worst first."""
     sections = [_unchecked(application_id, message) for application_id, message in tally.errors]
     number = len(sections) + len(plans)
     sections += [_section(plan, is_single=number == 1) for plan in plans[: max(0, MOST_SECTIONS - len(sections))]]
     overview = (_overview(plans, tally),) if number > 1 else ()
-    return report_html(report_of(sections, number, overview))
+    return sections_html(sections, number, overview)
 
 
 def _unchecked(application_id: str | None, message: str) -> Section:
@@ -39,8 +32,8 @@ def _unchecked(application_id: str | None, message: str) -> Section:
 
 def _section(checkup: CheckedPlan, *, is_single: bool) -> Section:
     """Return what the check found, and below it the plan as it is told without a check."""
-    plan = plan_section(SavedPlan(checkup.plan), is_single=is_single)
-    return Section(check_page(checkup, verbose=True), below=plan)
+    plan = checkup.plan
+    return Section(check_page(checkup, verbose=True), below=answer_section(plan, plan, is_single=is_single))
 
 
 def _overview(plans: Sequence[CheckedPlan], tally: Tally) -> Table:

@@ -13,14 +13,16 @@ from typing import NamedTuple
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.levels import Level, summed
+from kstream_plan.plans.loads import after_all, at_first
 from kstream_plan.plans.timeline import InstanceCourse, LoadAt, Timeline
 from kstream_plan.render.report.axis import WIDTH, Mark, Span, Tick, marks_of, ticks_of, x_of
-from kstream_plan.render.report.picture import shown_instances
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, span_to
 
 #: Up to so many instances have a row each, from the beginning on.
 MOST_ROWS = 24
+#: Up to so many instances are all shown in a table and beside areas; of more, the ten that change most.
+_ALL, _MOST_CHANGED = 12, 10
 
 
 class Shape(NamedTuple):
@@ -73,7 +75,6 @@ def timeline_figure(plan: Plan, activities: Sequence[Activity], axis: Timeline, 
     rows.append(_still_row(plan, axis))
     left_out = f"; {count(others_count, 'other instance')} below" if others_count and len(places) > MOST_ROWS else ""
     members = count(len(places), "worker" if plan.is_of_workers else "instance")
-    members = count(len(places), "worker" if plan.is_of_workers else "instance")
     sentence = (
         f"{members} over {duration(axis.ends_ms)}: what each "
         f"runs{'' if plan.is_of_workers else ', warms up and restores'}, and what is paused{left_out}"
@@ -81,6 +82,19 @@ def timeline_figure(plan: Plan, activities: Sequence[Activity], axis: Timeline, 
     return Figure(
         rows=tuple(rows), ticks=ticks_of(axis), marks=tuple(marks_of(plan, activities, axis, names)), sentence=sentence
     )
+
+
+def shown_instances(plan: Plan, names: Names) -> tuple[list[int], int]:
+    """Return the instances to show, in the order people count in, and the number of the others."""
+    group = plan.group
+    order = sorted(
+        range(len(group.instances)), key=lambda index: names.reading_order(group.instances[index].process_id)
+    )
+    if len(order) <= _ALL:
+        return order, 0
+    first, last = at_first(plan), after_all(plan)
+    by_change = sorted(order, key=lambda index: -abs(first[index] - last[index]))
+    return [index for index in order if index in by_change[:_MOST_CHANGED]], len(order) - _MOST_CHANGED
 
 
 def everyone_figure(axis: Timeline, names: Names) -> Figure | None:

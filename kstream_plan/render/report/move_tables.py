@@ -10,7 +10,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, Move
 from kstream_plan.plans.timeline import Timeline
 from kstream_plan.render.page import Column, Row, Table, columns_of, text_cell, text_row
-from kstream_plan.render.report.picture import head_of
+from kstream_plan.render.report.axis import head_of
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, duration, records
 

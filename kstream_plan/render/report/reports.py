@@ -4,72 +4,110 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
+from kstream_plan.comparison.alternatives import SameOutcome
+from kstream_plan.comparison.changes import Comparison
+from kstream_plan.comparison.said_and_happened import SaidAndHappened
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.errors import UsageError
 from kstream_plan.fleet.figures import badness
+from kstream_plan.plans import Plan
 from kstream_plan.plans.result import Result, result_of
-from kstream_plan.render.page import Table
+from kstream_plan.render.page import Page, Table
+from kstream_plan.render.pages.diff import diff_page, diffs_page
 from kstream_plan.render.pages.fleet import fleet_page
+from kstream_plan.render.pages.happened import happened_overview, happened_page
+from kstream_plan.render.pages.two_plans import two_plans_page
 from kstream_plan.render.report.markup import drawing_svg, report_html
 from kstream_plan.render.report.page import Drawing, Report, Section
-from kstream_plan.render.report.plan_section import plan_section
-
-T = TypeVar("T")
+from kstream_plan.render.report.sections import answer_section, compare_section
 
 #: Up to so many applications have a section of their own, the worst ones.
 MOST_SECTIONS = 20
+#: Up to so many tasks are listed one by one.
+_MOST_TASKS = 2_000
 
 
 def plans_html(entries: Sequence[SavedPlan]) -> str:
     """Return plans and simulations as one page: of several an overview first, then the worst ones."""
     results = [result_of(entry.plan, entry.simulation) for entry in entries]
     order = sorted(zip(results, entries, strict=True), key=lambda pair: badness(pair[0]))
-    sections = [plan_section(entry, is_single=len(entries) == 1) for _, entry in order[:MOST_SECTIONS]]
-    report = report_of(sections, len(entries))
-    return report_html(
-        report if len(entries) == 1 else _with_overview(report, results, [result for result, _ in order])
-    )
+    is_single = len(entries) == 1
+    sections = [_plan_section(entry, is_single=is_single) for _, entry in order[:MOST_SECTIONS]]
+    overview = () if is_single else _fleet_overview(results, [result for result, _ in order])
+    return sections_html(sections, len(entries), overview)
 
 
 def plan_svg(entries: Sequence[SavedPlan]) -> str:
     """Return the timeline of a plan or simulation alone."""
-    return section_svg(plan_section(only(entries), is_single=False))
-
-
-def only(items: Sequence[T]) -> T:
-    """Return what there is one of."""
-    if len(items) != 1:
-        fix = "choose the application with --application-id, or write html=FILE"
-        raise UsageError("svg is the picture of one application", where="--report", fix=fix)
-    return items[0]
-
-
-def section_svg(section: Section) -> str:
-    """Return the first drawing of a section alone."""
-    drawing = next((block for block in section.drawings if isinstance(block, Drawing)), None)
-    if drawing is None:
-        raise UsageError("there is no timeline: nothing follows", where="--report", fix="write html=FILE")
-    return drawing_svg(section, drawing)
+    return sections_svg([_plan_section(entry, is_single=False) for entry in entries[:2]])
 
 
 def fleet_html(results: Sequence[Result], selection: Sequence[Result]) -> str:
     """Return many applications at a glance as one page: all are counted, some shown."""
-    return report_html(_with_overview(Report("kstream-plan: fleet", ()), results, selection))
+    return report_html(Report("kstream-plan: fleet", (), _fleet_overview(results, selection)))
 
 
-def report_of(sections: Sequence[Section], number: int, overview: tuple[Table, ...] = ()) -> Report:
-    """Return a page of sections, which are of so many there would be."""
+def compare_html(outcomes: Sequence[Sequence[SameOutcome]]) -> str:
+    """Return the alternatives of every group as one page."""
+    return sections_html(list(map(compare_section, outcomes)), len(outcomes))
+
+
+def diff_html(comparisons: Sequence[Comparison]) -> str:
+    """Return what changed as one page: of several applications an overview first."""
+    pages = [
+        diff_page(comparison, verbose=len(comparison.tasks) <= _MOST_TASKS)
+        for comparison in comparisons[:MOST_SECTIONS]
+    ]
+    return _pages_html(pages, diffs_page(comparisons), len(comparisons))
+
+
+def happened_html(comparisons: Sequence[SaidAndHappened]) -> str:
+    """Return plans beside what happened as one page: of several applications an overview first."""
+    pages = [happened_page(comparison, verbose=True) for comparison in comparisons[:MOST_SECTIONS]]
+    return _pages_html(pages, happened_overview(comparisons), len(comparisons))
+
+
+def two_plans_html(old: Plan, new: Plan) -> str:
+    """Return two plans of one snapshot as one page: their figures side by side, then each of them."""
+    sections = [Section(two_plans_page(old, new))]
+    for name, plan in (("Old plan", old), ("New plan", new)):
+        section = answer_section(plan, plan, is_single=False)
+        sections.append(replace(section, page=replace(section.page, title=f"{name}: {section.page.title}")))
+    return report_html(Report(f"kstream-plan: {sections[0].page.title}", tuple(sections)))
+
+
+def sections_html(sections: Sequence[Section], number: int, overview: tuple[Table, ...] = ()) -> str:
+    """Return sections as one page; ``number``: how many of them there would be."""
     title = f"kstream-plan: {sections[0].page.title}" if number == 1 else f"kstream-plan: {number:,} applications"
     left_out = number - len(sections)
     note = f"The {len(sections):,} worst follow; one of the others: --application-id ID" if left_out else ""
-    return Report(title, tuple(sections), overview, left_out=note)
+    return report_html(Report(title, tuple(sections), overview, note))
 
 
-def _with_overview(report: Report, results: Sequence[Result], selection: Sequence[Result]) -> Report:
-    """Return a report that begins with many applications at a glance: all are counted, some shown."""
+def sections_svg(sections: Sequence[Section]) -> str:
+    """Return the first drawing of the only section alone."""
+    if len(sections) != 1:
+        fix = "choose the application with --application-id, or write html=FILE"
+        raise UsageError("svg is the picture of one application", where="--report", fix=fix)
+    drawing = next((block for block in sections[0].drawings if isinstance(block, Drawing)), None)
+    if drawing is None:
+        raise UsageError("there is no timeline: nothing follows", where="--report", fix="write html=FILE")
+    return drawing_svg(sections[0], drawing)
+
+
+def _plan_section(entry: SavedPlan, *, is_single: bool) -> Section:
+    return answer_section(entry.simulation or entry.plan, entry.plan, is_single=is_single)
+
+
+def _pages_html(pages: Sequence[Page], overview: Page, number: int) -> str:
+    tables = tuple(replace(table, sortable=True) for table in overview.tables) if number > 1 else ()
+    return sections_html(list(map(Section, pages)), number, tables)
+
+
+def _fleet_overview(results: Sequence[Result], selection: Sequence[Result]) -> tuple[Table, ...]:
+    """Return many applications at a glance: all are counted, some shown."""
     page = fleet_page(results, selection)
     title = ". ".join([page.title, *page.sentences])
     tables = [replace(table, sortable=True) for table in page.tables] or [Table("", (), ())]
-    return replace(report, overview=(replace(tables[0], title=title), *tables[1:]))
+    return (replace(tables[0], title=title), *tables[1:])

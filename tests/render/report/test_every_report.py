@@ -14,11 +14,10 @@ from kstream_plan.comparison.alternatives import beside_each_other
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.errors import UsageError
 from kstream_plan.render.page import Page as Answer
-from kstream_plan.render.report.compare_section import compare_section
-from kstream_plan.render.report.drain_section import drain_section, drains_svg
 from kstream_plan.render.report.markup import isolate
 from kstream_plan.render.report.page import Drawing
-from kstream_plan.render.report.reports import plan_svg, plans_html
+from kstream_plan.render.report.reports import plan_svg, plans_html, sections_svg
+from kstream_plan.render.report.sections import compare_section, drain_section
 from kstream_plan.simulation.alternatives import alternatives
 from kstream_plan.simulation.drain import drain
 from tests.helpers import plan_cases, report_cases
@@ -199,7 +198,7 @@ def test_a_drain_that_was_not_simulated_to_its_end_is_no_green_page() -> None:
     cut = replace(answer, plan=replace(answer.plan, verdict=plan_cases.case("unfinished").verdict))
     assert drain_section(answer).page.tone == "good"
     assert drain_section(cut).page.tone != "good"
-    assert drains_svg([drain_section(answer)]).startswith("<svg ")
+    assert sections_svg([drain_section(answer)]).startswith("<svg ")
 
 
 def test_a_page_of_workers_says_when_it_draws_what_rebalances_change() -> None:

@@ -25,6 +25,7 @@ from kstream_plan.model import Group, Rates
 from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.plans import MemberLeft, Plan, Round
 from kstream_plan.plans.activity import events
+from kstream_plan.plans.levels import level_at
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.plans.timeline import LoadAt, timeline
 from kstream_plan.render.report.figure import load_figure, timeline_figure
@@ -38,7 +39,6 @@ from tests.helpers import learner_cases, plan_cases, report_cases, simulation_ca
 from tests.helpers.connect_rows import even
 from tests.helpers.connect_rows import snapshot as connect
 from tests.helpers.goldens import assert_golden
-from tests.helpers.levels import level_at
 from tests.helpers.pages import Page
 
 pytestmark = pytest.mark.xdist_group("simulations")
