@@ -123,7 +123,7 @@ def _relief(alternative: Alternative) -> str:
 def _pause(alternative: Alternative) -> str:
     figure = alternative.figures.max_paused_ms
     if alternative.plan.pauses_are_least and not alternative.plan.is_of_workers:
-        return f"at least {duration_range(*figure)}"
+        return f"at least {at_least(figure.least)}"
     return _lasted(alternative, figure)
 
 

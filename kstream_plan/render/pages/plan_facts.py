@@ -177,8 +177,11 @@ def pause_fact(view: PlanView) -> Fact:
         task = view.names.task(worst.task_id)
     pauses = " in 1 pause" if worst.times == 1 else f" in total ({worst.times:,} pauses)"
     restores = ", plus the time that it restores" if plan.pauses_are_least else ""
-    at_least_ = "at least " if plan.pauses_are_least else ""
-    value = f"{task}: {at_least_}{duration_range(*total)}{pauses}{restores}{unknown}"
+    lasts = duration_range(*total)
+    if plan.pauses_are_least:
+        bound = f"at least {at_least(total.least)}"
+        lasts = bound if total.least == total.median else f"{duration(total.median)} ({bound})"
+    value = f"{task}: {lasts}{pauses}{restores}{unknown}"
     return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")
 
 
