@@ -119,7 +119,9 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
     value = f"{span_to(least, most)} {tasks}{amount if least else ''}" if most else "none"
     yield Fact("cold", "Cold starts", value, tone)
     if drain.now:
-        longest = max(drain.now, key=lambda task: (task.pause_ms, task.pause_is == "floor", task.task_id.sort_key))
+        longest = max(
+            drain.now, key=lambda task: (round(task.pause_ms, -2), task.pause_is == "floor", task.task_id.sort_key)
+        )
         bound = "at least " if any(task.pause_is == "floor" for task in drain.now) else "about "
         yield Fact(
             "pause",
