@@ -621,3 +621,143 @@ def test_the_least_does_not_make_an_unknown_copy_look_caught_up() -> None:
     stores = [f"kafka_streams_stream_state_metrics_put_rate{{{labels.format(store)}}} 0.0" for store in "AB"]
     found = overlaid(text([*lags({("A", 0): 30, ("B", 0): 40}), *stores]), row=row)
     assert (lag_of(found)["lag"], lag_of(found)["source"]) == (-3, "join")
+
+
+def store_metric(store: str, *, task_id: str = "0_0", kind: str = "rocksdb") -> str:
+    """One series of a store."""
+    labels = f'{kind}_state_id="{store}",task_id="{task_id}",thread_id="x"'
+    return f"kafka_streams_stream_state_metrics_put_rate{{{labels}}} 0.0"
+
+
+@pytest.mark.parametrize(
+    ("stores", "kept"),
+    [
+        ([store_metric("A"), store_metric("B")], "persistent"),
+        ([store_metric("A", kind="in_memory"), store_metric("B", kind="in_memory")], "in-memory"),
+        ([store_metric("A"), store_metric("B", kind="in_memory")], "mixed"),
+        ([store_metric("A"), store_metric("Z", task_id="9_9", kind="in_memory")], "persistent"),
+        ([store_metric("Z", task_id="9_9", kind="in_memory")], None),
+        ([store_metric("A", kind="record_cache"), store_metric("B")], "persistent"),
+        ([], None),
+    ],
+)
+def test_the_metrics_of_the_group_s_own_stores_tell_where_they_are(stores: list[str], kept: str | None) -> None:
+    found = overlaid(text([*leads(BOTH), *stores]), ends=offsets(ENDS))
+    assert found.row.get("stores") == kept
+    assert snapshot_from_row(found.row, "").stores == kept
+    told = overlaid(text(leads(BOTH)), ends=offsets(ENDS), row={**GROUP, "stores": "in-memory"})
+    assert told.row["stores"] == "in-memory", "what no metric tells stays as the snapshot says"
+
+
+def input_lag(topic: str, partition: int, records: int, thread: int = 1, client: str = f"my.app-{P0}") -> str:
+    """The lag of a stream thread, by one partition of its input."""
+    labels = f'client_id="{client}-StreamThread-{thread}-consumer",topic="{topic}",partition="{partition}"'
+    return f"kafka_consumer_consumer_fetch_manager_metrics_records_lag{{{labels}}} {records}"
+
+
+def test_the_input_that_waits_is_that_of_the_newest_scrape_of_the_group_s_own_threads() -> None:
+    sources = [[{"topic": f"my.{name}", "partition": n} for name in ("in", "more")] for n in (0, 1)]
+    tasks = [{**task, "source_partitions": of} for task, of in zip(GROUP["tasks"], sources, strict=True)]
+    row = {**GROUP, "tasks": [*tasks, {"task_id": "1_0", "stateful": False}]}
+    before = text([*leads(BOTH), input_lag("my.in", 0, 900)], "2026-11-21T11:59:00Z")
+    now = text([*leads(BOTH), input_lag("my.in", 0, 30), input_lag("my.more", 0, 4), input_lag("my.other", 1, 7)])
+    for files in ((before, now), (now, before)):
+        waits = [task.get("input_lag") for task in overlaid(*files, row=row, ends=offsets(ENDS)).row["tasks"]]
+        assert waits == [34, None, None]
+    others = overlaid(text([*leads(BOTH), input_lag("my.in", 0, 5, client="theirs")]), row=row, ends=offsets(ENDS))
+    assert not any("input_lag" in task for task in others.row["tasks"])
+    most = overlaid(
+        text([*leads(BOTH), *(input_lag(f"my.{name}", 0, MAX_LONG) for name in ("in", "more"))]),
+        row=row,
+        ends=offsets(ENDS),
+    )
+    assert most.row["tasks"][0]["input_lag"] == MAX_LONG
+
+
+@pytest.mark.parametrize("role", ["standby", "warmup", "temporary"])
+def test_every_kind_of_copy_that_is_assigned_is_measured(role: str) -> None:
+    row = copy.deepcopy(GROUP)
+    row["instances"][0]["consumers"][0] |= {"standby": [], role: ["0_0", "0_1"]}
+    found = overlaid(text(leads(BOTH)), row=row, ends=offsets(ENDS))
+    assert (lag_of(found)["lag"], lag_of(found)["source"]) == (110, "metrics")
+    assert "measured-not-assigned" not in codes(found)
+
+
+def test_what_was_measured_before_keeps_its_source() -> None:
+    row = {**GROUP, "lags": [{**lag, "source": "metrics"} for lag in GROUP["lags"]]}
+    found = overlaid(text(["kafka_consumer_records_lead_max 1"]), row=row)
+    assert [lag["source"] for lag in found.row["lags"]] == ["metrics", "metrics"]
+
+
+def test_that_measuring_failed_is_told_as_long_as_nothing_was_measured() -> None:
+    nothing = text(["kafka_consumer_records_lead_max 1"])
+    failed = overlaid(nothing)
+    assert failed.row["measuring_failed"] is True
+    assert snapshot_from_row(failed.row, "").measuring_failed
+    mended = overlaid(text(leads(BOTH)), row=failed.row, ends=offsets(ENDS))
+    assert "measuring_failed" not in mended.row
+    row = copy.deepcopy(GROUP)
+    row["instances"][0]["consumers"][0]["standby"] = []
+    assert "measuring_failed" not in overlaid(nothing, row=row).row, "there is nothing to measure"
+
+
+LATER = "2026-11-21T12:00:07.000Z"
+
+
+@pytest.mark.parametrize(
+    ("times", "until"),
+    [
+        ({"captured_at": SCRAPED}, LATER),
+        ({"captured_at": SCRAPED, "known_until": SCRAPED}, LATER),
+        ({"captured_at": LATER}, None),
+        ({"captured_at": SCRAPED, "known_until": "2026-11-21T12:00:07.001Z"}, "2026-11-21T12:00:07.001Z"),
+        ({"captured_at": None}, None),
+    ],
+)
+def test_a_row_is_known_until_the_last_scrape_that_tells_its_time(times: dict[str, Any], until: str | None) -> None:
+    files = (text(leads(BOTH)), text(leads(BOTH), LATER))
+    found = overlaid(*files, row={**GROUP, **times}, ends=offsets(ENDS, LATER))
+    assert found.row.get("known_until") == until
+    copied = Measurements(tuple(untold(*leads(BOTH), at=LATER)), ends=offsets(ENDS, LATER))
+    assert with_measured_lags(GROUP, copied).row.get("known_until") is None, "the time of a file proves nothing"
+
+
+def test_the_ends_of_now_count_where_a_task_has_no_fewer_records_than_before() -> None:
+    shifted = {**ENDS, "my.app-A-changelog-0": 900, "my.app-B-changelog-0": 1_100, "my.app-A-changelog-1": 999}
+    found = overlaid(text(leads({**BOTH, ("A", 1): 999})), ends=offsets(shifted))
+    by_partition = [[of["end_offset"] for of in task["changelog_partitions"]] for task in found.row["tasks"]]
+    assert by_partition == [[900, 1_100], [1_000, 1_000]]
+    assert [task["end_offset_sum"] for task in found.row["tasks"]] == [2_000, 2_000]
+
+
+def test_all_instances_without_a_scrape_are_counted_and_store_lags_stand_for_scrapes() -> None:
+    found = overlaid(text(["kafka_consumer_records_lead_max 1"]))
+    (note,) = [note for note in found.warnings if note.code == "not-scraped"]
+    assert note.message == "2 of 2 instances have no scrape, one first: the lags of their last join are used"
+    assert note.subjects == ("one", "two")
+    row = copy.deepcopy(GROUP)
+    del row["instances"][1]["host"]
+    (note,) = [note for note in overlaid(text(leads(BOTH)), row=row).warnings if note.code == "not-scraped"]
+    assert note.subjects == (P1,)
+    assert "not-scraped" not in codes(store_lags({"one": {"A": {"0": {"offsetLag": 3}}, "B": {"0": {"offsetLag": 4}}}}))
+
+
+def test_copies_that_were_measured_where_nobody_is_assigned_them_are_counted() -> None:
+    row = copy.deepcopy(GROUP)
+    row["instances"][0]["consumers"][0]["standby"] = []
+    (note,) = [
+        n
+        for n in overlaid(text(leads(BOTH)), row=row, ends=offsets(ENDS)).warnings
+        if n.code == "measured-not-assigned"
+    ]
+    assert note.subjects == ("0_0", "0_1")
+    assert note.message == (
+        "2 measured copies are not assigned where they were measured, task 0_0 first: the group has rebalanced "
+        "between snapshot and metrics; the lags of the last join are used"
+    )
+
+
+def test_lags_stand_in_the_order_of_the_row_and_those_of_silent_copies_after_them() -> None:
+    row = {**GROUP, "lags": [{"process_id": P1, "task_id": "0_1", "lag": -2}, GROUP["lags"][1]]}
+    found = overlaid(text(leads(BOTH)), row=row, ends=offsets(ENDS))
+    assert [(lag["process_id"], lag["task_id"]) for lag in found.row["lags"]] == [(P1, "0_1"), (P0, "0_1"), (P0, "0_0")]
