@@ -1,0 +1,192 @@
+"""Whether a copy counts as caught up at a plan's first decision, where its restore rate or beginning is unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.designs.classic.readiness import Readiness, silent_copies, to_restore
+from kstream_plan.model import LATEST, Copy, Group, Rates
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.starting_state import Beginning
+from kstream_plan.plans.design import CopyDoubt
+from tests.helpers.small_groups import group, state
+
+GROUP = group(stateful=3, end_offset_sum=5_000)
+HEARTBEAT_MS, PROBING_MS = 3_000, 600_000
+#: The copy of task 2 on i2.
+SEAT = (2, 1)
+SILENT = Copy(1, None, (), 4_000, 2)
+
+
+def readiness(beginning: Beginning, **fields: Any) -> Readiness:
+    config = AssignmentConfig(
+        acceptable_recovery_lag=100,
+        heartbeat_interval_ms=HEARTBEAT_MS,
+        probing_rebalance_interval_ms=PROBING_MS,
+    )
+    return Readiness(
+        **{
+            "beginning": beginning,
+            "from_ms": 0,
+            "to_ms": 10_000,
+            "assigned_then": True,
+            "config": config,
+            "rates": Rates(),
+            **fields,
+        }
+    )
+
+
+def doubts(
+    beginning: Beginning, copy: Copy = SILENT, restores: int = 4_000, of: Group = GROUP, **fields: Any
+) -> tuple[bool, dict[tuple[int, int], CopyDoubt]]:
+    """Tell whether the copy counts as caught up, and what is doubted of it."""
+    asked = readiness(beginning, **fields)
+    return asked.of(of, SEAT[0], copy, {copy.instance: restores}), asked.doubts
+
+
+def test_one_that_had_caught_up_follows_its_changelog() -> None:
+    for lag in (0, 100, LATEST):
+        copy = SILENT._replace(lag=lag, remaining=max(lag, 0))
+        assert doubts(Beginning(), copy) == (True, {})
+        assert readiness(Beginning(undated=True), assigned_then=False).rate_decides(SEAT[0], copy)
+    behind = SILENT._replace(lag=101, remaining=101)
+    assert not doubts(Beginning(), behind)[0]
+    assert not readiness(Beginning(undated=True)).rate_decides(SEAT[0], behind)
+
+
+@pytest.mark.parametrize("ready", ["likely", "all", "none"])
+@pytest.mark.parametrize("active", [True, False])
+def test_what_is_doubted_is_told_as_it_is(ready: Any, active: bool) -> None:
+    found, told = doubts(Beginning(ready=ready), SILENT._replace(active=active))
+    assert found is (ready == "all")
+    assert told == {
+        SEAT: CopyDoubt(
+            task_id=GROUP.tasks[2].task_id,
+            process_id="i2",
+            active=active,
+            records=4_000,
+            since_ms=0,
+            to_ms=10_000,
+            is_likely_ready=False,
+        )
+    }
+    unknown = replace(GROUP.tasks[2], end_offset_known=False)
+    of = Group(GROUP.application_id, (*GROUP.tasks[:2], unknown, *GROUP.tasks[3:]), GROUP.instances)
+    assert doubts(Beginning(ready=ready), of=of)[1][SEAT].records is None
+
+
+@pytest.mark.parametrize(("restores", "ready"), [(4_000, True), (4_001, False)])
+def test_the_least_that_its_instance_was_seen_to_restore_may_be_enough(restores: int, ready: bool) -> None:
+    """400 records/s for 10 s, for all copies of the instance."""
+    bound = Rates(restore_at_least={1: 400.0, 0: 9_999.0})
+    found, told = doubts(Beginning(ready="none"), restores=restores, rates=bound)
+    assert (found, SEAT in told) == (ready, not ready)
+    no_closer = Beginning(ready="none", no_closer=frozenset({SEAT}))
+    assert doubts(no_closer, restores=restores, rates=bound)[0] is False
+    assert doubts(Beginning(ready="none"), restores=0, rates=Rates())[0] is True
+
+
+@pytest.mark.parametrize("to_ms", [-HEARTBEAT_MS - 1, -HEARTBEAT_MS, 0, HEARTBEAT_MS, HEARTBEAT_MS + 1])
+def test_one_that_was_measured_within_a_heartbeat_interval_is_as_it_was(to_ms: int) -> None:
+    behind = SILENT._replace(lag=4_000)
+    measured = Beginning(ready="all", measured_lags=frozenset({SEAT}), reported_ms={SEAT: 0})
+    found, told = doubts(measured, behind, to_ms=to_ms)
+    assert found is (abs(to_ms) > HEARTBEAT_MS)
+    assert bool(told) is found
+    others = replace(measured, measured_lags=frozenset({(0, 0)}))
+    assert doubts(others, behind, to_ms=to_ms)[0]
+
+
+@pytest.mark.parametrize(("to_ms", "likely"), [(PROBING_MS, True), (PROBING_MS - 1, False)])
+def test_one_that_was_there_for_a_probing_interval_is_likely_caught_up(to_ms: int, likely: bool) -> None:
+    found, told = doubts(Beginning(ready="likely"), to_ms=to_ms)
+    assert (found, told[SEAT].is_likely_ready) == (likely, likely)
+    assert doubts(Beginning(ready="none"), to_ms=to_ms)[0] is False
+    assert doubts(Beginning(ready="all"), to_ms=to_ms)[0] is True
+    for doubted in (
+        Beginning(measured_lags=frozenset({(0, 0)})),
+        Beginning(no_closer=frozenset({SEAT})),
+        Beginning(undated=True),
+    ):
+        found, told = doubts(doubted, to_ms=to_ms)
+        assert (found, told[SEAT].is_likely_ready) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("copy", "beginning", "fields", "since_ms"),
+    [
+        (SILENT, Beginning(), {}, -5),
+        (SILENT, Beginning(), {"assigned_then": False}, None),
+        (SILENT, Beginning(undated=True), {}, None),
+        (SILENT, Beginning(since_ms={SEAT: 7}), {}, 7),
+        (SILENT, Beginning(since_ms={SEAT: 7}, undated=True), {"assigned_then": False}, 7),
+        (SILENT._replace(made_at_ms=9), Beginning(since_ms={SEAT: 7}), {}, 9),
+        (SILENT._replace(made_at_ms=5), Beginning(since_ms={SEAT: 7}), {}, 7),
+        (SILENT._replace(made_at_ms=9), Beginning(undated=True), {}, None),
+        (SILENT._replace(lag=4_000), Beginning(since_ms={SEAT: 7}), {}, -5),
+        (SILENT._replace(lag=4_000), Beginning(reported_ms={SEAT: 3}), {}, 3),
+        (SILENT._replace(lag=4_000), Beginning(undated=True), {}, None),
+        (SILENT._replace(lag=4_000), Beginning(reported_ms={SEAT: 3}, undated=True), {}, 3),
+    ],
+)
+def test_since_when_it_restores_is_its_report_else_its_assignment(
+    copy: Copy, beginning: Beginning, fields: dict[str, Any], since_ms: int | None
+) -> None:
+    _, told = doubts(replace(beginning, ready="none"), copy, from_ms=-5, **fields)
+    assert told[SEAT].since_ms == since_ms
+    asked = readiness(beginning, from_ms=-5, **fields)
+    assert asked.rate_decides(SEAT[0], copy) is (since_ms is not None)
+    no_closer = replace(beginning, no_closer=frozenset({SEAT}))
+    assert readiness(no_closer, from_ms=-5, **fields).rate_decides(SEAT[0], copy)
+
+
+@given(st.dictionaries(st.tuples(st.integers(0, 2), st.integers(0, 2)), st.integers(-20, 20)), st.integers(-9, 9))
+def test_lags_that_were_reported_later_are_reported_on_the_way(
+    reported_ms: dict[tuple[int, int], int], from_ms: int
+) -> None:
+    found = readiness(Beginning(reported_ms=reported_ms), from_ms=from_ms, to_ms=10).reported_in()
+    assert found == {seat: at - from_ms for seat, at in reported_ms.items() if from_ms < at <= 10}
+
+
+def test_an_instance_restores_the_copies_that_its_consumers_hold() -> None:
+    copies = [
+        (Copy(0, 0, (), 5, 0), Copy(1, 0, (), 7, 2)),
+        (Copy(0, 0, (), 11, 1), Copy(1, 0, (), 13, None)),
+        (Copy(2, 0, (), 17, None),),
+    ]
+    assert to_restore(copies) == {0: 16, 1: 7}
+
+
+@pytest.mark.parametrize(
+    ("rates", "beginning", "ready"),
+    [
+        (Rates(), Beginning(ready="all"), True),
+        (Rates(), Beginning(ready="none"), False),
+        (Rates(restore_per_instance=1.0), Beginning(ready="all"), False),
+        (Rates(restore_per_instance=1.0), Beginning(ready="all", undated=True), True),
+    ],
+)
+def test_of_now_a_copy_that_said_nothing_counts_as_caught_up_where_no_rate_decides(
+    rates: Rates, beginning: Beginning, ready: bool
+) -> None:
+    left_over = Copy(0, None, (), 4_000, None)
+    told = Copy(2, 3_000, (4,), 3_000, 4)
+    of = state(GROUP, {}, {2: (left_over, SILENT, told)})
+    now = silent_copies(of, readiness(beginning, rates=rates), rates)
+    caught_up = SILENT._replace(lag=0, reporters=(2,), remaining=0)
+    assert now[2] == (left_over, caught_up if ready else SILENT, told)
+    assert now[:2] == ((), ())
+
+
+def test_of_now_the_bound_is_shared_by_all_copies_of_the_instance() -> None:
+    of = state(GROUP, {}, {1: (SILENT,), 2: (SILENT,)})
+    for bound, ready in ((800.0, True), (799.0, False)):
+        rates = Rates(restore_at_least={1: bound})
+        now = silent_copies(of, readiness(Beginning(ready="none"), rates=rates), rates)
+        assert [copies[0].lag == 0 for copies in now[1:3]] == [ready, ready]

@@ -1,0 +1,159 @@
+"""Why starts may be cold, in words: one note for each fact, with the tasks and the times that it is about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.model import Rates, Snapshot, WorkId
+from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
+from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
+from tests.helpers.one_standby import IDS, snapshot
+
+BEHIND = "The copies of these tasks are behind"
+TASKS = [task.task_id for task in snapshot().state.group.tasks]
+NOON = "2026-11-22 12:00:0{} UTC"
+
+
+def start(
+    fact: Fact, known: Known = Known.UNKNOWN, heard_ms: int | None = None, task_id: WorkId = TASKS[0]
+) -> UnprovenStart:
+    evidence = Evidence(known=known, fact=fact, words="", heard_ms=heard_ms)
+    return UnprovenStart(task_id=task_id, process_id=IDS[1], at_ms=0, evidence=evidence)
+
+
+def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
+    (note,) = doubts_of(of or snapshot(), starts)
+    return note.message
+
+
+@pytest.mark.parametrize(
+    ("fact", "words"),
+    [
+        (Fact.OLD_REPORT, "The copies of these tasks may be behind by now: they were last heard of at {}"),
+        (
+            Fact.HEARD_LATER,
+            "The copies of these tasks were heard of only after the time that counts as now, at {}: that proves "
+            "nothing about now",
+        ),
+        (
+            Fact.UNDATED,
+            "The snapshot does not say when it was taken: how old the reports of these tasks' copies are is unknown",
+        ),
+        (
+            Fact.NOT_MEASURED,
+            "Measuring was asked for, and the copies of these tasks were not measured; they were last heard of at {}",
+        ),
+        (
+            Fact.FORECAST,
+            "These tasks start warm only if their copies, which were behind in their last report, at {}, are restored "
+            "at the measured rate",
+        ),
+        (Fact.LEAST_LAG, "Only a lower bound of how far the copies of these tasks are behind is known"),
+        (
+            Fact.NOT_REPORTED,
+            "How far the copies of these tasks are behind is unknown (--metrics and --lags would tell, and brokers of "
+            "4.4 for a streams group)",
+        ),
+        (
+            Fact.LEFT_OVER,
+            "These tasks start from left-over state, which state.cleanup.delay.ms may have deleted by then",
+        ),
+        (
+            Fact.STORES_UNKNOWN,
+            "These tasks start on an instance that restarts, and whether its stores are persistent or in memory is "
+            "unknown (--stores)",
+        ),
+        (Fact.IN_MEMORY, "The stores of these tasks are in memory: a restart or a move leaves nothing of them"),
+        (
+            Fact.NEW_COPY,
+            "These tasks start from copies that are still to be made, and how fast they are restored and written is "
+            "unknown",
+        ),
+        (
+            Fact.WITHIN_LIMIT,
+            "How far the copies of these tasks are behind is unknown: they count as caught up, because they are within "
+            "acceptable.recovery.lag in any case, and may restore all of their state before they run",
+        ),
+        (Fact.NO_CLOSER, BEHIND),
+    ],
+)
+def test_every_fact_is_told_in_its_own_words_and_one_that_proves_it_by_its_verdict(fact: Fact, words: str) -> None:
+    told = words.format(NOON.format(5))
+    assert message(start(fact, heard_ms=5_000)) == told
+    assert message(start(fact, Known.BEHIND, 5_000)) == (told if fact is Fact.IN_MEMORY else BEHIND)
+
+
+@pytest.mark.parametrize(
+    ("heard_ms", "words"),
+    [
+        ([0], f"at {NOON.format(0)}"),
+        ([0, 999], f"at {NOON.format(0)}"),
+        ([7_000, 2_000, 5_000], f"from {NOON.format(2)} to {NOON.format(7)}"),
+        ([None, 2_000], f"at {NOON.format(2)}"),
+        ([None], "at an unknown time"),
+    ],
+)
+def test_the_times_are_the_first_and_the_last_that_are_known(heard_ms: list[int | None], words: str) -> None:
+    starts = [start(Fact.OLD_REPORT, heard_ms=at_ms) for at_ms in heard_ms]
+    assert message(*starts).endswith(f"last heard of {words}")
+    undated = snapshot(captured_at=None)
+    assert message(*starts, of=undated).endswith("last heard of at an unknown time")
+
+
+def test_a_time_is_told_as_people_write_it() -> None:
+    assert heard_at(snapshot(), start(Fact.REPORTED, heard_ms=5_250)) == "2026-11-22T12:00:05.250Z"
+    assert heard_at(snapshot(), start(Fact.REPORTED)) is None
+    assert heard_at(snapshot(captured_at=None), start(Fact.REPORTED, heard_ms=0)) is None
+
+
+_STARTS = st.builds(
+    start,
+    st.sampled_from(list(Fact)),
+    st.sampled_from([Known.UNKNOWN, Known.BEHIND]),
+    st.none() | st.integers(0, 9_000),
+    st.sampled_from(TASKS),
+)
+
+
+@given(st.lists(_STARTS, max_size=8))
+def test_each_start_is_among_the_tasks_of_one_note_and_each_note_names_its_tasks_once(
+    starts: list[UnprovenStart],
+) -> None:
+    notes = doubts_of(snapshot(), starts)
+    kinds = dict.fromkeys((each.evidence.fact, each.evidence.known) for each in starts)
+    assert [note.code for note in notes] == [fact.value for fact, _ in kinds]
+    for note, (fact, known) in zip(notes, kinds, strict=True):
+        of_kind = [str(each.task_id) for each in starts if (each.evidence.fact, each.evidence.known) == (fact, known)]
+        assert note.subjects == tuple(dict.fromkeys(of_kind))
+
+
+@pytest.mark.parametrize(
+    ("rates", "seats", "span", "tasks"),
+    [
+        (Rates(restore_per_instance=1_500.4), [(0, 1), (1, 2)], "1,500", ("0_0", "0_1")),
+        (Rates(restore_of={1: 100.0}), [(0, 1), (1, 2)], "100", ("0_0",)),
+        (Rates(restore_of={1: 100.0}, restore_per_instance=3.0), [(2, 2), (0, 1)], "3 to 100", ("0_2", "0_0")),
+        (Rates(restore_of={1: 100.0, 2: 250.0}, restore={0: 9.0}), [(0, 1), (1, 2), (2, 0)], "100 to 250", None),
+        (Rates(restore={1: 100.0}), [(0, 1)], "", ()),
+        (Rates(), [(0, 1)], "", ()),
+        (Rates(restore_per_instance=5.0), [], "", ()),
+    ],
+)
+def test_what_is_taken_for_granted_is_the_rate_that_was_given(
+    rates: Rates, seats: list[tuple[int, int]], span: str, tasks: tuple[str, ...] | None
+) -> None:
+    notes = rests_on(replace(snapshot(), rates=rates), seats)
+    if not span:
+        assert notes == ()
+        return
+    (note,) = notes
+    assert note.code == "rate-given"
+    assert note.message == (
+        "The copies of these tasks were behind in their last report: that they have caught up depends on the given "
+        f"restore rate, {span} records/s per instance"
+    )
+    assert note.subjects == (tasks or ("0_0", "0_1"))
