@@ -104,25 +104,22 @@ def _restored(scrapes: Sequence[CopyScrape], seats: Seats, ends: Offsets) -> Ite
             first, last = position_of(before, task_id, seats), position_of(after, task_id, seats)
             if first is None or last is None or last < first:
                 continue
-            if _behind(before, after, task_id, before_ms, after_ms, seats, ends):
+            if _behind(before, after, task_id, before_ms, last, seats, ends):
                 records += last - first
         if records and after_ms > before_ms:
             yield Restored(records * 1000 / (after_ms - before_ms))
 
 
 def _behind(
-    before: CopyScrape, after: CopyScrape, task_id: str, before_ms: int, after_ms: int, seats: Seats, ends: Offsets
+    before: CopyScrape, after: CopyScrape, task_id: str, before_ms: int, position: int, seats: Seats, ends: Offsets
 ) -> bool:
     """Tell whether a copy was behind all the time between two scrapes, and not only following the end.
 
-    It was if it is further behind at the end than all that was written meanwhile. Without end offsets, or with only one
-    set of them, what it says itself at both ends decides.
+    It was if its ``position`` at the last of them is short of where its changelogs ended at the first. Without end
+    offsets, or with only one set of them, what it says itself at both ends decides.
     """
-    partitions = seats.changelogs[task_id]
-    then = [(ends.then(partition, before_ms), ends.then(partition, after_ms)) for partition in partitions]
-    position = position_of(after, task_id, seats)
-    if position is None or len(ends.sets) < 2 or any(first is None or last is None for first, last in then):
+    ends_before = [ends.then(partition, before_ms) for partition in seats.changelogs[task_id]]
+    known = [end.offset for end in ends_before if end is not None]
+    if len(ends.sets) < 2 or len(known) < len(ends_before):
         return all(any(position.lag for position in of.positions[task_id].values()) for of in (before, after))
-    first_end = sum(first.offset for first, _ in then if first is not None)
-    last_end = sum(last.offset for _, last in then if last is not None)
-    return last_end - position > last_end - first_end
+    return position < sum(known)

@@ -761,3 +761,15 @@ def test_lags_stand_in_the_order_of_the_row_and_those_of_silent_copies_after_the
     row = {**GROUP, "lags": [{"process_id": P1, "task_id": "0_1", "lag": -2}, GROUP["lags"][1]]}
     found = overlaid(text(leads(BOTH)), row=row, ends=offsets(ENDS))
     assert [(lag["process_id"], lag["task_id"]) for lag in found.row["lags"]] == [(P1, "0_1"), (P0, "0_1"), (P0, "0_0")]
+
+
+def test_the_ends_are_those_of_the_newest_moment_that_is_known_of_the_copies() -> None:
+    """What was looked up later, when nobody had scraped, is not known of them."""
+    found = overlaid(text(leads(BOTH)), ends=ends_at(t115959=1_980, t120001=2_020))
+    assert [task["end_offset_sum"] for task in found.row["tasks"]] == [4_000, 4_000]
+
+
+def test_the_topology_is_that_of_the_row_s_own_application() -> None:
+    asked: list[str] = []
+    overlaid(text(leads(BOTH)), topology_of=asked.append)
+    assert asked == ["my.app"]

@@ -146,3 +146,18 @@ def test_the_last_ten_intervals_of_an_instance_count() -> None:
     slow = [scrape(number * 10_000, {"0_0": number}) for number in range(5)]
     fast = [scrape(50_000 + number * 10_000, {"0_0": 100 + number * 100}) for number in range(11)]
     assert restored(*slow, *fast) == {"p": (10.0, 10)}
+
+
+@pytest.mark.parametrize("written", [0, 1_000, 10**9])
+def test_whatever_is_written_meanwhile_it_counts_as_far_as_where_its_changelog_ended_before(written: int) -> None:
+    sets = ends((0, {A: 900}), (10_000, {A: 900 + written}), (20_000, {A: 900 + 2 * written}))
+    for position, counts in ((899, True), (900, False)):
+        scrapes = scrape(0, {"0_0": 0}, 0), scrape(10_000, {"0_0": position}, 0)
+        assert bool(restored(*scrapes, offsets=sets)) is counts
+
+
+def test_of_a_changelog_without_end_offsets_it_says_itself_that_it_is_behind() -> None:
+    """There are ends of another task's changelog alone."""
+    sets = ends((0, {B: 900}), (10_000, {B: 900}))
+    for lag in (0, 1):
+        assert bool(restored(scrape(0, {"0_0": 0}, lag), scrape(10_000, {"0_0": 5}, lag), offsets=sets)) is bool(lag)
