@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
@@ -155,6 +156,16 @@ def test_the_most_specific_glob_wins_rule_by_rule() -> None:
     assert limits("Payroll") == {**always, "max_moves": 2}
 
 
+def test_of_globs_with_as_many_characters_the_one_with_fewer_wildcards_is_more_specific() -> None:
+    globs = ["p*ay*", "pay*", "?ay*", "[pq]ay*"]
+    for order in permutations(globs):
+        policy = Policy(applications={glob: {"max_moves": Limit(glob)} for glob in order})  # type: ignore[arg-type]
+        assert policy.limits("pay")["max_moves"].value == "pay*"
+    for order in permutations(["p*ay*", "pa*y*"]):
+        policy = Policy(applications={glob: {"max_moves": Limit(glob)} for glob in order})  # type: ignore[arg-type]
+        assert policy.limits("pay")["max_moves"].value == "pa*y*", "whatever the order of the file"
+
+
 @pytest.mark.parametrize(
     ("until", "application", "status"),
     [
@@ -188,6 +199,13 @@ def test_percent_is_of_the_whole_that_the_rule_counts() -> None:
     assert (found.allowed, found.measured, found.status) == (20, 20, Status.PASSED)
     found = finding(checked(plan_cases.case("scale-out"), max_moves=Limit(Percent(Decimal("83.3")))), "max_moves")
     assert (found.allowed, found.status) == (19, Status.ERROR)
+
+
+def test_percent_of_records_is_of_all_that_stateful_tasks_have() -> None:
+    made = plan_cases.case("scale-out")
+    whole = sum(made.group.tasks[task].end_offset_sum for task in made.group.stateful)
+    limit = Limit(Percent(Decimal("12.5")))
+    assert finding(checked(made, max_restored_records=limit), "max_restored_records").allowed == int(whole * 0.125) > 0
 
 
 def test_percent_of_something_unknown_is_broken() -> None:
