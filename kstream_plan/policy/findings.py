@@ -156,9 +156,9 @@ class CheckedPlan:
             message = "num.stream.threads is not planned: instances have other threads now"
             found.append(Note(THREADS_NOT_PLANNED, message, notes[THREADS_NOT_PLANNED].subjects))
         if RESTORES_WITHIN_LIMIT in notes:
-            message = (
-                f"{len(notes[RESTORES_WITHIN_LIMIT].subjects):,} tasks count as caught up and restore all the same"
-            )
+            one = len(notes[RESTORES_WITHIN_LIMIT].subjects) == 1
+            how_many = f"{len(notes[RESTORES_WITHIN_LIMIT].subjects):,} {'task counts' if one else 'tasks count'}"
+            message = f"{how_many} as caught up and {'restores' if one else 'restore'} all the same"
             found.append(Note(RESTORES_WITHIN_LIMIT, message, notes[RESTORES_WITHIN_LIMIT].subjects))
         if MAYBE_RESTORING in notes:
             how_many = len(notes[MAYBE_RESTORING].subjects)

@@ -87,6 +87,7 @@ def test_pauses_of_cold_starts_that_are_not_ruled_out_are_unknown(rule: str) -> 
     maybe = replace(made, summary=replace(made.summary, ranges=cold))
     assert finding(checked(maybe, **{rule: Limit(59_999)}), rule).answer is Answer.UNKNOWN
     assert finding(checked(maybe, **{rule: Limit(60_000)}), rule).answer is Answer.YES
+    assert finding(checked(maybe, **{rule: Limit(0)}), rule).answer is Answer.UNKNOWN, "what is likely is no pause"
     surely = replace(made, summary=replace(made.summary, cold_handovers=1, max_cold_restore_ms=60_000))
     assert finding(checked(surely, **{rule: Limit(59_999)}), rule).answer is Answer.NO
 
@@ -101,6 +102,14 @@ def test_without_a_rate_the_likely_time_counts_and_says_so() -> None:
     known = replace(made, summary=replace(made.summary, duration_is="estimate", floor_ms=None))
     assert not finding(checked(known, **limits), "max_duration").likely
     assert not finding(checked(made, must_settle=Limit(True)), "must_settle").likely
+
+
+def test_how_old_a_snapshot_is_that_does_not_say_so_is_unknown() -> None:
+    for captured_at in (None, "", "yesterday"):
+        undated = replace(likely(), captured_at=captured_at)
+        found = finding(checked(undated, max_snapshot_age=Limit(10**15)), "max_snapshot_age")
+        assert (found.status, found.answer, found.measured) == (Status.ERROR, Answer.UNKNOWN, None)
+        assert [one.note for one in found.offences] == ["the snapshot does not say when it was taken"]
 
 
 @pytest.mark.parametrize("wanted", [True, False])
