@@ -117,8 +117,9 @@ class Snapshot:
     About copies, by (task, instance): ``since_ms`` tells since when they are assigned, ``reported_ms`` when their lag
     was reported, and ``told_lags`` how far behind they then were, all where that is known; ``measured_lags`` were
     measured by what instances publish, not reported at a join, and of ``least_lags`` only the least that they are
-    behind is known; ``most_lags`` is the most that copies can have been behind when the snapshot was taken, by what was
-    written since they reported; ``no_closer_ms`` tells for how long copies that are behind were seen to come no closer.
+    behind is known; ``most_lags`` is the most that copies can have been behind by what was written since
+    they reported, when the end offset was seen: when the snapshot was taken, unless ``ends_seen_ms`` (by task) tells
+    otherwise; ``no_closer_ms`` tells for how long copies that are behind were seen to come no closer.
     ``undated_reports`` have a time, but how long that was before the snapshot is unknown.
 
     ``input_lags``: by task, the records of its input that were not processed yet, where any were.
@@ -140,6 +141,7 @@ class Snapshot:
     told_lags: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     no_closer_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     most_lags: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
+    ends_seen_ms: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     undated_reports: frozenset[tuple[int, int]] = frozenset()
     started_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     input_lags: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))

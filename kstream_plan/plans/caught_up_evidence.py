@@ -265,8 +265,9 @@ class KnownCopies:
             return Evidence(known=Known.CAUGHT_UP, fact=Fact.WITHIN_LIMIT, words=words)
         if not kind.end_offset_known or (self.undated and self._may_grow(task)):
             return None
-        written = self._written(task, 0, until_ms)
-        if written is None and until_ms > (self._trusted_ms(Fact.REPORTED) if kind.end_offset_sum else 0):
+        seen_ms = self._end_seen_ms(task)
+        written = self._written(task, seen_ms, until_ms)
+        if written is None and until_ms - seen_ms > (self._trusted_ms(Fact.REPORTED) if kind.end_offset_sum else 0):
             return None  # of a group that had only just begun, nobody knows how much has been written since
         whole = kind.end_offset_sum + (written or 0)
         if whole > self._limit:
@@ -430,7 +431,7 @@ class KnownCopies:
 
     def _at_most(self, task: int, report: _Report, until_ms: int) -> int | None:
         """Return how far a copy is behind at most by a moment; ``None``: not known."""
-        lag, since_ms = (report.lag, report.at_ms) if report.most is None else (report.most, 0)
+        lag, since_ms = (report.lag, report.at_ms) if report.most is None else (report.most, self._end_seen_ms(task))
         written = self._written(task, since_ms, until_ms)
         return None if written is None else lag + written
 
@@ -497,10 +498,18 @@ class KnownCopies:
             return (_Report(0, self._reported_at_ms(task, instance), Fact.RAN_THERE),)
         most = self.snapshot.most_lags.get(seat)
         if most is not None and seat not in self.snapshot.reported_ms:  # an offset of any time before
-            return (_Report(most, 0, Fact.SEEN_WRITTEN, at_most=True),)
+            return (_Report(most, self._end_seen_ms(task), Fact.SEEN_WRITTEN, at_most=True),)
         written_ends = None if fact is Fact.MEASURED else most
         report = _Report(lag, self._reported_at_ms(task, instance), fact, most=written_ends)
-        return (report,) if most is None else (report, _Report(most, 0, Fact.SEEN_WRITTEN, at_most=True))
+        return (
+            (report,)
+            if most is None
+            else (report, _Report(most, self._end_seen_ms(task), Fact.SEEN_WRITTEN, at_most=True))
+        )
+
+    def _end_seen_ms(self, task: int) -> int:
+        """Return when the end offset of a task was seen, by default when the snapshot was taken."""
+        return self.snapshot.ends_seen_ms.get(task, 0)
 
     def _reported_at_ms(self, task: int, instance: int) -> int:
         return self.snapshot.reported_ms.get((task, instance), 0)

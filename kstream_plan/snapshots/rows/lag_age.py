@@ -6,7 +6,7 @@ that was caught up when its instance joined, and is assigned, is caught up still
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.model.coverage import Coverage
@@ -57,6 +57,26 @@ def lags_at_most(reports: Reports, group: Group) -> dict[tuple[int, int], int]:
         if task.stateful and task.end_offset_known and len(known) == len(offsets):
             found[seat] = max(0, task.end_offset_sum - sum(known))
     return found
+
+
+def ends_seen_at_ms(reports: Reports, tasks: Iterable[int], captured_at_ms: int | None) -> dict[int, int]:
+    """Return when the end offsets of these tasks were seen, which reports alone tell, if before the snapshot was taken.
+
+    It is the time of the report with the highest end offset, of several stores the oldest such time.
+    """
+    wanted, newest = set(tasks), dict[tuple[int, str | None], tuple[int, int]]()
+    for (task, _), rows in reports.items():
+        for row in rows if task in wanted else ():
+            at_ms = row.at_ms if row.reported_at_ms is None else row.reported_at_ms
+            if row.end_offset is None or captured_at_ms is None:
+                continue
+            seen = row.end_offset, captured_at_ms if at_ms is None else at_ms
+            newest[task, row.store] = max(seen, newest.get((task, row.store), seen))
+    found = dict[int, int]()
+    for (task, _), (_, at_ms) in newest.items():
+        assert captured_at_ms is not None
+        found[task] = min(at_ms - captured_at_ms, found.get(task, 0))
+    return {task: at_ms for task, at_ms in found.items() if at_ms < 0}
 
 
 def _offset(row: LagRow) -> int | None:

@@ -39,7 +39,7 @@ from kstream_plan.snapshots.rows.fields import (
     required_text,
     shown,
 )
-from kstream_plan.snapshots.rows.lag_age import coverage, lags_at_most, lags_when_told, still_caught_up
+from kstream_plan.snapshots.rows.lag_age import coverage, ends_seen_at_ms, lags_at_most, lags_when_told, still_caught_up
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
 from kstream_plan.snapshots.rows.lag_window import LagsWanted
 from kstream_plan.snapshots.rows.lags import LagRow, LagSource, read_lag_rows
@@ -192,6 +192,11 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         since_ms=MappingProxyType(dict(ages.since_ms)),
         told_lags=MappingProxyType(told_lags),
         most_lags=MappingProxyType(most_lags),
+        ends_seen_ms=MappingProxyType(
+            ends_seen_at_ms(
+                reports, (n for n, row in enumerate(task_rows) if row.end_offset_sum is None), header.captured_at_ms
+            )
+        ),
         no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
         reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),
         undated_reports=_undated(reports) if header.captured_at_ms is None else frozenset(),
