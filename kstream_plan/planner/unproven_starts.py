@@ -6,14 +6,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kstream_plan.model import Group, Holding, Snapshot
+from kstream_plan.model import UNKNOWN, Group, Holding, Snapshot, Task
 from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.scenario_as_noticed import PaceChange, Timeline
 from kstream_plan.plans import FigureRange, HandOver, MemberJoined, MemberLeft, Promote, Round, Step, Summary
-from kstream_plan.plans.caught_up_evidence import AS_READ, Course, Known, KnownCopies, UnprovenStart, written_at
+from kstream_plan.plans.caught_up_evidence import (
+    AS_READ,
+    Course,
+    Evidence,
+    Fact,
+    Known,
+    KnownCopies,
+    UnprovenStart,
+    written_at,
+)
 from kstream_plan.plans.design import Design
+from kstream_plan.plans.restoring import POLL_RECORDS
 from kstream_plan.plans.step_rows import steps_of_kinds
 from kstream_plan.plans.summary import FIGURES
 
@@ -34,14 +44,22 @@ def unproven_starts(
 ) -> tuple[UnprovenStart, ...]:
     """Return the starts that count as warm, and are not proven to be, in time.
 
-    Where a design moves tasks only once a copy has reported that it caught up, only those count whose former owner is
-    gone. ``group`` is everyone who takes part in the ``rounds``, ``initial`` what each holds at first; ``now_ms`` is
-    when the plan begins, on the snapshot's clock; ``undated``: that is not known, though it is said what time it is.
+    Where a design moves tasks only once a copy has reported that it caught up, those do not count whose former owner
+    runs them. It does not wait for an owner that is still to restore itself, nor for a copy whose offset is unknown:
+    Kafka's marker of that is below every lag. ``group`` is everyone who takes part in the ``rounds``, ``initial`` what
+    each holds at first; ``now_ms`` is when the plan begins, on the snapshot's clock; ``undated``: that is not known,
+    though it is said what time it is.
     """
     if not group.stateful or snapshot.group_protocol == "connect":  # connectors and tasks have no state
         return ()
     known = replace(known_copies(snapshot, outside.paces, now_ms=now_ms, trust_ms=trust_ms), undated=undated)
-    follower = _Follower(known, design, group, now_ms)
+    marked = frozenset(
+        (task, copy.instance)
+        for task, copies in enumerate(snapshot.state.copies)
+        for copy in copies
+        if copy.lag == UNKNOWN
+    )
+    follower = _Follower(known, design, group, now_ms, marked)
     follower.follow(initial, rounds)
     follower.restarted_in_place(initial, rounds, outside)
     return tuple(sorted(follower.found, key=lambda start: (start.at_ms, start.task_id.sort_key)))
@@ -116,18 +134,22 @@ class _Follower:
     """Follows a plan's rounds; private to one call.
 
     Attributes:
+        marked: copies, as (task, instance), that reported that they do not know their offset.
         orphans: stateful task → when its owner stopped, on the plan's clock; ``None``: nobody ran it at first.
         ran_until: (task, process id) → until when that instance ran the task, on the plan's clock.
         restarted: process id → since when it is back, on the plan's clock.
+        restoring: tasks whose owner may still restore them: nothing proves that it started them warm.
     """
 
     known: KnownCopies
     design: Design
     group: Group
     now_ms: int
+    marked: frozenset[tuple[int, int]]
     orphans: dict[int, int | None] = field(default_factory=dict)
     ran_until: dict[tuple[int, str], int] = field(default_factory=dict)
     restarted: dict[str, int] = field(default_factory=dict)
+    restoring: set[int] = field(default_factory=set)
     found: list[UnprovenStart] = field(default_factory=list)
 
     def follow(self, initial: Sequence[Holding], rounds: Sequence[Round]) -> None:
@@ -138,7 +160,8 @@ class _Follower:
         last = max((place for place, rnd in enumerate(rounds) if _leavers(rnd)), default=-1)
         for place, rnd in enumerate(rounds):
             self._members(rnd, held)
-            if place > last and not self.orphans and self.design.moves_when_caught_up:
+            waits = not self.orphans and not self.restoring and not self.marked
+            if place > last and waits and self.design.moves_when_caught_up:
                 break
             for at_ms, steps in _moments(rnd):
                 self._starts(at_ms, steps_of_kinds(steps, _STARTS), held)
@@ -183,12 +206,24 @@ class _Follower:
             if revoked:
                 assert step.from_ is not None
                 self.ran_until[task, step.from_.process_id] = at_ms
-            if step.caught_up and not (self.design.moves_when_caught_up and (revoked or not gone)):
+            is_doubted = False
+            if step.caught_up and not (self.design.moves_when_caught_up and self._waits(task, step, gone=gone)):
                 course = self._course(task, step.to.process_id, held)
-                self._look(task, step.to.process_id, at_ms, stopped_ms, course)
+                is_doubted = self._look(task, step.to.process_id, at_ms, stopped_ms, course)
+            if is_doubted or not step.caught_up:
+                self.restoring.add(task)
+            else:
+                self.restoring.discard(task)
 
-    def _look(self, task: int, process_id: str, at_ms: int, stopped_ms: int | None, course: Course) -> None:
-        """Write a start down unless it is proven to be warm."""
+    def _waits(self, task: int, step: Step, *, gone: bool) -> bool:
+        """Tell whether a design that moves tasks to copies that have caught up waited for this one."""
+        assert isinstance(step, _STARTS)
+        if task in self.restoring or (task, self._instance(step.to.process_id)) in self.marked:
+            return False
+        return not gone or (isinstance(step, HandOver) and step.from_ is not None)
+
+    def _look(self, task: int, process_id: str, at_ms: int, stopped_ms: int | None, course: Course) -> bool:
+        """Write a start down unless it is proven to be warm; tell whether it was."""
         evidence = self.known.at(
             task,
             self._instance(process_id),
@@ -197,12 +232,32 @@ class _Follower:
             course=course,
             likely=True,
         )
+        evidence = self._with_what_it_restores(evidence, task, self._instance(process_id))
         if evidence.known is not Known.CAUGHT_UP:
             self.found.append(
                 UnprovenStart(
                     task_id=self.group.tasks[task].task_id, process_id=process_id, at_ms=at_ms, evidence=evidence
                 )
             )
+        return evidence.known is not Known.CAUGHT_UP
+
+    def _with_what_it_restores(self, evidence: Evidence, task: int, instance: int) -> Evidence:
+        """Return what is known of a copy; unknown as well if it has caught up, and may restore for long all the same.
+
+        The plan tells how long that is where it knows the end offset and how fast the instance restores.
+        """
+        if evidence.known is not Known.CAUGHT_UP or evidence.fact in (Fact.STATELESS, Fact.RATES):
+            return evidence
+        rates, kind, most = self.known.snapshot.rates, self.group.tasks[task], evidence.at_most
+        rate = rates.restore_per_instance if instance < 0 else rates.restore_rate(instance)
+        if self.known.restores_as_given or (rate is not None and kind.end_offset_known):
+            return evidence
+        if most is not None and (is_little(kind, most) if rate is None else most < rate):
+            return evidence
+        restores = f"restores {'an unknown number of' if most is None else f'up to {most:,}'} records before it runs"
+        words = f"{evidence.words}; it counts as caught up and {restores}, which takes an unknown time"
+        settle = ("--restore-rate",) if rate is None else ()
+        return replace(evidence, known=Known.UNKNOWN, fact=Fact.WITHIN_LIMIT, words=words, settled_by=settle)
 
     def _course(self, task: int, process_id: str, held: Sequence[Holding]) -> Course:
         """Return what has become of an instance's copy since the snapshot."""
@@ -229,6 +284,11 @@ class _Follower:
     def _instance(self, process_id: str) -> int:
         """Return the index of an instance in the snapshot; -1: it is none of those."""
         return self.known.snapshot.state.group.instance_index.get(process_id, -1)
+
+
+def is_little(task: Task, records: int) -> bool:
+    """Tell whether a copy lacks no more than one that follows its changelog: a poll, or less than a tenth of it."""
+    return records <= POLL_RECORDS or (task.end_offset_known and 10 * records < task.end_offset_sum)
 
 
 def _leavers(rnd: Round) -> bool:

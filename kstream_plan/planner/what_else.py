@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Unpack
 
-from kstream_plan.model import Note
-from kstream_plan.model.scenario import RestoreRate, Scenario
+from kstream_plan.model import LATEST, Note
+from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate, Scenario
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.model.times import duration
 from kstream_plan.planner.case import Case
@@ -233,13 +233,27 @@ class WhatElse:
         """
         case, rounds = self.case, play.played.rounds
         rated = case.snapshot.rates.any_restore or any(isinstance(pace, RestoreRate) for pace in case.outside.paces)
-        if not rated or not rounds or play.plan.summary.restored_records == 0:
+        if not rated or not rounds or not self._any_restores(play):
             return
         threads, late = max(instance.capacity for instance in case.outside.everyone), case.design.at_probes()
         if threads > 1 or late != case.design:
             yield self._other(late, self._at_other_rates(1 / threads))
         if threads > 1:
             yield self._other(case=self._at_other_rates(threads))
+
+    def _any_restores(self, play: OnePlay) -> bool:
+        """Tell whether some copy has something to restore: in the play, or since it was reported."""
+        rates, copies = self.case.snapshot.rates, self.case.snapshot.state.copies
+        if play.plan.summary.restored_records != 0 or any(
+            isinstance(pace, ProduceRate | Burst) for pace in self.case.outside.paces
+        ):
+            return True
+        return any(
+            copy.remaining
+            or (copy.lag not in (None, LATEST) and rates.knows_produce(task) and rates.produce_rate(task))
+            for task, of_task in enumerate(copies)
+            for copy in of_task
+        )
 
     def _at_other_rates(self, factor: float) -> Case:
         """Return the case in which instances restore faster by a factor, by the events of its scenario as well."""

@@ -269,7 +269,7 @@ def _at_once(
 ) -> DrainNow:
     """Return the answer for now, with what it rests on; ``plans`` are those at worst and at best."""
     made, best = plans
-    unproven = {start.task_id: start for start in (*made.unproven_starts, *best.unproven_starts)}
+    unproven = _first_unproven(made, now) | _first_unproven(best, at_best)
     looked_at = snapshot.measured_lags | snapshot.least_lags
     seats = {
         (task, copy.instance)
@@ -299,6 +299,12 @@ def _at_once(
         at_ms=when.at_ms,
         over=when.doubts,
     )
+
+
+def _first_unproven(made: Plan, drained: Iterable[DrainedTask]) -> dict[WorkId, UnprovenStart]:
+    """Return the first unproven start of each task; none of those that start cold, and move again afterwards."""
+    cold = {task.task_id for task in drained if not task.caught_up}
+    return {start.task_id: start for start in reversed(made.unproven_starts) if start.task_id not in cold}
 
 
 def _was_behind(snapshot: Snapshot, task: int, instance: int) -> bool:

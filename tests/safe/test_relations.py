@@ -13,7 +13,7 @@ import os
 import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -27,6 +27,7 @@ from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model import UNKNOWN, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Leave, Scenario, Stop
+from kstream_plan.planner.unproven_starts import is_little
 from kstream_plan.plans import HandOver, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, KnownCopies
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
@@ -53,13 +54,8 @@ GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "2000"))
 #: none (``random_group(Random(270))``); without a capture time ``--now`` has no effect, as a warning says.
 _OTHER_QUESTIONS = (worsenings.fewer_reports, worsenings.capture_time_unknown)
 _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
-#: What hides how much a start restores that is warm by Kafka's rule: that it does is told only where it is known.
-_HIDES_RESTORES = (
-    worsenings.restore_unknown,
-    worsenings.end_offset_unknown,
-    worsenings.older_reports,
-    worsenings.capture_time_unknown,
-)
+#: With which a start that is warm by Kafka's rule may restore nothing before its task runs: a copy had longer to.
+_RESTORES_LONGER = (worsenings.older_reports,)
 #: What makes a restart settle that may not: fewer copies are built; and, which is an open defect, without a rate a copy
 #: that is behind counts as caught up at some follow-up, however long it takes with every rate that may be.
 _SETTLES = (worsenings.restore_unknown, worsenings.fewer_standbys_wanted)
@@ -83,14 +79,17 @@ class Answers:
         whole: whether all is safe.
         tasks: the same of each task that is asked of, by its id.
         starts: where stateful tasks start, one instance after the other, by task id.
-        restoring: tasks that are warm by Kafka's rule, and restore all the same.
+        most: how many start cold at most.
+        restoring: tasks that are warm by Kafka's rule, and restore all the same: whether that is as little as a copy
+            lacks that follows its changelog, by task id.
         settles: whether the group settles for sure, where that is asked.
     """
 
     whole: Answer
     tasks: Mapping[str, Answer]
     starts: Mapping[str, tuple[str, ...]]
-    restoring: frozenset[str]
+    most: int
+    restoring: Mapping[str, bool] = field(default_factory=dict)
     settles: bool = True
 
 
@@ -111,13 +110,18 @@ def _drained(group: Given, *, leave: bool) -> DrainNow:
 
 
 def _drain(group: Given, *, leave: bool = False) -> Answers:
-    now = _drained(group, leave=leave)
+    now, tasks = _drained(group, leave=leave), group.snapshot.state.group
     restoring = {task for doubt in now.doubts if doubt.code == RESTORES_WITHIN_LIMIT for task in doubt.subjects}
     return Answers(
         whole=now.answer,
         tasks={str(task_id): answer for task_id, answer in now.answers.items()},
         starts=_starts(now.plan),
-        restoring=frozenset(restoring),
+        most=now.how_many_cold[1],
+        restoring={
+            str(task.task_id): is_little(tasks.tasks[tasks.task_index[task.task_id]], task.restore_records or 0)
+            for task in now.now
+            if str(task.task_id) in restoring
+        },
     )
 
 
@@ -132,7 +136,7 @@ def _bounce(group: Given) -> Answers:
         whole=found.answer,
         tasks={},
         starts=_starts(found.as_it_is.plan),
-        restoring=frozenset(),
+        most=found.as_it_is.most_cold,
         settles=all(each.low for each in found.as_it_is.plan.summary.ranges if each.figure == "settles"),
     )
 
@@ -144,7 +148,7 @@ def _of_plan(made: Plan, answer: Answer | None = None) -> Answers:
         whole=likely if answer is None else answer,
         tasks={},
         starts=_starts(made),
-        restoring=frozenset(),
+        most=most,
     )
 
 
@@ -216,13 +220,23 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening) -> str:
         return ""
     if not before.settles and worsening in _SETTLES:
         return ""
-    excused = before.restoring if worsening in _HIDES_RESTORES else frozenset[str]()
+    excused = _excused(before, worsening)
     for task_id, answer in after.tasks.items():
         if answer is Answer.YES and before.tasks.get(task_id, answer) is not Answer.YES and task_id not in excused:
             return f"task {task_id}"
-    if excused:
-        return ""
-    return "all" if after.whole is Answer.YES and before.whole is not Answer.YES else ""
+    if not excused and after.whole is Answer.YES and before.whole is not Answer.YES:
+        return "all"
+    starts = sum(map(len, before.starts.values()))  # more of them: a task moved to and fro in another course
+    return "most" if after.most < min(before.most, starts) - len(excused) else ""
+
+
+def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
+    """Return the tasks that may be warm though they restored something first before."""
+    if worsening in _RESTORES_LONGER:
+        return frozenset(before.restoring)
+    if worsening is worsenings.restore_unknown:
+        return frozenset(task for task, is_little in before.restoring.items() if is_little)
+    return frozenset()
 
 
 def never_safer(command: Command, worsening: Worsening, group: Given, rng: random.Random) -> None:
@@ -379,12 +393,16 @@ class TestExceptions:
         assert _goes_to(high) == ("i1", Answer.NO)
         assert _goes_to(low) == ("i2", Answer.YES)
 
-    def test_how_much_a_warm_start_restores_is_told_of_less_than_half_with_a_rate_alone(self) -> None:
-        """A copy within the limit is warm by Kafka's rule, and restores what it lacks before its task runs."""
-        unrated = snapshot_from_row(one_standby.row(tasks=self.SHORT, lag=2_400), "x")
-        rated = replace(unrated, rates=replace(unrated.rates, restore_per_instance=50.0))
-        assert _goes_to(rated) == ("i1", Answer.NO)
-        assert _goes_to(unrated) == ("i1", Answer.YES)
+    def test_what_a_copy_lacks_that_follows_is_told_with_a_rate_alone(self) -> None:
+        """A copy within the limit is warm by Kafka's rule: by how much it then pauses only a rate tells.
+
+        Where that is a tenth of its changelog or more it has not followed it, and without a rate it is unknown.
+        """
+        for lag, answer in ((900, Answer.YES), (2_400, Answer.UNKNOWN)):
+            unrated = snapshot_from_row(one_standby.row(tasks=self.SHORT, lag=lag), "x")
+            rated = replace(unrated, rates=replace(unrated.rates, restore_per_instance=50.0))
+            assert _goes_to(rated) == ("i1", Answer.NO)
+            assert _goes_to(unrated) == ("i1", answer)
 
 
 class TestEachCanFail:

@@ -1,0 +1,170 @@
+"""How many tasks start cold at most: what Kafka does not wait for counts, and so does what is slower than known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kstream_plan.model import UNKNOWN, Rates, Snapshot
+from kstream_plan.model.answer import Answer
+from kstream_plan.model.scenario import Leave, Scenario
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans import HandOver, Plan
+from kstream_plan.simulation.drain import drain
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import one_standby
+from tests.helpers.random_groups import TAKEN_MS
+
+SHORT = tuple({"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 5_000} for number in range(3))
+
+
+def _most(made: Plan) -> int:
+    return made.ends("cold_handovers")[1]
+
+
+def _all_on_one(*, lag: int) -> Snapshot:
+    """``i0`` runs 0_0 and 0_1, ``i2`` 0_2; ``i1`` has a standby of 0_1 that reports this lag."""
+    row = one_standby.row(lag=lag)
+    row["instances"][0]["consumers"][0]["active"] = ["0_0", "0_1"]
+    row["instances"][1]["consumers"][0].update(active=[], standby=["0_1"])
+    row["lags"][0]["task_id"] = "0_1"
+    return snapshot_from_row(row, "all-on-one")
+
+
+class TestKafkaDoesNotWait:
+    def test_a_copy_with_an_unknown_offset_is_given_a_task_that_runs(self) -> None:
+        """Kafka's marker of an unknown offset is below every lag, that of the task's owner included."""
+        made = plan_checked(_all_on_one(lag=UNKNOWN))
+        starts = [step for rnd in made.rounds for step in rnd.single_steps if isinstance(step, HandOver)]
+        assert [str(step.task_id) for step in starts] == ["0_1"]
+        assert _most(made) == 1
+
+    def test_it_waits_for_a_copy_that_is_behind(self) -> None:
+        made = plan_checked(_all_on_one(lag=20_000))
+        assert _most(made) == 0
+
+
+def _starts_cold(restore: float | None, produce: float | None = None) -> Plan:
+    """0_0 starts on ``i3``, whose offset is unknown, and moves on to ``i2`` once that has restored more of it."""
+    row: dict[str, Any] = {
+        "format_version": "1.0",
+        "application_id": "a",
+        "generation": 5,
+        "captured_at": one_standby.AT,
+        "config": {"acceptable_recovery_lag": 0, "num_standby_replicas": 0},
+        "tasks": [
+            {"task_id": "0_0", "stateful": True, "end_offset_sum": 5_000},
+            {"task_id": "1_0", "stateful": False},
+            {"task_id": "1_1", "stateful": False},
+        ],
+        "instances": [
+            {
+                "process_id": f"{first}0000000-0000-4000-8000-00000000000{first}",
+                "host": f"i{number}",
+                "consumers": [
+                    {
+                        "consumer_id": f"i{number}-StreamThread-{thread}",
+                        "active": active if thread == min(2, threads) else [],
+                        "standby": [],
+                    }
+                    for thread in range(1, threads + 1)
+                ],
+            }
+            for number, (first, threads, active) in enumerate(
+                [(5, 2, []), (1, 2, ["1_0", "0_0"]), (3, 3, ["1_1"]), (4, 1, [])]
+            )
+        ],
+        "lags": [
+            {
+                "process_id": "40000000-0000-4000-8000-000000000004",
+                "task_id": "0_0",
+                "lag": UNKNOWN,
+                "reported_at": one_standby.AT,
+            }
+        ],
+        "stores": "persistent",
+    }
+    rates = Rates(restore_per_instance=restore, produce_per_task=produce)
+    snapshot = replace(snapshot_from_row(row, "twice"), rates=rates)
+    leave = Leave(at_ms=0, process_ids=("10000000-0000-4000-8000-000000000001",))
+    return plan_checked(snapshot, scenario=Scenario(events=(leave,)))
+
+
+class TestStartedColdAndMovedAgain:
+    def test_a_slow_copy_is_moved_before_it_has_caught_up(self) -> None:
+        made = _starts_cold(50.0)
+        assert (made.summary.cold_handovers, _most(made)) == (2, 2)
+
+    def test_without_a_rate_it_may_be(self) -> None:
+        made = _starts_cold(None)
+        assert made.summary.cold_handovers == 1
+        assert _most(made) == 2
+
+    def test_a_fast_one_has_caught_up(self) -> None:
+        assert _most(_starts_cold(100_000.0, produce=0.0)) == 1
+
+
+def test_a_thread_that_restores_alone_may_be_slower_than_what_is_written() -> None:
+    """Three threads restore 50 records a second, one 17, and 20 are written: within five minutes its copy is behind."""
+    row = one_standby.row(stores="persistent")
+    row["config"] |= {"acceptable_recovery_lag": 0, "num_standby_replicas": 0}
+    del row["instances"][2], row["tasks"][2]
+    row["instances"][1]["consumers"] += [
+        {"consumer_id": f"i1-StreamThread-{number}", "active": [], "standby": []} for number in (2, 3)
+    ]
+    snapshot = snapshot_from_row(row, "threads")
+    snapshot = replace(snapshot, rates=Rates(restore_per_instance=50.0, produce_per_task=20.0))
+    leave = Scenario(events=(Leave(at_ms=0, process_ids=(one_standby.IDS[0],)),))
+    made = plan_checked(snapshot, PlanOptions(now_ms=TAKEN_MS + 300_000), scenario=leave)
+    assert made.summary.cold_handovers == 0
+    assert made.summary.restored_records == 0
+    assert _most(made) == 1
+
+
+class TestWithinTheLimit:
+    """A copy within the limit is warm by Kafka's rule, and restores what it lacks before its task runs."""
+
+    @staticmethod
+    def _answer(lag: int, restore: float | None, tasks: tuple[dict[str, Any], ...] = SHORT) -> Answer:
+        found = snapshot_from_row(one_standby.row(tasks=tasks, lag=lag), "within")
+        return drain(replace(found, rates=Rates(restore_per_instance=restore)), ["i0"], leave=True).answer
+
+    @pytest.mark.parametrize(
+        ("lag", "restore", "answer"),
+        [
+            (1_001, None, Answer.UNKNOWN),
+            (2_400, None, Answer.UNKNOWN),
+            (2_500, None, Answer.NO),
+            (2_400, 50.0, Answer.NO),
+            (2_400, 5_000.0, Answer.YES),
+            (1_000, None, Answer.YES),
+            (0, None, Answer.YES),
+        ],
+    )
+    def test_how_long_it_restores_is_unknown_without_a_rate(
+        self, lag: int, restore: float | None, answer: Answer
+    ) -> None:
+        assert self._answer(lag, restore) is answer
+
+    def test_less_than_a_tenth_is_what_a_copy_lacks_that_follows(self) -> None:
+        tasks = ({**SHORT[0], "end_offset_sum": 100_000}, *SHORT[1:])
+        assert self._answer(9_999, None, tasks) is Answer.YES
+        assert self._answer(10_000, None, tasks) is Answer.UNKNOWN
+        assert self._answer(9_999, 50.0, tasks) is Answer.NO
+
+    def test_what_was_measured_is_restored_though_plans_forget_it(self) -> None:
+        """Without a rate a plan that begins later takes a copy within the limit to have nothing left."""
+        row = one_standby.row(lag=9_000, tasks=({**SHORT[0], "end_offset_sum": 20_000}, *SHORT[1:]))
+        row["lags"].append(
+            {**row["lags"][0], "process_id": one_standby.IDS[2], "lag": UNKNOWN, "reported_at": "2026-11-22T11:55:00Z"}
+        )
+        row["lags"][0]["source"] = "metrics"
+        assert drain(snapshot_from_row(row, "later"), ["i0"], leave=True).answer is Answer.UNKNOWN
+
+    def test_the_length_of_the_changelog_is_not_needed(self) -> None:
+        tasks = tuple({"task_id": f"0_{number}", "stateful": True} for number in range(3))
+        assert self._answer(400, 50.0, tasks) is Answer.UNKNOWN
+        assert self._answer(400, 5_000.0, tasks) is Answer.YES
