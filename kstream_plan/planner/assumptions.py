@@ -188,7 +188,7 @@ def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snap
     """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
     noun = "copies have" if len(doubts) > 1 else "copy has"
-    what = f"Whether {len(doubts)} {noun} caught up is unknown ({name_list(tasks)})"
+    what = f"Whether {len(doubts)} {noun} caught up by now is unknown ({name_list(tasks)})"
     deciding = _deciding_rate(doubts)
     if deciding is None or snapshot.captured_at_ms is None:
         message = f"{what}, {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else what

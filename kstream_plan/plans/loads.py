@@ -161,11 +161,6 @@ def without_owner(plan: Plan) -> int:
     return len(plan.group.tasks) - absent - sum(len(roles.active) for roles in plan.final)
 
 
-def most_warmups(plan: Plan) -> int:
-    """Return how many copies warm up at once, at worst."""
-    return max(map(sum, warming(plan)), default=0)
-
-
 def most_restoring(plan: Plan) -> int:
     """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
     group, most = plan.group, 0

@@ -156,9 +156,9 @@ class CheckedPlan:
             message = "num.stream.threads is not planned: instances have other threads now"
             found.append(Note(THREADS_NOT_PLANNED, message, notes[THREADS_NOT_PLANNED].subjects))
         if RESTORES_WITHIN_LIMIT in notes:
-            one = len(notes[RESTORES_WITHIN_LIMIT].subjects) == 1
-            how_many = f"{len(notes[RESTORES_WITHIN_LIMIT].subjects):,} {'task counts' if one else 'tasks count'}"
-            message = f"{how_many} as caught up and {'restores' if one else 'restore'} all the same"
+            tasks = len(notes[RESTORES_WITHIN_LIMIT].subjects)
+            verbs = ("task counts", "restores") if tasks == 1 else ("tasks count", "restore")
+            message = f"{tasks:,} {verbs[0]} as caught up and {verbs[1]} all the same"
             found.append(Note(RESTORES_WITHIN_LIMIT, message, notes[RESTORES_WITHIN_LIMIT].subjects))
         if MAYBE_RESTORING in notes:
             how_many = len(notes[MAYBE_RESTORING].subjects)

@@ -68,7 +68,7 @@ def test_there_is_no_delay_for_what_the_leader_ran() -> None:
     page = page_of(drain_workers(snapshot(even(3)), ["w0"]))
     assert page.answer is Answer.YES
     assert page.sentences[0] == "5 of 15 connectors and tasks start on other workers within about 3s."
-    assert page.sentences[1].startswith("The leader is among them, and the next one knows of no delay: ")
+    assert page.sentences[1].startswith("The group's leader stops, too, and the next one knows of no delay: ")
 
 
 def test_if_the_leader_stops_with_others_the_worse_order_counts() -> None:

@@ -91,7 +91,7 @@ def _tone(bounces: Bounces) -> Tone:
     if bounces.answer is not None:
         return answer_tone(bounces.answer)
     if bounces.best_safe is not None:
-        return "good"
+        return "unknown" if stores_unknown(bounces) else "good"
     return "unknown" if any(way.is_likely_safe for way in bounces.played) else "bad"
 
 
@@ -122,7 +122,8 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None) -> str:
         faster = ", ".join(dict.fromkeys(way_name(way.way) for way in bounces.faster_safe))
         faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
         safe = "no task starts cold, and the tasks of only one instance are paused at a time"
-        return f"Safe by {way_name(best.way)}{pause}: {safe}.{faster_ways}"
+        stores = ", if stores are persistent (--stores)" if stores_unknown(bounces) else ""
+        return f"Safe by {way_name(best.way)}{pause}{stores}: {safe}.{faster_ways}"
     if any(way.is_likely_safe for way in bounces.played):
         return "No way is proven to be safe."
     is_undecided = any(way.found.outcome == "undecided" for way in bounces.played)

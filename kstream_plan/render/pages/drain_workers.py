@@ -68,7 +68,7 @@ def _delay(drain: WorkersDrained) -> str:
     retention = f"Work of a worker that is gone is kept for {delay} (scheduled.rebalance.max.delay.ms)"
     waits = retention if drain.waits else "Work of a worker that is gone is assigned at once"
     if drain.waits and drain.leader_stops and not drain.in_turn:
-        waits = "The leader is among them, and the next one knows of no delay: the work is assigned at once"
+        waits = "The group's leader stops, too, and the next one knows of no delay: the work is assigned at once"
     order = "; the leader is assumed to stop first, which is worse" if drain.in_turn else ""
     return f"{waits}{order}. A worker that is killed counts as gone after {duration(config.session_timeout_ms)}."
 
@@ -98,7 +98,7 @@ def _facts(drain: WorkersDrained, names: Names) -> Iterator[Fact]:
 
 
 def _ways_table(drain: WorkersDrained) -> Table:
-    columns = columns_of("If they are", ">Rebalances", ">Unassigned", ">Longest", ">In total", ">All run after")
+    columns = columns_of("Workers are", ">Rebalances", ">Unassigned", ">Longest", ">In total", ">All run after")
     rows = tuple(
         Row(tuple(map(text_cell, way_texts(way))), "bad" if way.longest_ms > round_ms(drain) else "plain")
         for way in drain.ways

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity, only_return
-from kstream_plan.plans.loads import most_warmups
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.page import Fact, Tone
 from kstream_plan.render.pages.plan_view import PlanView
@@ -189,8 +188,8 @@ def restore_fact(view: PlanView) -> Fact:
     """Return how many records are restored, and how many copies at a time."""
     plan, label = view.plan, "State to restore"
     records = plan.summary.restored_records
-    warmups = max(most_warmups(plan), _more_copies_of_draws(view))
-    at_a_time = f", at most {count(warmups, 'warm-up')} at a time" if warmups else ""
+    extra_copies = view.figure("peak_extra_copies").most
+    at_a_time = f", at most {count(extra_copies, 'extra copy', 'extra copies')} at a time" if extra_copies else ""
     if records is None:
         return Fact("restore", label, f"unknown number of records{at_a_time}", "unknown")
     figure = view.figure("restored_records")
@@ -209,12 +208,6 @@ def _may_restore_an_unknown_number(view: PlanView) -> bool:
     rule = "max_restored_records"
     of_draws = view.draws is not None and rule in view.draws.worst and view.draws.worst[rule] is None
     return of_draws or view.plan.may_be_endless("restored_records")
-
-
-def _more_copies_of_draws(view: PlanView) -> int:
-    """Return how many copies there are at once in the worst random simulation; 0 if no other one has more."""
-    extra_copies = view.figure("peak_extra_copies")
-    return extra_copies.most if view.draws is not None and extra_copies.most > extra_copies.median else 0
 
 
 def balance_fact(plan: Plan) -> Fact:

@@ -137,7 +137,9 @@ def _cold(view: PlanView) -> Iterator[str]:
         return
     if cold.most and not cold.median:
         noun = "task" if cold.most == 1 else "tasks"
-        yield f"Up to {cold.most:,} {noun} may start cold: it is unknown whether their copies will have caught up."
+        facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)
+        reason = "; ".join(facts) or "it is unknown whether their copies will have caught up"
+        yield f"Up to {cold.most:,} {noun} may start cold: {reason}."
         options = would_tell(plan.unproven_starts)
         yield from [f"{options}."] * bool(options)
     elif cold.most:

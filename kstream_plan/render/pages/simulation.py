@@ -97,7 +97,7 @@ def _what_ifs_notes(view: PlanView, what_ifs: Sequence[WhatIf]) -> Iterator[str]
     if view.draws is not None and view.draws.number > 1:
         yield "Other settings are simulated with the process ids of the simulation that is shown."
     if not plan.is_of_workers:
-        yield "Extra copies: copies beside the wanted ones, the most at one time."
+        yield "Extra copies: warm-ups, and copies that wait to be cut over, the most at one time."
     all_at_once = min(plan.summary.hops, len(plan.group.stateful))
     if any(what_if.setting == "max_warmup_replicas" and what_if.value >= all_at_once for what_if in what_ifs):
         yield "With the largest max.warmup.replicas every task that moves warms up at once."

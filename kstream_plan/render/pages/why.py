@@ -208,6 +208,8 @@ def _balance(answers: Why) -> str:
     """Return why the group is not balanced."""
     reasons = answers.balance
     moves = count(reasons.to_move, "stateful task has to move", "stateful tasks have to move")
+    idle_tasks = reasons.to_move - answers.plan.summary.moves
+    moves += f" ({idle_tasks:,} of them run nowhere now)" if idle_tasks > 0 else ""
     match reasons.why:
         case WhyBalance.BALANCED:
             return "The load is as even as whole tasks can be."
