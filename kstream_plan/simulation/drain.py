@@ -17,7 +17,6 @@ from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, MemberLeft, Plan, Promote
-from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.caught_up_evidence import Evidence, Known, UnprovenStart
 from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
@@ -127,11 +126,6 @@ class DrainNow:
     def stateful_now(self) -> int:
         """How many of the tasks that run there now are stateful."""
         return sum(task.stateful for task in self.now)
-
-    @property
-    def cold_records_now(self) -> int | None:
-        """What the tasks that would start cold now restore; ``None`` if it is not known of all."""
-        return records_of(task.restore_records for task in self.cold_now)
 
     @property
     def cold_at_best(self) -> tuple[DrainedTask, ...]:

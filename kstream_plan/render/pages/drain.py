@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.answer import Answer
+from kstream_plan.plans.activity import records_of
 from kstream_plan.render.page import (
     Cell,
     Column,
@@ -112,8 +113,9 @@ def _notice(drain: Drain) -> str:
 def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
     least, most = drain.how_many_cold
     tone: Tone = "bad" if least else "unknown" if most else "plain"
-    records = drain.cold_records_now
-    bound = "at least " if any(task.restore_is == "floor" for task in drain.cold_now) else ""
+    cold_tasks = [task for task in drain.now if drain.answers[task.task_id] is Answer.NO]
+    records = records_of(task.restore_records for task in cold_tasks)
+    bound = "at least " if least != most or any(task.restore_is == "floor" for task in cold_tasks) else ""
     amount = ", an unknown number of records" if records is None else f", {bound}{records:,} records to restore"
     tasks = f"of {count(len(drain.now), 'task')}"
     value = f"{span_to(least, most)} {tasks}{amount if least else ''}" if most else "none"
@@ -122,7 +124,8 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
         longest = max(
             drain.now, key=lambda task: (round(task.pause_ms, -2), task.pause_is == "floor", task.task_id.sort_key)
         )
-        bound = "at least " if any(task.pause_is == "floor" for task in drain.now) else "about "
+        is_open = any(_may_be_longer(task, drain.answers[task.task_id]) for task in drain.now)
+        bound = "at least " if is_open else "about "
         yield Fact(
             "pause",
             "Longest pause",
@@ -220,19 +223,26 @@ def _table(title: str, tasks: Sequence[DrainedTask], answers: Mapping[WorkId, An
 
 def _row(task: DrainedTask, answer: Answer, names: Names) -> Row:
     word, tone = _WORDS[answer] if task.stateful else ("no state", "plain")
-    bound = "at least " if task.pause_is == "floor" else ""
+    bound = "at least " if _may_be_longer(task, answer) else ""
     return Row(
         (
             text_cell(names.task_and_topic(task.task_id)),
             text_cell(names.instance(task.destination)),
             Cell((word,), tone=tone),
-            text_cell(_to_restore(task)),
+            text_cell(_to_restore(task, answer)),
             text_cell(f"{bound}{duration(task.pause_ms)}"),
         )
     )
 
 
-def _to_restore(task: DrainedTask) -> str:
+def _may_be_longer(task: DrainedTask, answer: Answer) -> bool:
+    """Return whether a pause has no upper limit: how long the task restores before it runs is unknown."""
+    return task.pause_is == "floor" or (task.stateful and answer is Answer.UNKNOWN)
+
+
+def _to_restore(task: DrainedTask, answer: Answer) -> str:
+    if task.stateful and answer is Answer.UNKNOWN and not task.restore_records:
+        return "unknown"
     if task.restore_is == "floor":
         return f"at least {task.restore_records:,}" if task.restore_records else "unknown"
     return "unknown" if task.restore_records is None else f"{task.restore_records:,}" if task.restore_records else ""
