@@ -298,7 +298,11 @@ def _at_once(
 def _first_unproven(made: Plan, drained: Iterable[DrainedTask]) -> dict[WorkId, UnprovenStart]:
     """Return the first unproven start of each task; none of those that start cold, and move again afterwards."""
     cold = {task.task_id for task in drained if not task.caught_up}
-    return {start.task_id: start for start in reversed(made.unproven_starts) if start.task_id not in cold}
+    first = dict[WorkId, UnprovenStart]()
+    for start in made.unproven_starts:
+        if start.task_id not in cold:
+            first.setdefault(start.task_id, start)
+    return first
 
 
 def _was_behind(snapshot: Snapshot, task: int, instance: int) -> bool:

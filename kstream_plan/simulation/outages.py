@@ -30,7 +30,9 @@ def outage_note(made: Plan, scenario: Scenario, play: Play) -> Note | None:
     if not at_once:
         return None
     found = list(_without(made, scenario, play))
-    helps = f"not with {', or '.join(found)} (simulated)" if found else "with every simulated alternative too"
+    helps = f"not with {', or '.join(found)} (simulated)"
+    if not found:
+        helps = "with every simulated alternative too, or tasks may start cold"
     message = f"{at_once:,} of {len(made.group.tasks):,} tasks pause at the same time during restarts; {helps}"
     return Note(OUTAGE, message)
 

@@ -131,7 +131,7 @@ def test_most_copies_at_once_are_those_of_the_worst_draw(amid_a_migration: Simul
     assert worst is not None
     assert result_of(amid_a_migration.plan, amid_a_migration).peak_extra_copies == worst
     worse = replace(found, worst={**found.worst, "max_peak_extra_copies": worst + 3})
-    assert f"at most {worst + 3} warm-ups at a time" in _facts(replace(amid_a_migration, draws=worse))["restore"]
+    assert f"at most {worst + 3} extra copies at a time" in _facts(replace(amid_a_migration, draws=worse))["restore"]
 
 
 def test_what_one_draw_does_not_know_is_not_known(amid_a_migration: Simulation) -> None:
