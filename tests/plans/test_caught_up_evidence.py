@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from kstream_plan.plans.caught_up_evidence import (
     KnownCopies,
     at_least_as_long,
     options_that_tell,
+    written_at,
 )
 from tests.helpers.one_standby import IDS, WHOLE, snapshot
 
@@ -301,3 +303,547 @@ def test_of_options_with_a_time_only_the_farthest_is_named() -> None:
 )
 def test_durations_are_rounded_up_as_options_take_them(milliseconds: int, text: str) -> None:
     assert at_least_as_long(milliseconds) == text
+
+
+_SEAT = frozenset({(0, 1)})
+
+
+def _tasks(end_offset_sum: int) -> list[dict[str, Any]]:
+    return [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": end_offset_sum} for number in range(3)]
+
+
+def _known(
+    of: Snapshot,
+    at_ms: int = 0,
+    *,
+    instance: int = 1,
+    until_ms: int | None = None,
+    course: Course = AS_READ,
+    likely: bool | None = None,
+    **beside: bool,
+) -> Evidence:
+    """Return what is known of the copy of 0_0 on an instance."""
+    known = KnownCopies(of, 0, **beside)
+    return known.at(0, instance, at_ms, written_until_ms=until_ms, course=course, likely=likely)
+
+
+def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
+    return Evidence(known=known, fact=fact, words=words, **fields)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        (
+            lambda: _known(
+                snapshot(
+                    tasks=[{"task_id": "0_0", "stateful": False}, *_tasks(5)[1:]], lags=[], lag=None, left_over=True
+                )
+            ),
+            _evidence(Known.CAUGHT_UP, Fact.STATELESS, "the task has no state", at_most=0),
+        ),
+        (
+            lambda: _known(
+                replace(snapshot(lag=None), config=replace(snapshot().config, acceptable_recovery_lag=2**63 - 1))
+            ),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.WITHIN_LIMIT,
+                "the lag of the copy was never reported; "
+                "acceptable.recovery.lag has no limit: every copy counts as caught up",
+                settled_by=("--metrics",),
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(), config=replace(snapshot().config, acceptable_recovery_lag=2**63 - 1))),
+            _evidence(
+                Known.CAUGHT_UP,
+                Fact.REPORTED,
+                "reported 0 records behind, at most 0 by then",
+                age_ms=0,
+                heard_ms=0,
+                at_most=0,
+            ),
+        ),
+        (
+            lambda: _known(snapshot(tasks=_tasks(10_000), lag=None)),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.WITHIN_LIMIT,
+                "the lag of the copy was never reported; "
+                "the whole changelog, 10,000 records, is within acceptable.recovery.lag",
+                at_most=10000,
+                settled_by=("--metrics",),
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(tasks=_tasks(9_000), lag=None), rates=Rates(produce_per_task=10)), 100_000),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.WITHIN_LIMIT,
+                "the lag of the copy was never reported; "
+                "the whole changelog, 10,000 records, is within acceptable.recovery.lag",
+                at_most=10000,
+                settled_by=("--metrics",),
+            ),
+        ),
+        (
+            lambda: _known(snapshot(tasks=_tasks(10_000), lag=10, left_over=True), 0),
+            _evidence(
+                Known.CAUGHT_UP,
+                Fact.REPORTED,
+                "reported 10 records behind, at most 10 by then",
+                age_ms=0,
+                heard_ms=0,
+                at_most=10,
+            ),
+        ),
+        (
+            lambda: _known(snapshot(), instance=2),
+            _evidence(Known.BEHIND, Fact.NO_COPY, "there is no copy", at_most=1000000, at_least=1000000),
+        ),
+        (
+            lambda: _known(snapshot(), instance=-1),
+            _evidence(Known.BEHIND, Fact.NO_COPY, "there is no copy", at_most=1000000, at_least=1000000),
+        ),
+        (
+            lambda: _known(replace(snapshot(), stores="in-memory"), 3000, course=Course(restarted_ms=1)),
+            _evidence(
+                Known.BEHIND,
+                Fact.IN_MEMORY,
+                "its stores are in memory: a restart or a move leaves nothing",
+                at_most=1000000,
+                at_least=1000000,
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(), stores="in-memory"), 3000, course=Course(left_over_ms=1)),
+            _evidence(
+                Known.BEHIND,
+                Fact.IN_MEMORY,
+                "its stores are in memory: a restart or a move leaves nothing",
+                at_most=1000000,
+                at_least=1000000,
+            ),
+        ),
+        (
+            lambda: _known(snapshot(), 3000, course=Course(restarted_ms=1)),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.STORES_UNKNOWN,
+                "its process restarts, and whether its stores are persistent or in memory is unknown",
+                settled_by=("--stores persistent", "--stores in-memory"),
+            ),
+        ),
+        (
+            lambda: _known(snapshot(left_over=True), 45_000),
+            _evidence(
+                Known.UNKNOWN, Fact.LEFT_OVER, "left-over state that state.cleanup.delay.ms may have deleted by then"
+            ),
+        ),
+        (
+            lambda: _known(snapshot(lag=None)),
+            _evidence(
+                Known.UNKNOWN, Fact.NOT_REPORTED, "the lag of the copy was never reported", settled_by=("--metrics",)
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=10_000), least_lags=_SEAT)),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.LEAST_LAG,
+                "it is at least 10,000 records behind; how far at most is unknown",
+                settled_by=("--metrics with --end-offsets",),
+                at_least=10000,
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=10_001), least_lags=_SEAT)),
+            _evidence(
+                Known.BEHIND,
+                Fact.LEAST_LAG,
+                "it is at least 10,001 records behind; how far at most is unknown",
+                settled_by=("--metrics with --end-offsets",),
+                at_least=10001,
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=10_001), no_closer_ms={(0, 1): 5})),
+            _evidence(
+                Known.BEHIND,
+                Fact.NO_CLOSER,
+                "it is 10,001 records behind, and came no closer while it was looked at",
+                at_most=10001,
+                at_least=10001,
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=10_000), no_closer_ms={(0, 1): 5})),
+            _evidence(
+                Known.CAUGHT_UP,
+                Fact.REPORTED,
+                "reported 10,000 records behind, at most 10,000 by then",
+                age_ms=0,
+                heard_ms=0,
+                at_most=10000,
+            ),
+        ),
+        (
+            lambda: _known(snapshot(lag=10_001, left_over=True)),
+            _evidence(
+                Known.BEHIND,
+                Fact.LEFT_OVER,
+                "left-over state 10,001 records behind, which nobody restores",
+                at_least=10001,
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(), reported_ms={(0, 1): 90_500})),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.HEARD_LATER,
+                "it was heard of only 1m30s after the time that counts as now",
+                heard_ms=90500,
+                settled_by=("--now 2026-11-22T12:01:31Z (in check: --as-of)",),
+            ),
+        ),
+        (
+            lambda: _known(snapshot(captured_at=None)),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.UNDATED,
+                "the snapshot does not say when it was taken, so how old its reports are is unknown",
+                settled_by=("--metrics",),
+            ),
+        ),
+        (
+            lambda: _known(snapshot(lag=7), 2_999),
+            _evidence(
+                Known.CAUGHT_UP,
+                Fact.REPORTED,
+                "reported 7 records behind 2s before, at most 7 by then",
+                age_ms=2999,
+                heard_ms=0,
+                at_most=7,
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=7), rates=Rates(produce_per_task=10)), 100_000),
+            _evidence(
+                Known.CAUGHT_UP,
+                Fact.REPORTED,
+                "reported 7 records behind 1m40s before, at most 1,007 by then",
+                age_ms=100000,
+                heard_ms=0,
+                at_most=1007,
+            ),
+        ),
+        (
+            lambda: _known(snapshot(lag=7), 90_000),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.OLD_REPORT,
+                "reported 7 records behind 1m30s before, and may have fallen behind since",
+                age_ms=90000,
+                heard_ms=0,
+                settled_by=("--metrics", "--produce-rate", "--trust-reports-of 2m"),
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=7), rates=Rates(produce_per_task=1000)), 90_000),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.OLD_REPORT,
+                "reported 7 records behind 1m30s before, and may have fallen behind since",
+                age_ms=90000,
+                heard_ms=0,
+                at_most=90007,
+                settled_by=("--metrics", "--trust-reports-of 2m"),
+            ),
+        ),
+        (
+            lambda: _known(snapshot(lag=10_001), 2_999),
+            _evidence(
+                Known.BEHIND,
+                Fact.REPORTED,
+                "reported 10,001 records behind 2s before",
+                age_ms=2999,
+                heard_ms=0,
+                at_least=10001,
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=10_001), rates=Rates(produce_per_task=10)), 2_000),
+            _evidence(
+                Known.BEHIND,
+                Fact.REPORTED,
+                "reported 10,001 records behind 2s before",
+                age_ms=2000,
+                heard_ms=0,
+                at_most=10021,
+                at_least=10001,
+            ),
+        ),
+        (
+            lambda: _known(snapshot(lag=10_001), 3_001),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.OLD_REPORT,
+                "reported 10,001 records behind 3s before, and may have caught up since",
+                age_ms=3001,
+                heard_ms=0,
+                settled_by=("--metrics", "--restore-rate"),
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=10_001), rates=Rates(restore={1: 5.0})), 1_000),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.FORECAST,
+                "reported 10,001 records behind 1s before, and may have caught up since",
+                age_ms=1000,
+                heard_ms=0,
+                settled_by=("--metrics", "--restore-rate"),
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=10_001), rates=Rates(restore_at_least={1: 5.0})), 1_000),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.FORECAST,
+                "reported 10,001 records behind 1s before, and may have caught up since",
+                age_ms=1000,
+                heard_ms=0,
+                settled_by=("--metrics", "--restore-rate"),
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=10_001), rates=Rates(restore_at_least={2: 5.0})), 1_000),
+            _evidence(
+                Known.BEHIND,
+                Fact.REPORTED,
+                "reported 10,001 records behind 1s before",
+                age_ms=1000,
+                heard_ms=0,
+                at_least=10001,
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=7), measuring_failed=True), 5_000),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.NOT_MEASURED,
+                "measuring it was asked for and failed; "
+                "reported 7 records behind 5s before, and may have fallen behind since",
+                age_ms=5000,
+                heard_ms=0,
+                settled_by=("--metrics", "--produce-rate", "--trust-reports-of 1m"),
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=10_001), measuring_failed=True), 5_000),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.NOT_MEASURED,
+                "measuring it was asked for and failed; "
+                "reported 10,001 records behind 5s before, and may have caught up since",
+                age_ms=5000,
+                heard_ms=0,
+                settled_by=("--metrics", "--restore-rate"),
+            ),
+        ),
+        (
+            lambda: _known(
+                replace(snapshot(lag=10_001), rates=Rates(restore_per_instance=5.0, produce_per_task=1)),
+                5_000,
+                likely=True,
+            ),
+            _evidence(Known.CAUGHT_UP, Fact.RATES, "by the rates that are known it has caught up by then", age_ms=5000),
+        ),
+        (
+            lambda: _known(
+                replace(snapshot(lag=10_001), rates=Rates(restore_per_instance=5.0, produce_per_task=1)),
+                5_000,
+                likely=False,
+            ),
+            _evidence(Known.BEHIND, Fact.RATES, "by the rates that are known it is behind by then", age_ms=5000),
+        ),
+        (
+            lambda: _known(
+                replace(snapshot(lag=10_001), rates=Rates(restore_of={1: 5.0}, produce_of={0: 1})), 5_000, likely=True
+            ),
+            _evidence(Known.CAUGHT_UP, Fact.RATES, "by the rates that are known it has caught up by then", age_ms=5000),
+        ),
+        (
+            lambda: _known(
+                replace(snapshot(lag=10_001), rates=Rates(restore_of={2: 5.0}, produce_of={0: 1})), 2_000, likely=True
+            ),
+            _evidence(
+                Known.BEHIND,
+                Fact.REPORTED,
+                "reported 10,001 records behind 2s before",
+                age_ms=2000,
+                heard_ms=0,
+                at_most=10003,
+                at_least=10001,
+            ),
+        ),
+        (
+            lambda: _known(snapshot(lag=10_001), 5_000, likely=True, restores_as_given=True, writes_as_given=True),
+            _evidence(Known.CAUGHT_UP, Fact.RATES, "by the rates that are known it has caught up by then", age_ms=5000),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=10_001), rates=Rates(restore_per_instance=5.0)), 5_000, likely=True),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.FORECAST,
+                "reported 10,001 records behind 5s before, and may have caught up since",
+                age_ms=5000,
+                heard_ms=0,
+                settled_by=("--metrics", "--restore-rate"),
+            ),
+        ),
+        (
+            lambda: _known(
+                replace(snapshot(lag=10_001), rates=Rates(restore_per_instance=5.0)), 5_000, until_ms=0, likely=True
+            ),
+            _evidence(Known.CAUGHT_UP, Fact.RATES, "by the rates that are known it has caught up by then", age_ms=0),
+        ),
+        (
+            lambda: _known(
+                replace(snapshot(), rates=Rates(restore_per_instance=5.0, produce_per_task=1)),
+                5_000,
+                likely=True,
+                course=Course(is_new=True),
+            ),
+            _evidence(Known.CAUGHT_UP, Fact.RATES, "by the rates that are known it has caught up by then"),
+        ),
+        (
+            lambda: _known(snapshot(), 5_000, course=Course(is_new=True)),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.NEW_COPY,
+                "a copy that is made in this plan, and how fast it is restored and written is unknown",
+                settled_by=("--restore-rate", "--produce-rate"),
+            ),
+        ),
+        (
+            lambda: _known(snapshot(), 5_000, course=Course(ran_until_ms=4_000), until_ms=5_500),
+            _evidence(
+                Known.CAUGHT_UP,
+                Fact.RAN_THERE,
+                "ran the task there, so 0 records behind 1s before, at most 0 by then",
+                age_ms=1000,
+                at_most=0,
+            ),
+        ),
+        (
+            lambda: _known(snapshot(), 50_000, course=Course(ran_until_ms=4_000)),
+            _evidence(
+                Known.UNKNOWN,
+                Fact.OLD_REPORT,
+                "ran the task there, so 0 records behind 46s before, and may have fallen behind since",
+                age_ms=46000,
+                settled_by=("--metrics", "--produce-rate", "--trust-reports-of 1m"),
+            ),
+        ),
+        (
+            lambda: _known(snapshot(), 1_000, instance=0),
+            _evidence(
+                Known.CAUGHT_UP,
+                Fact.RAN_THERE,
+                "ran the task there, so 0 records behind 1s before, at most 0 by then",
+                age_ms=1000,
+                at_most=0,
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=7), measured_lags=_SEAT), 60_000),
+            _evidence(
+                Known.CAUGHT_UP,
+                Fact.MEASURED,
+                "measured 7 records behind 1m before, at most 7 by then",
+                age_ms=60000,
+                heard_ms=0,
+                at_most=7,
+            ),
+        ),
+        (
+            lambda: _known(replace(snapshot(lag=10_001), measured_lags=_SEAT), 2_000),
+            _evidence(
+                Known.BEHIND,
+                Fact.MEASURED,
+                "measured 10,001 records behind 2s before",
+                age_ms=2000,
+                heard_ms=0,
+                at_least=10001,
+            ),
+        ),
+    ],
+)
+def test_every_fact_is_told_whole(evidence: Callable[[], Evidence], expected: Evidence) -> None:
+    """What decides it, how old that is, how far behind the copy is at least and at most, and what would settle it."""
+    assert evidence() == expected
+
+
+def test_who_is_assigned_a_copy_or_has_one_is_told() -> None:
+    kept, assigned = KnownCopies(snapshot(left_over=True), 0), KnownCopies(snapshot(), 0)
+    assert (kept.has_copy(0, 1), kept.is_assigned(0, 1)) == (True, False)
+    assert (assigned.has_copy(0, 1), assigned.is_assigned(0, 1)) == (True, True)
+    assert (assigned.has_copy(0, 0), assigned.is_assigned(0, 0)) == (True, True), "its owner has one"
+    assert (assigned.has_copy(0, 2), assigned.is_assigned(0, 2)) == (False, False)
+    assert not assigned.has_copy(0, -1)
+
+
+@pytest.mark.parametrize(
+    ("of", "at_ms", "whole"),
+    [
+        (snapshot(tasks=_tasks(10_001), lag=None), 0, False),
+        (snapshot(tasks=_tasks(10_000), lag=None), 3_000, True),
+        (snapshot(tasks=_tasks(10_000), lag=None), 3_001, False),
+        (snapshot(tasks=_tasks(0), lag=None), 0, True),
+        (snapshot(tasks=_tasks(0), lag=None), 1, False),
+        (_writing(10, snapshot(tasks=_tasks(9_000), lag=None)), 100_000, True),
+        (_writing(10, snapshot(tasks=_tasks(9_000), lag=None)), 100_101, False),
+    ],
+)
+def test_a_whole_changelog_is_within_the_limit_as_long_as_nothing_can_have_been_written(
+    of: Snapshot, at_ms: int, whole: bool
+) -> None:
+    assert (_known(of, at_ms).at_most is not None) is whole
+
+
+@pytest.mark.parametrize(("per_second", "whole"), [(0, True), (1, False), (None, False)])
+def test_of_a_snapshot_without_a_time_nothing_is_written_only_where_nothing_ever_is(
+    per_second: float | None, whole: bool
+) -> None:
+    of = snapshot(tasks=_tasks(5_000), lag=None)
+    of = of if per_second is None else _writing(per_second, of)
+    assert (_known(of, undated=True).at_most is not None) is whole
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [(60_000, "1m"), (3_600_000, "60m"), (7_200_000, "2h"), (7_200_001, "3h"), (172_800_000, "48h")],
+)
+def test_the_unit_of_a_duration_is_the_smallest_that_is_read_easily(milliseconds: int, text: str) -> None:
+    assert at_least_as_long(milliseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("rates", "records"),
+    [
+        (Rates(), None),
+        (Rates(produce={0: 3.0}), 60),
+        (Rates(produce={1: 3.0}), None),
+        (Rates(produce_per_task=3.0), 6),
+        (Rates(produce={0: 9.0}, produce_per_task=3.0), 6),
+        (Rates(produce_of={0: 4.0}, produce_per_task=3.0), 8),
+    ],
+)
+def test_what_was_measured_may_be_ten_times_as_much_and_what_is_given_is_as_much(
+    rates: Rates, records: int | None
+) -> None:
+    of = replace(snapshot(), rates=rates)
+    assert written_at(of, 0, 1_000, 3_000) == records
+    assert written_at(of, 0, 3_000, 3_000) == written_at(of, 0, 3_000, 1_000) == 0
