@@ -786,6 +786,25 @@ def test_every_fact_is_told_whole(evidence: Callable[[], Evidence], expected: Ev
     assert evidence() == expected
 
 
+def test_a_copy_that_is_made_on_an_instance_that_comes_is_of_no_instance_of_the_snapshot() -> None:
+    others = replace(snapshot(), started_ms={IDS[2]: 1})
+    assert _known(others, instance=-1, course=Course(is_new=True)).fact is Fact.NEW_COPY
+    again = replace(snapshot(), started_ms={IDS[1]: 1})
+    assert _known(again, 3_000, course=Course(ran_until_ms=3_000)).fact is Fact.RAN_THERE
+
+
+def test_left_over_state_was_there_when_it_was_heard_of() -> None:
+    heard = replace(snapshot(left_over=True), reported_ms={(0, 1): 30_000})
+    assert _known(heard, 30_000).fact is Fact.REPORTED
+    assert _known(heard, 30_001).fact is Fact.LEFT_OVER
+
+
+def test_how_much_later_a_report_is_than_now_is_told_to_the_second() -> None:
+    later = _known(replace(snapshot(), reported_ms={(0, 1): 2_000_500}))
+    assert later.words == "it was heard of only 33m20s after the time that counts as now"
+    assert later.settled_by == ("--now 2026-11-22T12:33:21Z (in check: --as-of)",)
+
+
 def test_who_is_assigned_a_copy_or_has_one_is_told() -> None:
     kept, assigned = KnownCopies(snapshot(left_over=True), 0), KnownCopies(snapshot(), 0)
     assert (kept.has_copy(0, 1), kept.is_assigned(0, 1)) == (True, False)

@@ -24,6 +24,7 @@ from kstream_plan.simulation.one_plan import plan
 from tests.helpers.safe_groups import safe_group
 from tests.helpers.small_groups import group
 from tests.helpers.small_plans import round_of
+from tests.helpers.stateless_groups import joined
 from tests.helpers.strategies import snapshots
 
 GROUP = group(stateful=4, stateless=0)
@@ -127,6 +128,23 @@ def test_tasks_that_go_on_count_to_the_time_that_they_go_on_after(
 def _each_rebalance_apart(ends: set[tuple[WorkId, int]]) -> int:
     """Return how many tasks these are: one that goes on twice between two times is one."""
     return len({task_id for task_id, _ in ends})
+
+
+def test_stateless_tasks_that_go_on_are_counted_beside_the_others() -> None:
+    """They are numbers where a plan is large; each counts once, whatever it is."""
+    made = plan(joined(0), protocol="eager", floor=False, ranges=False)
+    assert any(rnd.stateless is not None for rnd in made.rounds)
+    for starts_ms in ([0], [0, *(rnd.at_ms for rnd in made.rounds)]):
+        spans = pairwise([-(10**9), *starts_ms[1:], 10**9])
+        tasks = [{pause.task_id for pause in made.pauses if low <= pause.to_ms < high} for low, high in spans]
+        assert made.pauses.tasks_between(starts_ms) == [len(of) for of in tasks]
+
+
+def test_pauses_are_equal_to_others_with_the_same_ones_and_to_nothing_else() -> None:
+    pauses, same = (_pauses(*_withheld(), from_start=True) for _ in range(2))
+    assert (pauses, hash(pauses), repr(pauses)) == (same, hash(same), f"Pauses({list(same)})")
+    assert pauses != _pauses(*_withheld(), from_start=False)
+    assert pauses != list(pauses)
 
 
 @given(_courses(), st.lists(st.integers(0, 95), unique=True, min_size=1, max_size=5).map(sorted))
