@@ -1,0 +1,249 @@
+"""Which ways there are to restart a group, as scenarios, and what is said of those that were played."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Note, Snapshot, Task, TaskId
+from kstream_plan.model.answer import Answer
+from kstream_plan.model.scenario import Bounce, Leave, Return, Scenario, Stop
+from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
+from kstream_plan.plans.simulated import Range
+from kstream_plan.simulation.bounces import (
+    Bounces,
+    PlayedWay,
+    Way,
+    _other_sides_ms,
+    _probes_of_a_surge,
+    _worth_sharing,
+    bounce,
+    ways_of,
+)
+from kstream_plan.simulation.safe_pause import FoundPause
+
+TAGS = {"a": ("z0", "r0"), "b": ("z1", "r0"), "c": ("z0", "r1"), "d": ("z1", "r1")}
+
+
+def _group(
+    members: dict[str, tuple[str | None, str | None]] | int = 3,
+    tasks: int = 4,
+    racks: dict[str, str] | None = None,
+    **config: Any,
+) -> Snapshot:
+    """Instances with a zone and a row each, of which everybody runs what falls to it in turn."""
+    given = {f"m{n}": (None, None) for n in range(members)} if isinstance(members, int) else members
+    instances = [
+        Instance(
+            process_id=name,
+            consumers=(Consumer(consumer_id=f"{name}-1"),),
+            client_tags=tuple((tag, of) for tag, of in zip(("zone", "row"), values, strict=True) if of is not None),
+            rack=(racks or {}).get(name),
+        )
+        for name, values in given.items()
+    ]
+    group = Group.of(
+        "g", [Task(task_id=TaskId(0, n), stateful=True, end_offset_sum=50) for n in range(tasks)], instances
+    )
+    held = tuple(Holding(tuple(range(n, tasks, len(instances)))) for n in range(len(instances)))
+    state = GroupState(group=group, generation=5, at_ms=0, holdings=held, copies=((),) * tasks, leader=None)
+    return Snapshot(state=state, config=AssignmentConfig(**config), stores="persistent")
+
+
+def zones(of: Snapshot) -> list[tuple[str, str | None, dict[str, tuple[str, ...]]]]:
+    return [(way.name, way.tag, dict(way.zones)) for way in ways_of(of, 5_000) if way.zones]
+
+
+def test_zones_are_the_tags_that_spread_standbys_else_every_tag_else_the_racks() -> None:
+    by_zone = {"z0": ("a", "c"), "z1": ("b", "d")}
+    by_row = {"r0": ("a", "b"), "r1": ("c", "d")}
+    both = [(name, tag, of) for tag, of in (("row", by_row), ("zone", by_zone)) for name in ("zone", "zone-leave")]
+    assert zones(_group(TAGS)) == both
+    assert zones(_group(TAGS, rack_aware_assignment_tags=("zone",))) == both[2:]
+    racks = {"a": "k2", "b": "k1", "c": "k2", "d": "k1"}
+    assert zones(_group(TAGS, racks=racks)) == both, "racks count where no tag makes zones"
+    untagged = dict.fromkeys(TAGS, (None, None))
+    by_rack = {"k1": ("b", "d"), "k2": ("a", "c")}
+    assert zones(_group(untagged, racks=racks)) == [(name, "rack", by_rack) for name in ("zone", "zone-leave")]
+    assert list(zones(_group(untagged, racks=racks))[0][2]) == ["k1", "k2"], "in the order of their names"
+    assert zones(_group(untagged)) == []
+    assert zones(_group(untagged, racks={name: racks[name] for name in "abc"})) == [], "one has none"
+    assert zones(_group(untagged, racks=dict.fromkeys(TAGS, "k1"))) == [], "all in one"
+    assert zones(_group(untagged, racks={name: f"k{name}" for name in TAGS})) == [], "each in its own"
+
+
+@pytest.mark.parametrize(
+    ("restart_ms", "settings"),
+    [
+        (41_999, None),
+        (42_000, 48_000),
+        (42_001, 49_000),
+        (70_000, 76_000),
+        (70_001, 77_000),
+        (1_794_000, 1_800_000),
+        (1_794_001, None),
+    ],
+)
+def test_static_members_need_a_session_time_out_above_restart_and_two_heartbeats(
+    restart_ms: int, settings: int | None
+) -> None:
+    of = _group(session_timeout_ms=45_000, heartbeat_interval_ms=3_000)
+    names = [(way.name, way.settings) for way in ways_of(of, restart_ms)]
+    longer = [] if settings is None else [("static", (("session_timeout_ms", settings),))]
+    assert names == [("default-close", ()), ("leave", ()), ("static", ()), *longer, ("surge", ())]
+
+
+@pytest.mark.parametrize(
+    ("restart_ms", "sides"),
+    [(41_999, False), (42_000, True), (45_000, True), (48_000, True), (48_001, False)],
+)
+def test_a_restart_near_the_session_time_out_may_come_out_on_either_side(restart_ms: int, sides: bool) -> None:
+    config = AssignmentConfig(session_timeout_ms=45_000, heartbeat_interval_ms=3_000)
+    assert _other_sides_ms(config, restart_ms) == ((44_999, 45_001) if sides else ())
+
+
+@pytest.mark.parametrize(("tasks", "probes"), [(0, 0), (1, 1), (4, 2), (5, 3), (101, 51)])
+def test_a_surge_takes_a_probe_for_every_few_copies(tasks: int, probes: int) -> None:
+    assert _probes_of_a_surge(_group(tasks=tasks, max_warmup_replicas=2)) == probes
+
+
+@pytest.mark.parametrize(("tasks", "shared"), [(1_000, False), (1_001, True)])
+def test_other_processes_help_where_there_is_much_to_play(tasks: int, shared: bool) -> None:
+    assert _worth_sharing(_group(2, tasks)) is shared
+
+
+def events(way: Way, process_ids: tuple[str, ...] | None = None) -> tuple[Any, ...]:
+    scenario = way.scenario(20_000, 1_500) if process_ids is None else way.scenario(20_000, 1_500, process_ids)
+    assert isinstance(scenario, Scenario)
+    return scenario.events
+
+
+@pytest.mark.parametrize("name", ["default-close", "leave", "static", "surge"])
+def test_a_way_is_a_bounce_of_all_or_of_those_that_are_named(name: str) -> None:
+    for process_ids in (None, ("m2", "m0")):
+        assert events(Way(name=name), process_ids) == (
+            Bounce(
+                at_ms=0,
+                process_ids=process_ids or ("all",),
+                restart_ms=20_000,
+                pause_ms=1_500,
+                leaves=name == "leave",
+                static=name == "static",
+                surge=1 if name == "surge" else 0,
+            ),
+        )
+
+
+@pytest.mark.parametrize(("name", "end"), [("zone", Stop), ("zone-leave", Leave)])
+def test_zones_go_one_after_the_other_and_each_comes_back_as_one(name: str, end: type[Stop | Leave]) -> None:
+    of = Way(name=name, tag="zone", zones={"z0": ("a", "c"), "z1": ("b",)})
+    assert events(of, ("c",)) == (
+        end(at_ms=0, process_ids=("a", "c")),
+        Return(at_ms=20_000, process_ids=("a", "c")),
+        end(at_ms=21_500, process_ids=("b",)),
+        Return(at_ms=41_500, process_ids=("b",)),
+    )
+
+
+@pytest.fixture(scope="module")
+def played() -> Bounces:
+    told: list[tuple[int, int]] = []
+    found = bounce(_group(2, 2), 5_000, instances=["m1"], on_way=lambda done, in_all: told.append((done, in_all)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert (found.restart_ms, found.left_out) == (5_000, ())
+    return found
+
+
+def start(
+    task: int, known: Known = Known.UNKNOWN, fact: Fact = Fact.OLD_REPORT, words: str = "it may be"
+) -> UnprovenStart:
+    evidence = Evidence(known=known, fact=fact, words=words)
+    return UnprovenStart(task_id=TaskId(0, task), process_id="m0", at_ms=0, evidence=evidence)
+
+
+def test_what_is_unknown_of_copies_is_told_together_where_it_is_the_same(played: Bounces) -> None:
+    starts = (start(1), start(0), start(2, words="it is not"), start(3, fact=Fact.UNDATED))
+    way = replace(played.as_it_is, unproven=starts)
+    doubt = Note("no-capture-time", "When")
+    found = replace(played, played=(way, *played.played[1:]), doubts=(doubt,))
+    assert found.reasons == (
+        doubt,
+        Note("old-report", "It may be", ("0_1", "0_0")),
+        Note("old-report", "It is not", ("0_2",)),
+        Note("no-capture-time", "It may be", ("0_3",)),
+    )
+    assert replace(found, process_ids=()).reasons == (doubt,)
+
+
+def _safe(of: PlayedWay, **changes: Any) -> PlayedWay:
+    safe = FoundPause(outcome="safe", pause_ms=1_000, restarts=2)
+    return replace(of, found=safe, unproven=(), still_at_once=Range(0, 0, 0), **changes)
+
+
+def test_a_way_is_safe_if_its_pause_is_and_nothing_is_proven_cold_or_has_to_be_proven(played: Bounces) -> None:
+    way = _safe(played.as_it_is, takes_proof=True)
+    assert (way.safe, way.is_likely_safe, way.pause_ms, way.behind) == (True, True, 1_000, ())
+    doubted = replace(way, unproven=(start(0),))
+    assert (doubted.safe, doubted.is_likely_safe, doubted.behind) == (False, True, ())
+    assert replace(doubted, takes_proof=False).safe
+    behind = replace(way, unproven=(start(0), start(1, Known.BEHIND)), takes_proof=False)
+    assert (behind.safe, behind.is_likely_safe, behind.behind) == (False, False, (start(1, Known.BEHIND),))
+    for outcome in ("unsafe", "undecided"):
+        other = replace(way, found=replace(way.found, outcome=outcome))
+        assert (other.safe, other.is_likely_safe) == (False, False)
+
+
+def test_what_is_likely_decides_between_no_and_unknown(played: Bounces) -> None:
+    way = _safe(played.as_it_is, takes_proof=True)
+
+    def answer(of: PlayedWay, *doubts: Note) -> tuple[bool, Answer | None]:
+        found = replace(played, played=(of, *played.played[1:]), doubts=doubts)
+        return of.is_likely_unsafe, found.answer
+
+    assert answer(way) == (False, Answer.YES)
+    assert answer(way, Note("no-capture-time", "")) == (False, Answer.UNKNOWN)
+    assert answer(way, Note("overdue", "")) == (False, Answer.UNKNOWN)
+    assert answer(replace(way, unproven=(start(0),))) == (False, Answer.UNKNOWN)
+    cold = replace(way.plan, summary=replace(way.plan.summary, cold_handovers=1))
+    several = replace(way.figures, cold_handovers=Range(1, 0, 2))
+    few = replace(way.figures, cold_handovers=Range(0, 0, 2))
+    unsettled = replace(way.figures, settled=0)
+    for changes in (
+        {"plan": cold},
+        {"figures": several},
+        {"figures": unsettled},
+        {"unproven": (start(0, Known.BEHIND),)},
+        {"still_at_once": Range(1, 0, 1)},
+    ):
+        unsafe = replace(way, **changes)  # type: ignore[arg-type]
+        assert answer(unsafe) == (True, Answer.NO)
+        assert answer(unsafe, Note("overdue", ""))[1] is Answer.UNKNOWN
+    assert answer(replace(way, figures=few)) == (False, Answer.YES)
+    assert answer(replace(way, still_at_once=Range(0, 0, 1))) == (False, Answer.YES)
+
+
+def test_what_needs_nothing_comes_first_then_what_is_fastest_then_the_order_of_the_ways(played: Bounces) -> None:
+    close, leave, static = (_safe(of, ends_ms=ends_ms) for of, ends_ms in zip(played.played, (9, 5, 1), strict=True))
+    assert (close.is_prepared, leave.is_prepared, static.is_prepared, static.needs_static) == (False, False, True, True)
+    of_all = replace(played, played=(close, leave, static), process_ids=(), doubts=())
+    assert of_all.best_safe == leave
+    assert of_all.faster_safe == (static,)
+    some = replace(of_all, process_ids=("m1",))
+    assert some.best_safe == close
+    assert (
+        replace(some, played=(replace(close, found=replace(close.found, outcome="unsafe")), leave, static)).best_safe
+        == leave
+    )
+    unsafe = tuple(replace(of, found=replace(of.found, outcome="unsafe")) for of in (close, leave))
+    assert replace(some, played=(*unsafe, static)).best_safe is None
+    assert replace(of_all, played=(*unsafe, static)).best_safe == static
+    doubted = replace(of_all, doubts=(Note("no-capture-time", ""),))
+    assert (doubted.best_safe, doubted.faster_safe) == (None, ())
+    equal = replace(of_all, played=(replace(close, ends_ms=5), leave))
+    assert equal.best_safe == equal.played[0]
+    assert equal.faster_safe == ()
+    settings = replace(leave, way=Way(name="leave", settings=(("session_timeout_ms", 1),)))
+    assert (settings.is_prepared, settings.needs_static) == (True, False)
