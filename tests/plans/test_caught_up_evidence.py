@@ -799,6 +799,11 @@ def test_left_over_state_was_there_when_it_was_heard_of() -> None:
     assert _known(heard, 30_001).fact is Fact.LEFT_OVER
 
 
+def test_an_owner_s_word_is_as_old_as_it_is() -> None:
+    told = _known(replace(snapshot(), reported_ms={(0, 0): -2_000}), 500, instance=0)
+    assert (told.fact, told.age_ms, told.heard_ms) == (Fact.RAN_THERE, 2_500, None)
+
+
 def test_how_much_later_a_report_is_than_now_is_told_to_the_second() -> None:
     later = _known(replace(snapshot(), reported_ms={(0, 1): 2_000_500}))
     assert later.words == "it was heard of only 33m20s after the time that counts as now"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.model import Group, Note
 from kstream_plan.model.times import format_time
-from kstream_plan.plans import FigureRange, Plan
+from kstream_plan.plans import FigureRange, HandOver, Place, Plan, Promote, Role, Step, restores_anew
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.rules import RULES, MeasuredPlan, Measurement, Offence
 from kstream_plan.policy.rules.measuring import UNKNOWN
@@ -109,6 +110,85 @@ def test_tasks_with_fewer_standbys_are_to_blame_the_worst_first(made: Plan, limi
     short = {made.group.tasks[task].task_id: number for task, number in counts.items() if number < limit}
     assert {offence.task_id: offence.measured for offence in found.offences} == short
     assert [offence.measured for offence in found.offences] == sorted(short.values())
+
+
+COPIES = st.sampled_from(["scale-out-standbys", "crash-standbys", "crash"]).map(plan_cases.case) | st.integers(
+    0, 30
+).map(play)
+
+
+def _steps(made: Plan, *kinds: type[Step]) -> list[tuple[int, Any]]:
+    return [(rnd.number, step) for rnd in made.rounds for step in rnd.steps if isinstance(step, kinds)]
+
+
+def _offence(number: int, step: Any) -> Offence:
+    return Offence(step.restore_records, number, step.task_id, step.to.process_id)
+
+
+@given(COPIES)
+def test_warm_up_copies_and_cold_starts_beyond_the_limit_are_to_blame_in_their_order(made: Plan) -> None:
+    warm_ups = [_offence(*of) for of in _steps(made, Place) if of[1].to.role is Role.WARMUP]
+    cold = [_offence(*of) for of in _steps(made, HandOver, Promote) if not of[1].caught_up]
+    for rule, events in (("max_warmups", warm_ups), ("max_cold_handovers", cold)):
+        for limit in near([len(events)]):
+            found = measure(made, rule, limit)
+            assert found == Measurement(len(events), tuple(events[limit:]))
+
+
+@given(COPIES)
+def test_tasks_that_have_moved_are_to_blame_in_the_order_in_which_they_last_start(made: Plan) -> None:
+    last = {step.task_id: number for number, step in _steps(made, HandOver, Promote)}
+    found = measure(made, "max_moves", 0)
+    assert found.value == made.summary.moves == len(found.offences)
+    assert [one.round_number for one in found.offences] == [last.get(one.task_id) for one in found.offences]
+    order = [one.round_number or 0 for one in found.offences]
+    assert order == sorted(order)
+    runs = {
+        made.group.tasks[task].task_id: made.group.instances[made.group.instance_of[consumer]].process_id
+        for consumer, held in enumerate(made.final)
+        for task in held.active
+    }
+    assert [one.process_id for one in found.offences] == [runs.get(one.task_id) for one in found.offences]
+    for limit in near([found.value]):
+        assert measure(made, "max_moves", limit) == Measurement(found.value, found.offences[limit:])
+
+
+@given(COPIES)
+def test_restores_beyond_the_limit_are_to_blame_and_what_is_unknown_always(made: Plan) -> None:
+    anew = [_offence(*of) for of in _steps(made, Place, HandOver, Promote) if restores_anew(of[1], made.group)]
+    in_all = made.summary.restored_records
+    known = sum(one.measured or 0 for one in anew)
+    for limit in near([known, known // 2]):
+        found = measure(made, "max_restored_records", limit)
+        assert found.value == in_all
+        blamed, total = [], 0
+        for one in anew:
+            total += one.measured or 0
+            if one.measured is None or (one.measured and total > limit):
+                blamed.append(one)
+        if in_all is not None:
+            assert bool(found.offences) == (in_all > limit)
+        if in_all is None or in_all > limit:
+            assert list(found.offences) == blamed
+        assert found.unknown == (in_all is None and known <= limit)
+
+
+@given(COPIES)
+def test_rounds_with_more_copies_at_once_are_to_blame_the_worst_first(made: Plan) -> None:
+    copies = {rnd.number: sum(len(held.warmup) + len(held.temporary) for held in rnd.assigned) for rnd in made.rounds}
+    for limit in near(list(copies.values())):
+        found = measure(made, "max_peak_extra_copies", limit)
+        assert found.value == max(copies.values(), default=0)
+        beyond = sorted(((-number, of) for of, number in copies.items() if number > limit))
+        assert found.offences == tuple(Offence(-number, of) for number, of in beyond)
+
+
+@given(COPIES)
+def test_the_first_rebalance_too_many_is_to_blame(made: Plan) -> None:
+    number = len(made.rounds)
+    for limit in near([number]):
+        beyond = (Offence(number, made.rounds[limit].number),) if number > limit else ()
+        assert measure(made, "max_rebalances", limit) == Measurement(number, beyond)
 
 
 @pytest.mark.parametrize(("late_ms", "kept"), [(-60_000, True), (60_000, True), (60_001, False), (-60_001, False)])

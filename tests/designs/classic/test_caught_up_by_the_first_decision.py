@@ -169,6 +169,8 @@ def test_an_instance_restores_the_copies_that_its_consumers_hold() -> None:
         (Rates(), Beginning(ready="all"), True),
         (Rates(), Beginning(ready="none"), False),
         (Rates(restore_per_instance=1.0), Beginning(ready="all"), False),
+        (Rates(restore_of={1: 1.0}), Beginning(ready="all"), False),
+        (Rates(restore_of={0: 1.0}), Beginning(ready="all"), True),
         (Rates(restore_per_instance=1.0), Beginning(ready="all", undated=True), True),
     ],
 )
