@@ -71,18 +71,18 @@ if TYPE_CHECKING:
     from kstream_plan.render.answers import to_table as why_to_table
     from kstream_plan.render.answers import to_table as workers_drained_to_table
     from kstream_plan.render.bounce_json import bounce_json as bounce_to_json
-    from kstream_plan.render.check.json_form import json_report as check_to_json
-    from kstream_plan.render.check.markdown import markdown_report as check_to_markdown
+    from kstream_plan.render.check import json_report as check_to_json
+    from kstream_plan.render.check import markdown_report as check_to_markdown
     from kstream_plan.render.check.table import table_report as check_to_table
     from kstream_plan.render.compare.json_form import compare_json as compare_to_json
     from kstream_plan.render.diff.happened_json import happened_json as said_and_happened_to_json
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
     from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
     from kstream_plan.render.fleet import fleet_table as fleet_to_table
-    from kstream_plan.render.sessioned import sessioned_json as sessioned_to_json
     from kstream_plan.render.simulation.drain_json import drain_json as drain_to_json
-    from kstream_plan.render.simulation.drain_workers_json import workers_drained_json as workers_drained_to_json
+    from kstream_plan.render.simulation.drain_json import workers_drained_json as workers_drained_to_json
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
+    from kstream_plan.render.switch import sessioned_json as sessioned_to_json
     from kstream_plan.render.switch import switch_json as switch_to_json
     from kstream_plan.render.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
@@ -130,8 +130,8 @@ _PUBLIC = {
     "beside_each_other": ("kstream_plan.comparison.alternatives", "beside_each_other"),
     "check": ("kstream_plan.policy.check", "check_plan"),
     "check_all": ("kstream_plan.policy.check", "check_all"),
-    "check_to_json": ("kstream_plan.render.check.json_form", "json_report"),
-    "check_to_markdown": ("kstream_plan.render.check.markdown", "markdown_report"),
+    "check_to_json": ("kstream_plan.render.check", "json_report"),
+    "check_to_markdown": ("kstream_plan.render.check", "markdown_report"),
     "check_to_table": ("kstream_plan.render.check.table", "table_report"),
     "bounce": ("kstream_plan.simulation.bounces", "bounce"),
     "bounce_to_json": ("kstream_plan.render.bounce_json", "bounce_json"),
@@ -155,7 +155,7 @@ _PUBLIC = {
     "drain_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "drain_to_table": ("kstream_plan.render.answers", "to_table"),
     "drain_workers": ("kstream_plan.simulation.drain_workers", "drain_workers"),
-    "workers_drained_to_json": ("kstream_plan.render.simulation.drain_workers_json", "workers_drained_json"),
+    "workers_drained_to_json": ("kstream_plan.render.simulation.drain_json", "workers_drained_json"),
     "workers_drained_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "workers_drained_to_table": ("kstream_plan.render.answers", "to_table"),
     "fleet_to_markdown": ("kstream_plan.render.fleet", "fleet_markdown"),
@@ -184,7 +184,7 @@ _PUBLIC = {
     "simulation_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "simulation_to_table": ("kstream_plan.render.answers", "to_table"),
     "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),
-    "sessioned_to_json": ("kstream_plan.render.sessioned", "sessioned_json"),
+    "sessioned_to_json": ("kstream_plan.render.switch", "sessioned_json"),
     "sessioned_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "sessioned_to_table": ("kstream_plan.render.answers", "to_table"),
     "switch": ("kstream_plan.simulation.switch", "switch"),

@@ -6,8 +6,8 @@ from kstream_plan.documents.codec import Json
 from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.documents.streams_config import kafka_name
 from kstream_plan.model.scenario import moment
-from kstream_plan.render.json_document import document_line, input_fields, plain
-from kstream_plan.render.pages.bounce import WAY_NAMES, bounce_assumptions, bounce_next, bounce_notes, bounce_warnings
+from kstream_plan.render.json_document import chosen, document_line, input_fields, plain
+from kstream_plan.render.pages.bounce import WAY_NAMES, bounce_remarks
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.would_tell import settled_by
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
@@ -20,15 +20,11 @@ def bounce_json(bounces: Bounces) -> str:
     del origin["digest"]
     answer_fields = {
         "input": origin,
-        "restart_ms": bounces.restart_ms,
+        **chosen(bounces, "restart_ms", "answer"),
         "instances": list(bounces.process_ids) or None,
-        "answer": None if bounces.answer is None else bounces.answer.value,
         "doubts": plain(bounces.reasons),
         "settled_by": settled_by(bounces.as_it_is.unproven if bounces.process_ids else ()),
-        "warnings": plain(bounce_warnings(bounces)),
-        "notes": plain(bounce_notes(bounces)),
-        "assumptions": plain(bounce_assumptions(bounces)),
-        "next": plain(bounce_next(bounces)),
+        **plain(bounce_remarks(bounces)),
         "ways": [{**_way(way.way), "best": way is bounces.best_safe, **_way_figures(way)} for way in bounces.played],
         "not_played": [{**_way(way), "least_ms": least_ms} for way, least_ms in bounces.left_out],
     }
@@ -57,24 +53,13 @@ def _way(way: Way) -> dict[str, Json]:
 
 
 def _way_figures(way: PlayedWay) -> dict[str, Json]:
-    figures = way.figures
     return {
-        "safe": way.safe,
+        **chosen(way, "safe", "restarts", "settles", "pause_ms", "ends_ms", "still_at_once", "most_cold"),
+        **chosen(way.figures, "paused_at_once", "rebalances", "cold_handovers", "max_paused_ms", "restored_records"),
         "unproven_starts": len(way.unproven),
         "outcome": way.found.outcome,
-        "restarts": way.restarts,
         "restarts_found": way.found.restarts,
         "longer_pause_ms_not_safe": way.found.longer_ms,
-        "settles": way.settles,
-        "pause_ms": way.pause_ms,
-        "ends_ms": way.ends_ms,
-        "still_at_once": plain(way.still_at_once),
-        "paused_at_once": figures.paused_at_once,
         "draws": None if way.draws is None else way.draws.number,
-        "rebalances": plain(figures.rebalances),
-        "cold_handovers": plain(figures.cold_handovers),
-        "most_cold": way.most_cold,
-        "max_paused_ms": plain(figures.max_paused_ms),
-        "restored_records": plain(figures.restored_records),
         "scenario": scenario_yaml(way.scenario, way.way.name),
     }

@@ -7,7 +7,8 @@ printable (:func:`~kstream_plan.render.text.escape.printable`); whatever marks i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -115,6 +116,12 @@ class Table:
     on_demand: bool = False
     sortable: bool = False
 
+    def without(self, *heads: str) -> Table:
+        """Return the table without the columns of these heads."""
+        is_kept = [column.head not in heads for column in self.columns]
+        rows = (row._replace(cells=tuple(compress(row.cells, is_kept))) for row in self.rows)
+        return replace(self, columns=tuple(compress(self.columns, is_kept)), rows=tuple(rows))
+
 
 class Line(NamedTuple):
     """A line below the tables, by the word that it begins with; ``code`` is the same in the JSON."""
@@ -173,15 +180,16 @@ def text_cell(text: str, tone: Tone = "plain") -> Cell:
     return Cell((text,), tone=tone) if text else Cell(("–",), tone="dim")
 
 
-def text_row(*texts: str, tone: Tone = "plain") -> Row:
-    """Return a row of texts."""
-    return Row(tuple(text_cell(text) for text in texts), tone)
+def text_row(*cells: str | Cell, tone: Tone = "plain") -> Row:
+    """Return a row of texts, and of cells that are more than that."""
+    return Row(tuple(text_cell(cell) if isinstance(cell, str) else cell for cell in cells), tone)
 
 
 def columns_of(*heads: str, wide: Mapping[str, int] | None = None) -> tuple[Column, ...]:
     """Return columns: ``>`` before a head sets its cells to the right, ``wide`` has the narrowest pages of some."""
     widths = wide or {}
-    return tuple(Column(head.lstrip(">"), head[:1] == ">", widths.get(head.lstrip(">"), 0)) for head in heads)
+    names = [head.removeprefix(">") for head in heads]
+    return tuple(Column(name, name != head, widths.get(name, 0)) for name, head in zip(names, heads, strict=True))
 
 
 def steps_table(title: str, steps: Iterable[str]) -> Table:
@@ -191,19 +199,11 @@ def steps_table(title: str, steps: Iterable[str]) -> Table:
 
 
 def remark_lines(remarks: Remarks, escape: Callable[[str], str] = str) -> tuple[Line, ...]:
-    """Return the warnings, notes and assumptions of an answer as lines, in this order."""
+    """Return the warnings, notes, assumptions and commands of an answer as lines, in this order."""
     kinds: tuple[tuple[LineKind, tuple[Note, ...]], ...]
     kinds = ("warning", remarks.warnings), ("note", remarks.notes), ("assumption", remarks.assumptions)
-    return tuple(
-        line
-        for kind, notes in kinds
-        for line in lines_of(kind, (note._replace(message=escape(note.message)) for note in notes))
-    )
-
-
-def lines_of(kind: LineKind, notes: Iterable[Note]) -> tuple[Line, ...]:
-    """Return the notes of an answer as lines of one kind, each ended by a full stop."""
-    return tuple(Line(kind, note.code, as_sentence(note.message)) for note in notes)
+    lines = [Line(kind, note.code, as_sentence(escape(note.message))) for kind, notes in kinds for note in notes]
+    return (*lines, *(Line("next", note.code, note.message) for note in remarks.next))
 
 
 def as_sentence(text: str) -> str:

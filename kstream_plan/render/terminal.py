@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from itertools import zip_longest
-from typing import NamedTuple
 
 from rich import box
 from rich.cells import cell_len
@@ -18,7 +17,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.page import Cell, Column, Line, Page, Row, Section, Table, Tone
+from kstream_plan.render.page import Cell, Column, Line, Page, Section, Table, Tone
 
 #: Narrower pages wrap anyhow; a panel is no wider than a sentence is easy to read.
 NARROWEST, _WIDEST_PANEL = 40, 120
@@ -154,29 +153,17 @@ def _section(section: Section) -> Iterator[RenderableType]:
         yield grid
 
 
-class _Layout(NamedTuple):
-    """A table as a page of some width has it: the columns that are there, and their places."""
-
-    columns: tuple[Column, ...]
-    places: tuple[int, ...]
-
-
-def _layout(table: Table, width: int) -> _Layout:
-    places = tuple(place for place, column in enumerate(table.columns) if column.from_width <= width)
-    return _Layout(tuple(table.columns[place] for place in places), places)
-
-
 def _table_lines(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield a table: of rich cells, as text if it is long, as a list of its cells if the page is too narrow."""
-    layout = _layout(table, width)
-    least = [_least(table, place) for place in layout.places]
-    room = width - 2 * (len(layout.places) - 1)
+    table = table.without(*(column.head for column in table.columns if column.from_width > width))
+    least = [_least(table, place) for place in range(len(table.columns))]
+    room = width - 2 * (len(table.columns) - 1)
     if sum(least) > room:
-        yield from _as_list(table, layout)
+        yield from _as_list(table)
     elif len(table.rows) > _MOST_RICH_ROWS:
-        yield _as_text(table, layout)
+        yield _as_text(table)
     else:
-        yield _rich(table, layout, _widths(table, layout, least, room))
+        yield _rich(table, _widths(table, least, room))
 
 
 def _least(table: Table, place: int) -> int:
@@ -203,20 +190,19 @@ def _texts(cell: Cell) -> tuple[str, ...]:
     return (cell.short,) if cell.short and len(cell.items) > _MOST_LINES else cell.items
 
 
-def _widths(table: Table, layout: _Layout, least: Sequence[int], room: int) -> Sequence[int | None]:
+def _widths(table: Table, least: Sequence[int], room: int) -> Sequence[int | None]:
     """Return the widths of columns of texts that do not fit as they are, so that words stay whole.
 
     Columns grow to what is in them as far as there is room, those first that lack least, and cells before heads.
     None: Rich measures them.
     """
-    cells = [_longest(table, place) for place in layout.places]
-    whole = [max(cell_len(column.head), cell) for column, cell in zip(layout.columns, cells, strict=True)]
-    lists = any(len(row.cells[place].items) > 1 for row in table.rows for place in layout.places)
+    cells = [_longest(table, place) for place in range(len(table.columns))]
+    whole = [max(cell_len(column.head), cell) for column, cell in zip(table.columns, cells, strict=True)]
+    lists = any(len(cell.items) > 1 for row in table.rows for cell in row.cells)
     if sum(whole) <= room:
         return [None] * len(whole)
     if lists:
-        narrow = (_is_narrow(table, place) for place in layout.places)
-        return [width if is_fixed else None for width, is_fixed in zip(least, narrow, strict=True)]
+        return [width if _is_narrow(table, place) else None for place, width in enumerate(least)]
     widths = list(least)
     for widths_of_goal in (cells, whole):
         deficits = [max(0, want - width) for want, width in zip(widths_of_goal, widths, strict=True)]
@@ -232,14 +218,14 @@ def _longest(table: Table, place: int) -> int:
     return max([*bars, *(cell_len(text) for cell in cells if cell.bar is None for text in cell.items)], default=0)
 
 
-def _rich(table: Table, layout: _Layout, widths: Sequence[int | None]) -> RichTable:
+def _rich(table: Table, widths: Sequence[int | None]) -> RichTable:
     grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold")
-    for column, place, width in zip(layout.columns, layout.places, widths, strict=True):
+    for place, (column, width) in enumerate(zip(table.columns, widths, strict=True)):
         justify: JustifyMethod = "right" if column.right else "left"
         plain = _is_narrow(table, place)
         grid.add_column(Text(column.head, no_wrap=False), justify=justify, no_wrap=plain, overflow="fold", width=width)
     for row in table.rows:
-        grid.add_row(*(_cell(row.cells[place]) for place in layout.places), style=f"tone.{row.tone}")
+        grid.add_row(*map(_cell, row.cells), style=f"tone.{row.tone}")
     return grid
 
 
@@ -283,12 +269,12 @@ def fill(items: Sequence[str], width: int) -> list[str]:
     return lines
 
 
-def _as_text(table: Table, layout: _Layout) -> Text:
+def _as_text(table: Table) -> Text:
     """Return a long table as aligned text, each cell on one line."""
-    rows = [[_plain(row.cells[place]) for place in layout.places] for row in table.rows]
-    heads = [column.head for column in layout.columns]
+    rows = [list(map(_plain, row.cells)) for row in table.rows]
+    heads = [column.head for column in table.columns]
     widths = [max(map(cell_len, cells)) for cells in zip_longest(heads, *rows, fillvalue="")]
-    head, *lines = [_aligned(cells, widths, layout.columns) for cells in (heads, *rows)]
+    head, *lines = [_aligned(cells, widths, table.columns) for cells in (heads, *rows)]
     rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
     return Text("\n".join([head, rule, *lines]), no_wrap=True, overflow="ignore")
 
@@ -304,17 +290,12 @@ def _plain(cell: Cell) -> str:
     return cell.short if cell.short and len(cell.items) > _MOST_LINES else cell.text
 
 
-def _as_list(table: Table, layout: _Layout) -> Iterator[RenderableType]:
+def _as_list(table: Table) -> Iterator[RenderableType]:
     """Yield every row as lines of head and value, for a page that is narrower than the table."""
+    first, *columns = table.columns
     for row in table.rows:
-        first, *other_places = layout.places
-        head = "" if table.columns[first].heads_columns else f"{table.columns[first].head} "
-        yield Text.assemble((head, "bold"), _plain(row.cells[first]))
-        for place in other_places:
-            if text := _row_text(row, place):
-                yield Text.assemble(("  ", ""), (f"{table.columns[place].head}: ", "bold"), text)
-
-
-def _row_text(row: Row, place: int) -> str:
-    text = _plain(row.cells[place])
-    return "" if text == "–" else text
+        head, *cells = map(_plain, row.cells)
+        yield Text.assemble(("" if first.heads_columns else f"{first.head} ", "bold"), head)
+        for column, text in zip(columns, cells, strict=True):
+            if text not in ("", "–"):
+                yield Text.assemble(("  ", ""), (f"{column.head}: ", "bold"), text)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kstream_plan.designs.classic import MODELS
+from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.model import Group
 from kstream_plan.protocols.upgrade import Upgrade
@@ -30,21 +33,13 @@ def upgrade_json(upgrade: Upgrade, group: Group) -> str:
     wrong = upgrade.one_bounce
     answer_fields = {
         "restarts": plain(upgrade.restarts),
-        "cannot_mix": [
-            {"process_id": process_id, "consumer_id": consumer_id, "reason": reason}
-            for process_id, consumer_id, reason in upgrade.cannot_mix
-        ],
-        "untold": [
-            {"process_id": process_id, "consumer_id": consumer_id} for process_id, consumer_id in upgrade.untold
-        ],
-        "split": [{"process_id": process_id, "consumer_id": consumer_id} for process_id, consumer_id in upgrade.split],
+        **{name: list(map(_place, getattr(upgrade, name))) for name in ("cannot_mix", "untold", "split")},
         "one_bounce": wrong
         and {
             "task_id": str(wrong.task_id),
             "events": [
                 {
-                    "process_id": wrong.consumers[event.member][0],
-                    "consumer_id": wrong.consumers[event.member][1],
+                    **_place(wrong.consumers[event.member]),
                     "action": event.action.value,
                     "owned": sorted(map(str, event.owned)),
                 }
@@ -54,3 +49,8 @@ def upgrade_json(upgrade: Upgrade, group: Group) -> str:
         **plain(upgrade_remarks(upgrade)),
     }
     return document_line("upgrade", FORMAT_VERSION, group.application_id, MODELS, answer_fields)
+
+
+def _place(place: Sequence[str]) -> dict[str, Json]:
+    """Return a consumer, and why it cannot take part if it cannot."""
+    return dict(zip(("process_id", "consumer_id", "reason"), place, strict=False))

@@ -14,7 +14,7 @@ import kstream_plan
 from kstream_plan import Limit, PlanOptions, Policy, Scenario, Snapshot, Standard
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Consumer, Group, Instance
-from kstream_plan.render.check.json_form import json_report
+from kstream_plan.render.check import json_report
 from tests.helpers import captured_scenarios, small_groups
 
 ROOT = Path(__file__).parents[2]

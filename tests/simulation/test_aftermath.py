@@ -15,8 +15,7 @@ from kstream_plan.plans import HandOver, MemberLeft, Promote
 from kstream_plan.plans.loads import after, at_first
 from kstream_plan.render.answers import page_of
 from kstream_plan.render.report.sections import drain_section
-from kstream_plan.render.simulation.drain_json import drain_json
-from kstream_plan.render.simulation.drain_workers_json import workers_drained_json
+from kstream_plan.render.simulation.drain_json import drain_json, workers_drained_json
 from kstream_plan.simulation.drain import Drain, drain
 from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
 from tests.helpers import captured, captured_scenarios

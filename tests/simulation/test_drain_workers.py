@@ -18,7 +18,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.answers import page_of, to_markdown, to_table
-from kstream_plan.render.simulation.drain_workers_json import workers_drained_json
+from kstream_plan.render.simulation.drain_json import workers_drained_json
 from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan_checked

@@ -16,7 +16,7 @@ from kstream_plan.plans.simulated import Range
 from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.sessioned import sessioned_page, sessioned_steps
-from kstream_plan.render.sessioned import sessioned_json
+from kstream_plan.render.switch import sessioned_json
 from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeFigures, to_sessioned
 from tests.helpers import captured_scenarios
 from tests.helpers.connect_rows import even, snapshot

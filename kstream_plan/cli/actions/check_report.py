@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.policy.findings import CheckedPlan, Status, Tally
-from kstream_plan.render.check import FORMS
+from kstream_plan.render.check import form_of
 from kstream_plan.render.check.table import plan_text, table_of
 
 
@@ -45,7 +45,7 @@ def report_parts(checkup: CheckedPlan, forms: ReportForms) -> PlanParts:
         checkup.worst,
         checkup.answered(warnings_too=warnings_too),
         plan_text(checkup, forms.width, forms.colour, warnings_too=warnings_too),
-        {name: FORMS[name]().part(checkup, warnings_too) for name in forms.reports},
+        {name: form_of(name).part_of(checkup, warnings_too) for name in forms.reports},
     )
 
 
@@ -68,7 +68,7 @@ class CheckReport:
         return {name: partial(self._report, name) for name in self.forms.reports}
 
     def _report(self, name: str) -> str:
-        return FORMS[name]().whole([part.parts[name] for part in self.plans], self.tally)
+        return form_of(name).report_of([part.parts[name] for part in self.plans], self.tally)
 
 
 def check_report(

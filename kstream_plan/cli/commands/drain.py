@@ -29,8 +29,7 @@ from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioE
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.planner.plan import OnRound
-from kstream_plan.render.simulation.drain_json import drain_json
-from kstream_plan.render.simulation.drain_workers_json import workers_drained_json
+from kstream_plan.render.simulation.drain_json import drain_json, workers_drained_json
 from kstream_plan.simulation.drain import Drain, DrainNow
 from kstream_plan.simulation.drain import drain as drain_study
 from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers

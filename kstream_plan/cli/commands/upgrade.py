@@ -166,7 +166,7 @@ def _switches(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, prog
 
 def _to_sessioned(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
     """Return the way of each Connect group to the protocol ``sessioned``."""
-    from kstream_plan.render.sessioned import sessioned_json  # noqa: PLC0415 - only here
+    from kstream_plan.render.switch import sessioned_json  # noqa: PLC0415 - only here
     from kstream_plan.simulation.sessioned import to_sessioned  # noqa: PLC0415 - as above
 
     texts = []

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from kstream_plan.policy.findings import Check, CheckedPlan, Status, Tally, badness
+from kstream_plan.policy.findings import CheckedPlan, Status, Tally, badness
 from kstream_plan.render.check.wording import sentence
 from kstream_plan.render.text.escape import TERMINAL, printable
 from kstream_plan.render.text.names import Names
@@ -25,22 +25,16 @@ class Annotations(NamedTuple):
     caveats: tuple[str, ...]
 
 
-def github_report(check: Check) -> str:
+def report_of(plans: Sequence[Annotations], tally: Tally) -> str:
     """Return an annotation per application that could not be checked, then per violation, then per caveat."""
-    return github_of([plan_annotations(checkup) for checkup in check.plans], check.tally)
-
-
-def github_of(plans: Sequence[Annotations], tally: Tally) -> str:
-    """Return the same of the annotations of each plan."""
     lines = [_command("error", application_id or "input", message) for application_id, message in tally.errors]
-    lines += [
-        line for _, line in sorted((violation for plan in plans for violation in plan.violations), key=itemgetter(0))
-    ]
+    violations = (violation for plan in plans for violation in plan.violations)
+    lines += [line for _, line in sorted(violations, key=itemgetter(0))]
     lines += [line for plan in plans for line in plan.caveats]
     return "".join(f"{line}\n" for line in lines)
 
 
-def plan_annotations(checkup: CheckedPlan) -> Annotations:
+def part_of(checkup: CheckedPlan, _warnings_too: bool) -> Annotations:
     """Return what is said of one plan."""
     names = Names(checkup.plan.group, TERMINAL)
     violations = []

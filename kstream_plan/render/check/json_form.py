@@ -7,22 +7,17 @@ from typing import NamedTuple
 
 from kstream_plan.documents.codec import Json
 from kstream_plan.model import Note
-from kstream_plan.policy.findings import Check, CheckedPlan, Cure, Finding, Status, Tally
+from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status, Tally
 from kstream_plan.policy.limits import LimitValue, Percent, Waiver
 from kstream_plan.policy.rules import Kind, Offence
 from kstream_plan.render.check.wording import sentence, undecided_starts
-from kstream_plan.render.json_document import dump, input_fields, plain
+from kstream_plan.render.json_document import chosen, dump, input_fields, plain
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.would_tell import settled_by
 from kstream_plan.version import __version__
 
 _FORMAT_VERSION = "1.0"
-
-
-def json_report(check: Check) -> str:
-    """Return the document, one line of ASCII with its end; keys sorted."""
-    return json_of([plan_json(checkup, check.fail_on_warning) for checkup in check.plans], check.tally)
 
 
 class PlanPart(NamedTuple):
@@ -32,17 +27,15 @@ class PlanPart(NamedTuple):
     warnings: list[Json]
 
 
-def json_of(plans: Sequence[PlanPart], tally: Tally) -> str:
-    """Return the same of the JSON of each plan."""
+def report_of(plans: Sequence[PlanPart], tally: Tally) -> str:
+    """Return the document, one line of ASCII with its end; keys sorted."""
     warnings = [warning for plan in plans for warning in plan.warnings]
     document: dict[str, Json] = {
         "format_version": _FORMAT_VERSION,
         "kind": "check",
         "tool": {"name": "kstream-plan", "version": __version__},
         "checked_at": tally.now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "fail_on_warning": tally.fail_on_warning,
-        "violated": tally.violated,
-        "answer": tally.answer.value,
+        **chosen(tally, "fail_on_warning", "violated", "answer"),
         "warnings": [*warnings, *(_warning(application_id, note) for application_id, note in tally.warnings)],
         "plans": [],
         "errors": [{"application_id": application_id, "message": message} for application_id, message in tally.errors],
@@ -51,7 +44,7 @@ def json_of(plans: Sequence[PlanPart], tally: Tally) -> str:
     return f'{head}"plans":[{",".join(plan.text for plan in plans)}]{tail}\n'
 
 
-def plan_json(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
+def part_of(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
     """Return what is said of one plan, whose warnings fail the check or not."""
     plan = checkup.plan
     names = Names(plan.group, TERMINAL)
@@ -61,14 +54,13 @@ def plan_json(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
     ]
     warnings = [_warning(checkup.application_id, note) for note in (*of_rules, *checkup.warnings)]
     document: dict[str, Json] = {
-        "application_id": checkup.application_id,
+        **chosen(checkup, "application_id", "age_ms"),
         "input": input_fields(plan, plan.digest),
-        "age_ms": checkup.age_ms,
         "draws": None if checkup.draws is None else checkup.draws.number,
         "answer": checkup.answered(warnings_too=warnings_too).value,
         "warnings": warnings,
         "findings": [_finding(finding, checkup, names) for finding in checkup.findings],
-        "caveats": [{"code": caveat.code, "message": caveat.message} for caveat in checkup.caveats],
+        "caveats": [chosen(caveat, "code", "message") for caveat in checkup.caveats],
     }
     return PlanPart(dump(document), warnings)
 
@@ -79,15 +71,10 @@ def _warning(application_id: str, note: Note) -> Json:
 
 def _finding(finding: Finding, checkup: CheckedPlan, names: Names) -> Json:
     return {
-        "rule": finding.rule,
+        **chosen(finding, "rule", "status", "answer", "likely", "invariant", "between"),
         "level": finding.limit.level.value,
-        "status": finding.status.value,
-        "answer": finding.answer.value,
-        "likely": finding.likely,
-        "invariant": finding.invariant,
         "measured": _measure(finding, finding.measured),
         "worst_of_draws": finding.worst_of,
-        "between": None if finding.between is None else list(finding.between),
         "figures": dict(finding.figures),
         "limit": _limit(finding.limit.value),
         "allowed": _limit(finding.allowed),

@@ -8,22 +8,17 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from kstream_plan.model.answer import Answer
-from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Status, Tally
+from kstream_plan.policy.findings import CheckedPlan, Finding, Status, Tally
 from kstream_plan.render.check.wording import figures, sentence
 from kstream_plan.render.text.escape import TERMINAL, printable
 from kstream_plan.render.text.names import Names
 
 
-def junit_report(check: Check) -> str:
+def report_of(plans: Iterable[Element], tally: Tally) -> str:
     """Return the document; a warning fails its case only where warnings fail the check.
 
     A case is skipped for a waiver, and where the rule does not apply; each caveat is one more that is skipped.
     """
-    return junit_of((plan_suite(checkup, check.fail_on_warning) for checkup in check.plans), check.tally)
-
-
-def junit_of(plans: Iterable[Element], tally: Tally) -> str:
-    """Return the same of the suite of each plan."""
     root = Element("testsuites", name="kstream-plan check")
     root.extend(plans)
     for application_id, message in tally.errors:
@@ -36,11 +31,11 @@ def junit_of(plans: Iterable[Element], tally: Tally) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
 
 
-def plan_suite(checkup: CheckedPlan, fail_on_warning: bool) -> Element:
+def part_of(checkup: CheckedPlan, warnings_too: bool) -> Element:
     """Return what is said of one plan."""
     suite = Element("testsuite", name=printable(checkup.application_id))
     names = Names(checkup.plan.group, TERMINAL)
-    results = Counter(_case(suite, finding, checkup, names, fail_on_warning) for finding in checkup.findings)
+    results = Counter(_case(suite, finding, checkup, names, warnings_too) for finding in checkup.findings)
     for caveat in checkup.caveats:
         name = printable(checkup.application_id)
         case = ElementTree.SubElement(suite, "testcase", classname=name, name=f"caveat: {caveat.code}")

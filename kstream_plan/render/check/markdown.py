@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import chain, starmap
 from typing import NamedTuple
 
-from kstream_plan.policy.findings import Check, CheckedPlan, Tally
+from kstream_plan.policy.findings import CheckedPlan, Tally
 from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.check import check_page
 from kstream_plan.render.pages.plan import plan_page
@@ -19,19 +19,14 @@ _ROOM = 60_000
 
 
 class PlanComment(NamedTuple):
-    """What is said of one plan: a heading with a line per violation, and the rounds, folded."""
+    """What is said of one plan: its page, and its rounds, folded, unless they would never fit."""
 
     block: str
     rounds: str
 
 
-def markdown_report(check: Check) -> str:
+def report_of(plans: Iterable[PlanComment], tally: Tally) -> str:
     """Return the comment: what could not be checked; per plan a heading and a line per violation; its rounds folded."""
-    return markdown_of(map(plan_comment, check.plans), check.tally)
-
-
-def markdown_of(plans: Iterable[PlanComment], tally: Tally) -> str:
-    """Return the same of what is said of each plan."""
     plans = list(plans)
     text = f"{MARK}\n"
     left_out = 0
@@ -41,29 +36,22 @@ def markdown_of(plans: Iterable[PlanComment], tally: Tally) -> str:
         else:
             left_out += 1
     if left_out:
-        text += f"\n✗ {_too_many(left_out)} into a comment: see the output of the check\n"
+        more = f"{left_out:,} more application{' does' if left_out == 1 else 's do'} not fit"
+        text += f"\n✗ {more} into a comment: see the output of the check\n"
     for plan in plans:
         text += plan.rounds if len(text) + len(plan.rounds) <= _ROOM else ""
     return text
 
 
-def plan_comment(checkup: CheckedPlan) -> PlanComment:
-    """Return what is said of one plan, without what would never fit."""
-    block, rounds = _plan(checkup), _rounds(checkup)
-    return PlanComment(block, rounds if len(rounds) <= _ROOM else "")
-
-
-def _too_many(left_out: int) -> str:
-    return f"{left_out:,} more application{' does' if left_out == 1 else 's do'} not fit"
+def part_of(checkup: CheckedPlan, _warnings_too: bool) -> PlanComment:
+    """Return what is said of one plan."""
+    rounds = _rounds(checkup)
+    return PlanComment(f"\n{to_markdown(check_page(checkup))}", rounds if len(rounds) <= _ROOM else "")
 
 
 def _error(application_id: str | None, message: str) -> str:
     name = MARKDOWN.name(application_id) if application_id is not None else "an application"
     return f"\n✗ **kstream-plan: {name} could not be checked**: {MARKDOWN.sentence(message)}\n"
-
-
-def _plan(checkup: CheckedPlan) -> str:
-    return f"\n{to_markdown(check_page(checkup))}"
 
 
 def _rounds(checkup: CheckedPlan) -> str:

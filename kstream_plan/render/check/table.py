@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kstream_plan.model.note import Remarks
 from kstream_plan.policy.findings import Check, CheckedPlan, Tally
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.page import Line, Page, as_sentence
+from kstream_plan.render.page import Page, remark_lines
 from kstream_plan.render.pages.check import check_page, tally_text
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.escape import TERMINAL
@@ -23,9 +24,7 @@ def table_of(plans: Iterable[str], tally: Tally, *, width: int = DEFAULT_WIDTH, 
     parts = []
     if len(tally.worst) != 1 or tally.errors:
         parts.append(to_terminal(Page(title=tally_text(tally)), width=width, colour=colour))
-    lines = tuple(
-        Line("warning", note.code, as_sentence(TERMINAL.sentence(note.message))) for _, note in tally.warnings
-    )
+    lines = remark_lines(Remarks(warnings=tuple(note for _, note in tally.warnings)), TERMINAL.sentence)
     parts += plans
     parts += [to_terminal(Page(title="", lines=lines), width=width, colour=colour).lstrip("\n")] if lines else []
     return "\n".join(parts)

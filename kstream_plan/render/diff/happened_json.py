@@ -6,8 +6,7 @@ from kstream_plan.comparison.said_and_happened import FirstDifference, Generatio
 from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.model.times import format_time
-from kstream_plan.plans import Round
-from kstream_plan.render.json_document import document_line, input_fields, plain
+from kstream_plan.render.json_document import chosen, document_line, input_fields, plain
 from kstream_plan.render.pages.happened import first_difference, happened_remarks, happened_sentence
 from kstream_plan.render.text.names import Names
 
@@ -21,13 +20,10 @@ def happened_json(comparison: SaidAndHappened) -> str:
         "start_is": "assumed" if comparison.assumed else "given",
         "generations": [_generation(pair) for pair in comparison.pairs],
         "first_difference": None if comparison.first is None else _first(comparison, comparison.first),
-        "elsewhere": plain(comparison.elsewhere),
+        **chosen(comparison, "elsewhere"),
         "summary": {
-            "said": comparison.said,
+            **chosen(comparison, "said", "came", "came_by_thread", "later"),
             "seen": len(comparison.seen),
-            "came": comparison.came,
-            "came_by_thread": comparison.came_by_thread,
-            "later": comparison.later,
             "said_ms": plan.rounds[-1].at_ms if plan.rounds else 0,
             "seen_ms": comparison.seen[-1].seen_ms,
         },
@@ -40,45 +36,22 @@ def happened_json(comparison: SaidAndHappened) -> str:
 
 def _generation(pair: GenerationPair) -> Json:
     return {
-        "number": pair.number,
-        "said": None if pair.said is None else _predicted_round(pair.said),
+        **chosen(pair, "number", "late_ms", "likeness", "tasks", "members_said", "members_seen"),
+        "said": pair.said and chosen(pair.said, "generation", "at_ms", "trigger", "probing_rebalance"),
         "seen": _observed_generation(pair),
-        "late_ms": pair.late_ms,
-        "likeness": pair.likeness.value,
-        "tasks": plain(pair.tasks),
-        "members_said": list(pair.members_said),
-        "members_seen": list(pair.members_seen),
-    }
-
-
-def _predicted_round(rnd: Round) -> Json:
-    return {
-        "generation": rnd.generation,
-        "at_ms": rnd.at_ms,
-        "trigger": rnd.trigger.value,
-        "probing_rebalance": rnd.probing_rebalance,
     }
 
 
 def _observed_generation(pair: GenerationPair) -> Json:
     if pair.seen is None or pair.seen.snapshot.decision is None:
         return None
-    decision = pair.seen.snapshot.decision
-    return {
-        "generation": decision.generation,
-        "at_ms": pair.seen_ms,
-        "trigger": pair.seen.trigger,
-        "probing_rebalance": decision.probing_rebalance,
-    }
+    decision = chosen(pair.seen.snapshot.decision, "generation", "probing_rebalance")
+    return {**decision, "at_ms": pair.seen_ms, "trigger": pair.seen.trigger}
 
 
 def _first(comparison: SaidAndHappened, first: FirstDifference) -> Json:
     return {
         "number": first.pair.number,
-        "cause": first.cause.value,
         "message": first_difference(comparison, first, Names(comparison.group)),
-        "since_said_ms": first.since_said_ms,
-        "since_seen_ms": first.since_seen_ms,
-        "copy": plain(first.copy),
-        "threads_differ_from": first.threads_differ_from,
+        **chosen(first, "cause", "since_said_ms", "since_seen_ms", "copy", "threads_differ_from"),
     }

@@ -7,7 +7,7 @@ from kstream_plan.comparison.protocol_view import protocol_view
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
-from kstream_plan.render.json_document import document_line, plain
+from kstream_plan.render.json_document import chosen, document_line, plain
 from kstream_plan.render.pages.diff import diff_remarks, diff_sentence
 from kstream_plan.render.pages.protocol_view import protocol_sets
 
@@ -21,19 +21,11 @@ def diff_json(comparison: Comparison, *, view: bool = False) -> str:
         "tasks": [_task(change) for change in comparison.tasks],
         "instances": plain(comparison.instances),
         "totals": {
-            "tasks": totals.tasks,
+            **chosen(totals, "tasks", "classes", "copies", "moved", "started", "restore_records"),
+            **chosen(totals, "pause_ms", "pause_is", "skew_before", "skew_after"),
             "cold_starts": list(comparison.cold_starts),
             "untold_generations": comparison.untold,
-            "classes": plain(totals.classes),
-            "copies": plain(totals.copies),
-            "moved": totals.moved,
             "moved_share": round(totals.moved_share, 6),
-            "started": totals.started,
-            "restore_records": totals.restore_records,
-            "pause_ms": totals.pause_ms,
-            "pause_is": totals.pause_is,
-            "skew_before": plain(totals.skew_before),
-            "skew_after": plain(totals.skew_after),
         },
         **plain(diff_remarks(comparison)),
         "verdict": diff_sentence(comparison),
@@ -50,12 +42,8 @@ def _protocol_view(comparison: Comparison) -> dict[str, Json]:
 
 
 def _side(side: Side) -> Json:
-    return {
-        "generation": side.generation,
-        "captured_at": side.captured_at,
-        "instances": len(side.group.instances),
-        "tasks": len(side.group.tasks),
-    }
+    sizes = {"instances": len(side.group.instances), "tasks": len(side.group.tasks)}
+    return {**chosen(side, "generation", "captured_at"), **sizes}
 
 
 def _task(change: TaskChange) -> dict[str, Json]:

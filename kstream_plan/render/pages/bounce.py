@@ -7,21 +7,23 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.coverage import COMES_NO_CLOSER
+from kstream_plan.model.note import Remarks
 from kstream_plan.model.scenario import moment
 from kstream_plan.plans.caught_up_evidence import Fact as Evident
 from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.render.page import (
     Cell,
-    Column,
     Fact,
-    Line,
     Page,
     Row,
     Table,
     Tone,
     answer_tone,
     as_sentence,
+    columns_of,
+    remark_lines,
     text_cell,
+    text_row,
 )
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
@@ -69,7 +71,7 @@ def bounce_page(bounces: Bounces, *, verbose: bool = False) -> Page:
         facts=tuple(_facts(bounces)) if bounces.process_ids else (),
         source=source if bounces.time is None else f"{source}; asked of {utc(bounces.time)}",
         tables=(_table(bounces, names),),
-        lines=tuple(_lines(bounces, names)),
+        lines=remark_lines(bounce_remarks(bounces), names.escape_message),
     )
 
 
@@ -164,20 +166,13 @@ def way_name(way: Way) -> str:
 
 
 def _table(bounces: Bounces, names: Names) -> Table:
-    several_restarts = number_of(bounces) > 1
-    columns = [Column("Way to restart"), Column("Safe")]
-    columns += [Column("Wait between", right=True)] * several_restarts
-    columns += [
-        Column("Duration", right=True),
-        Column("Rebalances", right=True),
-        Column("Paused at once", right=True),
-        Column("Longest pause", right=True),
-        Column("Cold starts", right=True),
-    ]
-    rows = tuple(_row(bounces, way, names, several_restarts=several_restarts) for way in bounces.played)
+    figures = (">Duration", ">Rebalances", ">Paused at once", ">Longest pause", ">Cold starts")
+    columns = columns_of("Way to restart", "Safe", ">Wait between", *figures)
+    rows = tuple(_row(bounces, way, names) for way in bounces.played)
     actions = [f"{way_name(way.way)}: {_WAY_ACTIONS[way.way.name]}" for way in bounces.played if _is_plain(way.way)]
     best = [] if bounces.best_safe is None else ["*: the best safe way"]
-    return Table("Ways to restart", tuple(columns), rows, "; ".join([*actions, *best]))
+    table = Table("Ways to restart", columns, rows, "; ".join([*actions, *best]))
+    return table if number_of(bounces) > 1 else table.without("Wait between")
 
 
 def _is_plain(way: Way) -> bool:
@@ -185,23 +180,21 @@ def _is_plain(way: Way) -> bool:
     return way.name in _WAY_ACTIONS and not way.settings
 
 
-def _row(bounces: Bounces, way: PlayedWay, names: Names, *, several_restarts: bool) -> Row:
+def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
     figures = way.figures
     most = max(figures.cold_handovers.most, way.most_cold)
     cold = count_range(figures.cold_handovers.median, figures.cold_handovers.least, most)
     mark = " *" if way is bounces.best_safe else ""
     wait = moment(way.pause_ms) if way.found.outcome == "safe" else ""
-    return Row(
-        (
-            text_cell(names.escape(f"{way_name(way.way)}{mark}")),
-            _safe(way),
-            *([text_cell(wait)] if several_restarts else []),
-            text_cell(duration(way.ends_ms)),
-            text_cell(count_range(*figures.rebalances)),
-            text_cell(f"{figures.paused_at_once:,}"),
-            text_cell(_pause(way)),
-            text_cell(cold, "bad" if figures.cold_handovers.median else "unknown" if most else "plain"),
-        )
+    return text_row(
+        names.escape(f"{way_name(way.way)}{mark}"),
+        _safe(way),
+        wait,
+        duration(way.ends_ms),
+        count_range(*figures.rebalances),
+        f"{figures.paused_at_once:,}",
+        _pause(way),
+        text_cell(cold, "bad" if figures.cold_handovers.median else "unknown" if most else "plain"),
     )
 
 
@@ -214,34 +207,23 @@ def _pause(way: PlayedWay) -> str:
 
 def _safe(way: PlayedWay) -> Cell:
     if way.safe:
-        return Cell(("if set up" if way.is_prepared else "yes",), tone="good")
-    if way.is_likely_unsafe:
-        return Cell(("no",), tone="bad")
-    return Cell(("unknown",), tone="unknown")
+        return text_cell("if set up" if way.is_prepared else "yes", "good")
+    return text_cell("no", "bad") if way.is_likely_unsafe else text_cell("unknown", "unknown")
 
 
-def _lines(bounces: Bounces, names: Names) -> Iterator[Line]:
-    for note in bounce_warnings(bounces):
-        yield Line("warning", note.code, as_sentence(names.escape_message(note.message)))
-    for note in bounce_notes(bounces):
-        yield Line("note", note.code, as_sentence(names.escape_message(note.message)))
-    for note in bounce_assumptions(bounces):
-        yield Line("assumption", note.code, as_sentence(note.message))
-    for note in bounce_next(bounces):
-        yield Line("next", note.code, note.message)
+def bounce_remarks(bounces: Bounces) -> Remarks:
+    """Return what is told beside the figures, as the page and the JSON have it."""
+    assumptions, commands = tuple(_assumptions(bounces)), tuple(_next(bounces))
+    return Remarks(tuple(_warnings(bounces)), tuple(_notes(bounces)), assumptions, commands)
 
 
-def bounce_warnings(bounces: Bounces) -> tuple[Note, ...]:
-    """Return what is to be known of the group as it is, and why ways are not safe."""
+def _warnings(bounces: Bounces) -> Iterator[Note]:
+    """Yield what is to be known of the group as it is, and why ways are not safe."""
     first, number = bounces.played[0].plan, number_of(bounces)
-    of_now = [note for note in (*first.warnings, *first.assumptions) if note.code in _OF_NOW]
-    unsafe = [
-        Note("way-not-safe", f"{way_name(way.way)}: {text}")
-        for way in bounces.played
-        for text in _why_unsafe(way, number)
-        if not (bounces.process_ids and way is bounces.as_it_is)
-    ]
-    return (*of_now, *unsafe)
+    yield from (note for note in (*first.warnings, *first.assumptions) if note.code in _OF_NOW)
+    for way in bounces.played:
+        if not (bounces.process_ids and way is bounces.as_it_is):
+            yield from (Note("way-not-safe", f"{way_name(way.way)}: {text}") for text in _why_unsafe(way, number))
 
 
 def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
@@ -273,43 +255,38 @@ def _why_not(way: PlayedWay, number: int) -> str:
     return f"{text[0].upper()}{text[1:]}{pause}"
 
 
-def bounce_notes(bounces: Bounces) -> tuple[Note, ...]:
-    """Return what is good to know of each way, and which ways were not simulated."""
-    notes, number = [], number_of(bounces)
+def _notes(bounces: Bounces) -> Iterator[Note]:
+    """Yield what is good to know of each way, and which ways were not simulated."""
+    number = number_of(bounces)
     for way in bounces.played:
-        name = way_name(way.way)
+        name, pause = way_name(way.way), moment(way.pause_ms)
         if way.found.outcome == "safe" and way.found.longer_ms is not None:
-            message = (
-                f"{name}: safe with {moment(way.pause_ms)} between restarts, not with {moment(way.found.longer_ms)}"
-            )
-            notes.append(Note("longer-wait-not-safe", message))
+            message = f"{name}: safe with {pause} between restarts, not with {moment(way.found.longer_ms)}"
+            yield Note("longer-wait-not-safe", message)
         if way.needs_static:
             message = f"{name}: group.instance.id has to be set first, which takes restarts of another way"
-            notes.append(Note("needs-static-members", message))
+            yield Note("needs-static-members", message)
         if way.draws is not None:
             message = f"{name}: ranges are over {count(way.draws.number, 'random set')} of process ids"
-            notes.append(Note("random-process-ids", message))
+            yield Note("random-process-ids", message)
         if way.restarts < number:
-            notes.append(Note("first-restarts-only", f"{name}: figures are of the first {way.restarts:,} restarts"))
+            yield Note("first-restarts-only", f"{name}: figures are of the first {way.restarts:,} restarts")
     for left_out, least_ms in bounces.left_out:
-        message = (
-            f"{way_name(left_out)} was not simulated: every stateful task moves to an empty disk, which takes at least "
-            f"{duration(least_ms)}"
-        )
-        notes.append(Note("way-not-simulated", message))
-    return tuple(notes)
+        reason = "every stateful task moves to an empty disk, which takes at least"
+        message = f"{way_name(left_out)} was not simulated: {reason} {duration(least_ms)}"
+        yield Note("way-not-simulated", message)
 
 
-def bounce_assumptions(bounces: Bounces) -> tuple[Note, ...]:
-    """Return what every figure takes for granted."""
-    disk = "Instances keep their disk; with an empty one (emptyDir) everything they ran and copied is restored"
+def _assumptions(bounces: Bounces) -> Iterator[Note]:
+    """Yield what every figure takes for granted."""
     down = duration(bounces.restart_ms)
     length = f"A restart takes {down} from the stop until the instance joins again (--restart)"
-    notes = [Note("restart-length", length), Note("keeps-disk", disk)]
+    yield Note("restart-length", length)
+    disk = "Instances keep their disk; with an empty one (emptyDir) everything they ran and copied is restored"
+    yield Note("keeps-disk", disk)
     if not bounces.process_ids and stores_unknown(bounces):
         stores = "Stores are persistent; stores in memory are restored at every restart (--stores in-memory)"
-        notes.append(Note("stores-persistent", stores))
-    return tuple(notes)
+        yield Note("stores-persistent", stores)
 
 
 def stores_unknown(bounces: Bounces) -> bool:
@@ -317,11 +294,10 @@ def stores_unknown(bounces: Bounces) -> bool:
     return any(start.evidence.fact is Evident.STORES_UNKNOWN for way in bounces.played for start in way.unproven)
 
 
-def bounce_next(bounces: Bounces) -> tuple[Note, ...]:
-    """Return the command that saves the scenario of the best way."""
-    if bounces.process_ids or bounces.best_safe is None:
-        return ()
-    return (Note("save-scenario", "kstream-plan bounce SNAPSHOT --out restart.yaml"),)
+def _next(bounces: Bounces) -> Iterator[Note]:
+    """Yield the command that saves the scenario of the best way."""
+    if not bounces.process_ids and bounces.best_safe is not None:
+        yield Note("save-scenario", "kstream-plan bounce SNAPSHOT --out restart.yaml")
 
 
 def _with_tasks(note: Note, names: Names) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.note import Remarks
 from kstream_plan.policy.findings import CheckedPlan, Finding, Status, Tally
 from kstream_plan.policy.rules import Kind
 from kstream_plan.render.check.wording import (
@@ -20,7 +21,18 @@ from kstream_plan.render.check.wording import (
     sentence,
     undecided_starts,
 )
-from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, answer_tone, lines_of, text_cell
+from kstream_plan.render.page import (
+    Fact,
+    Page,
+    Row,
+    Table,
+    Tone,
+    answer_tone,
+    columns_of,
+    remark_lines,
+    text_cell,
+    text_row,
+)
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, name_list
 from kstream_plan.render.text.would_tell import would_tell
@@ -52,7 +64,7 @@ def check_page(checkup: CheckedPlan, *, verbose: bool = False, warnings_too: boo
         facts=tuple(_facts(checkup)),
         source=f"snapshot: {origin(checkup)}" + (f"; {names.escape(checkup.source)}" if checkup.source else ""),
         tables=tuple(_tables(checkup, names, verbose=verbose)),
-        lines=_lines(checkup, names),
+        lines=remark_lines(_remarks(checkup), names.escape_message),
     )
 
 
@@ -98,28 +110,24 @@ def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Ta
     note = f"{count(passes, 'more rule')} kept" if passes and not verbose and findings else ""
     if not findings:
         return
-    cures = any(finding.cure for finding in findings)
-    columns = [Column(""), Column("Rule"), Column("Planned", right=True), Column("Limit", right=True), Column("Where")]
-    columns += [Column("Would help")] * cures
-    yield Table("", tuple(columns), tuple(_row(finding, checkup, names, cures=cures) for finding in findings), note)
+    columns = columns_of("", "Rule", ">Planned", ">Limit", "Where", "Would help")
+    table = Table("", columns, tuple(_row(finding, checkup, names) for finding in findings), note)
+    yield table if any(finding.cure for finding in findings) else table.without("Would help")
 
 
-def _row(finding: Finding, checkup: CheckedPlan, names: Names, *, cures: bool) -> Row:
+def _row(finding: Finding, checkup: CheckedPlan, names: Names) -> Row:
     plan = checkup.plan
     tone = "unknown" if mark_of(finding) == UNKNOWN_MARK else _TONES.get(finding.status, "dim")
-    cells = [Cell((mark_of(finding),), tone=tone), text_cell(names.escape(finding.rule))]
     if finding.invariant or not finding.applies:
-        cells += [text_cell(""), text_cell(""), text_cell(sentence(finding, plan, names))]
+        texts = ["", "", sentence(finding, plan, names)]
     elif finding.kind in _IN_WORDS:
         words = comparison(finding, plan, names) if finding.offences else "kept"
-        cells += [text_cell(""), text_cell(allowed(finding.allowed, finding)), text_cell(words)]
+        texts = ["", allowed(finding.allowed, finding), words]
     else:
         figure = figure_text(finding, finding.measured, plan)
-        limit = allowed(finding.allowed, finding)
-        cells += [text_cell(figure), text_cell(limit), text_cell(place_text(finding, plan, names))]
-    if cures:
-        cells.append(text_cell(cure(finding.cure, finding, plan) if finding.cure else ""))
-    return Row(tuple(cells))
+        texts = [figure, allowed(finding.allowed, finding), place_text(finding, plan, names)]
+    remedy = cure(finding.cure, finding, plan) if finding.cure else ""
+    return text_row(text_cell(mark_of(finding), tone), names.escape(finding.rule), *texts, remedy)
 
 
 def mark_of(finding: Finding) -> str:
@@ -128,10 +136,10 @@ def mark_of(finding: Finding) -> str:
     return UNKNOWN_MARK if unknown else MARKS[finding.status]
 
 
-def _lines(checkup: CheckedPlan, names: Names) -> tuple[Line, ...]:
+def _remarks(checkup: CheckedPlan) -> Remarks:
+    """Return the warnings of the plan that no sentence says already."""
     codes = {caveat.code for caveat in checkup.caveats}
-    warnings = [note for note in checkup.warnings if note.code not in codes]
-    return lines_of("warning", (note._replace(message=names.escape_message(note.message)) for note in warnings))
+    return Remarks(warnings=tuple(note for note in checkup.warnings if note.code not in codes))
 
 
 def tally_text(tally: Tally) -> str:

@@ -14,9 +14,19 @@ from kstream_plan.comparison.alternatives import (
     fastest,
 )
 from kstream_plan.model import Note
+from kstream_plan.model.note import Remarks
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Range
-from kstream_plan.render.page import Cell, Column, Line, Page, Row, Table, Tone, as_sentence, text_cell
+from kstream_plan.render.page import (
+    Cell,
+    Column,
+    Page,
+    Table,
+    Tone,
+    remark_lines,
+    text_cell,
+    text_row,
+)
 from kstream_plan.render.pages.plan import plan_title, source_text
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.escape import printable
@@ -54,7 +64,7 @@ def compare_page(alike: Sequence[SameOutcome], *, verbose: bool = False) -> Page
         sentences=tuple(filter(None, (conclusion(alike), _same(alike, figures, different)))),
         source=source_text(plan, view.names),
         tables=tuple(_tables(alike, columns)),
-        lines=tuple(_lines(alike)),
+        lines=remark_lines(compare_remarks(alike), printable),
     )
 
 
@@ -120,13 +130,6 @@ def _relief(alternative: Alternative) -> str:
     return "never" if relief_ms is None else duration(relief_ms)
 
 
-def _pause(alternative: Alternative) -> str:
-    figure = alternative.figures.max_paused_ms
-    if alternative.plan.pauses_are_least and not alternative.plan.is_of_workers:
-        return f"at least {at_least(figure.least)}"
-    return _lasted(alternative, figure)
-
-
 def _count(alternative: Alternative, figure: Range) -> str:
     """Return a number; of what does not settle, only a lower bound is known."""
     return count_range(*figure) if alternative.settles else f"at least {figure.least:,}"
@@ -137,36 +140,27 @@ def _lasted(alternative: Alternative, figure: Range) -> str:
     return duration_range(*figure) if alternative.settles else f"at least {at_least(figure.least)}"
 
 
-def _range(name: str) -> Callable[[Alternative], str]:
+def _pause(alternative: Alternative, figure: Range) -> str:
+    """Return how long a task pauses; a cold start restores for an unknown time as well."""
+    if alternative.plan.pauses_are_least:
+        return f"at least {at_least(figure.least)}"
+    return _lasted(alternative, figure)
+
+
+def _figure(name: str, field: str, show: Callable[[Alternative, Range], str] = _count) -> Figure:
+    """Return the row of a figure of alternatives, which may be a range, a number, or unknown."""
+
     def text(alternative: Alternative) -> str:
-        figure: Range | None = getattr(alternative.figures, name)
-        return "unknown" if figure is None else _count(alternative, figure)
+        figure: Range | int | None = getattr(alternative.figures, field)
+        if figure is None:
+            return "unknown"
+        return show(alternative, figure if isinstance(figure, Range) else Range(*[figure] * 3))
 
-    return text
-
-
-def _number(name: str) -> Callable[[Alternative], str]:
-    def text(alternative: Alternative) -> str:
-        number: int | None = getattr(alternative.figures, name)
-        return "unknown" if number is None else _count(alternative, Range(*[number] * 3))
-
-    return text
-
-
-def _most(name: str) -> Callable[[Alternative], int | None]:
     def most(alternative: Alternative) -> int | None:
-        figure: Range | int | None = getattr(alternative.figures, name)
+        figure: Range | int | None = getattr(alternative.figures, field)
         return figure.most if isinstance(figure, Range) else figure
 
-    return most
-
-
-def _lasting(name: str) -> Callable[[Alternative], str]:
-    def text(alternative: Alternative) -> str:
-        figure: Range | None = getattr(alternative.figures, name)
-        return "" if figure is None else _lasted(alternative, figure)
-
-    return text
+    return Figure(name, text, most)
 
 
 def _policy(alternative: Alternative) -> str:
@@ -176,25 +170,25 @@ def _policy(alternative: Alternative) -> str:
 _OF_STATE = (
     Figure("Duration if copies restore at once", _shortest),
     Figure("First relief of the busiest instance", _relief),
-    Figure("Rebalances", _range("rebalances"), _most("rebalances")),
-    Figure("Stateful moves", _range("moves"), _most("moves")),
-    Figure("Longest pause of a task", _pause, _most("max_paused_ms")),
-    Figure("Tasks paused at once", _number("paused_at_once"), _most("paused_at_once")),
-    Figure("Cold starts", _range("cold_handovers"), _most("cold_handovers")),
-    Figure("Records to restore", _range("restored_records"), _most("restored_records")),
-    Figure("Extra copies at once", _number("peak_extra_copies"), _most("peak_extra_copies")),
-    Figure("Restores begun at once", _number("most_restores_begun"), _most("most_restores_begun")),
-    Figure("Records on the fullest instance", _number("most_state_records"), _most("most_state_records")),
+    _figure("Rebalances", "rebalances"),
+    _figure("Stateful moves", "moves"),
+    _figure("Longest pause of a task", "max_paused_ms", _pause),
+    _figure("Tasks paused at once", "paused_at_once"),
+    _figure("Cold starts", "cold_handovers"),
+    _figure("Records to restore", "restored_records"),
+    _figure("Extra copies at once", "peak_extra_copies"),
+    _figure("Restores begun at once", "most_restores_begun"),
+    _figure("Records on the fullest instance", "most_state_records"),
 )
 _OF_WORKERS = (
-    Figure("Rebalances", _range("rebalances"), _most("rebalances")),
-    Figure("Moves", _range("moves"), _most("moves")),
-    Figure("Unassigned time, all tasks", _lasting("paused_task_ms"), _most("paused_task_ms")),
-    Figure("Unassigned time, all connectors", _lasting("paused_connector_ms")),
-    Figure("Longest pause", _pause, _most("max_paused_ms")),
-    Figure("Unassigned at once", _number("paused_at_once"), _most("paused_at_once")),
-    Figure("Stops", _range("stopped"), _most("stopped")),
-    Figure("Starts", _range("started"), _most("started")),
+    _figure("Rebalances", "rebalances"),
+    _figure("Moves", "moves"),
+    _figure("Unassigned time, all tasks", "paused_task_ms", _lasted),
+    _figure("Unassigned time, all connectors", "paused_connector_ms", _lasted),
+    _figure("Longest pause", "max_paused_ms", _lasted),
+    _figure("Unassigned at once", "paused_at_once"),
+    _figure("Stops", "stopped"),
+    _figure("Starts", "started"),
 )
 
 
@@ -231,21 +225,15 @@ def conclusion(alike: Sequence[SameOutcome]) -> str:
 
 def _first_figure(alternative: Alternative) -> str:
     if alternative.plan.is_of_workers:
-        return f"{_lasting('paused_task_ms')(alternative)} over all tasks"
+        return f"{_lasted(alternative, alternative.figures.paused_task_ms)} over all tasks"
     return duration_text(alternative)
 
 
 def _name(outcome: SameOutcome) -> str:
     """Return ``max.warmup.replicas=8``, or the values of several axes after their names."""
-    changes = outcome.one.changes
     if len(outcome.alternatives) > 1:
-        return f"{printable(axes_of(changes))} = {alternative_name(outcome)}"
-    return ", ".join(printable(f"{change.name}={change.value}") for change in changes)
-
-
-def axes_of(changes: Sequence[Change]) -> str:
-    """Return the names of what changes."""
-    return ", ".join(change.name for change in changes)
+        return f"{printable(axes_name([outcome]))} = {alternative_name(outcome)}"
+    return ", ".join(printable(f"{change.name}={change.value}") for change in outcome.one.changes)
 
 
 def _names(outcomes: Sequence[SameOutcome]) -> str:
@@ -303,7 +291,7 @@ def _tables(alike: Sequence[SameOutcome], figures: Sequence[Figure]) -> Iterator
             Column(printable(axes_name(alike)), heads_columns=True),
             *(Column(alternative_name(alternative), right=True) for alternative in part),
         )
-        rows = (Row((text_cell(figure.name), *(_cell(figure, outcome.one) for outcome in part))) for figure in figures)
+        rows = (text_row(figure.name, *(_cell(figure, outcome.one) for outcome in part)) for figure in figures)
         yield Table("" if start else "Alternatives", columns, tuple(rows))
 
 
@@ -317,8 +305,8 @@ def _cell(figure: Figure, alternative: Alternative) -> Cell:
     return text_cell(text, "bad" if bad else "plain")
 
 
-def compare_notes(alike: Sequence[SameOutcome]) -> tuple[tuple[Note, ...], tuple[Note, ...], tuple[Note, ...]]:
-    """Return the warnings, notes and assumptions of all alternatives, each once, with the alternatives they are of.
+def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
+    """Return which settings are there for safety, and what is told of each alternative, with its name.
 
     What is told of several in other words is told once for each of these: it is not the same.
     """
@@ -327,22 +315,17 @@ def compare_notes(alike: Sequence[SameOutcome]) -> tuple[tuple[Note, ...], tuple
         for owners, notes in zip(owners_by_kind, remarks(outcome.one.plan)[:3], strict=True):
             for note in dict.fromkeys(notes):
                 owners.setdefault(note, []).append(alternative_name(outcome))
-    return tuple(  # type: ignore[return-value]
+    warnings, notes, assumptions = (
         tuple(_of_alternatives(note, names, len(alike)) for note, names in owners.items()) for owners in owners_by_kind
     )
+    axes = dict.fromkeys(change.name for change in alike[0].one.changes if len(alike) > 1)
+    safety = (
+        Note("safety-setting", f"{name} is there for safety: {_SAFETY[name]}") for name in axes if name in _SAFETY
+    )
+    return Remarks((*safety, *warnings), notes, assumptions)
 
 
 def _of_alternatives(note: Note, names: Sequence[str], number: int) -> Note:
     if len(names) == number:
         return note
     return note._replace(message=f"With {' and '.join(names)}: {note.message}")
-
-
-def _lines(alike: Sequence[SameOutcome]) -> Iterator[Line]:
-    warnings, notes, assumptions = compare_notes(alike)
-    for name in dict.fromkeys(change.name for change in alike[0].one.changes):
-        if name in _SAFETY and len(alike) > 1:
-            yield Line("warning", "safety-setting", f"{name} is there for safety: {_SAFETY[name]}.")
-    yield from (Line("warning", note.code, as_sentence(printable(note.message))) for note in warnings)
-    yield from (Line("note", note.code, as_sentence(printable(note.message))) for note in notes)
-    yield from (Line("assumption", note.code, as_sentence(printable(note.message))) for note in assumptions)

@@ -8,7 +8,18 @@ from kstream_plan.comparison.changes import Comparison, InstanceChangeKind, Side
 from kstream_plan.model import Group, Note, WorkId
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Role, Seat
-from kstream_plan.render.page import Column, Fact, Line, Page, Row, Section, Table, Tone, remark_lines, text_cell
+from kstream_plan.render.page import (
+    Fact,
+    Page,
+    Row,
+    Section,
+    Table,
+    Tone,
+    columns_of,
+    remark_lines,
+    text_cell,
+    text_row,
+)
 from kstream_plan.render.pages.diff_tables import copies_table, every_task_table, instances_table, moves_table
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.pages.protocol_view import protocol_view_tables
@@ -49,7 +60,7 @@ def diff_page(comparison: Comparison, *, verbose: bool = False, protocol_view: b
         facts=tuple(_facts(comparison, names)) if comparison.totals.tasks else (),
         source=_source(comparison),
         tables=tuple(tables),
-        lines=diff_lines(comparison, names),
+        lines=remark_lines(diff_remarks(comparison), names.escape_message),
         sections=tuple(_balance_section(comparison)) if verbose else (),
     )
 
@@ -63,17 +74,12 @@ def diffs_page(comparisons: Sequence[Comparison]) -> Page:
         return -cold, -orphans, -totals.moved, comparison.new.group.application_id
 
     changes = sum(not comparison.empty for comparison in comparisons)
-    heads = ("Application", "Instances", "Moved", "Cold starts", "Unassigned")
+    columns = columns_of("Application", ">Instances", ">Moved", ">Cold starts", ">Unassigned")
+    rows = tuple(map(_application_row, sorted(comparisons, key=badness)))
+    note = "--application-id ID shows one of them in full, --verbose all of them"
     return Page(
         title=f"{count(len(comparisons), 'application')}: {changes:,} changed",
-        tables=(
-            Table(
-                "",
-                tuple(Column(head, right=place > 0) for place, head in enumerate(heads)),
-                tuple(map(_application_row, sorted(comparisons, key=badness))),
-                "--application-id ID shows one of them in full, --verbose all of them",
-            ),
-        ),
+        tables=(Table("", columns, rows, note),),
     )
 
 
@@ -81,14 +87,12 @@ def _application_row(comparison: Comparison) -> Row:
     totals = comparison.totals
     old_count, new_count = _members(comparison)
     orphans = totals.classes[TaskClass.ORPHANED]
-    return Row(
-        (
-            text_cell(TERMINAL.name(comparison.new.group.application_id)),
-            text_cell(f"{old_count:,} → {new_count:,}" if old_count != new_count else f"{new_count:,}"),
-            text_cell(f"{totals.moved:,} of {totals.tasks:,}"),
-            text_cell(_cold_in_short(comparison), _cold_tone(comparison)),
-            text_cell(f"{orphans:,}" if orphans else "", "bad"),
-        )
+    return text_row(
+        TERMINAL.name(comparison.new.group.application_id),
+        f"{old_count:,} → {new_count:,}" if old_count != new_count else f"{new_count:,}",
+        f"{totals.moved:,} of {totals.tasks:,}",
+        text_cell(_cold_in_short(comparison), _cold_tone(comparison)),
+        text_cell(f"{orphans:,}" if orphans else "", "bad"),
     )
 
 
@@ -398,8 +402,3 @@ def _message(note: Note, comparison: Comparison) -> str:
         case "old-lags":
             message = f"Lags are those of the older snapshot, and {between_text(comparison)}"
     return f"{message}: {name_list(note.subjects)}" if note.subjects else message
-
-
-def diff_lines(comparison: Comparison, names: Names) -> tuple[Line, ...]:
-    """Return the lines below the tables."""
-    return remark_lines(diff_remarks(comparison), names.escape_message)

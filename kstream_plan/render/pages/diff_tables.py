@@ -17,7 +17,7 @@ from kstream_plan.comparison.changes import (
 from kstream_plan.model import LATEST, UNKNOWN, WorkId
 from kstream_plan.plans import Role, Seat
 from kstream_plan.plans.loads import Load
-from kstream_plan.render.page import Column, Row, Table, text_cell
+from kstream_plan.render.page import Row, Table, columns_of, text_row
 from kstream_plan.render.pages.plan_instances import MemberLoad, members_table
 from kstream_plan.render.pages.ways import MOST_ROWS, End, Way, way_rows
 from kstream_plan.render.text.names import Names
@@ -65,7 +65,7 @@ def moves_table(comparison: Comparison, names: Names, owners: Mapping[WorkId, Se
     ways = [_way(change, comparison, names, ends, owners) for change in changes]
     noun = "Connectors and tasks" if comparison.of_workers else "Tasks"
     all_moves = all(change.kind.is_move for change in changes)
-    columns = (Column("From"), Column("To"), Column(noun, right=True), Column("Which"))
+    columns = columns_of("From", "To", f">{noun}", "Which")
     rows = tuple(Row(cells, tone) for cells, tone in way_rows(ways, whole=whole, member=_member(comparison)))
     yield Table(f"{noun} that {'moved' if all_moves else 'changed'}", columns, rows)
 
@@ -76,11 +76,11 @@ def copies_table(comparison: Comparison, names: Names, *, whole: bool) -> Iterat
     ways = [_copy_way(change.task_id, copy, names, ends) for change in comparison.tasks for copy in change.copies]
     if not ways:
         return
-    columns = (Column("Change"), Column("From"), Column("To"), Column("Copies", right=True), Column("Which"))
+    columns = columns_of("Change", "From", "To", ">Copies", "Which")
     kinds = dict.fromkeys(way.kind for way in ways)
     most = max(1, MOST_ROWS // len(kinds))
     rows = tuple(
-        Row((text_cell(kind), *cells), tone)
+        text_row(kind, *cells, tone=tone)
         for kind in kinds
         for cells, tone in way_rows(
             [way for way in ways if way.kind == kind], whole=whole, member="instance", most=most
@@ -128,22 +128,18 @@ def every_task_table(comparison: Comparison, names: Names) -> Iterator[Table]:
     if not comparison.tasks:
         return
     words = _CHANGES_OF_WORKERS if comparison.of_workers else _CHANGES
-    heads = ["Task", "Change", "From", "To"]
-    heads += [] if comparison.of_workers else ["Lag", "To restore"]
-    columns = [*(Column(head, right=head in ("Lag", "To restore")) for head in heads), Column("Paused", right=True)]
+    columns = columns_of("Task", "Change", "From", "To", ">Lag", ">To restore", ">Paused")
     limits = {change.start.limit for change in comparison.tasks if change.start is not None}
     note = f"acceptable.recovery.lag: {' and '.join(f'{limit:,}' for limit in sorted(limits))}" if limits else ""
-    rows = [_task_row(change, words, names, comparison) for change in comparison.tasks]
-    yield Table("Every task that changed", tuple(columns), tuple(rows), note)
+    rows = [_task_row(change, words, names) for change in comparison.tasks]
+    table = Table("Every task that changed", columns, tuple(rows), note)
+    yield table.without("Lag", "To restore") if comparison.of_workers else table
 
 
-def _task_row(change: TaskChange, words: Mapping[TaskClass, str], names: Names, comparison: Comparison) -> Row:
-    cells = [text_cell(names.task(change.task_id)), text_cell(words[change.kind])]
-    cells += [text_cell("" if seat is None else names.seat(seat)) for seat in (change.from_, change.to)]
-    if not comparison.of_workers:
-        cells += [text_cell(text) for text in _start_texts(change.start)]
-    cells.append(text_cell(_pause_text(change)))
-    return Row(tuple(cells), "bad" if change.kind in (TaskClass.COLD, TaskClass.ORPHANED) else "plain")
+def _task_row(change: TaskChange, words: Mapping[TaskClass, str], names: Names) -> Row:
+    seats = ("" if seat is None else names.seat(seat) for seat in (change.from_, change.to))
+    texts = (names.task(change.task_id), words[change.kind], *seats, *_start_texts(change.start), _pause_text(change))
+    return text_row(*texts, tone="bad" if change.kind in (TaskClass.COLD, TaskClass.ORPHANED) else "plain")
 
 
 def _pause_text(change: TaskChange) -> str:

@@ -8,19 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.note import Remarks
 from kstream_plan.plans.activity import records_of
 from kstream_plan.render.page import (
-    Cell,
-    Column,
     Fact,
-    Line,
     Page,
     Row,
     Table,
     Tone,
     answer_tone,
     as_sentence,
+    columns_of,
+    remark_lines,
     text_cell,
+    text_row,
 )
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
@@ -50,7 +51,7 @@ def drain_page(drain: Drain, *, verbose: bool = False) -> Page:
         facts=tuple(_facts(drain, names)),
         source=source_text(plan, names),
         tables=tuple(_tables(drain, names, verbose=verbose)),
-        lines=tuple(drain_lines(drain)),
+        lines=remark_lines(_with_tasks(drain_remarks(drain)), names.escape_message),
     )
 
 
@@ -209,13 +210,7 @@ def _tables(drain: Drain, names: Names, *, verbose: bool) -> Iterator[Table]:
 
 
 def _table(title: str, tasks: Sequence[DrainedTask], answers: Mapping[WorkId, Answer], names: Names) -> Table:
-    columns = (
-        Column("Task"),
-        Column("Starts on"),
-        Column("Copy there"),
-        Column("To restore", right=True),
-        Column("Pause", right=True),
-    )
+    columns = columns_of("Task", "Starts on", "Copy there", ">To restore", ">Pause")
     rows = [_row(task, answers[task.task_id], names) for task in tasks[:_MOST_ROWS]]
     note = f"{len(tasks) - _MOST_ROWS:,} more" if len(tasks) > _MOST_ROWS else ""
     return Table(title, columns, tuple(rows), note)
@@ -224,14 +219,12 @@ def _table(title: str, tasks: Sequence[DrainedTask], answers: Mapping[WorkId, An
 def _row(task: DrainedTask, answer: Answer, names: Names) -> Row:
     word, tone = _WORDS[answer] if task.stateful else ("no state", "plain")
     bound = "at least " if _may_be_longer(task, answer) else ""
-    return Row(
-        (
-            text_cell(names.task_and_topic(task.task_id)),
-            text_cell(names.instance(task.destination)),
-            Cell((word,), tone=tone),
-            text_cell(_to_restore(task, answer)),
-            text_cell(f"{bound}{duration(task.pause_ms)}"),
-        )
+    return text_row(
+        names.task_and_topic(task.task_id),
+        names.instance(task.destination),
+        text_cell(word, tone),
+        _to_restore(task, answer),
+        f"{bound}{duration(task.pause_ms)}",
     )
 
 
@@ -248,33 +241,23 @@ def _to_restore(task: DrainedTask, answer: Answer) -> str:
     return "unknown" if task.restore_records is None else f"{task.restore_records:,}" if task.restore_records else ""
 
 
-def drain_lines(drain: Drain) -> Iterator[Line]:
-    """Yield the warnings, the assumptions, and the command that answers what one asks next."""
-    names = Names(drain.plan.group)
-    for note in drain_warnings(drain):
-        yield Line("warning", note.code, as_sentence(names.escape_message(_with_tasks(note))))
-    for note in (*drain.rests_on, *drain.plan.assumptions):
-        yield Line("assumption", note.code, as_sentence(names.escape_message(note.message)))
-    for note in drain_next(drain):
-        yield Line("next", note.code, note.message)
+def drain_remarks(drain: Drain) -> Remarks:
+    """Return what is to be known of the group, why a warm start may be cold, and what answers the same of a restart."""
+    warnings = (*drain.warnings, *(drain.doubts if drain.answer is not Answer.UNKNOWN else ()))
+    commands = []
+    if drain.plan.design == "classic" and len(drain.process_ids) == 1:
+        instance = shlex.quote(_on_a_command_line(drain))
+        commands.append(Note("if-only-restarted", f"kstream-plan bounce SNAPSHOT --instance {instance}"))
+    return Remarks(warnings, (), (*drain.rests_on, *drain.plan.assumptions), tuple(commands))
 
 
-def _with_tasks(note: Note) -> str:
-    """Return the message of a note, after the tasks that it is about."""
-    return f"{name_list(note.subjects)}: {note.message}" if note.subjects else note.message
-
-
-def drain_warnings(drain: Drain) -> tuple[Note, ...]:
-    """Return what is to be known of the group, and why a start that counts as warm may be cold."""
-    return (*drain.warnings, *(drain.doubts if drain.answer is not Answer.UNKNOWN else ()))
-
-
-def drain_next(drain: Drain) -> tuple[Note, ...]:
-    """Return the command that answers the same for a restart."""
-    if drain.plan.design != "classic" or len(drain.process_ids) > 1:
-        return ()
-    instance = shlex.quote(_on_a_command_line(drain))
-    return (Note("if-only-restarted", f"kstream-plan bounce SNAPSHOT --instance {instance}"),)
+def _with_tasks(remarks: Remarks) -> Remarks:
+    """Return the same with each warning after the tasks that it is about."""
+    warnings = (
+        note._replace(message=f"{name_list(note.subjects)}: {note.message}") if note.subjects else note
+        for note in remarks.warnings
+    )
+    return remarks._replace(warnings=tuple(warnings))
 
 
 def _on_a_command_line(drain: Drain) -> str:

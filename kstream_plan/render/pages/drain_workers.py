@@ -9,13 +9,12 @@ from kstream_plan.plans.remarks import remarks
 from kstream_plan.render.page import (
     Fact,
     Page,
-    Row,
     Table,
     answer_tone,
     as_sentence,
     columns_of,
     remark_lines,
-    text_cell,
+    text_row,
 )
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
@@ -44,7 +43,7 @@ def drain_workers_page(drain: WorkersDrained, *, verbose: bool = False) -> Page:
         facts=tuple(_facts(drain, names)),
         source=source_text(plan, names),
         tables=(_ways_table(drain),),
-        lines=remark_lines(remarks(plan)),
+        lines=remark_lines(remarks(plan)._replace(next=())),
     )
 
 
@@ -100,8 +99,7 @@ def _facts(drain: WorkersDrained, names: Names) -> Iterator[Fact]:
 def _ways_table(drain: WorkersDrained) -> Table:
     columns = columns_of("Workers are", ">Rebalances", ">Unassigned", ">Longest", ">In total", ">All run after")
     rows = tuple(
-        Row(tuple(map(text_cell, way_texts(way))), "bad" if way.longest_ms > round_ms(drain) else "plain")
-        for way in drain.ways
+        text_row(*way_texts(way), tone="bad" if way.longest_ms > round_ms(drain) else "plain") for way in drain.ways
     )
     return Table("Ways to stop", columns, rows)
 

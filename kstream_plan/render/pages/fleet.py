@@ -100,12 +100,11 @@ def _name(result: Result) -> str:
 
 
 def _row(result: Result) -> Row:
-    cells = [text_cell(_name(result)), _status(result)]
     if result.outcome == "unreadable":
-        return Row((*cells, *(_NONE for _ in _COLUMNS[2:])))
-    cells += [_time_left(result), text_cell(_instances(result)), _moves(result), _cold(result), _pause(result)]
-    cells += [text_cell(_time_range(result)), _restore_cell(result), text_cell(_balance(result))]
-    return Row((*cells, text_cell(_pause_range(result))))
+        return text_row(_name(result), _status(result), *[""] * len(_COLUMNS[2:]))
+    figures = (_time_left(result), _instances(result), _moves(result), _cold(result), _pause(result))
+    ends = (_time_range(result), _restore_cell(result), _balance(result), _pause_range(result))
+    return text_row(_name(result), _status(result), *figures, *ends)
 
 
 def _status(result: Result) -> Cell:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from kstream_plan.render.page import Column, Line, Page, Row, Table, as_sentence, columns_of, text_cell
+from kstream_plan.render.page import Column, Line, Page, Row, Table, as_sentence, columns_of, text_cell, text_row
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count, duration, utc
 
@@ -163,7 +163,7 @@ def _row(generation: Generation) -> Row:
         probe_text,
         f"{generation.consumers:,}",
     )
-    return Row(tuple(map(text_cell, texts)))
+    return text_row(*texts)
 
 
 def _connect_row(generation: ConnectGeneration) -> Row:
@@ -177,7 +177,7 @@ def _connect_row(generation: ConnectGeneration) -> Row:
         f"{generation.starts:,}",
     )
     delay = duration(generation.delay_ms) if generation.delay_ms else ""
-    return Row((*map(text_cell, texts), idle, text_cell(delay)))
+    return text_row(*texts, idle, delay)
 
 
 def _problem_line(generation: ConnectGeneration, *, with_owner: bool) -> Line:

@@ -18,7 +18,17 @@ from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.times import format_time
 from kstream_plan.plans import Trigger
-from kstream_plan.render.page import Column, Fact, Page, Row, Table, Tone, lines_of, text_cell
+from kstream_plan.render.page import (
+    Fact,
+    Page,
+    Row,
+    Table,
+    Tone,
+    columns_of,
+    remark_lines,
+    text_cell,
+    text_row,
+)
 from kstream_plan.render.pages.ways import End, Way, way_rows
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
@@ -43,7 +53,6 @@ _TRIGGERS = {
 def happened_page(comparison: SaidAndHappened, *, verbose: bool = False) -> Page:
     """Return the page of a plan beside what happened; ``verbose`` names every task that differs."""
     names = Names(comparison.group)
-    remarks = happened_remarks(comparison)
     return Page(
         title=f"{names.escape(comparison.group.application_id)}: what was planned, and what happened",
         tone=_tone(comparison),
@@ -51,7 +60,7 @@ def happened_page(comparison: SaidAndHappened, *, verbose: bool = False) -> Page
         facts=tuple(_facts(comparison, names)),
         source=f"from {utc(format_time(comparison.starts_ms))} on",
         tables=(_table(comparison), *_differences(comparison, names, verbose=verbose)),
-        lines=(*lines_of("note", remarks.notes), *lines_of("assumption", remarks.assumptions)),
+        lines=remark_lines(happened_remarks(comparison)),
     )
 
 
@@ -62,20 +71,17 @@ def happened_overview(comparisons: Sequence[SaidAndHappened]) -> Page:
         return comparison.came - len(comparison.pairs), comparison.group.application_id
 
     alike = sum(comparison.alike for comparison in comparisons)
-    heads = ("Application", "Planned", "Happened", "As planned", "At the end")
+    columns = columns_of("Application", ">Planned", ">Happened", ">As planned", "At the end")
     rows = tuple(
-        Row(
-            (
-                text_cell(TERMINAL.name(comparison.group.application_id)),
-                text_cell(f"{comparison.said:,}"),
-                text_cell(f"{len(comparison.seen):,}"),
-                text_cell(f"{comparison.came:,}", "plain" if comparison.alike else "unknown"),
-                text_cell(_end(comparison)),
-            )
+        text_row(
+            TERMINAL.name(comparison.group.application_id),
+            f"{comparison.said:,}",
+            f"{len(comparison.seen):,}",
+            text_cell(f"{comparison.came:,}", "plain" if comparison.alike else "unknown"),
+            _end(comparison),
         )
         for comparison in sorted(comparisons, key=badness)
     )
-    columns = tuple(Column(head, right=0 < place < len(heads) - 1) for place, head in enumerate(heads))
     note = "--application-id ID shows one of them in full, --verbose all of them"
     return Page(
         title=f"{count(len(comparisons), 'application')}: {alike:,} as planned",
@@ -232,8 +238,7 @@ def _length(comparison: SaidAndHappened, pair: GenerationPair) -> str:
 
 
 def _table(comparison: SaidAndHappened) -> Table:
-    heads = ("#", "Planned", "Happened", "Off by", "Rebalance", "Decision")
-    columns = tuple(Column(head, right=place < 4) for place, head in enumerate(heads))
+    columns = columns_of(">#", ">Planned", ">Happened", ">Off by", "Rebalance", "Decision")
     return Table("Rebalances", columns, tuple(map(_row, comparison.pairs)))
 
 
@@ -243,15 +248,13 @@ def _row(pair: GenerationPair) -> Row:
         decision = count(len(pair.tasks), "task differs", "tasks differ")
     elif pair.likeness is Likeness.OTHER and pair.said is not None:
         decision += ": no probe scheduled" if pair.said.probing_rebalance else ": a probe scheduled"
-    return Row(
-        (
-            text_cell(f"{pair.number:,}", "dim"),
-            text_cell("" if pair.said is None else duration(pair.said.at_ms)),
-            text_cell("" if pair.seen_ms is None else _time(pair.seen_ms)),
-            text_cell(_off_by(pair.late_ms)),
-            text_cell(_started_by(pair)),
-            text_cell(decision, tone),
-        )
+    return text_row(
+        text_cell(f"{pair.number:,}", "dim"),
+        "" if pair.said is None else duration(pair.said.at_ms),
+        "" if pair.seen_ms is None else _time(pair.seen_ms),
+        _off_by(pair.late_ms),
+        _started_by(pair),
+        text_cell(decision, tone),
     )
 
 
@@ -264,7 +267,7 @@ def _off_by(late_ms: int | None) -> str:
 def _differences(comparison: SaidAndHappened, names: Names, *, verbose: bool) -> Iterator[Table]:
     """Yield the tasks that the first different decision differs in, for others may follow from it; verbose: all."""
     pairs = [pair for pair in comparison.pairs if pair.tasks]
-    columns = (Column("Planned"), Column("Happened"), Column("Tasks", right=True), Column("Which"))
+    columns = columns_of("Planned", "Happened", ">Tasks", "Which")
     for pair in pairs if verbose else pairs[:1]:
         ways = [_way(task, names) for task in pair.tasks]
         rows = tuple(Row(cells) for cells, _ in way_rows(ways, whole=verbose, member="instance"))

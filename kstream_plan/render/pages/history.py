@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from kstream_plan.model.times import format_time
-from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, remark_lines, text_cell
+from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, remark_lines, text_cell, text_row
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count, duration, utc
 from kstream_plan.snapshots.rows.lag_course import NOTABLE, InstanceCourse, LagCourse, Progress, Series, TaskCourse
@@ -19,7 +19,6 @@ _STATUS: dict[bool | None, tuple[str, Tone]] = {
     None: ("uncertain", "unknown"),
     False: ("keeps up", "good"),
 }
-_TONES: dict[bool | None, Tone] = {True: "bad", None: "unknown", False: "good"}
 _INSTANCES = columns_of(
     *("Instance", "Status", ">Copies", ">Lag", ">Written/s", ">Restored/s", "Lag over time"),
     wide={"Lag over time": 105},
@@ -33,7 +32,7 @@ def history_page(course: LagCourse, top: int) -> Page:
     copies = f"{count(course.copies, 'copy', 'copies')} on {count(len(course.instances), 'instance')}"
     return Page(
         title=f"{printable(course.application_id)}: {copies}, {period}",
-        tone=_TONES[course.falls_behind],
+        tone=_STATUS[course.falls_behind][1],
         sentences=(" ".join(_sentences(course)),),
         facts=tuple(_facts(course)),
         tables=(_instances_table(course, top), _tasks_table(course, top)),
@@ -83,7 +82,7 @@ def _instances_table(course: LagCourse, top: int) -> Table:
 def _instance_row(instance: InstanceCourse, name: str) -> Row:
     texts = (f"{instance.copies:,}", *_texts(instance.progress))
     status = text_cell(*_STATUS[instance.falls_behind])
-    return Row((text_cell(printable(name)), status, *map(_figure_cell, texts), Cell((_spark(instance.lags),))))
+    return text_row(printable(name), status, *map(_figure_cell, texts), _spark(instance.lags))
 
 
 def _figure_cell(text: str) -> Cell:
@@ -97,7 +96,7 @@ def _tasks_table(course: LagCourse, top: int) -> Table:
 
 def _task_row(task: TaskCourse) -> Row:
     texts = (f"{task.copies:,}", _number(task.lag, bound="lag" in task.at_least), _number(task.written_per_second))
-    return Row((text_cell(printable(task.task_id)), *map(_figure_cell, texts)))
+    return text_row(printable(task.task_id), *map(_figure_cell, texts))
 
 
 def _additional(number: int, noun: str) -> str:

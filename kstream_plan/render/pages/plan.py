@@ -9,7 +9,7 @@ from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.loads import copies_of_stateful, worst_loss
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.page import Fact, Line, Page, Section, Tone, as_sentence, remark_lines
+from kstream_plan.render.page import Fact, Page, Section, Tone, as_sentence, remark_lines
 from kstream_plan.render.pages.plan_facts import balance_fact, pause_fact, plan_facts
 from kstream_plan.render.pages.plan_instances import instances_table
 from kstream_plan.render.pages.plan_rounds import rounds_table
@@ -56,7 +56,7 @@ def _page(view: PlanView, *, verbose: bool) -> Page:
         facts=plan_facts(view) if plan.rounds else tuple(_settled_facts(view)),
         source=source_text(plan, view.names),
         tables=(*tables, *simulation_tables(view)),
-        lines=plan_lines(view),
+        lines=remark_lines(remarks(plan, view.activities), view.names.escape_message),
         sections=tuple(_sections(view)) if verbose else (),
     )
 
@@ -109,13 +109,6 @@ def source_text(plan: Plan, names: Names) -> str:
     begins_at = None if plan.end is None else plan.end.begins_at
     begins = "" if begins_at is None or utc(begins_at) <= capture_time else f"; plan begins {utc(begins_at)}"
     return names.escape_message(f"snapshot: {generation}, {capture_time}{begins}")
-
-
-def plan_lines(view: PlanView) -> tuple[Line, ...]:
-    """Return the warnings, notes and assumptions of a plan, in this order."""
-    notes = remarks(view.plan, view.activities)
-    commands = (Line("next", note.code, note.message) for note in notes.next)
-    return (*remark_lines(notes, view.names.escape_message), *commands)
 
 
 def _settled_facts(view: PlanView) -> Iterator[Fact]:

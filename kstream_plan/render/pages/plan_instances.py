@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kstream_plan.plans.loads import Load, loads, without_owner
-from kstream_plan.render.page import Cell, Column, Row, Table, Tone, text_cell
+from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, span_to
@@ -34,15 +34,6 @@ class MemberLoad(NamedTuple):
     def tone(self) -> Tone:
         """What the change means."""
         return "new" if self.change == "new" else "dim" if self.change == "gone" else "plain"
-
-
-class _Layout(NamedTuple):
-    """Which columns there are, and how long the longest bar is."""
-
-    stateful: bool
-    stateless: bool
-    copies: bool
-    most: int
 
 
 def instances_table(view: PlanView) -> Table:
@@ -72,28 +63,22 @@ def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bo
         note: what stands below the table.
     """
     every = [load for member in members for load in (member.old, member.new)]
-    stateless = not of_workers and any(load.stateless for load in every)
-    layout = _Layout(
-        stateful=any(load.stateful for load in every) or not stateless,
-        stateless=stateless,
-        copies=any(load.copies for load in every),
-        most=max((_tasks(load) for load in every), default=0),
-    )
-    columns = [Column("Worker" if of_workers else "Instance")]
-    columns += [Column("Connectors and tasks" if of_workers else "Stateful", right=True)] * layout.stateful
-    columns += [Column("Stateless", right=True)] * layout.stateless
-    columns += [Column("Standbys", right=True)] * layout.copies
-    columns += [Column("Tasks after" if not of_workers else "Work after")]
+    most = max((_tasks(load) for load in every), default=0)
     order = sorted(members, key=lambda member: names.reading_order(member.process_id))
-    is_small = len(order) <= _MOST_ROWS
-    rows = [_row(_name(member, names), member, layout) for member in order] if is_small else _fold(order, names, layout)
-    notes = [f"… stands for {names.escape(names.common)}"] if names.common else []
-    return Table(
+    groups = [(_name(member, names), [member]) for member in order]
+    rows = [_row(label, alike, most) for label, alike in (groups if len(order) <= _MOST_ROWS else _fold(order, names))]
+    work, subject = ("Connectors and tasks", "Work") if of_workers else ("Stateful", "Tasks")
+    table = Table(
         "Work per worker, before → after" if of_workers else "Tasks per instance, before → after",
-        tuple(columns),
+        columns_of("Worker" if of_workers else "Instance", f">{work}", ">Stateless", ">Standbys", f"{subject} after"),
         tuple(rows),
-        "; ".join([*notes, *([note] if note else [])]),
+        "; ".join(filter(None, (names.common and f"… stands for {names.escape(names.common)}", note))),
     )
+    stateless = not of_workers and any(load.stateless for load in every)
+    left_out = [work] if stateless and not any(load.stateful for load in every) else []
+    left_out += [] if stateless else ["Stateless"]
+    left_out += [] if any(load.copies for load in every) else ["Standbys"]
+    return table.without(*left_out)
 
 
 def _tasks(load: Load) -> int:
@@ -105,43 +90,35 @@ def _name(member: MemberLoad, names: Names) -> str:
     return f"{name} ({member.change})" if member.change else name
 
 
-def _row(name: str, member: MemberLoad, layout: _Layout) -> Row:
-    old, new = member.old, member.new
-    pairs = [(old.stateful, new.stateful)] * layout.stateful
-    pairs += [(old.stateless, new.stateless)] * layout.stateless
-    pairs += [(old.copies, new.copies)] * layout.copies
-    numbers = [text_cell(f"{first:,}" if first == last else f"{first:,} → {last:,}") for first, last in pairs]
-    bar = Cell((f"{_tasks(new):,}",), bar=_tasks(new) / layout.most if layout.most else 0.0)
-    return Row((text_cell(name), *numbers, bar), member.tone)
-
-
-def _fold(order: Sequence[MemberLoad], names: Names, layout: _Layout) -> list[Row]:
-    """Return a row for each change that members have in common, the most common one first."""
+def _fold(order: Sequence[MemberLoad], names: Names) -> Iterator[tuple[str, Sequence[MemberLoad]]]:
+    """Yield who shares a row, with its label: those that change alike, the most common change first, then the rest."""
     alike: dict[tuple[Load, Load, str], list[MemberLoad]] = defaultdict(list)
     for member in order:
         alike[member[1:]].append(member)
     groups = sorted(alike.values(), key=lambda members: (-len(members), order.index(members[0])))
-    rows = [_group_row(members, names, layout) for members in groups[: _MOST_ROWS - 1]]
+    for members in groups[: _MOST_ROWS - 1]:
+        first, others = members[0], len(members) - 1
+        member_names = ", ".join(names.instances([member.process_id for member in members])[:2])
+        kind = f"{first.change} " if first.change else ""
+        label = f"{len(members):,} {kind}instances ({member_names}{', …' if others > 1 else ''})"
+        yield (label if others else _name(first, names)), members
     rest = [member for members in groups[_MOST_ROWS - 1 :] for member in members]
-    return [*rows, *([_rest_row(rest, layout)] if rest else [])]
+    if rest:
+        yield f"{len(rest):,} others", rest
 
 
-def _group_row(members: Sequence[MemberLoad], names: Names, layout: _Layout) -> Row:
-    first = members[0]
-    if len(members) == 1:
-        return _row(_name(first, names), first, layout)
-    member_names = ", ".join(names.instances([member.process_id for member in members])[:2])
-    ellipsis = ", …" if len(members) > 2 else ""
-    kind = f"{first.change} " if first.change else ""
-    return _row(f"{len(members):,} {kind}instances ({member_names}{ellipsis})", first, layout)
+def _row(label: str, members: Sequence[MemberLoad], most: int) -> Row:
+    """Return the row of members: each figure from the least to the most, and a bar if they change alike."""
 
+    def text(field: str) -> str:
+        old, new = (
+            [getattr(load, field) for load in loads] for loads in zip(*(member[1:3] for member in members), strict=True)
+        )
+        first, last = span_to(min(old), max(old)), span_to(min(new), max(new))
+        return first if first == last else f"{first} → {last}"
 
-def _rest_row(rest: Sequence[MemberLoad], layout: _Layout) -> Row:
-    def cell(field: str) -> Cell:
-        old_values = [getattr(member.old, field) for member in rest]
-        new_values = [getattr(member.new, field) for member in rest]
-        return text_cell(f"{span_to(min(old_values), max(old_values))} → {span_to(min(new_values), max(new_values))}")
-
-    columns = [("stateful", layout.stateful), ("stateless", layout.stateless), ("copies", layout.copies)]
-    cells = [cell(field) for field, is_there in columns if is_there]
-    return Row((text_cell(f"{len(rest):,} others"), *cells, Cell(("",))))
+    load = _tasks(members[0].new)
+    bar = Cell((f"{load:,}",), bar=load / most if most else 0.0)
+    is_alike = len({member[1:] for member in members}) == 1
+    cells = (text("stateful"), text("stateless"), text("copies"), bar if is_alike else Cell(("",)))
+    return text_row(label, *cells, tone=members[0].tone if is_alike else "plain")

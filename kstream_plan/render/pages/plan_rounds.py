@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity, only_return, records_of
-from kstream_plan.render.page import Cell, Column, Row, Table, Tone, text_cell
-from kstream_plan.render.pages.plan_folding import FoldedRun, fold
+from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell, text_row
+from kstream_plan.render.pages.plan_folding import fold
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, number_range, span_to
 
 #: Pages of so many columns have room for one more.
 _WIDE = 100
-_TRIGGERS = {
+#: What started a rebalance.
+TRIGGER_WORDS = {
     Trigger.MANUAL: "started now",
     Trigger.JOIN: "join",
     Trigger.LEAVE: "leave",
@@ -23,48 +24,27 @@ _TRIGGERS = {
     Trigger.CONFIG_CHANGE: "new settings",
     Trigger.LEARNER_READY: "learners ready",
     Trigger.DEADLINE: "deadline",
+    Trigger.PROBING: "probe",
     Trigger.FOLLOW_UP: "follow-up",
 }
 
 
 def rounds_table(view: PlanView) -> Table:
     """Return the table of a plan that has rounds; a run of alike probes is one row."""
-    of_workers = view.plan.is_of_workers
-    with_stateless = not of_workers and any(activity.stateless for activity in view.activities)
-    columns = [Column("#", right=True), Column("Time", right=True), Column("Rebalance")]
-    columns += [Column("Move")] if of_workers else [Column("Cut over"), Column("Warm up")]
-    columns += [Column("Stateless", right=True, from_width=_WIDE)] if with_stateless else []
-    columns += [Column("Unassigned" if of_workers else "Paused", right=True)]
-    columns += [] if of_workers else [Column("To restore", right=True, from_width=_WIDE)]
-    pauses, lower_bounds = _pauses(view), view.plan.lower_bound_lags
-    rows = []
-    for timeline_row in fold(view.activities):
-        if isinstance(timeline_row, FoldedRun):
-            cells = _run_cells(timeline_row, pauses, lower_bounds)
-        else:
-            cells = _activity_cells(timeline_row, view.names, pauses, lower_bounds)
-        rows.append(_row(cells, of_workers=of_workers, with_stateless=with_stateless))
-    end_cell = _end_cell(view.plan)
+    pauses, lower_bounds, of_workers = _pauses(view), view.plan.lower_bound_lags, view.plan.is_of_workers
+    rows = [
+        _run_row(run, pauses, lower_bounds) if len(run) > 1 else _activity_row(run[0], view.names, pauses, lower_bounds)
+        for run in fold(view.activities)
+    ]
     blank = Cell(("",))
-    rows.append(
-        Row((blank, text_cell(duration(view.plan.summary.duration_ms)), end_cell, *[blank] * (len(columns) - 3)))
-    )
-    return Table("Rounds", tuple(columns), tuple(rows))
-
-
-class _Cells(dict[str, Cell]):
-    """The cells of a row by the name of their column; a draft of one row."""
-
-    tone: Tone = "plain"
-
-
-def _row(cells: _Cells, *, of_workers: bool, with_stateless: bool) -> Row:
-    names = ["number", "time", "rebalance", "cut_over"]
-    names += [] if of_workers else ["warm_up"]
-    names += ["stateless"] if with_stateless else []
-    names += ["paused"]
-    names += [] if of_workers else ["restore"]
-    return Row(tuple(cells[name] for name in names), cells.tone)
+    rows.append(text_row(blank, duration(view.plan.summary.duration_ms), _end_cell(view.plan), *[blank] * 5))
+    move_heads = ("Move" if of_workers else "Cut over", "Warm up", ">Stateless")
+    pause_heads = (">Unassigned" if of_workers else ">Paused", ">To restore")
+    wide = {"Stateless": _WIDE, "To restore": _WIDE}
+    table = Table("Rounds", columns_of(">#", ">Time", "Rebalance", *move_heads, *pause_heads, wide=wide), tuple(rows))
+    if of_workers:
+        return table.without("Warm up", "Stateless", "To restore")
+    return table if any(activity.stateless for activity in view.activities) else table.without("Stateless")
 
 
 def _pauses(view: PlanView) -> dict[int, int]:
@@ -78,23 +58,23 @@ def _pauses(view: PlanView) -> dict[int, int]:
     return {activity.rounds[0].number: number for activity, number in zip(view.activities, numbers, strict=True)}
 
 
-def _activity_cells(activity: Activity, names: Names, pauses: dict[int, int], lower_bounds: frozenset[str]) -> _Cells:
+def _activity_row(activity: Activity, names: Names, pauses: dict[int, int], lower_bounds: frozenset[str]) -> Row:
     first, last = activity.rounds[0], activity.rounds[-1]
-    cells = _Cells(
-        number=text_cell(number_range(first.number, last.number), "dim"),
-        time=text_cell(duration(first.at_ms)),
-        rebalance=Cell((rebalance_name(activity, names),), tone="unknown" if _not_all_ready(activity) else "plain"),
-        cut_over=_cut_over(activity, names),
-        warm_up=_warm_up(activity, names),
-        stateless=text_cell(f"{activity.stateless:,}" if activity.stateless else ""),
-        paused=text_cell(f"{pauses[first.number]:,}"),
-        restore=text_cell(_records([activity], lower_bounds)),
-    )
+    cut_over, warm_up = _cut_over(activity, names), _warm_up(activity, names)
     if activity.awaited:
         waits = tuple(names.move(*copy) for copy in activity.awaited)
-        cells["cut_over"] = Cell(("none: waits for copies",), tone="unknown")
-        cells["warm_up"] = Cell(waits, count(len(waits), "copy", "copies"))
-    return cells
+        cut_over = text_cell("none: waits for copies", "unknown")
+        warm_up = Cell(waits, count(len(waits), "copy", "copies"))
+    return text_row(
+        text_cell(number_range(first.number, last.number), "dim"),
+        duration(first.at_ms),
+        text_cell(rebalance_name(activity, names), "unknown" if _not_all_ready(activity) else "plain"),
+        cut_over,
+        warm_up,
+        f"{activity.stateless:,}" if activity.stateless else "",
+        f"{pauses[first.number]:,}",
+        _records([activity], lower_bounds),
+    )
 
 
 def _not_all_ready(activity: Activity) -> bool:
@@ -117,7 +97,7 @@ def rebalance_name(activity: Activity, names: Names) -> str:
         return f"{departures} {'leaves' if len(activity.left) == 1 else 'leave'}"
     if trigger is Trigger.DEADLINE and not names.have_disks:
         return "end of delay"
-    return _TRIGGERS[trigger]
+    return TRIGGER_WORDS[trigger]
 
 
 def _cut_over(activity: Activity, names: Names) -> Cell:
@@ -167,24 +147,21 @@ def _records(activities: Sequence[Activity], lower_bounds: frozenset[str]) -> st
     return f"{bound}{number:,}"
 
 
-def _run_cells(run: FoldedRun, pauses: dict[int, int], lower_bounds: frozenset[str]) -> _Cells:
+def _run_row(run: Sequence[Activity], pauses: dict[int, int], lower_bounds: frozenset[str]) -> Row:
     """Return the row of probes of one shape."""
-    first, last = run.activities[0], run.activities[-1]
-    moves = [len(activity.moves) for activity in run.activities]
-    copies = [len(activity.copies) for activity in run.activities]
-    stateless = sum(activity.stateless for activity in run.activities)
-    cells = _Cells(
-        number=text_cell(number_range(first.rounds[0].number, last.rounds[-1].number), "dim"),
-        time=text_cell(duration(first.rounds[0].at_ms)),
-        rebalance=text_cell(f"probes {first.probe:,} to {last.probe:,}"),
-        cut_over=text_cell(_per_probe(moves, "task", "tasks")),
-        warm_up=text_cell(_per_probe(copies, "copy", "copies")),
-        stateless=text_cell(f"{stateless:,}" if stateless else ""),
-        paused=text_cell(f"at most {max(pauses[activity.rounds[0].number] for activity in run.activities):,}"),
-        restore=text_cell(_records(run.activities, lower_bounds)),
+    first, last = run[0], run[-1]
+    stateless = sum(activity.stateless for activity in run)
+    return text_row(
+        text_cell(number_range(first.rounds[0].number, last.rounds[-1].number), "dim"),
+        duration(first.rounds[0].at_ms),
+        f"probes {first.probe:,} to {last.probe:,}",
+        _per_probe([len(activity.moves) for activity in run], "task", "tasks"),
+        _per_probe([len(activity.copies) for activity in run], "copy", "copies"),
+        f"{stateless:,}" if stateless else "",
+        f"at most {max(pauses[activity.rounds[0].number] for activity in run):,}",
+        _records(run, lower_bounds),
+        tone="dim",
     )
-    cells.tone = "dim"
-    return cells
 
 
 def _per_probe(numbers: Sequence[int], singular: str, plural: str) -> str:

@@ -8,7 +8,7 @@ from kstream_plan.comparison.changes import Comparison
 from kstream_plan.comparison.protocol_view import MemberView, ProtocolView, protocol_view
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Role, Seat
-from kstream_plan.render.page import Cell, Column, Row, Table, text_cell
+from kstream_plan.render.page import Cell, Table, columns_of, text_cell, text_row
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count
 
@@ -16,20 +16,15 @@ from kstream_plan.render.text.numbers import count
 def protocol_view_tables(comparison: Comparison, names: Names) -> Iterator[Table]:
     """Yield the three sets and what is withheld, then the callbacks of every member that has some."""
     view = protocol_view(comparison.old, comparison.new)
-    columns = (Column("Set"), Column("Tasks", right=True), Column("Which"))
-    rows = tuple(
-        Row((text_cell(name), text_cell(f"{len(tasks):,}"), _tasks(tasks, names)))
-        for name, tasks in protocol_sets(view)
-    )
-    yield Table("What the leader saw (KIP-429)", columns, rows, _rejoin(view))
+    rows = tuple(text_row(name, f"{len(tasks):,}", _tasks(tasks, names)) for name, tasks in protocol_sets(view))
+    yield Table("What the leader saw (KIP-429)", columns_of("Set", ">Tasks", "Which"), rows, _rejoin(view))
     members = tuple(
-        Row((text_cell(_member(member, names)), _tasks(member.revoked, names), _tasks(member.added, names)))
+        text_row(_member(member, names), _tasks(member.revoked, names), _tasks(member.added, names))
         for member in view.members
         if member.added or member.revoked
     )
     if members:
-        heads = (Column("Consumer"), Column("onPartitionsRevoked"), Column("onPartitionsAssigned"))
-        yield Table("Callbacks", heads, members)
+        yield Table("Callbacks", columns_of("Consumer", "onPartitionsRevoked", "onPartitionsAssigned"), members)
 
 
 def protocol_sets(view: ProtocolView) -> list[tuple[str, Sequence[WorkId]]]:

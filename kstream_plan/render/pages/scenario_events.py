@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from kstream_plan.model import Instance
 from kstream_plan.model.scenario import (
     Bounce,
     Burst,
     ConfigChange,
-    ConnectorEvent,
     CreateConnectors,
     DeleteConnectors,
     Event,
     Join,
     Leave,
+    NewInstance,
     ProduceRate,
     RescaleConnectors,
     RestoreRate,
@@ -27,80 +28,69 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list
 
 
-def event_text(event: Event, names: Names) -> str:
+def event_text(event: Event, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind
     """Say what an event is; its new instances have their process ids."""
     match event:
-        case Join() | Leave() | Stop() | Return() | Bounce() | Threads():
-            return _with_members(event, names)
+        case Join():
+            return _do(_ids(event.instances), names, "joins", "join")
+        case Leave() if event.announced:
+            return _do(event.process_ids, names, "announces that it leaves", "announce that they leave")
+        case Leave():
+            return _do(event.process_ids, names, "leaves", "leave")
+        case Stop():
+            return _do(event.process_ids, names, *(("crashes", "crash") if event.crash else ("stops", "stop")))
+        case Return() if not event.keeps_disk and names.have_disks:
+            return _do(event.process_ids, names, "returns without its disk", "return without their disks")
+        case Return():
+            return _do(event.process_ids, names, "returns", "return")
+        case Bounce():
+            return _bounce(event, names)
+        case Threads():
+            return f"{_members([event.process_id], names)} runs {count(event.threads, 'thread')}"
         case ProduceRate():
             return f"{event.per_second:,g} records/s are written per task{_subtopology(event.subtopology, names)}"
         case RestoreRate():
-            subject = _members(event.process_ids, names) if event.process_ids else "every instance"
-            does = "restore" if len(event.process_ids) > 1 else "restores"
-            return f"{subject} {does} {event.per_second:,g} records/s"
+            rate = f"{event.per_second:,g} records/s"
+            if not event.process_ids:
+                return f"every instance restores {rate}"
+            return _do(event.process_ids, names, f"restores {rate}", f"restore {rate}")
         case Burst():
             return f"{event.records:,} records are written per task{_subtopology(event.subtopology, names)}"
         case ConfigChange():
             return _settings(event, names)
-        case CreateConnectors() | RescaleConnectors() | DeleteConnectors():
-            return _of_connectors(event, names)
+        case CreateConnectors():
+            return f"{_with_tasks(event.task_counts, names)} created"
+        case RescaleConnectors():
+            return f"{_with_tasks(event.task_counts, names)} from now on"
+        case DeleteConnectors():
+            return f"{name_list([names.escape(name) for name in event.connectors])} deleted"
         case _:
             assert_never(event)
 
 
-def _of_connectors(event: ConnectorEvent, names: Names) -> str:
-    if isinstance(event, DeleteConnectors):
-        return f"{name_list([names.escape(name) for name in event.connectors])} deleted"
-    verb = "created" if isinstance(event, CreateConnectors) else "from now on"
-    return f"{_with_tasks(event.task_counts, names)} {verb}"
+def _ids(instances: Sequence[NewInstance | Instance]) -> list[str]:
+    return [instance.process_id or "" for instance in instances]
+
+
+def _do(process_ids: Sequence[str], names: Names, singular: str, plural: str) -> str:
+    """Return what one instance, or several, do."""
+    return f"{_members(process_ids, names)} {singular if len(process_ids) == 1 else plural}"
+
+
+def _bounce(event: Bounce, names: Names) -> str:
+    new = f", with {_settings(event, names)}" if event.settings else ""
+    length = duration(event.restart_ms)
+    if event.surge:
+        arrivals = f"{_members(_ids(event.new_instances), names)}, {event.surge:,} at a time"
+        return (
+            f"{_do(event.process_ids, names, 'gives way to', 'give way to')} {arrivals}, that join {length} before{new}"
+        )
+    words = ("leaves and returns", "leave and return") if event.leaves else ("is bounced", "are bounced")
+    return f"{_do(event.process_ids, names, *words)}, {length} each{new}"
 
 
 def _with_tasks(counts: Sequence[TaskCount], names: Names) -> str:
-    return name_list(
-        [
-            f"{names.escape(count_of_tasks.connector)} with {count(count_of_tasks.task_count, 'task')}"
-            for count_of_tasks in counts
-        ]
-    )
-
-
-def _with_members(event: Join | Leave | Stop | Return | Bounce | Threads, names: Names) -> str:
-    match event:
-        case Join():
-            ids, singular, plural = [instance.process_id or "" for instance in event.instances], "joins", "join"
-        case Threads():
-            ids, singular, plural = [event.process_id], f"runs {count(event.threads, 'thread')}", ""
-        case Stop():
-            ids = list(event.process_ids)
-            singular, plural = ("crashes", "crash") if event.crash else ("stops", "stop")
-        case Return():
-            ids, singular, plural = list(event.process_ids), "returns", "return"
-            if not event.keeps_disk and names.have_disks:
-                singular, plural = "returns without its disk", "return without their disks"
-        case Bounce():
-            ids = list(event.process_ids)
-            singular, plural = _bounce_words(event)
-        case Leave():
-            ids, singular, plural = list(event.process_ids), "leaves", "leave"
-            if event.announced:
-                singular, plural = "announces that it leaves", "announce that they leave"
-    suffix = _of_bounce(event, names) if isinstance(event, Bounce) else ""
-    return f"{_members(ids, names)} {singular if len(ids) == 1 else plural}{suffix}"
-
-
-def _bounce_words(event: Bounce) -> tuple[str, str]:
-    """Return what one instance, and several, do."""
-    if event.surge:
-        return "gives way to", "give way to"
-    return ("leaves and returns", "leave and return") if event.leaves else ("is bounced", "are bounced")
-
-
-def _of_bounce(event: Bounce, names: Names) -> str:
-    new = f", with {_settings(event, names)}" if event.settings else ""
-    if not event.surge:
-        return f", {duration(event.restart_ms)} each{new}"
-    arrivals = _members([instance.process_id or "" for instance in event.new_instances], names)
-    return f" {arrivals}, {event.surge:,} at a time, that join {duration(event.restart_ms)} before{new}"
+    return name_list([f"{names.escape(item.connector)} with {count(item.task_count, 'task')}" for item in counts])
 
 
 def _settings(event: ConfigChange | Bounce, names: Names) -> str:

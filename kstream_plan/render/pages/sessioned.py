@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
-from kstream_plan.render.page import Page, Row, Table, Tone, columns_of, remark_lines, steps_table, text_cell
+from kstream_plan.render.page import Page, Row, Table, Tone, columns_of, remark_lines, steps_table, text_cell, text_row
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, count_range, duration
 from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeRow
@@ -90,16 +90,14 @@ def _rows_table(upgrade: SessionedUpgrade) -> Table:
 def _row(upgrade: SessionedUpgrade, row: UpgradeRow) -> Row:
     figures = row.figures
     settles = figures.settled == figures.draws
-    return Row(
-        (
-            text_cell(f"{upgrade.add:,} join" if row.what == "join" else _EVENTS[row.what]),
-            text_cell("both" if row.what == "upgrade" else row.protocol),
-            text_cell(count_range(*figures.rebalances)),
-            text_cell(f"{figures.at_once:,}"),
-            text_cell(duration(figures.longest_ms), "unknown" if _is_long(upgrade, row) else "plain"),
-            text_cell(duration(figures.item_ms.most)),
-            text_cell(duration(figures.takes_ms.most)) if settles else text_cell("not settled", "bad"),
-        )
+    return text_row(
+        f"{upgrade.add:,} join" if row.what == "join" else _EVENTS[row.what],
+        "both" if row.what == "upgrade" else row.protocol,
+        count_range(*figures.rebalances),
+        f"{figures.at_once:,}",
+        text_cell(duration(figures.longest_ms), "unknown" if _is_long(upgrade, row) else "plain"),
+        duration(figures.item_ms.most),
+        text_cell(duration(figures.takes_ms.most)) if settles else text_cell("not settled", "bad"),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import busiest_changes, busiest_first
 from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf
-from kstream_plan.render.page import Cell, Column, Row, Table, Tone, text_cell, text_row
+from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.scenario_events import event_text
 from kstream_plan.render.text.numbers import duration, duration_range, span_to
@@ -49,24 +49,23 @@ def _first_and_last(changes: list[tuple[int, int]], most: int = 6) -> list[tuple
 def _events_table(simulation: Simulation, view: PlanView) -> Table:
     """Return what follows from each event until the next one."""
     with_state = view.plan.probes and bool(view.plan.group.stateful)
-    columns = [Column("Time", right=True), Column("Event"), Column("Rebalances", right=True)]
-    columns += [Column("Caught up after", right=True), Column("Cold starts", right=True)] * with_state
-    columns += [Column("Balanced after", right=True)]
-    rows = [_event_row(outcome, view, with_state=with_state) for outcome in simulation.events]
+    columns = columns_of(">Time", "Event", ">Rebalances", ">Caught up after", ">Cold starts", ">Balanced after")
+    rows = [_event_row(outcome, view) for outcome in simulation.events]
     note = "–: not before the next event" if any(outcome.balanced_ms is None for outcome in simulation.events) else ""
-    return Table("What each event leads to", tuple(columns), tuple(rows), note)
+    table = Table("What each event leads to", columns, tuple(rows), note)
+    return table if with_state else table.without("Caught up after", "Cold starts")
 
 
-def _event_row(outcome: EventOutcome, view: PlanView, *, with_state: bool) -> Row:
-    cells = [
-        text_cell(duration(outcome.event.at_ms)),
-        text_cell(event_text(outcome.event, view.names)),
-        text_cell(f"{outcome.rebalances:,}"),
-    ]
-    if with_state:
-        cold = outcome.cold_handovers
-        cells += [text_cell(_delay(outcome.warm_ms)), Cell((f"{cold:,}",), tone="bad" if cold else "plain")]
-    return Row((*cells, text_cell(_delay(outcome.balanced_ms))))
+def _event_row(outcome: EventOutcome, view: PlanView) -> Row:
+    cold = text_cell(f"{outcome.cold_handovers:,}", "bad" if outcome.cold_handovers else "plain")
+    return text_row(
+        duration(outcome.event.at_ms),
+        event_text(outcome.event, view.names),
+        f"{outcome.rebalances:,}",
+        _delay(outcome.warm_ms),
+        cold,
+        _delay(outcome.balanced_ms),
+    )
 
 
 def _delay(milliseconds: int | None) -> str:
@@ -76,9 +75,8 @@ def _delay(milliseconds: int | None) -> str:
 def what_ifs_table(view: PlanView, what_ifs: Sequence[WhatIf]) -> Table:
     """Return what other settings change, with all that they cost; the current ones come first."""
     plan = view.plan
-    heads = ["Duration", "Rebalances"]
-    heads += ["Unassigned in total", "Moves"] if plan.is_of_workers else ["Extra copies", "Cold starts"]
-    columns = (Column("Setting"), *(Column(head, right=True) for head in heads))
+    heads = [">Unassigned in total", ">Moves"] if plan.is_of_workers else [">Extra copies", ">Cold starts"]
+    columns = columns_of("Setting", ">Duration", ">Rebalances", *heads)
     settings = dict.fromkeys(what_if.setting for what_if in what_ifs)
     rows = [
         row

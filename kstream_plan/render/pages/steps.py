@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import assert_never
 
 from kstream_plan.model import Holding, WorkId
 from kstream_plan.plans import Balance, Plan, Role, Round, Step
-from kstream_plan.plans import steps as kinds
 from kstream_plan.render.page import Section
 from kstream_plan.render.pages.step_sentences import sentence
 from kstream_plan.render.text.names import Names
@@ -92,29 +90,8 @@ def _balance(balance: Balance, *, of_workers: bool) -> str:
 
 
 def _in_focus(step: Step, focus: Focus) -> bool:
-    task_id, members = _subjects(step)
-    return focus.task_id in (None, task_id) and (focus.process_id is None or focus.process_id in members)
-
-
-def _subjects(step: Step) -> tuple[WorkId | None, tuple[str, ...]]:
-    """Return the task and the instances that the step is about."""
-    match step:
-        case kinds.MemberJoined() | kinds.MemberLeft() | kinds.InstanceLeaving() | kinds.InstanceStays():
-            return None, (step.process_id,)
-        case kinds.StopLearned() | kinds.NobodyRuns():
-            return None, ()
-        case kinds.Revoke() | kinds.Drop():
-            return step.task_id, (step.from_.process_id,)
-        case (
-            kinds.Place()
-            | kinds.Withhold()
-            | kinds.KeepTemporary()
-            | kinds.Demote()
-            | kinds.HandOver()
-            | kinds.Promote()
-            | kinds.ThreadMove()
-        ):
-            seats = [seat for seat in (step.from_, step.to) if seat is not None]
-            return step.task_id, tuple(seat.process_id for seat in seats)
-        case _:
-            assert_never(step)
+    """Return whether a step is about the task and the instance in focus."""
+    seats = (getattr(step, name, None) for name in ("from_", "to"))
+    members = [getattr(step, "process_id", None), *(seat.process_id for seat in seats if seat is not None)]
+    is_of_task = focus.task_id in (None, getattr(step, "task_id", None))
+    return is_of_task and (focus.process_id is None or focus.process_id in members)

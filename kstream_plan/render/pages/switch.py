@@ -8,7 +8,18 @@ from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS
 from kstream_plan.plans.simulated import Range
-from kstream_plan.render.page import Cell, Page, Row, Table, Tone, columns_of, remark_lines, steps_table, text_cell
+from kstream_plan.render.page import (
+    Cell,
+    Page,
+    Row,
+    Table,
+    Tone,
+    columns_of,
+    remark_lines,
+    steps_table,
+    text_cell,
+    text_row,
+)
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration
 from kstream_plan.simulation.switch import Switch, SwitchFigures, SwitchRow
@@ -96,16 +107,14 @@ def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
     tone: Tone = "bad" if cold.median else "unknown" if cold.most else "plain"
     records = figures.restored_records
     texts = (events[row.what], f"{row.standbys:,}", row.side, _count(figures.rebalances))
-    return Row(
-        (
-            *map(text_cell, texts),
-            text_cell(_count(cold), tone),
-            text_cell(duration(figures.paused_ms.median)),
-            _runs(figures),
-            text_cell("unknown", "unknown") if records is None else text_cell(_count(records)),
-            text_cell(_range(figures.paused_ms)),
-            text_cell("" if figures.runs_ms is None else _range(figures.runs_ms)),
-        )
+    return text_row(
+        *texts,
+        text_cell(_count(cold), tone),
+        duration(figures.paused_ms.median),
+        _runs(figures),
+        text_cell("unknown", "unknown") if records is None else text_cell(_count(records)),
+        _range(figures.paused_ms),
+        "" if figures.runs_ms is None else _range(figures.runs_ms),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kstream_plan.plans.why_answers import WaitingCopy, Why
-from kstream_plan.render.page import Column, Row, Table, Tone, text_cell
+from kstream_plan.render.page import Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration
 
@@ -18,8 +18,7 @@ def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Na
     """Yield the table of copies, if there are any."""
     if not waiting_copies:
         return
-    heads = ("Task", "Runs on", "Copy on", "Behind", "Known", "Records/s", "Caught up", "Starts there")
-    columns = tuple(Column(head, right=head in ("Behind", "Records/s")) for head in heads)
+    columns = columns_of("Task", "Runs on", "Copy on", ">Behind", "Known", ">Records/s", "Caught up", "Starts there")
     rows = tuple(_row(copy, answers, names) for copy in waiting_copies[:_MOST_ROWS])
     limit = f"caught up: at most {answers.plan.config.acceptable_recovery_lag:,} records behind"
     next_ms = answers.probing.next_ms
@@ -34,17 +33,15 @@ def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Na
 def _row(copy: WaitingCopy, answers: Why, names: Names) -> Row:
     ready, tone = _ready(copy, answers)
     standby = "" if copy.to_run else " (standby)"
-    return Row(
-        (
-            text_cell(names.task(copy.task_id)),
-            text_cell("" if copy.owner is None else names.instance(copy.owner)),
-            text_cell(f"{names.instance(copy.destination)}{standby}"),
-            text_cell("unknown" if copy.lag is None else f"{copy.lag:,}"),
-            text_cell(_known_state(copy)),
-            text_cell(_rate(copy)),
-            text_cell(ready, tone),
-            text_cell(_starts(copy)),
-        )
+    return text_row(
+        names.task(copy.task_id),
+        "" if copy.owner is None else names.instance(copy.owner),
+        f"{names.instance(copy.destination)}{standby}",
+        "unknown" if copy.lag is None else f"{copy.lag:,}",
+        _known_state(copy),
+        _rate(copy),
+        text_cell(ready, tone),
+        _starts(copy),
     )
 
 

@@ -6,12 +6,21 @@ from collections.abc import Iterator
 
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
-from kstream_plan.plans import Trigger
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Why, WhyBalance, WhyInstance, WhyTask
-from kstream_plan.render.page import Cell, Column, Fact, Line, Page, Row, Table, Tone, remark_lines, text_cell
+from kstream_plan.render.page import (
+    Cell,
+    Fact,
+    Page,
+    Table,
+    Tone,
+    columns_of,
+    remark_lines,
+    text_row,
+)
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.pages.plan_facts import balance_fact, duration_fact, moves_fact, rebalances_fact
+from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS
 from kstream_plan.render.pages.plan_sentences import cause_text
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.rates import rates_text
@@ -23,17 +32,6 @@ from kstream_plan.render.text.numbers import count, duration, name_list, span_to
 
 #: So many tasks of a list are named, and so many steps of a task have a row.
 _NAMED, _MOST_STEPS = 8, 40
-_TRIGGERS = {
-    Trigger.MANUAL: "started now",
-    Trigger.JOIN: "join",
-    Trigger.LEAVE: "leave",
-    Trigger.MEMBER_RESTART: "restart",
-    Trigger.PROBING: "probe",
-    Trigger.FOLLOW_UP: "follow-up",
-    Trigger.CONFIG_CHANGE: "new settings",
-    Trigger.LEARNER_READY: "learners ready",
-    Trigger.DEADLINE: "deadline",
-}
 
 
 def why_page(answers: Why, *, verbose: bool = False) -> Page:  # noqa: ARG001 - every page can be asked for more
@@ -49,7 +47,7 @@ def why_page(answers: Why, *, verbose: bool = False) -> Page:  # noqa: ARG001 - 
         facts=tuple(_facts(answers, view)),
         source=_source(answers, view.names),
         tables=(*waiting_table(answers.probing.waiting, answers, view.names), *_settings_table(answers)),
-        lines=_lines(answers, view),
+        lines=remark_lines(why_remarks(answers), view.names.escape_message),
     )
 
 
@@ -83,7 +81,7 @@ def _page_of_one(answers: Why, view: PlanView) -> Page:
         facts=tuple(facts),
         source=_source(answers, names),
         tables=tuple(tables),
-        lines=_lines(answers, view),
+        lines=remark_lines(why_remarks(answers), names.escape_message),
     )
 
 
@@ -103,10 +101,6 @@ def why_remarks(answers: Why) -> Remarks:
     else:
         notes = (*made_again, *notes)
     return plan_notes._replace(warnings=warnings, notes=notes, next=())
-
-
-def _lines(answers: Why, view: PlanView) -> tuple[Line, ...]:
-    return remark_lines(why_remarks(answers), view.names.escape_message)
 
 
 def _source(answers: Why, names: Names) -> str:
@@ -238,25 +232,20 @@ def _settings_table(answers: Why) -> Iterator[Table]:
     else:
         effect = "settles sooner" if plan.verdict.kind == "settled" else "settles"
         note = f"With none of the other settings that were simulated the group {effect}."
-        yield Table("With other settings", (Column("Setting"),), (), note)
+        yield Table("With other settings", columns_of("Setting"), (), note)
 
 
 def _steps_table(task: TaskAnswer, answers: Why, names: Names) -> Table:
     """Return what happens to a task, step by step."""
-    columns = (Column("#", right=True), Column("Time", right=True), Column("Rebalance"), Column("Step"))
+    columns = columns_of(">#", ">Time", "Rebalance", "Step")
     rows, last_number = [], 0
     for step in task.steps[:_MOST_STEPS]:
         first = step.round_number != last_number
-        trigger = "decided" if answers.as_decided is not None and step.round_number == 1 else _TRIGGERS[step.trigger]
-        heads = (f"{step.round_number:,}", duration(step.at_ms), trigger) if first else ("", "", "")
-        rows.append(
-            Row(
-                (
-                    *(Cell((head,)) for head in heads),
-                    text_cell(sentence(step.step, names, answers.plan.lower_bound_lags)),
-                )
-            )
+        trigger = (
+            "decided" if answers.as_decided is not None and step.round_number == 1 else TRIGGER_WORDS[step.trigger]
         )
+        heads = [f"{step.round_number:,}", duration(step.at_ms), trigger] if first else [Cell(("",))] * 3
+        rows.append(text_row(*heads, sentence(step.step, names, answers.plan.lower_bound_lags)))
         last_number = step.round_number
     rest_count = len(task.steps) - len(rows)
     note = f"{count(rest_count, 'more step')}: --output json lists them" if rest_count else ""

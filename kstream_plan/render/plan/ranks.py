@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kstream_plan.model import LATEST, UNKNOWN, Snapshot
 from kstream_plan.model.ranking import Candidate, ranked_candidates
 from kstream_plan.render import DEFAULT_WIDTH
-from kstream_plan.render.page import Cell, Column, Page, Row, Table, text_cell
+from kstream_plan.render.page import Cell, Page, Table, columns_of, text_row
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.names import Names
 
@@ -28,16 +28,14 @@ def ranks_page(snapshot: Snapshot) -> Page:
     if not group.stateful:
         return Page(title=title, sentences=("No task has state.",))
     rows = tuple(
-        Row(
-            (
-                text_cell(names.task_and_topic(group.tasks[task].task_id)),
-                Cell(tuple(_items(ranked_candidates(snapshot.state, task, limit), snapshot, names))),
-            )
+        text_row(
+            names.task_and_topic(group.tasks[task].task_id),
+            Cell(tuple(_items(ranked_candidates(snapshot.state, task, limit), snapshot, names))),
         )
         for task in group.stateful
     )
     note = f"rank 0: caught up (lag at most {limit:,}); any other rank is the lag in records"
-    return Page(title=title, tables=(Table("", (Column("Task"), Column("Candidates, ranked")), rows, note),))
+    return Page(title=title, tables=(Table("", columns_of("Task", "Candidates, ranked"), rows, note),))
 
 
 def _items(candidates: tuple[Candidate, ...], snapshot: Snapshot, names: Names) -> Iterator[str]:

@@ -48,29 +48,21 @@ class Span(NamedTuple):
     to_ms: int
 
 
-class Tick(NamedTuple):
-    """A time on the axis: how far to the right, in percent of the width, and what it says.
-
-    ``is_before``, ``tight``: as of :class:`Mark`.
-    """
-
-    percent: str
-    text: str
-    is_before: bool
-    tight: bool
-
-
 class Mark(NamedTuple):
-    """Something that happens: how far to the right, what (empty if there is no room), and whether it is a probe.
+    """A time on the axis, or something that happens.
 
-    ``is_before``: the text ends there, rather than to begin. ``tight``: on a narrow screen there is no room for it.
+    percent: how far to the right, in percent of the width.
+    text: what it says; empty if there is no room.
+    is_before: the text ends there, rather than to begin.
+    tight: on a narrow screen there is no room for it.
+    is_probe: it is a probe.
     """
 
     percent: str
     text: str
-    is_probe: bool
     is_before: bool
     tight: bool
+    is_probe: bool = False
 
 
 class _Word(NamedTuple):
@@ -90,7 +82,7 @@ def _percent(at_ms: int, axis: Timeline | Span) -> str:
     return f"{x_of(at_ms, axis) * 100 / WIDTH:g}"
 
 
-def ticks_of(axis: Timeline | Span) -> tuple[Tick, ...]:
+def ticks_of(axis: Timeline | Span) -> tuple[Mark, ...]:
     """Return the ticks of an axis, at round times."""
     length = axis.to_ms - axis.from_ms
     step = next((step for step in _TICKS_MS if length / step <= _MOST_TICKS), _TICKS_MS[-1])
@@ -99,10 +91,10 @@ def ticks_of(axis: Timeline | Span) -> tuple[Tick, ...]:
     )
 
 
-def _tick(at_ms: int, axis: Timeline | Span, *, tight: bool) -> Tick:
+def _tick(at_ms: int, axis: Timeline | Span, *, tight: bool) -> Mark:
     text = duration(at_ms)
     is_before, is_beyond = (x_of(at_ms, axis) + sign * (1 + len(text)) > WIDTH for sign in (_SIGN, _SIGN * _NARROW))
-    return Tick(_percent(at_ms, axis), text, is_before, tight or is_beyond)
+    return Mark(_percent(at_ms, axis), text, is_before, tight or is_beyond)
 
 
 def marks_of(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names) -> Iterator[Mark]:
@@ -112,7 +104,7 @@ def marks_of(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: 
     wide, narrow = (_placed(words, axis, sign) for sign in (_SIGN, _SIGN * _NARROW))
     for place, word in enumerate(words):
         text, is_before = wide.get(place, ("", False))
-        yield Mark(_percent(word.at_ms, axis), text, word.is_probe, is_before, narrow.get(place) != (text, is_before))
+        yield Mark(_percent(word.at_ms, axis), text, is_before, narrow.get(place) != (text, is_before), word.is_probe)
 
 
 def head_of(event: Activity) -> str:

@@ -15,7 +15,12 @@ from kstream_plan.render.text.escape import TERMINAL
 _TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "unknown"}
 
 
-def check_html_of(plans: Sequence[CheckedPlan], tally: Tally) -> str:
+def part_of(checkup: CheckedPlan, _warnings_too: bool) -> CheckedPlan:
+    """Return the whole plan: which plans are drawn is not known before all are there."""
+    return checkup
+
+
+def report_of(plans: Sequence[CheckedPlan], tally: Tally) -> str:
     """Return what a check found as one page: what could not be checked, then the plans, the worst first."""
     sections = [_unchecked(application_id, message) for application_id, message in tally.errors]
     number = len(sections) + len(plans)

@@ -15,7 +15,7 @@ from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.levels import Level, summed
 from kstream_plan.plans.loads import after_all, at_first
 from kstream_plan.plans.timeline import InstanceCourse, LoadAt, Timeline
-from kstream_plan.render.report.axis import WIDTH, Mark, Span, Tick, marks_of, ticks_of, x_of
+from kstream_plan.render.report.axis import WIDTH, Mark, Span, marks_of, ticks_of, x_of
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, span_to
 
@@ -52,7 +52,7 @@ class Figure:
     """Rows over one axis of time, with what happens as marks across them, and what it says in one sentence."""
 
     rows: tuple[Row, ...]
-    ticks: tuple[Tick, ...]
+    ticks: tuple[Mark, ...]
     marks: tuple[Mark, ...]
     sentence: str
 

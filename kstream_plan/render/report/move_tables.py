@@ -9,7 +9,7 @@ from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, Move
 from kstream_plan.plans.timeline import Timeline
-from kstream_plan.render.page import Column, Row, Table, columns_of, text_cell, text_row
+from kstream_plan.render.page import Row, Table, columns_of, text_row
 from kstream_plan.render.report.axis import head_of
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, duration, records
@@ -29,14 +29,13 @@ def moves_tables(plan: Plan, activities: Sequence[Activity], axis: Timeline, nam
         yield _moves_by_group(plan, moves, names)
         return
     still = {task_id: _still(plan, axis, task_id) for task_id in {move.task_id for _, move in moves}}
-    columns = [*columns_of(">at", "why"), Column("task", of_tasks=True), *columns_of("from", "to")]
-    columns += [] if plan.is_of_workers else columns_of("copy there")
-    with_records = not plan.is_of_workers and any(move.records != 0 for _, move in moves)
-    columns += columns_of(*[">records to restore"] * with_records, ">paused in all")
-    rows = (
-        _move_row(plan, event, move, names, still[move.task_id], with_records=with_records) for event, move in moves
-    )
-    yield Table("Moves", tuple(columns), tuple(rows))
+    columns = columns_of(">at", "why", "task", "from", "to", "copy there", ">records to restore", ">paused in all")
+    columns = tuple(column._replace(of_tasks=column.head == "task") for column in columns)
+    rows = (_move_row(plan, event, move, names, still[move.task_id]) for event, move in moves)
+    left_out = ["copy there"] if plan.is_of_workers else []
+    if plan.is_of_workers or not any(move.records != 0 for _, move in moves):
+        left_out.append("records to restore")
+    yield Table("Moves", columns, tuple(rows)).without(*left_out)
 
 
 def _still(plan: Plan, axis: Timeline, task_id: WorkId) -> str:
@@ -48,25 +47,26 @@ def _still(plan: Plan, axis: Timeline, task_id: WorkId) -> str:
     return f"{pauses}, then restores for about {duration(sum(filter(None, restores)))}" if restores else pauses
 
 
-def _move_row(plan: Plan, event: Activity, move: Move, names: Names, still: str, *, with_records: bool) -> Row:
+def _move_row(plan: Plan, event: Activity, move: Move, names: Names, still: str) -> Row:
     """Return a move; ``still``: how long its task is paused in all."""
     group = plan.group
     ends = [move.destination] if move.source is None else [move.source, move.destination]
-    texts = [
+    texts = (
         duration(event.rounds[0].at_ms),
         head_of(event) if event.probe is None else f"probe {event.probe}",
         names.task_and_topic(move.task_id),
         "" if move.source is None else names.instance(move.source),
         names.instance(move.destination),
-    ]
-    texts += [] if plan.is_of_workers else ["cold start" if move.cold else "caught up"]
-    texts += [records(move.records) if move.records != 0 else ""] * with_records
+        "cold start" if move.cold else "caught up",
+        records(move.records) if move.records != 0 else "",
+        still,
+    )
     attributes = {
         "task": names.task(move.task_id),
         "group": names.escape(move.task_id.group),
         "places": " ".join(str(group.instance_index[process_id]) for process_id in ends),
     }
-    return Row(tuple(map(text_cell, [*texts, still])), "bad" if move.cold else "plain", attributes)
+    return text_row(*texts, tone="bad" if move.cold else "plain")._replace(attributes=attributes)
 
 
 def _moves_by_group(plan: Plan, moves: Sequence[tuple[Activity, Move]], names: Names) -> Table:

@@ -1,4 +1,4 @@
-"""The answer to "may it stop?" as JSON."""
+"""The answer to "may it stop?" as JSON, of instances and of Connect workers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
-from kstream_plan.render.json_document import document_line, input_fields, plain
-from kstream_plan.render.pages.drain import drain_next, drain_warnings
+from kstream_plan.plans.remarks import remarks
+from kstream_plan.render.json_document import chosen, document_line, input_fields, plain
+from kstream_plan.render.pages.drain import drain_remarks
 from kstream_plan.render.text.would_tell import settled_by
 from kstream_plan.simulation.aftermath import Aftermath
 from kstream_plan.simulation.drain import Drain
+from kstream_plan.simulation.drain_workers import WorkersDrained
+
+#: What of :func:`_follows` there is of a group without state.
+_OF_WORKERS = ("busiest", "instances", "least", "most", "verdict", "rebalances", "duration_ms", "duration_is")
 
 
 def drain_json(drain: Drain) -> str:
@@ -21,46 +26,41 @@ def drain_json(drain: Drain) -> str:
     plan = drain.plan
     answer_fields = {
         "input": input_fields(plan, drain.waiting.digest, now=drain.time),
-        "process_ids": list(drain.process_ids),
-        "answer": drain.answer.value,
+        **chosen(drain, "process_ids", "answer", "now", "wait_ms", "announced", "later", "doubts", "rests_on"),
         "unknown": [_unknown(start, drain.heard_at) for start in drain.unknown],
-        "now": plain(drain.now),
         "cold_now": list(drain.how_many_cold),
-        "wait_ms": drain.wait_ms,
-        "follows": follows_json(plan, drain.follows),
-        "announced": drain.announced,
-        "later": plain(drain.later),
-        "warnings": plain(drain_warnings(drain)),
-        "notes": [],
-        "assumptions": plain((*drain.rests_on, *plan.assumptions)),
-        "next": plain(drain_next(drain)),
-        "doubts": plain(drain.doubts),
+        "follows": _follows(plan, drain.follows),
+        **plain(drain_remarks(drain)),
         "settled_by": settled_by(drain.unknown),
-        "rests_on": plain(drain.rests_on),
     }
     return document_line("drain", FORMAT_VERSION, plan.group.application_id, plan.models, answer_fields)
 
 
-def follows_json(plan: Plan, follows: Aftermath) -> dict[str, Json]:
+def workers_drained_json(drain: WorkersDrained) -> str:
+    """Return the answer as one line of ASCII; ``documents/schemas/drain-workers.json`` describes it."""
+    plan, follows = drain.plan, _follows(drain.plan, drain.follows)
+    answer_fields = {
+        "input": input_fields(plan, drain.waiting.digest, now=drain.time),
+        **chosen(drain, "process_ids", "answer", "doubts", "items", "ways", "wait_ms", "later"),
+        "follows": {key: follows[key] for key in _OF_WORKERS},
+        **plain(remarks(plan)._replace(next=())),
+    }
+    return document_line("drain-workers", FORMAT_VERSION, plan.group.application_id, plan.models, answer_fields)
+
+
+def _follows(plan: Plan, follows: Aftermath) -> dict[str, Json]:
     """Return what follows for the group, and how it ends."""
     return {
         **plain(follows),
+        **chosen(plan.summary, "rebalances", "duration_ms", "duration_is"),
         "verdict": plan.verdict.kind,
-        "rebalances": plan.summary.rebalances,
-        "duration_ms": plan.summary.duration_ms,
-        "duration_is": plan.summary.duration_is,
     }
 
 
 def _unknown(start: UnprovenStart, heard_at: Mapping[WorkId, str]) -> Json:
     """Return what is known of a copy of which it is unknown whether a task starts warm from it."""
-    evidence = start.evidence
     return {
-        "task_id": str(start.task_id),
-        "process_id": start.process_id,
-        "fact": evidence.fact.value,
-        "words": evidence.words,
+        **chosen(start, "task_id", "process_id"),
+        **chosen(start.evidence, "fact", "words", "at_most", "settled_by"),
         "heard_at": heard_at.get(start.task_id),
-        "at_most": evidence.at_most,
-        "settled_by": list(evidence.settled_by),
     }

@@ -18,11 +18,9 @@ from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_all
 from kstream_plan.policy.findings import Check, Status
 from kstream_plan.policy.rules import Offence
-from kstream_plan.render.check import REPORTS
-from kstream_plan.render.check.github import github_report, not_for_the_runner
-from kstream_plan.render.check.json_form import json_report
-from kstream_plan.render.check.junit import junit_report
-from kstream_plan.render.check.markdown import MARK, markdown_report
+from kstream_plan.render.check import REPORTS, json_report, markdown_report
+from kstream_plan.render.check.github import not_for_the_runner
+from kstream_plan.render.check.markdown import MARK
 from kstream_plan.render.check.table import table_report
 from kstream_plan.render.pages.check import check_page
 from kstream_plan.render.report.reports import MOST_SECTIONS
@@ -62,7 +60,7 @@ def test_json_is_as_its_schema_says(name: str) -> None:
 @pytest.mark.parametrize("name", check_cases.NAMES)
 def test_junit_is_read_back_with_one_case_per_rule_and_application(name: str) -> None:
     check = check_cases.case(name)
-    suites = list(JUnitXml.fromstring(junit_report(check).encode()))
+    suites = list(JUnitXml.fromstring(REPORTS["junit"](check).encode()))
     assert len(suites) == len(check.plans) + len(check.errors)
     for suite, checked in zip(suites, check.plans, strict=False):
         cases = list(suite)
@@ -91,7 +89,7 @@ def _commands(text: str) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("name", check_cases.NAMES)
 def test_github_gets_one_annotation_per_violation_worst_first(name: str) -> None:
     check = check_cases.case(name)
-    found = _commands(github_report(check))
+    found = _commands(REPORTS["github"](check))
     broken = [finding for finding in check.findings if finding.status is not Status.PASSED]
     words = {Status.ERROR: "error", Status.WARNING: "warning", Status.WAIVED: "notice"}
     assert [kind for kind, _, _ in found[len(check.errors) :]] == [words[finding.status] for finding in broken]
@@ -104,12 +102,12 @@ _NASTY = st.text(st.sampled_from(":,%\r\n\u2028a-|`<>[]#\x1b\ud800&\"' "), max_s
 @given(_NASTY, _NASTY)
 def test_no_name_writes_a_command_or_breaks_a_report(application_id: str, host: str) -> None:
     check = _named(check_cases.case("sample"), application_id, f"::error::{host}")
-    text = github_report(check)
+    text = REPORTS["github"](check)
     assert len(text.splitlines()) == len(_commands(text)) == 1
     for line in text.split("\n")[:-1]:
         assert "::" not in line.removeprefix("::error title=").replace("::", "", 1)
         assert re.search(r"%(?!25|3A|2C)", line) is None
-    (suite,) = JUnitXml.fromstring(junit_report(check).encode())
+    (suite,) = JUnitXml.fromstring(REPORTS["junit"](check).encode())
     assert len(list(suite)) == 7
     json.loads(json_report(check))
     comment = markdown_report(check)
