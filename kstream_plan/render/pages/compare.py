@@ -5,28 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from kstream_plan.comparison.alternatives import (
-    Alternative,
-    Change,
-    DrawByDraw,
-    SameOutcome,
-    draw_by_draw,
-    fastest,
-)
+from kstream_plan.comparison.alternatives import Alternative, Change, DrawByDraw, SameOutcome, draw_by_draw, fastest
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Range
-from kstream_plan.render.page import (
-    Cell,
-    Column,
-    Page,
-    Table,
-    Tone,
-    remark_lines,
-    text_cell,
-    text_row,
-)
+from kstream_plan.render.page import Cell, Column, Page, Table, Tone, remark_lines, text_cell, text_row
 from kstream_plan.render.pages.plan import plan_title, source_text
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.escape import printable

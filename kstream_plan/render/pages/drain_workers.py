@@ -6,16 +6,7 @@ from collections.abc import Iterator
 
 from kstream_plan.model.answer import Answer
 from kstream_plan.plans.remarks import remarks
-from kstream_plan.render.page import (
-    Fact,
-    Page,
-    Table,
-    answer_tone,
-    as_sentence,
-    columns_of,
-    remark_lines,
-    text_row,
-)
+from kstream_plan.render.page import Fact, Page, Table, answer_tone, as_sentence, columns_of, remark_lines, text_row
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, span_to

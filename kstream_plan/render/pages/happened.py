@@ -18,17 +18,7 @@ from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.times import format_time
 from kstream_plan.plans import Trigger
-from kstream_plan.render.page import (
-    Fact,
-    Page,
-    Row,
-    Table,
-    Tone,
-    columns_of,
-    remark_lines,
-    text_cell,
-    text_row,
-)
+from kstream_plan.render.page import Fact, Page, Row, Table, Tone, columns_of, remark_lines, text_cell, text_row
 from kstream_plan.render.pages.ways import End, Way, way_rows
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names

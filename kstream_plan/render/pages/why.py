@@ -8,16 +8,7 @@ from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Why, WhyBalance, WhyInstance, WhyTask
-from kstream_plan.render.page import (
-    Cell,
-    Fact,
-    Page,
-    Table,
-    Tone,
-    columns_of,
-    remark_lines,
-    text_row,
-)
+from kstream_plan.render.page import Cell, Fact, Page, Table, Tone, columns_of, remark_lines, text_row
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.pages.plan_facts import balance_fact, duration_fact, moves_fact, rebalances_fact
 from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS
