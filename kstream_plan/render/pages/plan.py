@@ -16,6 +16,7 @@ from kstream_plan.render.pages.plan_rounds import rounds_table
 from kstream_plan.render.pages.plan_sentences import plan_sentences, settled_sentences
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.rates import rates_text
+from kstream_plan.render.pages.scenario_events import event_text
 from kstream_plan.render.pages.simulation import relief_text, simulation_tables
 from kstream_plan.render.pages.steps import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.text.names import Names
@@ -75,7 +76,13 @@ def plan_title(view: PlanView) -> str:
         if ids and plan.group.tasks
     ]
     member_text = f" ({'; '.join(member_parts)})" if member_parts and first == last else ""
-    return f"{view.names.escape(group.application_id)}: {members}{member_text}, {work_text(plan)}"
+    event = "" if changes or view.simulation is None else _only_event(view.simulation, view.names)
+    return f"{view.names.escape(group.application_id)}: {members}{member_text}, {work_text(plan)}{event}"
+
+
+def _only_event(simulation: Simulation, names: Names) -> str:
+    """Return the event of a simulation that has one alone; several have a table."""
+    return f"; {event_text(simulation.events[0].event, names)}" if len(simulation.events) == 1 else ""
 
 
 def work_text(plan: Plan) -> str:

@@ -85,8 +85,9 @@ def _bounce(event: Bounce, names: Names) -> str:
         return (
             f"{_do(event.process_ids, names, 'gives way to', 'give way to')} {arrivals}, that join {length} before{new}"
         )
-    words = ("leaves and returns", "leave and return") if event.leaves else ("is bounced", "are bounced")
-    return f"{_do(event.process_ids, names, *words)}, {length} each{new}"
+    words = ("leaves and returns", "leave and return") if event.leaves else ("restarts", "restart")
+    downtime = f"down for {length}{'' if len(event.process_ids) == 1 else ' each'}"
+    return f"{_do(event.process_ids, names, *words)}, {downtime}{new}"
 
 
 def _with_tasks(counts: Sequence[TaskCount], names: Names) -> str:
