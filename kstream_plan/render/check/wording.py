@@ -171,7 +171,7 @@ def violation(finding: Finding, plan: Plan, names: Names) -> str:
         return f"{figure}: {_figures(finding)}. {_who_runs_what(finding, names)}"
     note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else ""
     if worst.round_number is not None:
-        note += f", {'from' if finding.rule in _ADDS_UP else 'in'} rebalance {worst.round_number:,}"
+        note += f", {_rebalance(finding.rule, worst.round_number)}"
     if finding.worst_of is not None and (note or tasks):
         return f"{figure}; in the one shown{note.removeprefix(',')}{f': {tasks}' if tasks else ''}"
     if finding.rule in _PER_TASK and tasks:
@@ -285,13 +285,19 @@ def place_text(finding: Finding, plan: Plan, names: Names) -> str:
         parts = [_figures(finding), _who_runs_what(finding, names)]
     parts += [worst.note] if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else []
     if worst.round_number is not None:
-        parts.append(f"{'from' if finding.rule in _ADDS_UP else 'in'} rebalance {worst.round_number:,}")
+        parts.append(_rebalance(finding.rule, worst.round_number))
     parts += [reason.strip(" ()")] if (reason := _why_unknown(finding, plan)) else []
     parts += [draws.removeprefix(", ")] if (draws := _of_draws(finding)) else []
     parts += [f"reason: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
     parts += _waiver(finding, names)
     parts += [f"before: {figure_text(finding, finding.before, plan)}"] if finding.kept_before is not None else []
     return "; ".join(parts)
+
+
+def _rebalance(rule: str, number: int) -> str:
+    """Return where a rule is broken: a figure that adds up is from there on, a sum of pauses has its last one there."""
+    word = "from" if rule in _ADDS_UP else "the last in" if rule == "max_pause_per_task" else "in"
+    return f"{word} rebalance {number:,}"
 
 
 def figure_text(finding: Finding, value: int | None, plan: Plan) -> str:
