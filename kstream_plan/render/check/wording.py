@@ -164,19 +164,25 @@ def measure(kind: Kind, value: int | None) -> str:
 
 def violation(finding: Finding, plan: Plan, names: Names) -> str:
     """Return what is measured beside the limit, where, and by which tasks."""
-    tasks = _tasks(finding.tasks, names)
+    tasks, note = _tasks(finding.tasks, names), "".join(f", {detail}" for detail in _details(finding))
     figure = comparison(finding, plan, names)
-    worst = finding.offences[0]
     if finding.rule == "balance_factor" and finding.figures:
         return f"{figure}: {_figures(finding)}. {_who_runs_what(finding, names)}"
-    note = f", {worst.note}" if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else ""
-    if worst.round_number is not None:
-        note += f", {_rebalance(finding.rule, worst.round_number)}"
     if finding.worst_of is not None and (note or tasks):
         return f"{figure}; in the one shown{note.removeprefix(',')}{f': {tasks}' if tasks else ''}"
     if finding.rule in _PER_TASK and tasks:
         return f"{tasks}{':' if len(finding.tasks) > _MOST_NAMED else ''} {figure}{note}"
     return f"{figure}{note}{f': {tasks}' if tasks else ''}"
+
+
+def _details(finding: Finding) -> list[str]:
+    """Return what is to be known of the worst offence, and the rebalance that it is in, adds up from, or ends in."""
+    worst = finding.offences[0]
+    details = [worst.note] if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else []
+    if worst.round_number is not None:
+        word = "from" if finding.rule in _ADDS_UP else "the last in" if finding.rule == "max_pause_per_task" else "in"
+        details.append(f"{word} rebalance {worst.round_number:,}")
+    return details
 
 
 def comparison(finding: Finding, plan: Plan, names: Names) -> str:
@@ -279,25 +285,16 @@ def place_text(finding: Finding, plan: Plan, names: Names) -> str:
     """Return where a rule is broken: tasks, the rebalance, why a figure is unknown, the waiver."""
     if not finding.offences:
         return _of_draws(finding).removeprefix(", ")
-    worst = finding.offences[0]
     parts = [tasks] if (tasks := _tasks(finding.tasks, names)) else []
     if finding.rule == "balance_factor" and finding.figures:
         parts = [_figures(finding), _who_runs_what(finding, names)]
-    parts += [worst.note] if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else []
-    if worst.round_number is not None:
-        parts.append(_rebalance(finding.rule, worst.round_number))
+    parts += _details(finding)
     parts += [reason.strip(" ()")] if (reason := _why_unknown(finding, plan)) else []
     parts += [draws.removeprefix(", ")] if (draws := _of_draws(finding)) else []
     parts += [f"reason: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
     parts += _waiver(finding, names)
     parts += [f"before: {figure_text(finding, finding.before, plan)}"] if finding.kept_before is not None else []
     return "; ".join(parts)
-
-
-def _rebalance(rule: str, number: int) -> str:
-    """Return where a rule is broken: a figure that adds up is from there on, a sum of pauses has its last one there."""
-    word = "from" if rule in _ADDS_UP else "the last in" if rule == "max_pause_per_task" else "in"
-    return f"{word} rebalance {number:,}"
 
 
 def figure_text(finding: Finding, value: int | None, plan: Plan) -> str:

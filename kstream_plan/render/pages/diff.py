@@ -25,7 +25,7 @@ from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.pages.protocol_view import protocol_view_tables
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, name_list, span_to, utc
+from kstream_plan.render.text.numbers import arrow, count, duration, name_list, span_to, utc
 
 #: Codes of notes that say what may be worse than the page says.
 _WARNINGS = frozenset({"left-before", "old-lags"})
@@ -85,11 +85,10 @@ def diffs_page(comparisons: Sequence[Comparison]) -> Page:
 
 def _application_row(comparison: Comparison) -> Row:
     totals = comparison.totals
-    old_count, new_count = _members(comparison)
     orphans = totals.classes[TaskClass.ORPHANED]
     return text_row(
         TERMINAL.name(comparison.new.group.application_id),
-        f"{old_count:,} → {new_count:,}" if old_count != new_count else f"{new_count:,}",
+        arrow(*_members(comparison)),
         f"{totals.moved:,} of {totals.tasks:,}",
         text_cell(_cold_in_short(comparison), _cold_tone(comparison)),
         text_cell(f"{orphans:,}" if orphans else "", "bad"),
@@ -373,10 +372,7 @@ def _balance_section(comparison: Comparison) -> Iterator[Section]:
     }
     yield Section(
         "Balance by subtopology and by thread",
-        tuple(
-            f"{words}: {first:,}" if first == last else f"{words}: {first:,} → {last:,}"
-            for words, (first, last) in figures.items()
-        ),
+        tuple(f"{words}: {arrow(*ends)}" for words, ends in figures.items()),
     )
 
 

@@ -10,7 +10,7 @@ from kstream_plan.plans.result import Result
 from kstream_plan.render.page import Cell, Page, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import at_least, count, count_range, duration, span_to
+from kstream_plan.render.text.numbers import arrow, at_least, count, count_range, duration, span_to
 
 _COLUMNS = columns_of(
     *("Application", "Status", ">Time left", ">Instances", ">To move", ">Cold starts", ">Longest pause"),
@@ -144,8 +144,7 @@ def _instances(result: Result) -> str:
     first, joins, leaves = (result.instances or 0, result.instances_joining or 0, result.instances_leaving or 0)
     if joins and joins == leaves:
         return f"{first:,} ({joins:,} new)"
-    last = first + joins - leaves
-    return f"{first:,}" if first == last else f"{first:,} → {last:,}"
+    return arrow(first, first + joins - leaves)
 
 
 def _moves(result: Result) -> Cell:

@@ -10,7 +10,16 @@ from kstream_plan.plans.activity import Activity, only_return
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.page import Fact, Tone
 from kstream_plan.render.pages.plan_view import PlanView
-from kstream_plan.render.text.numbers import amount, at_least, count, count_range, duration, duration_range, span_to
+from kstream_plan.render.text.numbers import (
+    amount,
+    arrow,
+    at_least,
+    count,
+    count_range,
+    duration,
+    duration_range,
+    span_to,
+)
 
 #: What started a rebalance, as one and as several.
 _TRIGGERS = {
@@ -218,5 +227,4 @@ def balance_fact(plan: Plan) -> Fact:
 
 def balance_text(old: tuple[int, int], new: tuple[int, int]) -> str:
     """Return ``0 to 10 → 6``: tasks from the fewest to the most, before and after; once if nothing changes."""
-    texts = [span_to(*ends) for ends in (old, new)]
-    return texts[0] if texts[0] == texts[1] else " → ".join(texts)
+    return arrow(span_to(*old), span_to(*new))

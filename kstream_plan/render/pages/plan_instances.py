@@ -10,7 +10,7 @@ from kstream_plan.plans.loads import Load, loads, without_owner
 from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, span_to
+from kstream_plan.render.text.numbers import arrow, count, span_to
 
 #: Up to so many instances have a row each, and so many rows are there of more.
 _MOST_ROWS = 12
@@ -114,8 +114,7 @@ def _row(label: str, members: Sequence[MemberLoad], most: int) -> Row:
         old, new = (
             [getattr(load, field) for load in loads] for loads in zip(*(member[1:3] for member in members), strict=True)
         )
-        first, last = span_to(min(old), max(old)), span_to(min(new), max(new))
-        return first if first == last else f"{first} → {last}"
+        return arrow(span_to(min(old), max(old)), span_to(min(new), max(new)))
 
     load = _tasks(members[0].new)
     bar = Cell((f"{load:,}",), bar=load / most if most else 0.0)

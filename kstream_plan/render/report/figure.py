@@ -17,7 +17,7 @@ from kstream_plan.plans.loads import after_all, at_first
 from kstream_plan.plans.timeline import InstanceCourse, LoadAt, Timeline
 from kstream_plan.render.report.axis import WIDTH, Mark, Span, marks_of, ticks_of, x_of
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, span_to
+from kstream_plan.render.text.numbers import arrow, count, duration, span_to
 
 #: Up to so many instances have a row each, from the beginning on.
 MOST_ROWS = 24
@@ -111,29 +111,24 @@ def everyone_figure(axis: Timeline, names: Names) -> Figure | None:
 def load_figure(plan: Plan, axis: Timeline) -> Figure:
     """Return how evenly the load is spread, how much warms up and restores at once, how much is paused."""
     member, part = ("worker", "connector") if plan.is_of_workers else ("instance", "subtopology")
-    rows = [_band_row(axis, member)]
     balance = [Level(load.at_ms, load.balance_factor) for load in axis.loads]
     subtopology = [Level(load.at_ms, load.subtopology_task_spread) for load in axis.loads]
-    rows.append(
-        _series_row(f"{member} balance", balance, axis, "balance", f"most minus least tasks of {a_member(plan)}")
-    )
-    rows.append(
+    subject = a_member(plan)
+    rows = [
+        _band_row(axis, member),
+        _series_row(axis, f"{member} balance", balance, "balance", f"most minus least tasks of {subject}"),
         _series_row(
-            f"{part} balance", subtopology, axis, "balance", f"most minus least tasks of a {part} on {a_member(plan)}"
-        )
-    )
-    copies = _highest(axis.warming_up)
-    if copies:
-        means = "at once, on all instances"
-        rows.append(_series_row("copies warming up", axis.warming_up, axis, "warms-up", means, f"at most {copies:,}"))
-    restoring = _highest(axis.restoring)
-    if restoring:
-        means = "paused until they have restored"
-        rows.append(
-            _series_row("cold tasks restoring", axis.restoring, axis, "restores", means, f"at most {restoring:,}")
-        )
-    still = _bound(plan, _highest(axis.still))
-    rows.append(_series_row("tasks paused", axis.still, axis, "still", "at the same time", still))
+            axis, f"{part} balance", subtopology, "balance", f"most minus least tasks of a {part} on {subject}"
+        ),
+    ]
+    if copies := _highest(axis.warming_up):
+        means, bound = "at once, on all instances", f"at most {copies:,}"
+        rows.append(_series_row(axis, "copies warming up", axis.warming_up, "warms-up", means, bound))
+    if restoring := _highest(axis.restoring):
+        means, bound = "paused until they have restored", f"at most {restoring:,}"
+        rows.append(_series_row(axis, "cold tasks restoring", axis.restoring, "restores", means, bound))
+    bound = _bound(plan, _highest(axis.still))
+    rows.append(_series_row(axis, "tasks paused", axis.still, "still", "at the same time", bound))
     sentence = f"load, balance{', copies' if copies else ''} and pauses over time"
     return Figure(rows=tuple(rows), ticks=ticks_of(axis), marks=(), sentence=sentence)
 
@@ -212,7 +207,7 @@ def _course_row(
     is_absent = [not course.there or all(begin > axis.from_ms for begin, _ in course.there)]
     is_absent.append(not course.there or all(end < axis.to_ms for _, end in course.there))
     ends = ["–" if absent else f"{number:,}" for absent, number in zip(is_absent, (first, last), strict=True)]
-    sums_up = ends[0] if ends[0] == ends[1] else f"{ends[0]} → {ends[1]}"
+    sums_up = arrow(*ends)
     warmups = max((level.number for level in course.warms_up), default=0)
     description = f"{label}: runs {sums_up}"
     description += f", warms up {warmups:,} at once at most" if warmups else ""
@@ -254,11 +249,11 @@ def _still_shapes(series: Sequence[Level], axis: Timeline, height: int, most: in
     return (Shape("still", _area(series, axis, height, height - 4, most)), Shape("still-tick", ticks))
 
 
-def _series_row(label: str, series: Sequence[Level], axis: Timeline, kind: str, means: str, bound: str = "") -> Row:
+def _series_row(axis: Timeline, label: str, series: Sequence[Level], kind: str, means: str, bound: str = "") -> Row:
     """Return the row of a series, which its ``bound`` sums up, else first, highest and last."""
     highest = _highest(series)
     first, last = series[0].number, series[-1].number
-    sums_up = bound or _course([first, *[highest] * (highest > max(first, last)), last])
+    sums_up = bound or arrow(first, *[highest] * (highest > max(first, last)), last)
     shapes = (
         _still_shapes(series, axis, 36, highest)
         if kind == "still"
@@ -285,14 +280,8 @@ def _band_row(axis: Timeline, member: str) -> Row:
     description += "".join(f"{span} between, " for span in middle) + f"{_ends(last)} at the end"
     path = _band(axis.loads, axis, 48, 42, most) if most else ""
     shapes = tuple(shape for shape in [Shape("band", path)] if shape.path)
-    sums_up = _course([_ends(first), *middle, _ends(last)])
+    sums_up = arrow(_ends(first), *middle, _ends(last))
     return Row(label=f"tasks per {member}", sums_up=sums_up, description=description, shapes=shapes, height=52)
-
-
-def _course(numbers: Iterable[int | str]) -> str:
-    """Return ``10 → 0``, or ``0 → 5 → 0``; of what stays the same that."""
-    texts = [text if isinstance(text, str) else f"{text:,}" for text in numbers]
-    return " → ".join(text for place, text in enumerate(texts) if place == 0 or text != texts[place - 1])
 
 
 def _ends(load: LoadAt) -> str:

@@ -80,6 +80,12 @@ def span_to(least: int, most: int) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
+def arrow(*values: int | str) -> str:
+    """Return ``10 → 0``, or ``0 → 5 → 0``; of what stays the same that."""
+    texts = [value if isinstance(value, str) else f"{value:,}" for value in values]
+    return " → ".join(text for place, text in enumerate(texts) if place == 0 or text != texts[place - 1])
+
+
 def number_range(first: int, last: int) -> str:
     """Return the numbers of rebalances that follow each other: ``4`` or ``4–5``."""
     return f"{first:,}" if first == last else f"{first:,}–{last:,}"

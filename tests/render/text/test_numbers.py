@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from kstream_plan.model.times import duration as duration_of_model
 from kstream_plan.render.text.numbers import (
     amount,
+    arrow,
     at_least,
     at_most,
     count,
@@ -80,3 +81,8 @@ def test_a_range_stands_beside_its_figure_unless_both_ends_are_the_same() -> Non
     assert duration_range(660_000, 594_000, 726_000) == "11m (9m54s to 12m06s)"
     assert duration_range(660_000, 660_000, 660_000) == "11m"
     assert count_range(20, 18, 21) == "20 (18 to 21)"
+
+
+def test_what_stays_the_same_is_said_once() -> None:
+    assert (arrow(3, 5), arrow(3, 3), arrow(0, 1_500, 0)) == ("3 → 5", "3", "0 → 1,500 → 0")
+    assert arrow("0 to 10", "6") == "0 to 10 → 6"
