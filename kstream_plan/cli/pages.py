@@ -18,7 +18,6 @@ from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.terminal import to_terminal
-from kstream_plan.render.text.escape import fence
 
 
 @without_cycle_collector()
@@ -50,12 +49,6 @@ def join_pages(overviews: Sequence[str], in_full: Sequence[str], form: OutputFor
     """Return the overview and what is shown in full as one page, which tells how to see more if that is nothing."""
     hint = ONE_IN_FULL if overviews and not in_full and form is OutputForm.TABLE else ""
     return "\n".join([*overviews, *in_full]) + hint
-
-
-def ranks_page(ranks: Sequence[str], form: OutputForm) -> str:
-    """Return every application's ranked candidates."""
-    text = "".join(f"\n{rank}" for rank in ranks)
-    return f"\n{fence(text)}\n" if form is OutputForm.MARKDOWN else text
 
 
 def saved_page(entries: Sequence[SavedPlan], form: OutputForm, page: Page, *, full: bool, verbose: bool) -> str:

@@ -347,7 +347,8 @@ def test_ranks_follow_the_table(reads: Any, capsys: pytest.CaptureFixture[str]) 
     legend = "\nrank 0: caught up (lag at most 100); any other rank is the lag in records\n"
     assert legend in capsys.readouterr().out
     assert run(["assign", "x", "--show-ranks", "--output", "markdown"]) == 0
-    assert f"{legend}```\n" in capsys.readouterr().out
+    assert "| Task | Candidates, ranked |" in (shown := capsys.readouterr().out)
+    assert f"<sub>{legend.strip()}</sub>" in shown
 
 
 def test_out_saves_the_plans_while_stdout_shows_the_table(

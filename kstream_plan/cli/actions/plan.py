@@ -7,7 +7,7 @@ from functools import partial
 from kstream_plan.cli.actions.fleet_run import Job, JobContext
 from kstream_plan.cli.actions.output_request import OutputRequest, RenderedAnswer
 from kstream_plan.cli.exit_codes import outcome
-from kstream_plan.cli.pages import answer_text
+from kstream_plan.cli.pages import answer_text, draw_page
 from kstream_plan.cli.progress import Report
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
@@ -17,7 +17,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import left_of
 from kstream_plan.plans.result import result_of
 from kstream_plan.render.pages.plan_sentences import left_sentence
-from kstream_plan.render.plan.ranks import ranks
+from kstream_plan.render.pages.ranks import ranks_page
 from kstream_plan.render.text.numbers import count
 from kstream_plan.simulation.draws import at_once, work_of_one_ms
 from kstream_plan.simulation.one_plan import plan_checked
@@ -55,7 +55,7 @@ def _render(
         outcome(plan, fail_on_changes=fail_on_changes),
         json=f"{plan_json(plan, full=request.full)}\n" if request.json else "",
         text=answer_text(plan, request.form, request.page, verbose=request.verbose, source=source) if in_full else "",
-        ranks=ranks(snapshot, width=request.page.width) if show_ranks else "",
+        ranks=draw_page(ranks_page(snapshot), request.form, request.page) if show_ranks else "",
     )
 
 

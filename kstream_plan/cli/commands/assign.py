@@ -105,8 +105,7 @@ def _job(options: AssignOptions) -> Job[Snapshot, RenderedAnswer]:
 def _deliver(fleet_run: FleetRun[Snapshot, RenderedAnswer], work: Work[RenderedAnswer], options: AssignOptions) -> None:
     """Save the plans if asked to, then show them."""
     from kstream_plan.cli.actions.output_request import deliver  # noqa: PLC0415 - loaded while Java starts
-    from kstream_plan.cli.pages import ranks_page  # noqa: PLC0415
 
     deliver(fleet_run, work, _request(options), options.out_file, options.report)
     if options.show_ranks and work.results:
-        write_stdout(ranks_page([answer.ranks for answer in work.results], options.output))
+        write_stdout("".join(f"\n{answer.ranks}" for answer in work.results))

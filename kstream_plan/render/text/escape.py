@@ -53,12 +53,6 @@ def markdown(text: str) -> str:
     return f"{fence}{padding}{text}{padding}{fence}"
 
 
-def fence(text: str) -> str:
-    """Return several lines as a Markdown code block that nothing in them can end."""
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return f"{fence}text\n{text.strip()}\n{fence}"
-
-
 def markdown_row(cells: Iterable[str]) -> str:
     """Return a row of a Markdown table; a bar inside a cell, in a code span too, is escaped."""
     escaped_cells = [cell.replace("|", "\\|") for cell in cells]

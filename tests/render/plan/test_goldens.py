@@ -8,8 +8,8 @@ from kstream_plan.render import markdown as render_markdown
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.pages.plan import excerpt_page
+from kstream_plan.render.pages.ranks import ranks_page
 from kstream_plan.render.pages.steps import Focus
-from kstream_plan.render.plan.ranks import ranks
 from kstream_plan.render.terminal import to_terminal
 from tests.helpers import plan_cases
 from tests.helpers.goldens import assert_golden
@@ -47,7 +47,7 @@ def test_the_story_of_one_instance_in_one_round() -> None:
 
 
 def test_ranks() -> None:
-    assert_golden("table/ranks.txt", ranks(plan_cases.snapshot("crash-standbys")))
+    assert_golden("table/ranks.txt", to_terminal(ranks_page(plan_cases.snapshot("crash-standbys"))))
 
 
 @pytest.mark.parametrize("name", plan_cases.NAMES)

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from kstream_plan.model import Consumer, Group, Instance, TaskId
 from kstream_plan.plans import Role, Seat
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.render.text.escape import MARKDOWN, fence, markdown, markdown_row, printable, to_encoding
+from kstream_plan.render.text.escape import MARKDOWN, markdown, markdown_row, printable, to_encoding
 from kstream_plan.render.text.names import Names
 from tests.helpers import plan_cases
 
@@ -102,9 +102,8 @@ def test_markdown_shows_a_name_literally(text: str, shown: str) -> None:
     assert markdown(text) == shown
 
 
-def test_a_bar_does_not_end_a_cell_and_a_fence_does_not_end_a_block() -> None:
+def test_a_bar_does_not_end_a_cell() -> None:
     assert markdown_row(["a|b", markdown("c|d")]) == "| a\\|b | `c\\|d` |"
-    assert fence("a\n````\nb") == "`````text\na\n````\nb\n`````"
 
 
 def test_a_sentence_keeps_its_words_and_quotes_the_rest() -> None:

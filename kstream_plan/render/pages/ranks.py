@@ -1,4 +1,4 @@
-"""Who could run each task, most caught up first (``--show-ranks``)."""
+"""The page of who could run each task, most caught up first (``--show-ranks``)."""
 
 from __future__ import annotations
 
@@ -6,22 +6,15 @@ from collections.abc import Iterator
 
 from kstream_plan.model import LATEST, UNKNOWN, Snapshot
 from kstream_plan.model.ranking import Candidate, ranked_candidates
-from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.page import Cell, Page, Table, columns_of, text_row
-from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.names import Names
 
 #: So many instances without any state are named one by one.
 _MOST_EMPTY = 3
 
 
-def ranks(snapshot: Snapshot, *, width: int = DEFAULT_WIDTH) -> str:
-    """Return a row for each stateful task: its candidates by (rank, instance), those without state last and counted."""
-    return to_terminal(ranks_page(snapshot), width=width).lstrip("\n")
-
-
 def ranks_page(snapshot: Snapshot) -> Page:
-    """Return the same as a page of one table."""
+    """Return a row for each stateful task: its candidates by (rank, instance), those without state last and counted."""
     group, limit = snapshot.state.group, snapshot.config.acceptable_recovery_lag
     names = Names(group)
     title = f"{names.escape(group.application_id)}: ranked candidates of each task"
