@@ -296,14 +296,6 @@ def _started_by(pair: GenerationPair) -> str:
 
 
 def _difference(task: TaskDifference, names: Names) -> str:
-    """Return ``0_1 on i3 (planned i4)``."""
-    if task.said.active != task.seen.active:
-        return f"{names.task(task.task_id)} {_owner(task.seen, names)} (planned {_owner(task.said, names)})"
-    observation, prediction = (
-        " ".join(names.instances(holders.copies)) or "none" for holders in (task.seen, task.said)
-    )
-    return f"{names.task(task.task_id)} standbys {observation} (planned {prediction})"
-
-
-def _owner(holders: HeldBy, names: Names) -> str:
-    return "unassigned" if holders.active is None else f"on {names.instance(holders.active)}"
+    """Return ``0_1: i3 (planned i4)``."""
+    way = _way(task, names)
+    return f"{way.item}: {way.destination.name} (planned {way.source.name})"
