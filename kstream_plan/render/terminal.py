@@ -181,8 +181,10 @@ def _least(table: Table, place: int) -> int:
 
 def _is_narrow(table: Table, place: int) -> bool:
     """Return whether a column is one of numbers, whose cells stay on one line."""
-    texts = (text for row in table.rows for text in row.cells[place].items)
-    return table.columns[place].right and max(map(cell_len, texts), default=0) <= _NARROW
+    cells = [row.cells[place] for row in table.rows]
+    if not table.columns[place].right or any(len(cell.items) > 1 for cell in cells):
+        return False
+    return max((cell_len(text) for cell in cells for text in cell.items), default=0) <= _NARROW
 
 
 def _texts(cell: Cell) -> tuple[str, ...]:
