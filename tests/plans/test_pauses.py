@@ -20,6 +20,7 @@ from kstream_plan.plans import HandOver, Promote, Revoke, Role, Round, Step
 from kstream_plan.plans.pauses import Pauses, pauses_of
 from kstream_plan.plans.reasons import Reason, ReasonCode
 from kstream_plan.plans.seats import Seat
+from kstream_plan.plans.standstills import Outage
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers.safe_groups import safe_group
 from tests.helpers.small_groups import group
@@ -138,6 +139,18 @@ def test_stateless_tasks_that_go_on_are_counted_beside_the_others() -> None:
         spans = pairwise([-(10**9), *starts_ms[1:], 10**9])
         tasks = [{pause.task_id for pause in made.pauses if low <= pause.to_ms < high} for low, high in spans]
         assert made.pauses.tasks_between(starts_ms) == [len(of) for of in tasks]
+
+
+def test_what_an_instance_runs_stands_still_while_it_is_away_unnoticed() -> None:
+    """Tasks 0 and 1 are i1's; task 2 goes from i2 to i3 at 12s."""
+    initial, course = [0, 1, 2, 4], [(12_000, [0, 1, 4, 4])]
+    held, rounds = _held(initial), _rounds(initial, course)
+    away = Outage("i1", 5_000, 9_000)
+    pauses = pauses_of(GROUP, held, rounds, (), AssignmentConfig(), (away,))
+    expected = [(GROUP.tasks[task].task_id, 5_000, 9_000) for task in (0, 1)]
+    assert sorted(map(tuple, pauses), key=str) == sorted([*expected, (GROUP.tasks[2].task_id, 12_000, 12_000)], key=str)
+    assert (pauses.most_at_once, pauses.longest_ms, pauses.shortest_ms) == (2, 4_000, 0)
+    assert pauses.tasks_between([0, 9_000, 12_000]) == [0, 2, 1]
 
 
 def test_pauses_are_equal_to_others_with_the_same_ones_and_to_nothing_else() -> None:

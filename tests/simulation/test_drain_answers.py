@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 from kstream_plan.model import LATEST, Copy, Holding, Note, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans import MemberLeft
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.simulation.drain import Drain, DrainedTask, answer_of, drain
+from tests.helpers import captured
+from tests.helpers.learner_cases import group as learner_group
 from tests.helpers.small_groups import group, state
 
 TASKS = [task.task_id for task in group(stateful=3, stateless=0).tasks]
@@ -156,3 +160,37 @@ def test_an_instance_by_two_names_stops_once() -> None:
     twice = drain(small(), ["i3", "i3"], floor=False, ranges=False)
     assert twice.process_ids == ("i3",)
     assert twice.now == warm().now
+
+
+@pytest.mark.parametrize("names", [["S3"], ["S3", "S2"]])
+def test_who_announces_that_it_leaves_may_stop_once_all_are_let_go(names: list[str]) -> None:
+    found = drain(learner_group("12", "34", "56"), names, PlanOptions(design="learner"))
+    let_go = {
+        step.process_id: rnd.at_ms for rnd in found.waiting.rounds for step in rnd.steps if isinstance(step, MemberLeft)
+    }
+    assert let_go.keys() == set(names)
+    assert found.announced
+    assert found.wait_ms == max(let_go.values()) > 0
+    ran = sorted(task for name in names for task in _runs(found, name))
+    assert [task.task_id for task in found.later] == [found.plan.group.tasks[task].task_id for task in ran]
+    assert all(task.destination == "S1" or task.destination not in names for task in found.later)
+    assert found.cold_later == ()
+    assert len(found.cold_now) == len(ran)
+
+
+def _runs(of: Drain, name: str) -> list[int]:
+    consumers = of.plan.group.consumers_of[of.plan.group.instance_index[name]]
+    return [task for consumer in consumers for task in of.plan.initial[consumer].active]
+
+
+def test_who_is_not_let_go_as_far_as_was_planned_has_nothing_to_wait_for() -> None:
+    found = drain(learner_group("12", "34", "56"), ["S3"], PlanOptions(design="learner", max_rounds=1))
+    assert (found.announced, found.wait_ms, found.later) == (True, None, ())
+
+
+def test_it_settles_a_probing_interval_after_the_last_rebalance_and_streams_groups_once_everything_runs() -> None:
+    base = captured.inputs("scale-out-standbys")[9]
+    found = drain(base, ["i1"], floor=False, ranges=False)
+    last_ms = found.waiting.rounds[-1].at_ms
+    assert found.wait_ms == last_ms + base.config.probing_rebalance_interval_ms - found.at_ms
+    assert not found.announced

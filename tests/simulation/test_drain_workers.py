@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,14 @@ from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.answers import page_of, to_markdown, to_table
 from kstream_plan.render.simulation.drain_json import workers_drained_json
-from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
+from kstream_plan.simulation.drain_workers import (
+    StandStill,
+    WorkersDrained,
+    _restarted,
+    _stand_still,
+    _worse,
+    drain_workers,
+)
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.rows.times import parse_time
@@ -74,6 +84,7 @@ def test_there_is_no_delay_for_what_the_leader_ran() -> None:
 def test_if_the_leader_stops_with_others_the_worse_order_counts() -> None:
     found = drain_workers(snapshot(even(4)), ["w0", "w3"])
     assert found.in_turn
+    assert [rnd.at_ms for rnd in found.plan.rounds][:2] == [0, HEARD_MS]
     assert {way.longest_ms for way in found.ways if way.way in ("stopped", "restarted")} == {DELAY_MS + 2 * HEARD_MS}
     page = page_of(found)
     assert page.answer is Answer.NO
@@ -176,3 +187,97 @@ def test_who_is_back_has_a_new_member_id_and_the_worst_of_several_counts() -> No
     in_all = [plan_checked(found, scenario=each).summary.paused_task_ms for each in played]
     (back,) = (way for way in drain_workers(found, ["h0:8083"]).ways if way.way == "restarted")
     assert back.item_ms == max(in_all)
+
+
+def test_who_leads_is_unknown_where_rest_alone_was_asked() -> None:
+    led = even(3)
+    unled = {
+        **led,
+        "exact": False,
+        "instances": [{key: of[key] for key in of if key != "leader"} for of in led["instances"]],
+    }
+    assert drain_workers(snapshot(led), ["w0"]).doubts == ()
+    found = drain_workers(snapshot(unled), ["w0"])
+    (doubt,) = found.doubts
+    assert (doubt.code, doubt.message) == (
+        "leader-unknown",
+        "Who leads, and whether a delay runs already, is unknown: the workers' logs tell (--connect-log)",
+    )
+    assert not found.leader_stops
+    assert found.answer is Answer.NO
+    at_once = drain_workers(snapshot({**unled, "config": {"scheduled_rebalance_max_delay_ms": 0}}), ["w1"])
+    assert (at_once.ways[0].longest_ms, at_once.answer) == (HEARD_MS, Answer.UNKNOWN)
+
+
+def _draws(workers: int, stops: Sequence[Leave], *, random: bool) -> list[tuple[Any, ...]]:
+    of = even(workers)
+    for place, one in enumerate(of["instances"]):
+        if random:
+            one["process_id"] = f"connect-h{place}:8083-{place:08x}-571c-4eee-96be-fa395e3c536c"
+            one["host"] = f"h{place}:8083"
+    return list(_restarted(snapshot(of), stops))
+
+
+def test_who_is_back_after_a_minute_is_drawn_as_often_as_is_worth_while() -> None:
+    ids = [f"connect-h{place}:8083-{place:08x}-571c-4eee-96be-fa395e3c536c" for place in range(2)]
+    first, then = Leave(at_ms=0, process_ids=(ids[0],)), Leave(at_ms=3_000, process_ids=(ids[1],))
+    draws = _draws(3, [first, then], random=True)
+    assert len(draws) == 10
+    for events in draws:
+        *stops, back = events
+        assert stops == [first, then]
+        assert isinstance(back, Return)
+        assert (back.at_ms, len(back.process_ids)) == (60_000, 2)
+    (same,) = _draws(3, [Leave(at_ms=0, process_ids=("w0",))], random=False)
+    assert same[1:] == (Return(at_ms=60_000, process_ids=("w0",)),)
+
+
+def test_of_several_restarts_the_worst_is_what_never_settles_then_what_stands_still_most() -> None:
+    way = StandStill("restarted", 2, 5, 1_000, 9_000, 3, 1_000)
+    ordered = [
+        way,
+        way._replace(longest_ms=2_000),
+        way._replace(item_ms=9_001, longest_ms=0),
+        way._replace(runs_after_ms=None, item_ms=0, longest_ms=0),
+    ]
+    for few in permutations(ordered):
+        assert sorted(few, key=_worse) == ordered
+
+
+def test_waiting_counts_what_stands_still_after_that_alone() -> None:
+    made = drain_workers(snapshot(even(3)), ["w1"]).plan
+    whole, rest = _stand_still("stopped", made), _stand_still("stopped", made, DELAY_MS)
+    assert (whole.items, rest.items, whole.rebalances) == (5, 5, len(made.rounds))
+    assert rest.runs_after_ms == (whole.runs_after_ms or 0) - DELAY_MS
+    later_ms = made.rounds[-1].at_ms + 1
+    nothing = _stand_still("stopped", made, later_ms)
+    assert nothing == StandStill("stopped", 0, 0, 0, 0, 0, 0)
+    assert _stand_still("stopped", made, made.rounds[-1].at_ms).rebalances == 1
+    unsettled = replace(made, verdict=replace(made.verdict, kind="unfinished"))
+    assert _stand_still("stopped", unsettled).runs_after_ms is None
+
+
+@pytest.mark.parametrize(
+    ("delay_ms", "others"),
+    [(0, []), (1, ["delay-0s"]), (60_000, ["delay-0s"]), (60_001, ["delay-60s", "delay-0s"])],
+)
+def test_shorter_delays_are_shown_beside_the_one_that_is_set(delay_ms: int, others: list[str]) -> None:
+    found = drain_workers(snapshot(even(3, config={"scheduled_rebalance_max_delay_ms": delay_ms})), ["w1"])
+    assert [way.way for way in found.ways] == ["stopped", "killed", "restarted", *others]
+    assert found.waits
+
+
+@pytest.mark.parametrize(("longest_ms", "answer"), [(HEARD_MS, Answer.YES), (HEARD_MS + 1, Answer.NO)])
+def test_what_nobody_runs_for_longer_than_all_need_to_hear_of_it_is_a_no(longest_ms: int, answer: Answer) -> None:
+    found = drain_workers(snapshot(even(3)), ["w0"])
+    stopped = found.ways[0]._replace(longest_ms=longest_ms)
+    assert replace(found, ways=(stopped, *found.ways[1:])).answer is answer
+    never = stopped._replace(longest_ms=0, runs_after_ms=None)
+    assert replace(found, ways=(never, *found.ways[1:])).answer is Answer.NO
+
+
+def test_the_moment_that_is_asked_of_is_told() -> None:
+    at_ms = 1_795_348_800_000 + 1_000
+    assert drain_workers(snapshot(even(3)), ["w1"], PlanOptions(now_ms=at_ms)).time == "2026-11-22T12:00:01.000Z"
+    undated = {**even(3), "captured_at": None}
+    assert drain_workers(snapshot(undated), ["w1"]).time is None

@@ -11,6 +11,7 @@ from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, N
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Bounce, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.plans.simulated import Range
 from kstream_plan.simulation.bounces import (
@@ -24,6 +25,7 @@ from kstream_plan.simulation.bounces import (
     ways_of,
 )
 from kstream_plan.simulation.safe_pause import FoundPause
+from tests.helpers.one_standby import snapshot as one_standby
 
 TAGS = {"a": ("z0", "r0"), "b": ("z1", "r0"), "c": ("z0", "r1"), "d": ("z1", "r1")}
 
@@ -247,3 +249,10 @@ def test_what_needs_nothing_comes_first_then_what_is_fastest_then_the_order_of_t
     assert equal.faster_safe == ()
     settings = replace(leave, way=Way(name="leave", settings=(("session_timeout_ms", 1),)))
     assert (settings.is_prepared, settings.needs_static) == (True, False)
+
+
+def test_every_way_is_played_with_the_options_that_are_given() -> None:
+    found = bounce(one_standby(), 5_000, PlanOptions(assignor="balanced"))
+    assert [way.way.name for way in found.played] == ["default-close", "leave", "static", "surge"]
+    assert {way.plan.assignor for way in found.played} == {"balanced"}
+    assert found.played[-1].draws is not None
