@@ -135,6 +135,10 @@ def test_stateless_tasks_that_go_on_are_counted_beside_the_others() -> None:
     """They are numbers where a plan is large; each counts once, whatever it is."""
     made = plan(joined(0), protocol="eager", floor=False, ranges=False)
     assert any(rnd.stateless is not None for rnd in made.rounds)
+    pauses = list(made.pauses)
+    assert (len(made.pauses), sum(made.pauses.times.values())) == (len(pauses), len(pauses))
+    assert sum(made.pauses.ms.values()) == sum(pause.length_ms for pause in pauses)
+    assert made.pauses.longest_ms == max(pause.length_ms for pause in pauses)
     for starts_ms in ([0], [0, *(rnd.at_ms for rnd in made.rounds)]):
         spans = pairwise([-(10**9), *starts_ms[1:], 10**9])
         tasks = [{pause.task_id for pause in made.pauses if low <= pause.to_ms < high} for low, high in spans]
