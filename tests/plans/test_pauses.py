@@ -131,10 +131,11 @@ def _each_rebalance_apart(ends: set[tuple[WorkId, int]]) -> int:
     return len({task_id for task_id, _ in ends})
 
 
-def test_stateless_tasks_that_go_on_are_counted_beside_the_others() -> None:
-    """They are numbers where a plan is large; each counts once, whatever it is."""
-    made = plan(joined(0), protocol="eager", floor=False, ranges=False)
-    assert any(rnd.stateless is not None for rnd in made.rounds)
+@pytest.mark.parametrize("protocol", ["cooperative", "eager"])
+def test_stateless_tasks_that_go_on_are_counted_beside_the_others(protocol: str) -> None:
+    """They are numbers unless all tasks stop at every rebalance; each counts once, whatever it is."""
+    made = plan(joined(0), protocol=protocol, floor=False, ranges=False)
+    assert any(True for _ in made.pauses.rounds.stateless()) is (protocol == "cooperative")
     pauses = list(made.pauses)
     assert (len(made.pauses), sum(made.pauses.times.values())) == (len(pauses), len(pauses))
     assert sum(made.pauses.ms.values()) == sum(pause.length_ms for pause in pauses)
