@@ -138,7 +138,7 @@ class _Follower:
         orphans: stateful task → when its owner stopped, on the plan's clock; ``None``: nobody ran it at first.
         ran_until: (task, process id) → until when that instance ran the task, on the plan's clock.
         restarted: process id → since when it is back, on the plan's clock.
-        restoring: tasks whose owner may still restore them: nothing proves that it started them warm.
+        restoring: tasks whose owner may still restore them, and the plan does not tell for how long.
     """
 
     known: KnownCopies
@@ -210,10 +210,11 @@ class _Follower:
             if step.caught_up and not (self.design.moves_when_caught_up and self._waits(task, step, gone=gone)):
                 course = self._course(task, step.to.process_id, held)
                 is_doubted = self._look(task, step.to.process_id, at_ms, stopped_ms, course)
-            if is_doubted or not step.caught_up:
+            self.restoring.discard(task)
+            if (is_doubted or not step.caught_up) and not self._tells_restores(
+                task, self._instance(step.to.process_id)
+            ):
                 self.restoring.add(task)
-            else:
-                self.restoring.discard(task)
 
     def _waits(self, task: int, step: Step, *, gone: bool) -> bool:
         """Tell whether a design that moves tasks to copies that have caught up waited for this one."""
@@ -242,22 +243,27 @@ class _Follower:
         return evidence.known is not Known.CAUGHT_UP
 
     def _with_what_it_restores(self, evidence: Evidence, task: int, instance: int) -> Evidence:
-        """Return what is known of a copy; unknown as well if it has caught up, and may restore for long all the same.
-
-        The plan tells how long that is where it knows the end offset and how fast the instance restores.
-        """
+        """Return what is known of a copy: unknown, too, if it has caught up and may restore for long all the same."""
         if evidence.known is not Known.CAUGHT_UP or evidence.fact in (Fact.STATELESS, Fact.RATES):
             return evidence
-        rates, kind, most = self.known.snapshot.rates, self.group.tasks[task], evidence.at_most
-        rate = rates.restore_per_instance if instance < 0 else rates.restore_rate(instance)
-        if self.known.restores_as_given or (rate is not None and kind.end_offset_known):
+        rate, most = self._restore_rate(instance), evidence.at_most
+        if self._tells_restores(task, instance):
             return evidence
-        if most is not None and (is_little(kind, most) if rate is None else most < rate):
+        if most is not None and (is_little(self.group.tasks[task], most) if rate is None else most < rate):
             return evidence
         restores = f"restores {'an unknown number of' if most is None else f'up to {most:,}'} records before it runs"
         words = f"{evidence.words}; it counts as caught up and {restores}, which takes an unknown time"
         settle = ("--restore-rate",) if rate is None else ()
         return replace(evidence, known=Known.UNKNOWN, fact=Fact.WITHIN_LIMIT, words=words, settled_by=settle)
+
+    def _tells_restores(self, task: int, instance: int) -> bool:
+        """Tell whether the plan knows how long an instance restores a task, to which nobody writes meanwhile."""
+        rated = self._restore_rate(instance) is not None and self.group.tasks[task].end_offset_known
+        return rated or self.known.restores_as_given
+
+    def _restore_rate(self, instance: int) -> float | None:
+        rates = self.known.snapshot.rates
+        return rates.restore_per_instance if instance < 0 else rates.restore_rate(instance)
 
     def _course(self, task: int, process_id: str, held: Sequence[Holding]) -> Course:
         """Return what has become of an instance's copy since the snapshot."""

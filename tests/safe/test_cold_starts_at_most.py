@@ -47,7 +47,7 @@ class TestKafkaDoesNotWait:
         assert _most(made) == 0
 
 
-def _starts_cold(restore: float | None, produce: float | None = None) -> Plan:
+def _starts_cold(restore: float | None) -> Plan:
     """0_0 starts on ``i3``, whose offset is unknown, and moves on to ``i2`` once that has restored more of it."""
     row: dict[str, Any] = {
         "format_version": "1.0",
@@ -87,8 +87,7 @@ def _starts_cold(restore: float | None, produce: float | None = None) -> Plan:
         ],
         "stores": "persistent",
     }
-    rates = Rates(restore_per_instance=restore, produce_per_task=produce)
-    snapshot = replace(snapshot_from_row(row, "twice"), rates=rates)
+    snapshot = replace(snapshot_from_row(row, "twice"), rates=Rates(restore_per_instance=restore))
     leave = Leave(at_ms=0, process_ids=("10000000-0000-4000-8000-000000000001",))
     return plan_checked(snapshot, scenario=Scenario(events=(leave,)))
 
@@ -104,7 +103,7 @@ class TestStartedColdAndMovedAgain:
         assert _most(made) == 2
 
     def test_a_fast_one_has_caught_up(self) -> None:
-        assert _most(_starts_cold(100_000.0, produce=0.0)) == 1
+        assert _most(_starts_cold(100_000.0)) == 1
 
 
 def test_a_thread_that_restores_alone_may_be_slower_than_what_is_written() -> None:

@@ -56,8 +56,8 @@ _OTHER_QUESTIONS = (worsenings.fewer_reports, worsenings.capture_time_unknown)
 _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
 #: With which a start that is warm by Kafka's rule may restore nothing before its task runs: a copy had longer to.
 _RESTORES_LONGER = (worsenings.older_reports,)
-#: What makes a restart settle that may not: fewer copies are built; and, which is an open defect, without a rate a copy
-#: that is behind counts as caught up at some follow-up, however long it takes with every rate that may be.
+#: What makes a restart settle that may not: fewer copies are built; and without a rate nobody counts the probes that a
+#: copy takes until it has caught up, while with one a plan is cut off that has more than it may.
 _SETTLES = (worsenings.restore_unknown, worsenings.fewer_standbys_wanted)
 
 
@@ -419,6 +419,21 @@ class TestExceptions:
         low = replace(high, config=replace(high.config, acceptable_recovery_lag=0))
         assert _goes_to(high) == ("i1", Answer.NO)
         assert _goes_to(low) == ("i2", Answer.YES)
+
+    def test_a_plan_that_is_cut_off_may_not_settle(self) -> None:
+        """One thread of three would restore for 100 probes: none starts cold, whether they are played or not."""
+        slow = random_group(random.Random(17))
+        assert slow.restore == 50.0
+        answers = {}
+        for rate in (slow.restore, 5_000.0, None):
+            made = bounces.bounce(replace(slow, restore=rate).snapshot, 5_000, slow.options, instances=[slow.busiest])
+            assert (made.as_it_is.most_cold, made.as_it_is.still_at_once.most) == (0, 0)
+            answers[rate] = made.answer, made.as_it_is.plan.ends("settles")
+        assert answers == {
+            50.0: (Answer.UNKNOWN, (0, 1)),
+            5_000.0: (Answer.YES, (1, 1)),
+            None: (Answer.YES, (1, 1)),
+        }
 
     def test_what_a_copy_lacks_that_follows_is_told_with_a_rate_alone(self) -> None:
         """A copy within the limit is warm by Kafka's rule: by how much it then pauses only a rate tells.

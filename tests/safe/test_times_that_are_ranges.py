@@ -200,13 +200,14 @@ class TestRates:
 class TestUndatedReports:
     """A running group does not tell when its members reported: what is behind may have caught up, at any rate."""
 
-    @pytest.mark.parametrize("restore_rate", [None, 3000.0])
-    def test_a_cold_start_may_be_none(self, restore_rate: float | None) -> None:
+    @pytest.mark.parametrize(("restore_rate", "most"), [(None, 7), (3000.0, 5)])
+    def test_a_cold_start_may_be_none(self, restore_rate: float | None, most: int) -> None:
+        """Without a rate two tasks may move again before their new owners have restored them."""
         snapshot = _snapshot("s9-hot/W-live.json", Rates(restore_per_instance=restore_rate))
         leave = Leave(at_ms=0, process_ids=("05d0de1d-4f8d-4c80-b0d2-4582566b228b",))
         made = plan_checked(snapshot, scenario=Scenario(events=(leave,)))
         assert made.summary.cold_handovers == 5
-        assert _ends(made, "cold_handovers") == (0, 7), "two more move at once, on what was last reported of them"
+        assert _ends(made, "cold_handovers") == (0, most)
 
     def test_dated_reports_are_what_they_say(self) -> None:
         snapshot = captured_scenarios.before("scale-out-standbys", 10_000.0)
