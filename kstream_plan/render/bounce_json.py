@@ -6,7 +6,7 @@ from kstream_plan.documents.codec import Json
 from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.documents.streams_config import kafka_name
 from kstream_plan.model.scenario import moment
-from kstream_plan.render.json_document import chosen, document_line, input_fields, plain
+from kstream_plan.render.json_document import document_line, input_fields, pick, plain
 from kstream_plan.render.pages.bounce import WAY_NAMES, bounce_remarks
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.would_tell import settled_by
@@ -20,7 +20,7 @@ def bounce_json(bounces: Bounces) -> str:
     del origin["digest"]
     answer_fields = {
         "input": origin,
-        **chosen(bounces, "restart_ms", "answer"),
+        **pick(bounces, "restart_ms", "answer"),
         "instances": list(bounces.process_ids) or None,
         "doubts": plain(bounces.reasons),
         "settled_by": settled_by(bounces.as_it_is.unproven if bounces.process_ids else ()),
@@ -54,8 +54,8 @@ def _way(way: Way) -> dict[str, Json]:
 
 def _way_figures(way: PlayedWay) -> dict[str, Json]:
     return {
-        **chosen(way, "safe", "restarts", "settles", "pause_ms", "ends_ms", "still_at_once", "most_cold"),
-        **chosen(way.figures, "paused_at_once", "rebalances", "cold_handovers", "max_paused_ms", "restored_records"),
+        **pick(way, "safe", "restarts", "settles", "pause_ms", "ends_ms", "still_at_once", "most_cold"),
+        **pick(way.figures, "paused_at_once", "rebalances", "cold_handovers", "max_paused_ms", "restored_records"),
         "unproven_starts": len(way.unproven),
         "outcome": way.found.outcome,
         "restarts_found": way.found.restarts,

@@ -33,7 +33,7 @@ def input_fields(plan: Plan, digest: str, **more_fields: Json) -> dict[str, Json
     return {"digest": digest, "generation": plan.generation, "captured_at": plan.captured_at, **more_fields}
 
 
-def chosen(value: Any, *names: str) -> dict[str, Any]:
+def pick(value: Any, *names: str) -> dict[str, Any]:
     """Return some fields of a value as JSON, by their names."""
     return {name: plain(getattr(value, name)) for name in names}
 

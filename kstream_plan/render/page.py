@@ -116,7 +116,7 @@ class Table:
     on_demand: bool = False
     sortable: bool = False
 
-    def without(self, *heads: str) -> Table:
+    def leave_out(self, *heads: str) -> Table:
         """Return the table without the columns of these heads."""
         is_kept = [column.head not in heads for column in self.columns]
         rows = (row._replace(cells=tuple(compress(row.cells, is_kept))) for row in self.rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.model import Snapshot
-from kstream_plan.render.json_document import chosen, document_line, plain
+from kstream_plan.render.json_document import document_line, pick, plain
 from kstream_plan.render.pages.sessioned import sessioned_remarks, sessioned_steps
 from kstream_plan.render.pages.switch import switch_remarks, switch_steps
 from kstream_plan.simulation.sessioned import SessionedUpgrade
@@ -17,11 +17,11 @@ def switch_json(switch: Switch) -> str:
     snapshot = switch.snapshot
     answer_fields = {
         "input": _input(snapshot, switch.snapshot_digest),
-        **chosen(switch, "broker_version", "away_ms", "restart_ms", "instance", "draws", "without_effect"),
+        **pick(switch, "broker_version", "away_ms", "restart_ms", "instance", "draws", "without_effect"),
         "offline": True,
         "steps": list(switch_steps(switch)),
         "joining": switch.add,
-        "rows": [{**chosen(row, "what", "standbys", "side"), **_figures(row.figures)} for row in switch.rows],
+        "rows": [{**pick(row, "what", "standbys", "side"), **_figures(row.figures)} for row in switch.rows],
         **plain(switch_remarks(switch)),
     }
     return document_line("switch", "1.0", snapshot.state.group.application_id, switch.models, answer_fields)
@@ -32,7 +32,7 @@ def sessioned_json(upgrade: SessionedUpgrade) -> str:
     snapshot = upgrade.snapshot
     answer_fields = {
         "input": _input(snapshot, upgrade.snapshot_digest),
-        **chosen(upgrade, "protocol", "restart_ms", "pause_ms", "worker", "leader", "draws"),
+        **pick(upgrade, "protocol", "restart_ms", "pause_ms", "worker", "leader", "draws"),
         "steps": list(sessioned_steps(upgrade)),
         "joining": upgrade.add,
         "rows": [{"what": row.what, "protocol": row.protocol, **plain(row.figures)} for row in upgrade.rows],

@@ -155,7 +155,7 @@ def _section(section: Section) -> Iterator[RenderableType]:
 
 def _table_lines(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield a table: of rich cells, as text if it is long, as a list of its cells if the page is too narrow."""
-    table = table.without(*(column.head for column in table.columns if column.from_width > width))
+    table = table.leave_out(*(column.head for column in table.columns if column.from_width > width))
     least = [_least(table, place) for place in range(len(table.columns))]
     room = width - 2 * (len(table.columns) - 1)
     if sum(least) > room:

@@ -12,7 +12,7 @@ _HEADS = ("Task", "Lag", "To restore", "Paused")
 
 @given(st.lists(st.tuples(*[st.text(max_size=3)] * len(_HEADS)), max_size=4), st.sets(st.sampled_from(_HEADS)))
 def test_a_column_is_left_out_of_every_row(texts: list[tuple[str, ...]], left_out: set[str]) -> None:
-    table = Table("", columns_of(*_HEADS), tuple(text_row(*row, tone="bad") for row in texts)).without(*left_out)
+    table = Table("", columns_of(*_HEADS), tuple(text_row(*row, tone="bad") for row in texts)).leave_out(*left_out)
     places = [place for place, head in enumerate(_HEADS) if head not in left_out]
     assert [column.head for column in table.columns] == [_HEADS[place] for place in places]
     assert [row.cells for row in table.rows] == [tuple(text_cell(row[place]) for place in places) for row in texts]

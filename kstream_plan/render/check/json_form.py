@@ -11,7 +11,7 @@ from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status, Tal
 from kstream_plan.policy.limits import LimitValue, Percent, Waiver
 from kstream_plan.policy.rules import Kind, Offence
 from kstream_plan.render.check.wording import sentence, undecided_starts
-from kstream_plan.render.json_document import chosen, dump, input_fields, plain
+from kstream_plan.render.json_document import dump, input_fields, pick, plain
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.would_tell import settled_by
@@ -35,7 +35,7 @@ def report_of(plans: Sequence[PlanPart], tally: Tally) -> str:
         "kind": "check",
         "tool": {"name": "kstream-plan", "version": __version__},
         "checked_at": tally.now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        **chosen(tally, "fail_on_warning", "violated", "answer"),
+        **pick(tally, "fail_on_warning", "violated", "answer"),
         "warnings": [*warnings, *(_warning(application_id, note) for application_id, note in tally.warnings)],
         "plans": [],
         "errors": [{"application_id": application_id, "message": message} for application_id, message in tally.errors],
@@ -54,13 +54,13 @@ def part_of(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
     ]
     warnings = [_warning(checkup.application_id, note) for note in (*of_rules, *checkup.warnings)]
     document: dict[str, Json] = {
-        **chosen(checkup, "application_id", "age_ms"),
+        **pick(checkup, "application_id", "age_ms"),
         "input": input_fields(plan, plan.digest),
         "draws": None if checkup.draws is None else checkup.draws.number,
         "answer": checkup.answered(warnings_too=warnings_too).value,
         "warnings": warnings,
         "findings": [_finding(finding, checkup, names) for finding in checkup.findings],
-        "caveats": [chosen(caveat, "code", "message") for caveat in checkup.caveats],
+        "caveats": [pick(caveat, "code", "message") for caveat in checkup.caveats],
     }
     return PlanPart(dump(document), warnings)
 
@@ -71,7 +71,7 @@ def _warning(application_id: str, note: Note) -> Json:
 
 def _finding(finding: Finding, checkup: CheckedPlan, names: Names) -> Json:
     return {
-        **chosen(finding, "rule", "status", "answer", "likely", "invariant", "between"),
+        **pick(finding, "rule", "status", "answer", "likely", "invariant", "between"),
         "level": finding.limit.level.value,
         "measured": _measure(finding, finding.measured),
         "worst_of_draws": finding.worst_of,

@@ -36,8 +36,8 @@ def report_of(plans: Iterable[PlanComment], tally: Tally) -> str:
         else:
             left_out += 1
     if left_out:
-        more = f"{left_out:,} more application{' does' if left_out == 1 else 's do'} not fit"
-        text += f"\n✗ {more} into a comment: see the output of the check\n"
+        remainder = f"{left_out:,} more application{' does' if left_out == 1 else 's do'} not fit"
+        text += f"\n✗ {remainder} into a comment: see the output of the check\n"
     for plan in plans:
         text += plan.rounds if len(text) + len(plan.rounds) <= _ROOM else ""
     return text

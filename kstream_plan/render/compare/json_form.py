@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kstream_plan.comparison.alternatives import Alternative, SameOutcome
 from kstream_plan.documents.codec import Json
-from kstream_plan.render.json_document import chosen, document_line, input_fields
+from kstream_plan.render.json_document import document_line, input_fields, pick
 
 
 def compare_json(alike: Sequence[SameOutcome]) -> str:
@@ -26,8 +26,8 @@ def compare_json(alike: Sequence[SameOutcome]) -> str:
 
 def _outcome(alternative: Alternative) -> dict[str, Json]:
     return {
-        **chosen(alternative, "drawn_ms", "kept", "figures"),
-        **chosen(alternative.plan.summary, "duration_is", "floor_ms"),
+        **pick(alternative, "drawn_ms", "kept", "figures"),
+        **pick(alternative.plan.summary, "duration_is", "floor_ms"),
         "verdict": alternative.plan.verdict.kind,
         "draws": None if alternative.draws is None else alternative.draws.number,
         "broken_rules": list(alternative.broken),

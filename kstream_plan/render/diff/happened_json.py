@@ -6,7 +6,7 @@ from kstream_plan.comparison.said_and_happened import FirstDifference, Generatio
 from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.model.times import format_time
-from kstream_plan.render.json_document import chosen, document_line, input_fields, plain
+from kstream_plan.render.json_document import document_line, input_fields, pick, plain
 from kstream_plan.render.pages.happened import first_difference, happened_remarks, happened_sentence
 from kstream_plan.render.text.names import Names
 
@@ -20,9 +20,9 @@ def happened_json(comparison: SaidAndHappened) -> str:
         "start_is": "assumed" if comparison.assumed else "given",
         "generations": [_generation(pair) for pair in comparison.pairs],
         "first_difference": None if comparison.first is None else _first(comparison, comparison.first),
-        **chosen(comparison, "elsewhere"),
+        **pick(comparison, "elsewhere"),
         "summary": {
-            **chosen(comparison, "said", "came", "came_by_thread", "later"),
+            **pick(comparison, "said", "came", "came_by_thread", "later"),
             "seen": len(comparison.seen),
             "said_ms": plan.rounds[-1].at_ms if plan.rounds else 0,
             "seen_ms": comparison.seen[-1].seen_ms,
@@ -36,8 +36,8 @@ def happened_json(comparison: SaidAndHappened) -> str:
 
 def _generation(pair: GenerationPair) -> Json:
     return {
-        **chosen(pair, "number", "late_ms", "likeness", "tasks", "members_said", "members_seen"),
-        "said": pair.said and chosen(pair.said, "generation", "at_ms", "trigger", "probing_rebalance"),
+        **pick(pair, "number", "late_ms", "likeness", "tasks", "members_said", "members_seen"),
+        "said": pair.said and pick(pair.said, "generation", "at_ms", "trigger", "probing_rebalance"),
         "seen": _observed_generation(pair),
     }
 
@@ -45,7 +45,7 @@ def _generation(pair: GenerationPair) -> Json:
 def _observed_generation(pair: GenerationPair) -> Json:
     if pair.seen is None or pair.seen.snapshot.decision is None:
         return None
-    decision = chosen(pair.seen.snapshot.decision, "generation", "probing_rebalance")
+    decision = pick(pair.seen.snapshot.decision, "generation", "probing_rebalance")
     return {**decision, "at_ms": pair.seen_ms, "trigger": pair.seen.trigger}
 
 
@@ -53,5 +53,5 @@ def _first(comparison: SaidAndHappened, first: FirstDifference) -> Json:
     return {
         "number": first.pair.number,
         "message": first_difference(comparison, first, Names(comparison.group)),
-        **chosen(first, "cause", "since_said_ms", "since_seen_ms", "copy", "threads_differ_from"),
+        **pick(first, "cause", "since_said_ms", "since_seen_ms", "copy", "threads_differ_from"),
     }

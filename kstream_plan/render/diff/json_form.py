@@ -7,7 +7,7 @@ from kstream_plan.comparison.protocol_view import protocol_view
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
-from kstream_plan.render.json_document import chosen, document_line, plain
+from kstream_plan.render.json_document import document_line, pick, plain
 from kstream_plan.render.pages.diff import diff_remarks, diff_sentence
 from kstream_plan.render.pages.protocol_view import protocol_sets
 
@@ -21,8 +21,8 @@ def diff_json(comparison: Comparison, *, view: bool = False) -> str:
         "tasks": [_task(change) for change in comparison.tasks],
         "instances": plain(comparison.instances),
         "totals": {
-            **chosen(totals, "tasks", "classes", "copies", "moved", "started", "restore_records"),
-            **chosen(totals, "pause_ms", "pause_is", "skew_before", "skew_after"),
+            **pick(totals, "tasks", "classes", "copies", "moved", "started", "restore_records"),
+            **pick(totals, "pause_ms", "pause_is", "skew_before", "skew_after"),
             "cold_starts": list(comparison.cold_starts),
             "untold_generations": comparison.untold,
             "moved_share": round(totals.moved_share, 6),
@@ -43,7 +43,7 @@ def _protocol_view(comparison: Comparison) -> dict[str, Json]:
 
 def _side(side: Side) -> Json:
     sizes = {"instances": len(side.group.instances), "tasks": len(side.group.tasks)}
-    return {**chosen(side, "generation", "captured_at"), **sizes}
+    return {**pick(side, "generation", "captured_at"), **sizes}
 
 
 def _task(change: TaskChange) -> dict[str, Json]:

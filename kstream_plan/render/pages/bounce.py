@@ -172,7 +172,7 @@ def _table(bounces: Bounces, names: Names) -> Table:
     actions = [f"{way_name(way.way)}: {_WAY_ACTIONS[way.way.name]}" for way in bounces.played if _is_plain(way.way)]
     best = [] if bounces.best_safe is None else ["*: the best safe way"]
     table = Table("Ways to restart", columns, rows, "; ".join([*actions, *best]))
-    return table if number_of(bounces) > 1 else table.without("Wait between")
+    return table if number_of(bounces) > 1 else table.leave_out("Wait between")
 
 
 def _is_plain(way: Way) -> bool:

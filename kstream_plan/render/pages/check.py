@@ -112,7 +112,7 @@ def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Ta
         return
     columns = columns_of("", "Rule", ">Planned", ">Limit", "Where", "Would help")
     table = Table("", columns, tuple(_row(finding, checkup, names) for finding in findings), note)
-    yield table if any(finding.cure for finding in findings) else table.without("Would help")
+    yield table if any(finding.cure for finding in findings) else table.leave_out("Would help")
 
 
 def _row(finding: Finding, checkup: CheckedPlan, names: Names) -> Row:

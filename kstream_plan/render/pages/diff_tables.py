@@ -133,7 +133,7 @@ def every_task_table(comparison: Comparison, names: Names) -> Iterator[Table]:
     note = f"acceptable.recovery.lag: {' and '.join(f'{limit:,}' for limit in sorted(limits))}" if limits else ""
     rows = [_task_row(change, words, names) for change in comparison.tasks]
     table = Table("Every task that changed", columns, tuple(rows), note)
-    yield table.without("Lag", "To restore") if comparison.of_workers else table
+    yield table.leave_out("Lag", "To restore") if comparison.of_workers else table
 
 
 def _task_row(change: TaskChange, words: Mapping[TaskClass, str], names: Names) -> Row:

@@ -78,7 +78,7 @@ def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bo
     left_out = [work] if stateless and not any(load.stateful for load in every) else []
     left_out += [] if stateless else ["Stateless"]
     left_out += [] if any(load.copies for load in every) else ["Standbys"]
-    return table.without(*left_out)
+    return table.leave_out(*left_out)
 
 
 def _tasks(load: Load) -> int:
@@ -97,11 +97,11 @@ def _fold(order: Sequence[MemberLoad], names: Names) -> Iterator[tuple[str, Sequ
         alike[member[1:]].append(member)
     groups = sorted(alike.values(), key=lambda members: (-len(members), order.index(members[0])))
     for members in groups[: _MOST_ROWS - 1]:
-        first, others = members[0], len(members) - 1
+        first, extra_count = members[0], len(members) - 1
         member_names = ", ".join(names.instances([member.process_id for member in members])[:2])
         kind = f"{first.change} " if first.change else ""
-        label = f"{len(members):,} {kind}instances ({member_names}{', …' if others > 1 else ''})"
-        yield (label if others else _name(first, names)), members
+        label = f"{len(members):,} {kind}instances ({member_names}{', …' if extra_count > 1 else ''})"
+        yield (label if extra_count else _name(first, names)), members
     rest = [member for members in groups[_MOST_ROWS - 1 :] for member in members]
     if rest:
         yield f"{len(rest):,} others", rest

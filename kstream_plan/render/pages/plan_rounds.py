@@ -43,8 +43,8 @@ def rounds_table(view: PlanView) -> Table:
     wide = {"Stateless": _WIDE, "To restore": _WIDE}
     table = Table("Rounds", columns_of(">#", ">Time", "Rebalance", *move_heads, *pause_heads, wide=wide), tuple(rows))
     if of_workers:
-        return table.without("Warm up", "Stateless", "To restore")
-    return table if any(activity.stateless for activity in view.activities) else table.without("Stateless")
+        return table.leave_out("Warm up", "Stateless", "To restore")
+    return table if any(activity.stateless for activity in view.activities) else table.leave_out("Stateless")
 
 
 def _pauses(view: PlanView) -> dict[int, int]:

@@ -53,7 +53,7 @@ def _events_table(simulation: Simulation, view: PlanView) -> Table:
     rows = [_event_row(outcome, view) for outcome in simulation.events]
     note = "–: not before the next event" if any(outcome.balanced_ms is None for outcome in simulation.events) else ""
     table = Table("What each event leads to", columns, tuple(rows), note)
-    return table if with_state else table.without("Caught up after", "Cold starts")
+    return table if with_state else table.leave_out("Caught up after", "Cold starts")
 
 
 def _event_row(outcome: EventOutcome, view: PlanView) -> Row:

@@ -38,7 +38,7 @@ def _unchecked(application_id: str | None, message: str) -> Section:
 def _section(checkup: CheckedPlan, *, is_single: bool) -> Section:
     """Return what the check found, and below it the plan as it is told without a check."""
     plan = checkup.plan
-    return Section(check_page(checkup, verbose=True), below=answer_section(plan, plan, is_single=is_single))
+    return Section(check_page(checkup, verbose=True), subject=answer_section(plan, plan, is_single=is_single))
 
 
 def _overview(plans: Sequence[CheckedPlan], tally: Tally) -> Table:

@@ -35,7 +35,7 @@ def moves_tables(plan: Plan, activities: Sequence[Activity], axis: Timeline, nam
     left_out = ["copy there"] if plan.is_of_workers else []
     if plan.is_of_workers or not any(move.records != 0 for _, move in moves):
         left_out.append("records to restore")
-    yield Table("Moves", columns, tuple(rows)).without(*left_out)
+    yield Table("Moves", columns, tuple(rows)).leave_out(*left_out)
 
 
 def _still(plan: Plan, axis: Timeline, task_id: WorkId) -> str:

@@ -48,7 +48,7 @@ class Section:
     details: stand after its lines.
     capture_time: of its input (RFC 3339).
     data: what the script draws details from.
-    below: what the answer is about, as a section of its own.
+    subject: what the answer is about, as a section of its own.
     """
 
     page: Page
@@ -56,7 +56,7 @@ class Section:
     details: tuple[Block, ...] = ()
     capture_time: str | None = None
     data: Mapping[str, object] | None = None
-    below: Section | None = None
+    subject: Section | None = None
 
 
 @dataclass(frozen=True, slots=True)

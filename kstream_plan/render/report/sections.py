@@ -73,8 +73,8 @@ def answer_section(answer: Any, plan: Plan, *, is_single: bool = True, note: str
 def drain_section(answer: Drain | WorkersDrained) -> Section:
     """Return the answer to "may it stop?" for one application, with what follows over time."""
     cut = answer.plan.verdict.kind == "unfinished"
-    until = ", as far as it was simulated: until every task of theirs has started"
-    return answer_section(answer, answer.plan, note=f"after the stop{until if cut else ''}")
+    scope = ", as far as it was simulated: until every task of theirs has started"
+    return answer_section(answer, answer.plan, note=f"after the stop{scope if cut else ''}")
 
 
 def compare_section(alike: Sequence[SameOutcome]) -> Section:

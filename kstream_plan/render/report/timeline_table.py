@@ -21,16 +21,16 @@ _ABSENT = "–"
 
 def timeline_table(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names) -> Table:
     """Return a column for each event, from its beginning to when its last rebalance is in effect."""
-    shown, hidden_count = shown_instances(plan, names)
+    visible, hidden_count = shown_instances(plan, names)
     in_effect_ms = {rnd.number: at_ms for rnd, at_ms in zip(plan.rounds, plan.in_effect_ms, strict=True)}
     spans = [(event.rounds[0].at_ms, in_effect_ms[event.rounds[-1].number]) for event in activities]
     columns = [Column("probe" if plan.probes else "why")]
     columns += [Column(f"{head_of(event)} {duration(event.rounds[0].at_ms)}", right=True) for event in activities]
-    cells = {place: [_cell(axis.instances[place], *span) for span in spans] for place in shown}
+    cells = {place: [_cell(axis.instances[place], *span) for span in spans] for place in visible}
     rows = [text_row(names.instance(axis.instances[place].process_id), *texts) for place, texts in cells.items()]
     if hidden_count:
-        others = [course for place, course in enumerate(axis.instances) if place not in shown]
-        rows.append(text_row(f"{hidden_count:,} others", *(_span(others, end_ms) for _, end_ms in spans)))
+        rest = [course for place, course in enumerate(axis.instances) if place not in visible]
+        rows.append(text_row(f"{hidden_count:,} others", *(_span(rest, end_ms) for _, end_ms in spans)))
     if any(level.number for level in axis.still):
         label = "unassigned, most at once" if plan.is_of_workers else "paused for rebalances, most at once"
         rows.append(text_row(label, *_pauses(axis, [begin_ms for begin_ms, _ in spans])))

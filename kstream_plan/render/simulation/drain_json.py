@@ -10,7 +10,7 @@ from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.plans.remarks import remarks
-from kstream_plan.render.json_document import chosen, document_line, input_fields, plain
+from kstream_plan.render.json_document import document_line, input_fields, pick, plain
 from kstream_plan.render.pages.drain import drain_remarks
 from kstream_plan.render.text.would_tell import settled_by
 from kstream_plan.simulation.aftermath import Aftermath
@@ -26,7 +26,7 @@ def drain_json(drain: Drain) -> str:
     plan = drain.plan
     answer_fields = {
         "input": input_fields(plan, drain.waiting.digest, now=drain.time),
-        **chosen(drain, "process_ids", "answer", "now", "wait_ms", "announced", "later", "doubts", "rests_on"),
+        **pick(drain, "process_ids", "answer", "now", "wait_ms", "announced", "later", "doubts", "rests_on"),
         "unknown": [_unknown(start, drain.heard_at) for start in drain.unknown],
         "cold_now": list(drain.how_many_cold),
         "follows": _follows(plan, drain.follows),
@@ -41,7 +41,7 @@ def workers_drained_json(drain: WorkersDrained) -> str:
     plan, follows = drain.plan, _follows(drain.plan, drain.follows)
     answer_fields = {
         "input": input_fields(plan, drain.waiting.digest, now=drain.time),
-        **chosen(drain, "process_ids", "answer", "doubts", "items", "ways", "wait_ms", "later"),
+        **pick(drain, "process_ids", "answer", "doubts", "items", "ways", "wait_ms", "later"),
         "follows": {key: follows[key] for key in _OF_WORKERS},
         **plain(remarks(plan)._replace(next=())),
     }
@@ -52,7 +52,7 @@ def _follows(plan: Plan, follows: Aftermath) -> dict[str, Json]:
     """Return what follows for the group, and how it ends."""
     return {
         **plain(follows),
-        **chosen(plan.summary, "rebalances", "duration_ms", "duration_is"),
+        **pick(plan.summary, "rebalances", "duration_ms", "duration_is"),
         "verdict": plan.verdict.kind,
     }
 
@@ -60,7 +60,7 @@ def _follows(plan: Plan, follows: Aftermath) -> dict[str, Json]:
 def _unknown(start: UnprovenStart, heard_at: Mapping[WorkId, str]) -> Json:
     """Return what is known of a copy of which it is unknown whether a task starts warm from it."""
     return {
-        **chosen(start, "task_id", "process_id"),
-        **chosen(start.evidence, "fact", "words", "at_most", "settled_by"),
+        **pick(start, "task_id", "process_id"),
+        **pick(start.evidence, "fact", "words", "at_most", "settled_by"),
         "heard_at": heard_at.get(start.task_id),
     }
