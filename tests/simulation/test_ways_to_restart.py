@@ -156,6 +156,8 @@ def played() -> Bounces:
     found = bounce(_group(2, 2), 5_000, instances=["m1"], on_way=lambda done, in_all: told.append((done, in_all)))
     assert told == [(1, 3), (2, 3), (3, 3)]
     assert (found.restart_ms, found.left_out) == (5_000, ())
+    assert [(way.takes_proof, way.restarts) for way in found.played] == [(True, 1)] * 3
+    assert [event.process_ids for way in found.played for event in way.scenario.events] == [("m1",)] * 3
     return found
 
 
@@ -256,3 +258,5 @@ def test_every_way_is_played_with_the_options_that_are_given() -> None:
     assert [way.way.name for way in found.played] == ["default-close", "leave", "static", "surge"]
     assert {way.plan.assignor for way in found.played} == {"balanced"}
     assert found.played[-1].draws is not None
+    assert all(way.settles for way in found.played)
+    assert not any(way.takes_proof for way in found.played)
