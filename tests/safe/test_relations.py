@@ -261,6 +261,8 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
     worse = worsening(rng, group)
     if worse is None or (command is _assign and worsening in _OTHER_QUESTIONS) or _decides_otherwise(group, worse):
         return
+    if worsening is worsenings.fewer_standbys_wanted and group.restore is not None:
+        return  # other copies restore faster
     before, after = command(group), command(worse)
     assert not _is_safer(before, after, worsening), (worsening.__name__, before, after, worse)
 
@@ -419,6 +421,13 @@ class TestExceptions:
         low = replace(high, config=replace(high.config, acceptable_recovery_lag=0))
         assert _goes_to(high) == ("i1", Answer.NO)
         assert _goes_to(low) == ("i2", Answer.YES)
+
+    def test_copies_restore_faster_where_fewer_are_wanted(self) -> None:
+        """An instance shares its rate among its copies: with fewer of them, one falls behind less."""
+        many = random_group(random.Random(7004))
+        none = many.with_row(config={**many.row["config"], "num_standby_replicas": 0})
+        ends = [plan_checked(given.snapshot, given.options).ends("cold_handovers") for given in (many, none)]
+        assert ends == [(0, 1), (0, 0)]
 
     def test_a_plan_that_is_cut_off_may_not_settle(self) -> None:
         """One thread of three would restore for 100 probes: none starts cold, whether they are played or not."""

@@ -75,8 +75,8 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         ),
         (
             Fact.WITHIN_LIMIT,
-            "How far the copies of these tasks are behind is unknown: they count as caught up, because they are within "
-            "acceptable.recovery.lag in any case, and may restore all of their state before they run",
+            "The copies of these tasks count as caught up, because they are within acceptable.recovery.lag in any "
+            "case; how long they restore before their tasks run is unknown",
         ),
         (Fact.NO_CLOSER, BEHIND),
     ],

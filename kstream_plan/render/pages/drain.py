@@ -75,6 +75,9 @@ def _sentences(drain: Drain, instances: str) -> Iterator[str]:
         yield f"{span_to(least, most)} {of_tasks} {verb} cold: their state is restored before they run."
     elif not most or drain.follows.others_cold:
         yield from _of_others(drain)
+    elif restoring := sum(answer is Answer.NO for answer in drain.answers.values()):
+        verb, copies = ("restores", "its copy counts") if restoring == 1 else ("restore", "their copies count")
+        yield f"{restoring:,} {of_tasks} {verb} state first, though {copies} as caught up. {_reason(drain)}"
     else:
         yield f"It is unknown whether {most:,} {of_tasks} {'starts' if most == 1 else 'start'} warm. {_reason(drain)}"
     yield _notice(drain)
