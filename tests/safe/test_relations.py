@@ -51,8 +51,14 @@ from tests.helpers.worsenings import WORSENINGS, Worsening
 #: So many groups in all; each property has its share of them.
 GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "2000"))
 #: What makes another question of a plan: some reports are not there that Kafka decides by, and without a capture time
-#: ``--now`` has no effect, as a warning says.
-_OTHER_QUESTIONS = (worsenings.fewer_reports, worsenings.capture_time_unknown)
+#: ``--now`` has no effect, as a warning says; a plan takes unknown stores for persistent, and says so; without its
+#: standby a task may have another place in Kafka's order, and moves later.
+_OTHER_QUESTIONS = (
+    worsenings.fewer_reports,
+    worsenings.capture_time_unknown,
+    worsenings.stores_unknown,
+    worsenings.fewer_standbys,
+)
 _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
 #: With which a start that is warm by Kafka's rule may restore nothing before its task runs: a copy had longer to.
 _RESTORES_LONGER = (worsenings.older_reports,)

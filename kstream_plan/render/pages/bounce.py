@@ -105,8 +105,8 @@ def _sentence(bounces: Bounces, names: Names) -> str:
     if bounces.answer is Answer.YES:
         assert best is not None
         pause = f", one by one, {moment(best.pause_ms)} between them" if len(bounces.process_ids) > 1 else ""
-        sentence = f"{way_name(best.way)}{pause}"
-        return f"No task starts cold, and the tasks of only one instance are paused at a time ({sentence})."
+        safe = "No task starts cold, and the tasks of only one instance are paused at a time, but for cut-overs"
+        return f"{safe} ({way_name(best.way)}{pause})."
     if bounces.answer is Answer.NO:
         return f"{_why_not(way, number_of(bounces))}.{_other_way(best)}"
     reasons = " ".join(as_sentence(_with_tasks(note, names)) for note in bounces.reasons)
@@ -123,7 +123,7 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None) -> str:
         pause = f" with {moment(best.pause_ms)} between restarts" if number_of(bounces) > 1 else ""
         faster = ", ".join(dict.fromkeys(way_name(way.way) for way in bounces.faster_safe))
         faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
-        safe = "no task starts cold, and the tasks of only one instance are paused at a time"
+        safe = "no task starts cold, and the tasks of only one instance are paused at a time, but for cut-overs"
         stores = ", if stores are persistent (--stores)" if stores_unknown(bounces) else ""
         return f"Safe by {way_name(best.way)}{pause}{stores}: {safe}.{faster_ways}"
     if any(way.is_likely_safe for way in bounces.played):
@@ -244,8 +244,8 @@ def _why_not(way: PlayedWay, number: int) -> str:
     cold, at_once = way.figures.cold_handovers, way.still_at_once
     most = max(way.most_cold, cold.most)
     verb = "would" if cold.median or way.behind else "may"
-    noun = "task" if most == 1 else "tasks"
-    reasons = [f"{span_to(min(cold.least or 1, most), most)} {noun} {verb} start cold"] if most else []
+    starts = "cold start" if most == 1 else "cold starts"
+    reasons = [f"{span_to(min(cold.least or 1, most), most)} {starts} {verb} follow"] if most else []
     if at_once.most:
         reasons.append(f"{count_range(*at_once)} tasks of several instances would pause at the same time")
     reasons += [] if way.settles else ["the group would not settle"]

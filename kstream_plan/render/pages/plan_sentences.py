@@ -136,16 +136,14 @@ def _cold(view: PlanView) -> Iterator[str]:
     if plan.is_of_workers or not plan.group.stateful:
         return
     if cold.most and not cold.median:
-        noun = "task" if cold.most == 1 else "tasks"
         facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)
-        reason = "; ".join(facts) or "it is unknown whether their copies will have caught up"
-        yield f"Up to {cold.most:,} {noun} may start cold: {reason}."
+        reason = "; ".join(facts) or "that depends on what is unknown, as said below"
+        yield f"Up to {count(cold.most, 'cold start')}: {reason}."
         options = would_tell(plan.unproven_starts)
         yield from [f"{options}."] * bool(options)
     elif cold.most:
-        how_many = count_range(*cold)
-        noun = "task starts" if how_many == "1" else "tasks start"
-        yield f"{how_many} {noun} cold: no other copy has caught up, so they restore before they run."
+        starts = "cold start" if cold.most == 1 else "cold starts"
+        yield f"{count_range(*cold)} {starts}: no other copy has caught up, so a task restores before it runs."
     elif not view.figure("moves").most and not view.figure("hops").most:
         yield "No task starts cold."
     elif plan.summary.warmups >= plan.summary.hops:
