@@ -232,6 +232,8 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening) -> str:
             return f"task {task_id}"
     if not excused and after.whole is Answer.YES and before.whole is not Answer.YES:
         return "all"
+    if worsening is worsenings.capture_time_unknown:  # ``--now`` has no effect, so another moment is asked about
+        return ""
     starts = sum(map(len, before.starts.values()))  # more of them: a task moved to and fro in another course
     return "most" if after.most < min(before.most, starts) - len(excused) else ""
 
