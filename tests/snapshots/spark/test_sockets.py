@@ -32,7 +32,7 @@ def test_who_does_not_know_the_secret_is_refused() -> None:
         answers = [_answer(port) for port in ports]
     spoken = [answer for answer in answers if answer]
     assert len(spoken) == 2  # Spark's own two; the third is Py4J's, which waits for its secret
-    assert len(ports) == 3
+    assert len(ports) >= 3  # one more while rows are on their way to Python, and that waits for its secret, too
     assert all(b"Expected SaslMessage" in answer for answer in spoken), spoken
 
 
