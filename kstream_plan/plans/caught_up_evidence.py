@@ -497,15 +497,13 @@ class KnownCopies:
         if lag == LATEST:
             return (_Report(0, self._reported_at_ms(task, instance), Fact.RAN_THERE),)
         most = self.snapshot.most_lags.get(seat)
-        if most is not None and seat not in self.snapshot.reported_ms:  # an offset of any time before
-            return (_Report(most, self._end_seen_ms(task), Fact.SEEN_WRITTEN, at_most=True),)
-        written_ends = None if fact is Fact.MEASURED else most
-        report = _Report(lag, self._reported_at_ms(task, instance), fact, most=written_ends)
-        return (
-            (report,)
-            if most is None
-            else (report, _Report(most, self._end_seen_ms(task), Fact.SEEN_WRITTEN, at_most=True))
-        )
+        seen_written: tuple[_Report, ...] = ()
+        if most is not None:
+            seen_written = (_Report(most, self._end_seen_ms(task), Fact.SEEN_WRITTEN, at_most=True),)
+            if seat not in self.snapshot.reported_ms:  # an offset of any time before
+                return seen_written
+        report = _Report(lag, self._reported_at_ms(task, instance), fact, most=None if fact is Fact.MEASURED else most)
+        return (report, *seen_written)
 
     def _end_seen_ms(self, task: int) -> int:
         """Return when the end offset of a task was seen, by default when the snapshot was taken."""

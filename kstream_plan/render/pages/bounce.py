@@ -53,6 +53,8 @@ _WAY_ACTIONS = {
     "static": "group.instance.id is set, and keeps the tasks",
     "surge": "a new instance joins before each one leaves",
 }
+#: What a way comes to that is safe.
+_SAFE = "no task starts cold, and the tasks of only one instance are paused at a time, but for cut-overs"
 #: The codes of what a plan warns of, or assumes, about the group as it is.
 _OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY)
 
@@ -105,8 +107,7 @@ def _sentence(bounces: Bounces, names: Names) -> str:
     if bounces.answer is Answer.YES:
         assert best is not None
         pause = f", one by one, {moment(best.pause_ms)} between them" if len(bounces.process_ids) > 1 else ""
-        safe = "No task starts cold, and the tasks of only one instance are paused at a time, but for cut-overs"
-        return f"{safe} ({way_name(best.way)}{pause})."
+        return f"{_SAFE[0].upper()}{_SAFE[1:]} ({way_name(best.way)}{pause})."
     if bounces.answer is Answer.NO:
         return f"{_why_not(way, number_of(bounces))}.{_other_way(best)}"
     reasons = " ".join(as_sentence(_with_tasks(note, names)) for note in bounces.reasons)
@@ -123,9 +124,8 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None) -> str:
         pause = f" with {moment(best.pause_ms)} between restarts" if number_of(bounces) > 1 else ""
         faster = ", ".join(dict.fromkeys(way_name(way.way) for way in bounces.faster_safe))
         faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
-        safe = "no task starts cold, and the tasks of only one instance are paused at a time, but for cut-overs"
         stores = ", if stores are persistent (--stores)" if stores_unknown(bounces) else ""
-        return f"Safe by {way_name(best.way)}{pause}{stores}: {safe}.{faster_ways}"
+        return f"Safe by {way_name(best.way)}{pause}{stores}: {_SAFE}.{faster_ways}"
     if any(way.is_likely_safe for way in bounces.played):
         return "No way is proven to be safe."
     is_undecided = any(way.found.outcome == "undecided" for way in bounces.played)
