@@ -11,6 +11,7 @@ from typing import Any
 from kstream_plan.documents.codec import Json
 from kstream_plan.model import ItemName, TaskId
 from kstream_plan.plans import Plan
+from kstream_plan.plans.activity import membership
 from kstream_plan.version import __version__
 
 
@@ -36,6 +37,18 @@ def input_fields(plan: Plan, digest: str, **more_fields: Json) -> dict[str, Json
 def pick(value: Any, *names: str) -> dict[str, Any]:
     """Return some fields of a value as JSON, by their names."""
     return {name: plain(getattr(value, name)) for name in names}
+
+
+def group_fields(plan: Plan) -> dict[str, Json]:
+    """Return how many members a group has before and after a plan, and its tasks."""
+    arrivals, departures = membership(plan)
+    instances = len(plan.group.instances)
+    return {
+        "instances_before": instances - len(arrivals),
+        "instances": instances - len(departures),
+        "stateful_tasks": len(plan.group.stateful),
+        "stateless_tasks": len(plan.group.stateless),
+    }
 
 
 def plain(value: Any, *, is_why: bool = False) -> Any:

@@ -17,6 +17,7 @@ def switch_json(switch: Switch) -> str:
     snapshot = switch.snapshot
     answer_fields = {
         "input": _input(snapshot, switch.snapshot_digest),
+        "group": _group(snapshot),
         **pick(switch, "broker_version", "away_ms", "restart_ms", "instance", "draws", "without_effect"),
         "offline": True,
         "steps": list(switch_steps(switch)),
@@ -32,6 +33,7 @@ def sessioned_json(upgrade: SessionedUpgrade) -> str:
     snapshot = upgrade.snapshot
     answer_fields = {
         "input": _input(snapshot, upgrade.snapshot_digest),
+        "group": _group(snapshot),
         **pick(upgrade, "protocol", "restart_ms", "pause_ms", "worker", "leader", "draws"),
         "steps": list(sessioned_steps(upgrade)),
         "joining": upgrade.add,
@@ -44,6 +46,10 @@ def sessioned_json(upgrade: SessionedUpgrade) -> str:
 
 def _input(snapshot: Snapshot, digest: str) -> Json:
     return {"snapshot_digest": digest, "generation": snapshot.state.generation, "captured_at": snapshot.captured_at}
+
+
+def _group(snapshot: Snapshot) -> Json:
+    return {"instances": len(snapshot.state.group.instances), "tasks": len(snapshot.state.group.tasks)}
 
 
 def _figures(figures: SwitchFigures) -> dict[str, Json]:

@@ -27,8 +27,8 @@ _MOST_RICH_ROWS = 200
 _MOST_LINES = 2
 #: The cells of a column that is no wider are never broken.
 _NARROW = 12
-#: A longer word may be broken where there is no room for it.
-_LONG_WORD = 14
+#: A longer word may be broken: than the first if all others fit, else than the second.
+_LONG_WORDS = (24, 14)
 
 #: What tones look like; the only place that knows colours.
 THEME = Theme(
@@ -49,7 +49,7 @@ THEME = Theme(
 )
 _BORDERS: dict[Tone, str] = {"good": "green", "unknown": "yellow", "bad": "red"}
 _KINDS = {"warning": "Warning: ", "note": "Note: ", "assumption": "Assumption: ", "next": "Next: "}
-_TRAILING_BLANKS = re.compile(r" +(?=(?:\x1b\[[0-9;]*m)*$)", re.MULTILINE)
+_TRAILING_BLANKS = re.compile(r" (?=(?: |\x1b\[[0-9;]*m)*$)", re.MULTILINE)
 
 
 def to_terminal(page: Page, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
@@ -156,8 +156,11 @@ def _section(section: Section) -> Iterator[RenderableType]:
 def _table_lines(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield a table: of rich cells, as text if it is long, as a list of its cells if the page is too narrow."""
     table = table.leave_out(*(column.head for column in table.columns if column.from_width > width))
-    least = [_least(table, place) for place in range(len(table.columns))]
     room = width - 2 * (len(table.columns) - 1)
+    for long_word in _LONG_WORDS:
+        least = [_least(table, place, long_word) for place in range(len(table.columns))]
+        if sum(least) <= room:
+            break
     if sum(least) > room:
         yield from _as_list(table)
     elif len(table.rows) > _MOST_RICH_ROWS:
@@ -166,7 +169,7 @@ def _table_lines(table: Table, width: int) -> Iterator[RenderableType]:
         yield _rich(table, _widths(table, least, room))
 
 
-def _least(table: Table, place: int) -> int:
+def _least(table: Table, place: int, long_word: int) -> int:
     """Return the columns that a column of a table needs: the longest word of its head and cells, up to a limit.
 
     The cells of a narrow column stay whole.
@@ -176,7 +179,7 @@ def _least(table: Table, place: int) -> int:
     if _is_narrow(table, place):
         return max([head_width, *map(cell_len, texts)])
     words = (cell_len(word) for text in texts for word in text.split(" "))
-    return min(max([head_width, *words]), _LONG_WORD)
+    return min(max([head_width, *words]), long_word)
 
 
 def _is_narrow(table: Table, place: int) -> bool:
@@ -204,13 +207,35 @@ def _widths(table: Table, least: Sequence[int], room: int) -> Sequence[int | Non
     if sum(whole) <= room:
         return [None] * len(whole)
     if lists:
-        return [width if _is_narrow(table, place) else None for place, width in enumerate(least)]
+        return _widths_of_lists(table, least, room)
     widths = list(least)
     for widths_of_goal in (cells, whole):
         deficits = [max(0, want - width) for want, width in zip(widths_of_goal, widths, strict=True)]
         for place in sorted(range(len(deficits)), key=deficits.__getitem__):
             widths[place] += min(deficits[place], room - sum(widths))
     return widths
+
+
+def _widths_of_lists(table: Table, least: Sequence[int], room: int) -> Sequence[int]:
+    """Return the widths of columns among which are lists: the widest are narrowed, none to less than it needs."""
+    places = range(len(table.columns))
+    wholes = [least[place] if _is_narrow(table, place) else _in_one_line(table, place) for place in places]
+
+    def limit_to(most: int) -> list[int]:
+        return [max(width, min(whole, most)) for width, whole in zip(least, wholes, strict=True)]
+
+    most = next(most for most in range(room, 0, -1) if sum(limit_to(most)) <= room or most == 1)
+    widths = limit_to(most)
+    for place in places:
+        if widths[place] == most < wholes[place] and sum(widths) < room:
+            widths[place] += 1
+    return widths
+
+
+def _in_one_line(table: Table, place: int) -> int:
+    """Return the columns of a column whose head and cells, lists as well, stay on one line each."""
+    cells = [sum(map(cell_len, row.cells[place].items)) + 2 * (len(row.cells[place].items) - 1) for row in table.rows]
+    return max([cell_len(table.columns[place].head), _longest(table, place), *cells])
 
 
 def _longest(table: Table, place: int) -> int:

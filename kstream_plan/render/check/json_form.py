@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from kstream_plan.documents.codec import Json
 from kstream_plan.model import Note
+from kstream_plan.plans import Plan
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding, Status, Tally
 from kstream_plan.policy.limits import LimitValue, Percent, Waiver
 from kstream_plan.policy.rules import Kind, Offence
 from kstream_plan.render.check.wording import sentence, undecided_starts
-from kstream_plan.render.json_document import dump, input_fields, pick, plain
+from kstream_plan.render.json_document import dump, group_fields, input_fields, pick, plain
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.would_tell import settled_by
@@ -56,6 +57,8 @@ def part_of(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
     document: dict[str, Json] = {
         **pick(checkup, "application_id", "age_ms"),
         "input": input_fields(plan, plan.digest),
+        "group": group_fields(plan),
+        "summary": _summary(plan),
         "draws": None if checkup.draws is None else checkup.draws.number,
         "answer": checkup.answered(warnings_too=warnings_too).value,
         "warnings": warnings,
@@ -63,6 +66,13 @@ def part_of(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
         "caveats": [pick(caveat, "code", "message") for caveat in checkup.caveats],
     }
     return PlanPart(dump(document), warnings)
+
+
+def _summary(plan: Plan) -> Json:
+    """Return the figures that are told of a plan whatever its policy limits."""
+    names = ("rebalances", "moves", "cold_handovers", "max_paused_task_ms", "paused_tasks_at_once")
+    figures: dict[str, Json] = {name: plan.figure(name) for name in names}
+    return {"duration_ms": plan.summary.duration_ms, "duration_is": plan.summary.duration_is, **figures}
 
 
 def _warning(application_id: str, note: Note) -> Json:

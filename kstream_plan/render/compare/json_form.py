@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from kstream_plan.comparison.alternatives import Alternative, SameOutcome
 from kstream_plan.documents.codec import Json
-from kstream_plan.render.json_document import document_line, input_fields, pick
+from kstream_plan.render.json_document import document_line, group_fields, input_fields, pick, plain
+from kstream_plan.render.pages.compare import compare_remarks
 
 
 def compare_json(alike: Sequence[SameOutcome]) -> str:
@@ -20,7 +21,12 @@ def compare_json(alike: Sequence[SameOutcome]) -> str:
         }
         for outcome in alike
     ]
-    answer_fields = {"input": input_fields(first, first.digest), "outcomes": outcomes}
+    answer_fields = {
+        "input": input_fields(first, first.digest),
+        "group": group_fields(first),
+        "outcomes": outcomes,
+        **plain(compare_remarks(alike)),
+    }
     return document_line("compare", "1.0", first.group.application_id, first.models, answer_fields)
 
 

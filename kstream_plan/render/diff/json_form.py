@@ -9,6 +9,7 @@ from kstream_plan.documents.codec import Json
 from kstream_plan.documents.plan.fields import FORMAT_VERSION
 from kstream_plan.render.json_document import document_line, pick, plain
 from kstream_plan.render.pages.diff import diff_remarks, diff_sentence
+from kstream_plan.render.pages.diff_tables import loads
 from kstream_plan.render.pages.protocol_view import protocol_sets
 
 
@@ -43,7 +44,8 @@ def _protocol_view(comparison: Comparison) -> dict[str, Json]:
 
 def _side(side: Side) -> Json:
     sizes = {"instances": len(side.group.instances), "tasks": len(side.group.tasks)}
-    return {**pick(side, "generation", "captured_at"), **sizes}
+    members = [{"process_id": process_id, **plain(load)} for process_id, load in loads(side).items()]
+    return {**pick(side, "generation", "captured_at"), **sizes, "members": members}
 
 
 def _task(change: TaskChange) -> dict[str, Json]:

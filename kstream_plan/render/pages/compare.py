@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from math import prod
 from typing import NamedTuple
 
 from kstream_plan.comparison.alternatives import Alternative, Change, DrawByDraw, SameOutcome, draw_by_draw, fastest
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
+from kstream_plan.plans.activity import events, totals
+from kstream_plan.plans.note_codes import STATELESS_MOVES, THREAD_MOVES
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.page import Cell, Column, Page, Table, Tone, remark_lines, text_cell, text_row
@@ -17,7 +21,7 @@ from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range
 
-#: So many alternatives have a column each in one table; more follow in the next one.
+#: So many alternatives have a column each in one table at most.
 _MOST_COLUMNS = 5
 #: Settings whose purpose is safety: a plan that is faster with less of it is no better.
 _SAFETY = {
@@ -59,13 +63,24 @@ def alternative_name(outcome: SameOutcome) -> str:
 
 def fold_changes(changes: Sequence[Sequence[Change]]) -> str:
     """Return several alternatives as one text: ``8 or 20, balanced``, or each if they are no grid of values."""
-    axes = [dict.fromkeys(change.value for change in axis) for axis in zip(*changes, strict=True)]
-    cells = 1
-    for axis in axes:
-        cells *= len(axis)
-    if cells == len(changes):
+    axes = _grid(changes)
+    if axes:
         return ", ".join(" or ".join(axis) for axis in axes)
     return " or ".join(", ".join(change.value for change in alternative) for alternative in changes)
+
+
+def settings_text(changes: Sequence[Sequence[Change]]) -> str:
+    """Return the same with the name of each: ``max.warmup.replicas=8 or 20, assignor=balanced``."""
+    axes = _grid(changes)
+    if axes:
+        return ", ".join(f"{change.name}={' or '.join(axis)}" for change, axis in zip(changes[0], axes, strict=True))
+    return " or ".join(", ".join(f"{change.name}={change.value}" for change in alternative) for alternative in changes)
+
+
+def _grid(changes: Sequence[Sequence[Change]]) -> list[tuple[str, ...]]:
+    """Return the values of each axis if the alternatives are every combination of them, else nothing."""
+    axes = [tuple(dict.fromkeys(change.value for change in axis)) for axis in zip(*changes, strict=True)]
+    return axes if prod(map(len, axes)) == len(changes) else []
 
 
 def axes_name(alike: Sequence[SameOutcome]) -> str:
@@ -214,14 +229,11 @@ def _first_figure(alternative: Alternative) -> str:
 
 
 def _name(outcome: SameOutcome) -> str:
-    """Return ``max.warmup.replicas=8``, or the values of several axes after their names."""
-    if len(outcome.alternatives) > 1:
-        return f"{printable(axes_name([outcome]))} = {alternative_name(outcome)}"
-    return ", ".join(printable(f"{change.name}={change.value}") for change in outcome.one.changes)
+    return printable(settings_text([alternative.changes for alternative in outcome.alternatives]))
 
 
 def _names(outcomes: Sequence[SameOutcome]) -> str:
-    return " and ".join(alternative_name(outcome) for outcome in outcomes)
+    return " and ".join(map(_name, outcomes))
 
 
 def _in_the_same_draws(best: Sequence[SameOutcome]) -> Iterator[str]:
@@ -231,7 +243,7 @@ def _in_the_same_draws(best: Sequence[SameOutcome]) -> Iterator[str]:
         draw_figures: DrawByDraw | None = draw_by_draw(rival.one, first)
         if draw_figures is not None:
             yield (
-                f"{alternative_name(rival)} is faster than it in {draw_figures.faster:,} of {len(first.drawn_ms):,} "
+                f"{_name(rival)} is faster than it in {draw_figures.faster:,} of {len(first.drawn_ms):,} "
                 f"random simulations and slower in {draw_figures.slower:,}."
             )
 
@@ -245,7 +257,7 @@ def _costs(best: SameOutcome, alike: Sequence[SameOutcome]) -> Iterator[str]:
         if figure.cost is not None and _rank(figure.cost(best.one)) > _rank(figure.cost(rival.one))
     ]
     if worse:
-        yield f"Compared with {alternative_name(rival)} it costs: {'; '.join(worse)}."
+        yield f"Compared with {_name(rival)} it costs: {'; '.join(worse)}."
 
 
 def _rank(number: int | None) -> float:
@@ -268,15 +280,38 @@ def _same(alike: Sequence[SameOutcome], figures: Sequence[Figure], different: Se
 
 
 def _tables(alike: Sequence[SameOutcome], figures: Sequence[Figure]) -> Iterator[Table]:
-    """Yield tables with a column for each alternative, so many of them as a page takes."""
-    for start in range(0, len(alike), _MOST_COLUMNS):
-        part = alike[start : start + _MOST_COLUMNS]
-        columns = (
-            Column(printable(axes_name(alike)), heads_columns=True),
-            *(Column(alternative_name(alternative), right=True) for alternative in part),
-        )
-        rows = (text_row(figure.name, *(_cell(figure, outcome.one) for outcome in part)) for figure in figures)
-        yield Table("" if start else "Alternatives", columns, tuple(rows))
+    """Yield tables with a column for each value of one axis: a table for each choice of the others."""
+    axis = _longest_axis(alike)
+    columns_by_choice: dict[tuple[Change, ...], dict[int, list[str]]] = {}
+    for place, outcome in enumerate(alike):
+        for alternative in outcome.alternatives:
+            choice = (*alternative.changes[:axis], *alternative.changes[axis + 1 :])
+            values = columns_by_choice.setdefault(choice, {}).setdefault(place, [])
+            values.append(alternative.changes[axis].value)
+    for choice, heads in columns_by_choice.items():
+        title = f"Alternatives with {settings_text([choice])}" if choice else "Alternatives"
+        for start, end in pairwise(_even_parts(len(heads))):
+            head_column = Column(printable(alike[0].one.changes[axis].name), heads_columns=True)
+            part = list(heads.items())[start:end]
+            names = [printable(" or ".join(values)) for _, values in part]
+            columns = (Column(name, right=True) for name in names)
+            rows = (
+                text_row(figure.name, *(_cell(figure, alike[place].one) for place, _ in part)) for figure in figures
+            )
+            yield Table("" if start else printable(title), (head_column, *columns), tuple(rows))
+
+
+def _longest_axis(alike: Sequence[SameOutcome]) -> int:
+    """Return the place of the axis that has the most values, of several the first."""
+    changes = [alternative.changes for outcome in alike for alternative in outcome.alternatives]
+    sizes = [len({change.value for change in axis}) for axis in zip(*changes, strict=True)]
+    return sizes.index(max(sizes))
+
+
+def _even_parts(number: int) -> list[int]:
+    """Return where tables of at most so many columns begin and end, each as long as the others."""
+    parts = -(-number // _MOST_COLUMNS)
+    return [number * part // parts for part in range(parts + 1)]
 
 
 def _cell(figure: Figure, alternative: Alternative) -> Cell:
@@ -290,23 +325,47 @@ def _cell(figure: Figure, alternative: Alternative) -> Cell:
 
 
 def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
-    """Return which settings are there for safety, and what is told of each alternative, with its name.
+    """Return the warnings, notes and assumptions of all alternatives, each once, with the alternatives they are of.
 
-    What is told of several in other words is told once for each of these: it is not the same.
+    What is told of several in other words is told once for each of these: it is not the same. Numbers that differ
+    stand in one note.
     """
     owners_by_kind: tuple[dict[Note, list[str]], ...] = ({}, {}, {})
-    for outcome in alike:
-        for owners, notes in zip(owners_by_kind, remarks(outcome.one.plan)[:3], strict=True):
+    names, all_totals = [_name(outcome) for outcome in alike], []
+    for name, outcome in zip(names, alike, strict=True):
+        activities = events(outcome.one.plan)
+        all_totals.append(totals(activities))
+        for owners, notes in zip(owners_by_kind, remarks(outcome.one.plan, activities)[:3], strict=True):
             for note in dict.fromkeys(notes):
-                owners.setdefault(note, []).append(alternative_name(outcome))
+                owners.setdefault(note, []).append(name)
+    within = "on the same worker" if alike[0].one.plan.is_of_workers else "on another thread of the same instance"
+    stateless_moves = [total.stateless_at_probes for total in all_totals]
+    _in_one_note(owners_by_kind[1], STATELESS_MOVES, "Moves of stateless tasks at probes", names, stateless_moves)
+    threads = [total.threads for total in all_totals]
+    _in_one_note(owners_by_kind[1], THREAD_MOVES, f"Pauses that end {within}", names, threads)
     warnings, notes, assumptions = (
-        tuple(_of_alternatives(note, names, len(alike)) for note, names in owners.items()) for owners in owners_by_kind
+        tuple(_of_alternatives(note, owners[note], len(alike)) for note in owners) for owners in owners_by_kind
     )
-    axes = dict.fromkeys(change.name for change in alike[0].one.changes if len(alike) > 1)
-    safety = (
-        Note("safety-setting", f"{name} is there for safety: {_SAFETY[name]}") for name in axes if name in _SAFETY
-    )
-    return Remarks((*safety, *warnings), notes, assumptions)
+    return Remarks((*_safety_warnings(alike), *warnings), notes, assumptions)
+
+
+def _safety_warnings(alike: Sequence[SameOutcome]) -> Iterator[Note]:
+    """Yield what each setting is there for whose purpose is safety, where it differs."""
+    for change in alike[0].one.changes if len(alike) > 1 else ():
+        if change.name in _SAFETY:
+            yield Note("safety-setting", f"{change.name} is there for safety: {_SAFETY[change.name]}")
+
+
+def _in_one_note(
+    owners: dict[Note, list[str]], code: str, label: str, names: Sequence[str], numbers: Sequence[int]
+) -> None:
+    """Replace the notes of a code by one that has the number of each alternative, if they are several."""
+    notes = [note for note in owners if note.code == code]
+    if len(notes) > 1:
+        for note in notes:
+            del owners[note]
+        parts = (f"{number:,} with {name}" for name, number in zip(names, numbers, strict=True))
+        owners[Note(code, f"{label}: {'; '.join(parts)}")] = list(names)
 
 
 def _of_alternatives(note: Note, names: Sequence[str], number: int) -> Note:

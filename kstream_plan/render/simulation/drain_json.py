@@ -10,7 +10,7 @@ from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.plans.remarks import remarks
-from kstream_plan.render.json_document import document_line, input_fields, pick, plain
+from kstream_plan.render.json_document import document_line, group_fields, input_fields, pick, plain
 from kstream_plan.render.pages.drain import drain_remarks
 from kstream_plan.render.text.would_tell import settled_by
 from kstream_plan.simulation.aftermath import Aftermath
@@ -41,6 +41,7 @@ def workers_drained_json(drain: WorkersDrained) -> str:
     plan, follows = drain.plan, _follows(drain.plan, drain.follows)
     answer_fields = {
         "input": input_fields(plan, drain.waiting.digest, now=drain.time),
+        "group": group_fields(plan),
         **pick(drain, "process_ids", "answer", "doubts", "items", "ways", "wait_ms", "later"),
         "follows": {key: follows[key] for key in _OF_WORKERS},
         **plain(remarks(plan)._replace(next=())),

@@ -17,6 +17,7 @@ def why_json(answers: Why) -> str:
         "verdict": plan.verdict.kind,
         "duration_ms": plan.summary.duration_ms,
         "duration_is": plan.summary.duration_is,
+        "floor_ms": plan.summary.floor_ms,
         **plain(why_remarks(answers)),
         **{name: plain(getattr(answers, name), is_why=True) for name in names if name != "plan"},
     }

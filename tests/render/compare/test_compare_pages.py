@@ -25,8 +25,9 @@ from kstream_plan.plans.remarks import remarks
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render.answers import to_markdown, to_table
 from kstream_plan.render.compare.json_form import compare_json
-from kstream_plan.render.pages.compare import compare_page, compare_remarks, duration_text, fold_changes
+from kstream_plan.render.pages.compare import compare_page, compare_remarks, duration_text, fold_changes, settings_text
 from kstream_plan.render.terminal import to_terminal
+from kstream_plan.render.text.escape import printable
 from kstream_plan.simulation.alternatives import alternative, alternatives
 from kstream_plan.simulation.scale_out import scale_out
 from tests.helpers import captured_scenarios, check_cases, connect_rows, plan_cases
@@ -128,6 +129,12 @@ def test_json_is_as_its_schema_says(name: str) -> None:
     SCHEMA.validate(document)
     assert text.isascii()
     assert text == json.dumps(document, sort_keys=True, separators=(",", ":"))
+    lines = [
+        (note["code"], f"{note['message']}.")
+        for kind in ("warnings", "notes", "assumptions")
+        for note in document[kind]
+    ]
+    assert lines == [(line.code, line.text) for line in compare_page(case(name)).lines]
     assert [len(of["alternatives"]) for of in document["outcomes"]] == [len(of.alternatives) for of in case(name)]
     assert not SCHEMA.is_valid({**document, "outcomes": []})
 
@@ -193,11 +200,13 @@ def test_a_grid_of_values_is_told_axis_by_axis(axes: Sequence[Sequence[str]]) ->
     for place, axis in enumerate(axes):
         grid = [(*before, Change(str(place), value)) for before in grid for value in axis]
     assert fold_changes(grid) == ", ".join(" or ".join(axis) for axis in axes)
+    assert settings_text(grid) == ", ".join(f"{place}={' or '.join(axis)}" for place, axis in enumerate(axes))
 
 
 def test_what_is_no_grid_is_told_one_by_one() -> None:
     diagonal = [(Change("x", "1"), Change("y", "a")), (Change("x", "2"), Change("y", "b"))]
     assert fold_changes(diagonal) == "1, a or 2, b"
+    assert settings_text(diagonal) == "x=1, y=a or x=2, y=b"
 
 
 def _designs_of_long_names(names: Sequence[str]) -> list[SameOutcome]:
@@ -219,10 +228,46 @@ def test_a_list_of_figures_is_headed_by_the_figure_alone() -> None:
     assert "\nAlternatives\nDuration\n  a-design-with-quite-a-long-name-0: " in text
 
 
+def test_every_alternative_has_a_column_in_the_table_of_its_other_settings() -> None:
+    """A choice of the shorter axis is a table; what comes to the same in two of them stands in both."""
+    tables = compare_page(case("grid")).tables
+    assert [table.title for table in tables] == [
+        "Alternatives with assignor=high-availability",
+        "Alternatives with assignor=balanced",
+    ]
+    assert [[column.head for column in table.columns] for table in tables] == [
+        ["max.warmup.replicas", "2", "20 or 40"],
+        ["max.warmup.replicas", "2", "20 or 40"],
+    ]
+
+
+@pytest.mark.parametrize("name", CASES)
+@given(data=st.data())
+def test_tables_have_every_alternative_once(name: str, data: st.DataObject) -> None:
+    outcomes = data.draw(st.permutations(case(name)))
+    axes = range(len(outcomes[0].one.changes))
+    longest = max(axes, key=lambda axis: len({a.changes[axis] for o in outcomes for a in o.alternatives}))
+    shown: list[str] = []
+    for table in compare_page(outcomes).tables:
+        assert len(table.columns) <= 6
+        shown += (value for column in table.columns[1:] for value in column.head.split(" or "))
+    values = (alternative.changes[longest].value for outcome in outcomes for alternative in outcome.alternatives)
+    assert sorted(shown) == sorted(printable(value) for value in values)
+
+
+def test_what_differs_in_a_number_only_is_one_note() -> None:
+    for name in CASES:
+        codes = [
+            line.code for line in compare_page(case(name)).lines if line.code in ("stateless-moves", "thread-moves")
+        ]
+        assert len(codes) == len(set(codes))
+
+
 def test_what_is_not_told_of_all_says_of_which_it_is() -> None:
     outcomes = case("grid")
     for kind, notes in zip(("warning", "note", "assumption"), compare_remarks(outcomes)[:3], strict=True):
         own = [remarks(outcome.one.plan)[("warning", "note", "assumption").index(kind)] for outcome in outcomes]
         for note in (note for note in notes if note.code != "safety-setting"):
             is_of_all = all(note in told for told in own)
-            assert is_of_all != note.message.startswith("With "), note
+            is_counted = note.message.count(" with ") >= len(outcomes)
+            assert is_of_all + is_counted + note.message.startswith("With ") == 1, note
