@@ -10,6 +10,7 @@ import pytest
 
 from kstream_plan.cli.commands.help import answer_text
 from kstream_plan.cli.help_sections import definition
+from tests.helpers.plain_heads import PLAIN
 
 PAGES = Path(__file__).parents[2] / "kstream_plan" / "render" / "pages"
 #: Words that stand for one thing everywhere, in sentences too.
@@ -20,12 +21,6 @@ lower bound, at most, about, unassigned, yes, no, warning, note, assumption, nex
 stateful moves, cold starts, longest pause, state to restore, balance, instance, worker, member, thread, standby,
 generation, lag, task, stateful, stateless, moving, stuck
 """
-#: Heads that explain themselves.
-PLAIN = {
-    *("", "#", "From", "To", "Which", "Where", "Change", "Figure", "Step", "Set", "Way", "Time (UTC)", "In total"),
-    *("Moved", "Started", "Stopped", "Threads", "Protocol", "Plan", "Planned", "Happened", "Old plan", "New plan"),
-    *("Rule", "Limit", "Before", "Afterwards", "At the end", "Other instances", "Other workers"),
-}
 
 
 def labels() -> Iterator[tuple[str, str]]:
