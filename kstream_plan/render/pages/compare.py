@@ -338,11 +338,11 @@ def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
         for owners, notes in zip(owners_by_kind, remarks(outcome.one.plan, activities)[:3], strict=True):
             for note in dict.fromkeys(notes):
                 owners.setdefault(note, []).append(name)
-    within = "on the same worker" if alike[0].one.plan.is_of_workers else "on another thread of the same instance"
+    other_thread = "on the same worker" if alike[0].one.plan.is_of_workers else "on another thread of the same instance"
     stateless_moves = [total.stateless_at_probes for total in all_totals]
     _in_one_note(owners_by_kind[1], STATELESS_MOVES, "Moves of stateless tasks at probes", names, stateless_moves)
     threads = [total.threads for total in all_totals]
-    _in_one_note(owners_by_kind[1], THREAD_MOVES, f"Pauses that end {within}", names, threads)
+    _in_one_note(owners_by_kind[1], THREAD_MOVES, f"Pauses that end {other_thread}", names, threads)
     warnings, notes, assumptions = (
         tuple(_of_alternatives(note, owners[note], len(alike)) for note in owners) for owners in owners_by_kind
     )
