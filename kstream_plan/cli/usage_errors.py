@@ -69,7 +69,7 @@ def _option(argument: str, options: Sequence[str]) -> str:
     if not argument.startswith("--") or argument == "--":
         return argument
     option, equals, value = argument.partition("=")
-    matches = get_close_matches(option, [*options, "--help"], n=1)
+    matches = get_close_matches(option, [*options, "--help"], n=1, cutoff=0.7)
     return f"{matches[0]}{equals}{value}" if matches else argument
 
 
