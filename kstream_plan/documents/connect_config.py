@@ -1,4 +1,4 @@
-"""``connect-distributed.properties`` (``--connect-config``) as the settings of a Connect group."""
+"""A worker's settings (``--connect-config``), in whatever form, as the settings of a Connect group."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kstream_plan.documents.java_properties import parse_properties
+from kstream_plan.documents.frameworks import identifies
+from kstream_plan.documents.settings_file import read_settings
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
-from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 
 _PROTOCOL = "connect_protocol"
 _PROTOCOLS = ("sessioned", "compatible", "eager")
@@ -19,7 +19,7 @@ _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 #: So alike is a misspelt name to the right one.
 _TYPO_LIKENESS = 0.9
 #: What tells that a file is a worker's, though all that rebalances go by may be Kafka's defaults.
-_IDENTITY = frozenset({"group_id", "config_storage_topic"})
+_IDENTITY = ("group_id", "config_storage_topic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +31,19 @@ class ConnectConfigFile:
 
 
 def load_connect_config(path: str | Path) -> ConnectConfigFile:
-    """Read a worker's ``.properties``; its other settings are ignored. Of one given twice the last counts.
+    """Read a worker's ``.properties``, environment or YAML; its other settings are ignored.
+
+    Of one given twice the last counts.
 
     Raises:
         ConfigError: the file cannot be read, is no worker's, or a value has the wrong type or is out of range.
     """
     where = str(path)
     found: dict[str, str | int] = {}
-    warnings = []
-    settings = parse_properties(_read(Path(path)), where)
+    settings, ignored = read_settings(path, [*CONNECT_SETTINGS, _PROTOCOL], "--connect-config")
+    warnings = list(ignored)
     for setting in settings:
-        name, text, here = setting.name.replace(".", "_"), str(setting.value).strip(), f"{where}, line {setting.line}"
+        name, text, here = setting.key, str(setting.value).strip(), f"{where}, line {setting.line}"
         if name == _PROTOCOL:
             found[name] = _protocol(text, here)
         elif name in CONNECT_SETTINGS:
@@ -49,23 +51,11 @@ def load_connect_config(path: str | Path) -> ConnectConfigFile:
             found[name] = _number(setting.name, text, (low, high), here)
         elif alike := difflib.get_close_matches(name[:100], [*CONNECT_SETTINGS, _PROTOCOL], n=1, cutoff=_TYPO_LIKENESS):
             warnings.append(f"{here}: {setting.name} is ignored; is it {alike[0].replace('_', '.')}?")
-    if not found and not any(setting.name.replace(".", "_") in _IDENTITY for setting in settings):
+    if not found and not any(identifies(setting, _IDENTITY) for setting in settings):
         raise ConfigError(
             "holds no setting of a Connect worker", where=where, fix="give connect-distributed.properties"
         )
     return ConnectConfigFile(found, tuple(warnings))
-
-
-def _read(path: Path) -> str:
-    try:
-        data = read_file(path, SETTINGS_BYTES)
-    except OSError as error:
-        what = f"cannot read the file: {error.strerror or error}"
-        raise ConfigError(what, where=str(path), fix="check --connect-config") from None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")  # what java.util.Properties.load(InputStream) takes every file for
 
 
 def _protocol(text: str, here: str) -> str:

@@ -22,11 +22,20 @@ _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class Setting(NamedTuple):
-    """One name with its value as written (text, or a list of texts in YAML) and the line where it starts (from 1)."""
+    """One name with its value as written (text, or a list of texts in YAML) and the line where it starts (from 1).
+
+    ``known_as`` is Kafka's name with ``_``, where a framework writes the setting in another way.
+    """
 
     name: str
     value: object
     line: int
+    known_as: str = ""
+
+    @property
+    def key(self) -> str:
+        """Kafka's name, with ``_`` for ``.``."""
+        return self.known_as or self.name.replace(".", "_")
 
 
 def parse_properties(text: str, where: str) -> list[Setting]:

@@ -1,6 +1,7 @@
 """A Kafka Streams configuration file (``--streams-config``) as overrides of :class:`AssignmentConfig`.
 
-The file is the application's own: its other settings are ignored. Names are Kafka's with ``.`` or ``_``.
+The file is the application's own: its other settings are ignored. Names are Kafka's with ``.`` or ``_``, also under the
+prefix of a framework (:mod:`kstream_plan.documents.frameworks`).
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kstream_plan.documents.java_properties import Setting, parse_properties
+from kstream_plan.documents.frameworks import identifies, kafka_name
+from kstream_plan.documents.java_properties import Setting
 from kstream_plan.documents.mistakes import Mistakes
-from kstream_plan.documents.yaml_as_properties import parse_yaml
+from kstream_plan.documents.settings_file import read_settings
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.scenario import SettingValue
@@ -23,8 +25,6 @@ from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, RACK_S
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.stores import STORE_SETTINGS, stores_of
 from kstream_plan.model.streams_group import GROUP_SETTINGS
-from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
-from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind, naming_other_kinds, other_kind
 
 #: Prefixes that Kafka Streams gives its consumers' settings; a later one beats an earlier one.
 _CONSUMER_PREFIXES = ("", "consumer_", "main_consumer_")
@@ -34,12 +34,16 @@ _KNOWN_NAMES = {name: (name, 0) for name in CONFIG_NAMES} | {
     prefix + name: (name, strength) for strength, prefix in enumerate(_CONSUMER_PREFIXES) for name in _CONSUMER_SETTINGS
 }
 #: What tells that a file is an application's settings, though all that the assignor goes by may be Kafka's defaults.
-_IDENTITY = frozenset({"application_id", "bootstrap_servers", *STORE_SETTINGS})
+_IDENTITY = ("application_id", "bootstrap_servers", "ksql_service_id", *STORE_SETTINGS)
+#: All names that mean something here, with ``_`` for ``.``.
+_ALL_NAMES = frozenset(
+    {*_KNOWN_NAMES, *STORE_SETTINGS, "num_stream_threads"}
+    | {prefix + name for prefix in _CONSUMER_PREFIXES for name in GROUP_SETTINGS}
+)
 #: So alike is a misspelt name to the right one; Kafka's own other names stay below.
 _TYPO_LIKENESS = 0.9
 
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
-_PROPERTIES_LINE = re.compile(r"^[ \t]*(?![#!])[^\s:=]+[ \t]*=", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,40 +71,29 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
         ConfigError: the file cannot be read or parsed, no setting in it is known, or a value has the wrong type or is
             out of range.
     """
-    where, path = str(path), Path(path)
-    text = _read(path)
-    data = text.encode("utf-8", "replace")
-    kind = file_kind(data)
-    if kind in (SNAPSHOT, SAVED_PLAN):  # whose settings would count as the file's own
-        raise other_kind(kind, "a file of settings", where, ConfigError)
-    with naming_other_kinds(data, "a file of settings", where):
-        return _settings(path, text, where)
-
-
-def _settings(path: Path, text: str, where: str) -> StreamsConfigFile:
-    parse = parse_yaml if _is_yaml(path, text) else parse_properties
-    found = parse(text, where)
+    where = str(path)
+    found, warnings = read_settings(path, _ALL_NAMES, "--streams-config")
     typos = tuple(typo for setting in found for typo in _typo(setting, where))
     with Mistakes() as mistakes:
         known = [one for one in mistakes.each(found, lambda setting: _known(setting, where)) if one is not None]
         if not mistakes.flawless:
             for typo in typos:
                 mistakes.note(ConfigError(typo))
-    if not known and not any(setting.name.replace(".", "_") in _IDENTITY for setting in found):
+    if not known and not any(identifies(setting, _IDENTITY) for setting in found):
         raise _nothing_known(found, typos, where)
     known.sort(key=lambda one: one.strength)  # of the strongest, the last in the file beats the others
     own, group = ({one.name: one.value for one in known if one.of_group is of_group} for of_group in (False, True))
-    return StreamsConfigFile(own, typos, group, _threads(found), stores_of(_texts(found)))
+    return StreamsConfigFile(own, (*warnings, *typos), group, _threads(found), stores_of(_texts(found)))
 
 
 def _threads(found: Sequence[Setting]) -> int | None:
     """Return ``num.stream.threads``, if it is there and no placeholder."""
-    values = [str(one.value).strip() for one in found if one.name.replace(".", "_") == "num_stream_threads"]
+    values = [str(one.value).strip() for one in found if one.key == "num_stream_threads"]
     return int(values[-1]) if values and _WHOLE_NUMBER.fullmatch(values[-1]) else None
 
 
 def _texts(found: Sequence[Setting]) -> Mapping[str, str]:
-    return {one.name.replace(".", "_"): str(one.value).strip() for one in found}
+    return {one.key: str(one.value).strip() for one in found}
 
 
 class _Known(NamedTuple):
@@ -118,7 +111,7 @@ def _known(setting: Setting, where: str) -> _Known | None:
     if of_group in GROUP_SETTINGS:
         field_name, _, low, high = GROUP_SETTINGS[of_group]
         return _Known(field_name, _whole_number(of_group, setting, here, (low, high)), of_group=True)
-    known = _KNOWN_NAMES.get(setting.name.replace(".", "_"))
+    known = _KNOWN_NAMES.get(setting.key)
     if known is None:
         return None
     name, strength = known
@@ -126,7 +119,7 @@ def _known(setting: Setting, where: str) -> _Known | None:
 
 
 def _name_of_group(setting: Setting) -> str:
-    return setting.name.replace(".", "_").removeprefix("main_").removeprefix("consumer_")
+    return setting.key.removeprefix("main_").removeprefix("consumer_")
 
 
 def with_overrides(config: AssignmentConfig, overrides: Mapping[str, SettingValue]) -> AssignmentConfig:
@@ -153,7 +146,7 @@ def setting_value(
         ConfigError: it is none, or its value has the wrong type or is out of range; ``name_where`` and ``where`` are
             the places of its name and of its value.
     """
-    of_group = setting.name.replace(".", "_")
+    of_group = setting.key
     if of_groups and of_group in GROUP_SETTINGS:
         _, _, low, high = GROUP_SETTINGS[of_group]
         return of_group, _whole_number(of_group, setting, where, (low, high))
@@ -170,25 +163,6 @@ def setting_value(
     return known[0], _value(known[0], setting, where)
 
 
-def _read(path: Path) -> str:
-    try:
-        data = read_file(path, SETTINGS_BYTES)
-    except OSError as error:
-        raise ConfigError(
-            f"cannot read the file: {error.strerror or error}", where=str(path), fix="check --streams-config"
-        ) from error
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")  # what java.util.Properties.load(InputStream) takes every file for
-
-
-def _is_yaml(path: Path, text: str) -> bool:
-    if path.suffix.lower() in (".yaml", ".yml"):
-        return True
-    return path.suffix.lower() != ".properties" and _PROPERTIES_LINE.search(text) is None
-
-
 def _nothing_known(found: Sequence[Setting], typos: Sequence[str], where: str) -> ConfigError:
     if not found:
         return ConfigError("holds no setting", where=where, fix="check --streams-config")
@@ -199,17 +173,11 @@ def _nothing_known(found: Sequence[Setting], typos: Sequence[str], where: str) -
 
 def _typo(setting: Setting, where: str) -> list[str]:
     """Warn of a name that is a known one but for a letter or two; every other unknown name is Kafka's business."""
-    written = setting.name[:100].replace(".", "_")
+    written = setting.key[:100]
     if written in _KNOWN_NAMES or _name_of_group(setting) in GROUP_SETTINGS:
         return []
     alike = difflib.get_close_matches(written, CONFIG_NAMES, n=1, cutoff=_TYPO_LIKENESS)
     return [f"{where}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(alike[0])}?"] if alike else []
-
-
-def kafka_name(name: str) -> str:
-    """Return Kafka's spelling of a setting: dots, but for the two costs, which Kafka writes with ``_``."""
-    dotted = name.replace("_", ".")
-    return dotted.replace("traffic.cost", "traffic_cost").replace("non.overlap.cost", "non_overlap_cost")
 
 
 def _value(name: str, setting: Setting, here: str) -> SettingValue:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kstream_plan.documents.codec import Json
+from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.scenario_file import scenario_yaml
-from kstream_plan.documents.streams_config import kafka_name
 from kstream_plan.model.scenario import moment
 from kstream_plan.render.json_document import document_line, input_fields, pick, plain
 from kstream_plan.render.pages.bounce import WAY_NAMES, bounce_remarks

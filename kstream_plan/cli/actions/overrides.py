@@ -10,7 +10,8 @@ from typing import cast
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.output import write_stderr
-from kstream_plan.documents.streams_config import StreamsConfigFile, kafka_name, load_streams_config, with_overrides
+from kstream_plan.documents.frameworks import kafka_name
+from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config, with_overrides
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import SettingValue

@@ -8,10 +8,11 @@ from pathlib import Path
 from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.comparison.alternatives import Change
 from kstream_plan.designs import DESIGNS
+from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.java_properties import Setting
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.documents.scenario_file import load_scenario
-from kstream_plan.documents.streams_config import kafka_name, setting_value
+from kstream_plan.documents.streams_config import setting_value
 from kstream_plan.errors import ConfigError, UsageError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.protocols import PROTOCOLS

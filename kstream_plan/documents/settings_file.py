@@ -1,0 +1,79 @@
+"""A file in which an application's or a worker's settings stand, in any of the forms that people have them in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from kstream_plan.documents.frameworks import PlainSettings, plain_settings
+from kstream_plan.documents.java_properties import Setting, parse_properties
+from kstream_plan.documents.settings_in_yaml import parse_yaml
+from kstream_plan.errors import ConfigError
+from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind, naming_other_kinds, other_kind
+
+_PROPERTIES_LINE = re.compile(r"^[ \t]*(?![#!])[^\s:=]+[ \t]*=", re.MULTILINE)
+_EXPORT = re.compile(r"^[ \t]*export[ \t]+(?=[A-Za-z_]\w*=)", re.MULTILINE)
+_DEFAULT = re.compile(r"\$\{[^:{}]+:-?([^{}]*)\}")
+
+
+def read_settings(path: str | Path, known: Collection[str], option: str) -> PlainSettings:
+    """Read ``.properties``, YAML, or variables of the environment; by suffix, any other by looking.
+
+    The names in ``known``, with ``_`` for ``.``, are found under the prefixes of all frameworks that are known.
+
+    Raises:
+        ConfigError: the file cannot be read or parsed; ``option`` is how it was given.
+    """
+    where, path = str(path), Path(path)
+    text = _EXPORT.sub("", _read(path, option))
+    data = text.encode("utf-8", "replace")
+    kind = file_kind(data)
+    if kind in (SNAPSHOT, SAVED_PLAN):  # whose settings would count as the file's own
+        raise other_kind(kind, "a file of settings", where, ConfigError)
+    with naming_other_kinds(data, "a file of settings", where):
+        if _is_yaml(path, text):
+            settings, left_out = parse_yaml(text, where)
+        else:
+            settings, left_out = parse_properties(text, where), []
+    plain = plain_settings([_unquoted(setting) for setting in settings], known, where)
+    defaults, warnings = _defaults_of_placeholders(plain.settings, where)
+    return PlainSettings(defaults, (*left_out, *plain.warnings, *warnings))
+
+
+def _read(path: Path, option: str) -> str:
+    try:
+        data = read_file(path, SETTINGS_BYTES)
+    except OSError as error:
+        what = f"cannot read the file: {error.strerror or error}"
+        raise ConfigError(what, where=str(path), fix=f"check {option}") from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")  # what java.util.Properties.load(InputStream) takes every file for
+
+
+def _is_yaml(path: Path, text: str) -> bool:
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return True
+    return path.suffix.lower() != ".properties" and _PROPERTIES_LINE.search(text) is None
+
+
+def _unquoted(setting: Setting) -> Setting:
+    """Return a variable of the environment without the quotes that a shell takes away."""
+    value = setting.value
+    if isinstance(value, str) and setting.name.isupper() and len(value) > 1 and value[0] == value[-1] in "\"'":
+        return setting._replace(value=value[1:-1])
+    return setting
+
+
+def _defaults_of_placeholders(settings: Sequence[Setting], where: str) -> tuple[list[Setting], list[str]]:
+    """Put the defaults of placeholders in their place, with a sentence for each of a setting that is known."""
+    plain, warnings = list(settings), []
+    for place, setting in enumerate(settings):
+        match = _DEFAULT.fullmatch(setting.value.strip()) if isinstance(setting.value, str) else None
+        if match and setting.known_as:
+            warnings.append(f"{where}, line {setting.line}: {setting.name} is {setting.value}: its default counts")
+            plain[place] = setting._replace(value=match[1])
+    return plain, warnings

@@ -1,0 +1,140 @@
+"""Settings are found wherever an application or a worker has them, and none that is known is dropped without a word."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kstream_plan
+from kstream_plan.documents.connect_config import load_connect_config
+from kstream_plan.documents.frameworks import FRAMEWORKS, Framework, plain_settings
+from kstream_plan.documents.java_properties import Setting
+from kstream_plan.documents.streams_config import load_streams_config
+from kstream_plan.errors import ConfigError
+
+HERE = Path(__file__).parent / "settings"
+BOTH = {"num_standby_replicas": 1, "max_warmup_replicas": 6}
+KNOWN = ("num_standby_replicas", "max_warmup_replicas", "session_timeout_ms", "consumer_session_timeout_ms")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ksql-server.properties",
+        "ksql.env",
+        "mixed-spring.properties",
+        "placeholders.properties",
+        "prefix.properties",
+        "quarkus.properties",
+        "spring.properties",
+        "configmap.yaml",
+        "compose.yaml",
+        "list.yaml",
+        "files.yaml",
+    ],
+)
+def test_settings_are_read_under_the_names_of_frameworks_and_resources(name: str) -> None:
+    assert load_streams_config(HERE / name).overrides == BOTH
+
+
+def test_spring_in_yaml() -> None:
+    assert load_streams_config(HERE / "spring.yaml").overrides == {**BOTH, "probing_rebalance_interval_ms": 60_000}
+
+
+def test_threads_are_read_under_a_prefix_too() -> None:
+    assert load_streams_config(HERE / "ksql-server.properties").threads == 4
+
+
+@pytest.mark.parametrize("name", ["compose.env", "debezium.env", "mm2.properties", "mm2b.properties", "strimzi.yaml"])
+def test_a_workers_settings_are_read_in_every_form(name: str) -> None:
+    assert load_connect_config(HERE / "connect" / name).settings["scheduled_rebalance_max_delay_ms"] == 60_000
+
+
+def test_of_several_documents_the_first_counts_and_the_others_are_named() -> None:
+    file = load_streams_config(HERE / "multidoc.yaml")
+    assert file.overrides == {"num_standby_replicas": 0}
+    (warning,) = file.warnings
+    assert "multidoc.yaml, line 4: this document (spring.config.activate.on-profile: prod) is left out" in warning
+
+
+def test_a_placeholder_counts_as_its_default_and_is_told() -> None:
+    (warning,) = load_streams_config(HERE / "placeholders.properties").warnings
+    assert "line 3: num.standby.replicas is ${STANDBYS:1}: its default counts" in warning
+
+
+def test_a_placeholder_without_a_default_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.env").write_text("STREAMS_NUM_STANDBY_REPLICAS=${STANDBYS}\n")
+    with pytest.raises(ConfigError, match=r"line 1: STREAMS_NUM_STANDBY_REPLICAS is '\$\{STANDBYS\}', not a whole"):
+        load_streams_config(tmp_path / "a.env")
+
+
+def test_of_two_values_the_one_that_does_not_count_is_named() -> None:
+    (warning,) = load_streams_config(HERE / "mixed-spring.properties").warnings
+    assert warning.endswith(
+        "line 3: max.warmup.replicas is ignored: spring.kafka.streams.properties.max.warmup.replicas counts"
+    )
+
+
+def test_what_is_known_under_an_unknown_prefix_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.properties").write_text("application.id=orders\nacme.kafka-num.standby.replicas=1\n")
+    file = load_streams_config(tmp_path / "a.properties")
+    assert file.overrides == {}
+    (warning,) = file.warnings
+    assert warning.endswith(
+        "line 2: acme.kafka-num.standby.replicas is ignored: no framework that is known writes num.standby.replicas so"
+    )
+
+
+def test_variables_are_read_with_export_and_quotes(tmp_path: Path) -> None:
+    (tmp_path / "a.env").write_text("export KSQL_KSQL_STREAMS_NUM_STANDBY_REPLICAS=\"1\"\nexport OTHER='x'\n")
+    assert load_streams_config(tmp_path / "a.env").overrides == {"num_standby_replicas": 1}
+
+
+def test_a_streams_groups_own_settings_stay_the_groups(tmp_path: Path) -> None:
+    (tmp_path / "a.properties").write_text("streams.num.standby.replicas=1\n")
+    file = load_streams_config(tmp_path / "a.properties")
+    assert (file.overrides, dict(file.group)) == ({}, {"num_standby_replicas": 1})
+
+
+def spellings(name: str) -> st.SearchStrategy[str]:
+    """Ways to write a dotted name: as it is, in capitals with underscores, with dashes."""
+    return st.sampled_from([name, re.sub("[^A-Za-z0-9]+", "_", name).upper(), name.replace(".", "-")])
+
+
+@given(st.data(), st.sampled_from(FRAMEWORKS), st.sampled_from(KNOWN), st.from_regex("[a-z]{1,8}", fullmatch=True))
+def test_every_prefix_is_taken_off_in_every_spelling(
+    data: st.DataObject, framework: Framework, name: str, own: str
+) -> None:
+    prefix = framework.prefix.replace("*", own)
+    written = data.draw(spellings(prefix + name.replace("_", ".")))
+    plain = plain_settings([Setting(written, "1", 1)], KNOWN, "a")
+    assert [setting.key for setting in plain.settings] == [name]
+    assert not plain.warnings
+
+
+@given(
+    st.lists(st.from_regex("[a-z]{1,6}", fullmatch=True), min_size=1, max_size=3),
+    st.sampled_from(KNOWN),
+    st.sampled_from("._-"),
+)
+def test_no_known_name_is_dropped_without_a_word(parts: list[str], name: str, separator: str) -> None:
+    written = ".".join(parts) + separator + name.replace("_", ".")
+    plain = plain_settings([Setting(written, "1", 1)], KNOWN, "a")
+    other_client = parts[-1] in ("restore", "global", "admin", "producer", "zookeeper")
+    taken = any(setting.key in KNOWN for setting in plain.settings)
+    assert taken or plain.warnings or other_client
+
+
+@pytest.mark.parametrize("client", ["restore.consumer", "global.consumer", "producer"])
+def test_other_clients_settings_are_none_of_the_groups(client: str) -> None:
+    written = f"spring.kafka.streams.properties.{client}.session.timeout.ms"
+    plain = plain_settings([Setting(written, "1", 1)], KNOWN, "a")
+    assert [setting.known_as for setting in plain.settings] == [""]
+    assert not plain.warnings
+
+
+def test_the_page_names_every_prefix() -> None:
+    page = (Path(kstream_plan.__file__).parent / "pages" / "settings.md").read_text(encoding="utf-8")
+    assert [framework.prefix for framework in FRAMEWORKS if f"`{framework.prefix}`" not in page] == []
