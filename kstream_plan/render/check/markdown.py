@@ -43,10 +43,12 @@ def report_of(plans: Iterable[PlanComment], tally: Tally) -> str:
     return text
 
 
-def part_of(checkup: CheckedPlan, _warnings_too: bool) -> PlanComment:
-    """Return what is said of one plan."""
+def part_of(checkup: CheckedPlan, warnings_too: bool) -> PlanComment:
+    """Return what is said of one plan; ``warnings_too``: they fail the check."""
     rounds = _rounds(checkup)
-    return PlanComment(f"\n{to_markdown(check_page(checkup))}", rounds if len(rounds) <= _ROOM else "")
+    return PlanComment(
+        f"\n{to_markdown(check_page(checkup, warnings_too=warnings_too))}", rounds if len(rounds) <= _ROOM else ""
+    )
 
 
 def _error(application_id: str | None, message: str) -> str:

@@ -147,12 +147,11 @@ def undecided_starts(finding: Finding, plan: Plan) -> tuple[UnprovenStart, ...]:
 
 
 def cure(remedy: Cure, finding: Finding, plan: Plan) -> str:
-    """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8: 9.0 s``."""
+    """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8, then 9s``."""
     settings = " ".join(f"{_kafka_name(name)}={_setting(value)}" for name, value in remedy.settings)
-    longer = "" if remedy.longer_ms is None else f", but takes about {duration(remedy.longer_ms)}"
-    return settings + (
-        longer if finding.kind is Kind.SWITCH else f": {figure_text(finding, remedy.measured, plan)}{longer}"
-    )
+    effects = [] if finding.kind is Kind.SWITCH else [f"then {figure_text(finding, remedy.measured, plan)}"]
+    effects += [] if remedy.longer_ms is None else [f"but takes about {duration(remedy.longer_ms)}"]
+    return ", ".join([settings, *effects])
 
 
 def measure(kind: Kind, value: int | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
@@ -60,7 +60,7 @@ def check_page(checkup: CheckedPlan, *, verbose: bool = False, warnings_too: boo
         title=f"{names.escape(checkup.application_id)}: {members_text(checkup.plan)}",
         tone=answer_tone(answer),
         answer=answer,
-        sentences=(_sentence(checkup),),
+        sentences=(_sentence(checkup, warnings_too=warnings_too),),
         facts=tuple(_facts(checkup)),
         source=f"snapshot: {origin(checkup)}" + (f"; {names.escape(checkup.source)}" if checkup.source else ""),
         tables=tuple(_tables(checkup, names, verbose=verbose)),
@@ -68,34 +68,57 @@ def check_page(checkup: CheckedPlan, *, verbose: bool = False, warnings_too: boo
     )
 
 
-def _sentence(checkup: CheckedPlan) -> str:
-    """Return which rules are broken or unknown."""
+def _sentence(checkup: CheckedPlan, *, warnings_too: bool) -> str:
+    """Return which rules are broken or unknown: those that count for the answer first."""
     if any(finding.invariant for finding in checkup.findings):
         return "The plan contradicts itself, so nothing that it says counts."
-    violations = [*checkup.of(Status.ERROR), *checkup.of(Status.WARNING)]
-    broken_rules = [finding.rule for finding in violations if finding.answer is not Answer.UNKNOWN]
-    unknown = [finding.rule for finding in violations if finding.answer is Answer.UNKNOWN]
+    counted, others = checkup.of(Status.ERROR), checkup.of(Status.WARNING)
+    if warnings_too:
+        counted, others = (*counted, *others), ()
     rules = len(checkup.findings) - len(checkup.of(Status.NOT_APPLICABLE))
     waivers = len(checkup.of(Status.WAIVED))
-    parts = []
-    if broken_rules:
-        parts.append(f"{_of_rules(len(broken_rules), rules)} broken: {name_list(broken_rules, _MOST_NAMED)}.")
-    if unknown:
-        parts.append(
-            f"It is unknown whether {_of_rules(len(unknown), rules).lower()} kept: {name_list(unknown, _MOST_NAMED)}."
-        )
-    starts = dict.fromkeys(start for finding in violations for start in undecided_starts(finding, checkup.plan))
+    parts = [] if counted else list(_nothing_broken(checkup, others, rules - waivers, warnings_too=warnings_too))
+    parts += _violations(counted, lambda number: _of_rules(number, rules))
+    starts = dict.fromkeys(
+        start for finding in (*counted, *others) for start in undecided_starts(finding, checkup.plan)
+    )
     parts += [f"{options}."] if (options := would_tell(starts)) else []
-    if not broken_rules and not unknown:
-        parts.append("The rule is kept." if rules == 1 else f"All {rules - waivers:,} rules are kept.")
+    parts += _violations(others, lambda number: f"{count(number, 'rule')} of level warning {_is(number)}")
     parts += [f"{count(waivers, 'rule')} waived."] if waivers else []
     return " ".join(parts)
+
+
+def _nothing_broken(
+    checkup: CheckedPlan, others: Sequence[Finding], rules: int, *, warnings_too: bool
+) -> Iterator[str]:
+    """Yield that no rule that counts is broken, after the plan's own warnings where these count as well."""
+    if warnings_too and checkup.warnings:
+        yield f"The plan has {count(len(checkup.warnings), 'warning')}, and warnings count (--fail-on-warning)."
+    if others:
+        yield "No rule of level error is broken."
+    else:
+        yield "The rule is kept." if rules == 1 else f"All {rules:,} rules are kept."
+
+
+def _violations(findings: Sequence[Finding], subject: Callable[[int], str]) -> Iterator[str]:
+    """Yield which rules are broken, and of which that is unknown; ``subject``: so many of them, with the verb."""
+    broken_rules = [finding.rule for finding in findings if finding.answer is not Answer.UNKNOWN]
+    unknown = [finding.rule for finding in findings if finding.answer is Answer.UNKNOWN]
+    if broken_rules:
+        yield f"{subject(len(broken_rules))} broken: {name_list(broken_rules, _MOST_NAMED)}."
+    if unknown:
+        phrase = subject(len(unknown))
+        yield f"It is unknown whether {phrase[0].lower()}{phrase[1:]} kept: {name_list(unknown, _MOST_NAMED)}."
 
 
 def _of_rules(number: int, rules: int) -> str:
     if rules == 1:
         return "The one rule is"
-    return f"{number:,} of {count(rules, 'rule')} {'is' if number == 1 else 'are'}"
+    return f"{number:,} of {count(rules, 'rule')} {_is(number)}"
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _facts(checkup: CheckedPlan) -> Iterator[Fact]:

@@ -24,7 +24,8 @@ def report_of(plans: Sequence[CheckedPlan], tally: Tally) -> str:
     """Return what a check found as one page: what could not be checked, then the plans, the worst first."""
     sections = [_unchecked(application_id, message) for application_id, message in tally.errors]
     number = len(sections) + len(plans)
-    sections += [_section(plan, is_single=number == 1) for plan in plans[: max(0, MOST_SECTIONS - len(sections))]]
+    shown = plans[: max(0, MOST_SECTIONS - len(sections))]
+    sections += [_section(plan, is_single=number == 1, warnings_too=tally.fail_on_warning) for plan in shown]
     overview = (_overview(plans, tally),) if number > 1 else ()
     return sections_html(sections, number, overview)
 
@@ -35,10 +36,11 @@ def _unchecked(application_id: str | None, message: str) -> Section:
     return Section(Page(title=name, tone="bad", sentences=(sentence,)))
 
 
-def _section(checkup: CheckedPlan, *, is_single: bool) -> Section:
+def _section(checkup: CheckedPlan, *, is_single: bool, warnings_too: bool) -> Section:
     """Return what the check found, and below it the plan as it is told without a check."""
     plan = checkup.plan
-    return Section(check_page(checkup, verbose=True), subject=answer_section(plan, plan, is_single=is_single))
+    page = check_page(checkup, verbose=True, warnings_too=warnings_too)
+    return Section(page, subject=answer_section(plan, plan, is_single=is_single))
 
 
 def _overview(plans: Sequence[CheckedPlan], tally: Tally) -> Table:
@@ -46,8 +48,9 @@ def _overview(plans: Sequence[CheckedPlan], tally: Tally) -> Table:
         text_row("", TERMINAL.name(application_id or "an application"), "could not be checked", tone="bad")
         for application_id, _ in tally.errors
     ]
-    for plan in plans:
-        texts = (plan.answer.word, TERMINAL.name(plan.application_id), check_page(plan).sentences[0])
+    for plan, answer in zip(plans, tally.answers, strict=True):
+        page = check_page(plan, warnings_too=tally.fail_on_warning)
+        texts = (answer.word, TERMINAL.name(plan.application_id), page.sentences[0])
         rows.append(text_row(*texts, tone=_TONES.get(plan.worst, "plain")))
     columns = columns_of("", "application", "what was found")
     return Table(tally_text(tally), columns, tuple(rows), sortable=True)

@@ -13,10 +13,12 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
-from kstream_plan.model import Group
+from kstream_plan.model import Group, Note
+from kstream_plan.model.answer import Answer
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_all
 from kstream_plan.policy.findings import Check, Status
+from kstream_plan.policy.limits import Level
 from kstream_plan.policy.rules import Offence
 from kstream_plan.render.check import REPORTS, json_report, markdown_report
 from kstream_plan.render.check.github import not_for_the_runner
@@ -174,6 +176,25 @@ def test_what_is_broken_alone_and_by_one_draw_is_said_plainly() -> None:
         assert page.sentences[0].startswith("The one rule is broken: ")
         assert page.facts[0].value.endswith(ending)
         assert page.tables[0].note == ""
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+def test_the_first_words_agree_with_the_answer(unknown: bool) -> None:
+    """A rule of level warning counts only where warnings do; else it stands behind what does."""
+    checked = _broken_alone().plans[0]
+    (broken,) = checked.findings
+    mild = replace(broken, limit=replace(broken.limit, level=Level.WARNING), unknown=unknown, measured=None)
+    checked = replace(checked, findings=(mild,))
+    page = check_page(checked)
+    assert page.answer is Answer.YES
+    assert page.sentences[0].startswith("No rule of level error is broken. ")
+    assert "1 rule of level warning is " in page.sentences[0]
+    strict = check_page(checked, warnings_too=True)
+    assert strict.answer is (Answer.UNKNOWN if unknown else Answer.NO)
+    assert strict.sentences[0].startswith("It is unknown whether the one rule is" if unknown else "The one rule is")
+    plan = replace(checked.plan, warnings=(Note("may-hurt", "it may hurt"),))
+    warned = replace(checked, plan=plan, findings=(replace(mild, offences=()),))
+    assert check_page(warned, warnings_too=True).sentences[0].startswith("The plan has ")
 
 
 def test_beside_what_is_kept_stand_the_figures_of_the_worst_draw() -> None:
