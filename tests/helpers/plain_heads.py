@@ -2,7 +2,7 @@
 
 #: Heads that explain themselves.
 PLAIN = {
-    *("", "#", "From", "To", "Which", "Where", "Change", "Figure", "Step", "Set", "Way", "Time (UTC)", "In total"),
+    *("", "#", "From", "To", "Which", "Where", "Change", "Figure", "Step", "Set", "Way", "Time (UTC)", "Over all"),
     *("Moved", "Started", "Stopped", "Threads", "Protocol", "Plan", "Planned", "Happened", "Old plan", "New plan"),
     *("Rule", "Limit", "Before", "Afterwards", "At the end", "Other instances", "Other workers"),
 }

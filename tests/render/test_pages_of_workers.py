@@ -64,7 +64,7 @@ def test_the_summary_of_a_plan_of_workers() -> None:
         ("Rebalances", "2: 1 leave, 1 end of a delay"),
         ("Moves", "5 of 15 (minimum 5)"),
         ("Longest pause", "c1 (connector): 5m03s in 1 pause"),
-        ("Unassigned", "5 connectors and tasks at once, 25m15s in total"),
+        ("Unassigned", "5 connectors and tasks at once, 25m15s over all"),
         ("Balance", "5 → 7 to 8 connectors and tasks per worker"),
     ]
     [kept] = [line.text for line in page.lines if line.code == KEPT_WORK]

@@ -101,7 +101,7 @@ def test_who_leads_next_and_so_what_waits_differs_from_draw_to_draw_and_the_wors
     assert len(found) > 1
     assert made.draws.worst["max_pause_in_all"] == max(found)
     told = simulation_table(made, width=120)
-    assert f"{duration(max(found))} in total" in next(line for line in told.splitlines() if "Unassigned  " in line)
+    assert f"{duration(max(found))} over all" in next(line for line in told.splitlines() if "Unassigned  " in line)
     assert "8 sets were simulated, a typical one is shown, and ranges are over all" in " ".join(
         told.replace("│", "").split()
     )

@@ -28,12 +28,11 @@ from kstream_plan.render.page import (
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
-    at_least,
     count,
     count_range,
     duration,
-    duration_range,
     name_list,
+    pause_text,
     span_to,
     utc,
 )
@@ -154,7 +153,7 @@ def _facts(bounces: Bounces) -> Iterator[Fact]:
     cold: Tone = "bad" if figures.cold_handovers.median else "unknown" if most else "plain"
     yield Fact("cold", "Cold starts", span_to(figures.cold_handovers.least, most) if most else "none", cold)
     yield Fact("pause", "Longest pause", _pause(way))
-    yield Fact("at_once", "Paused at once", f"{count(figures.paused_at_once, 'task')} at most")
+    yield Fact("at_once", "Paused at once", f"{count(figures.paused_at_once, 'task')} at most, cut-overs included")
 
 
 def way_name(way: Way) -> str:
@@ -170,8 +169,9 @@ def _table(bounces: Bounces, names: Names) -> Table:
     columns = columns_of("Way to restart", "Safe", ">Wait between", *figures)
     rows = tuple(_row(bounces, way, names) for way in bounces.played)
     actions = [f"{way_name(way.way)}: {_WAY_ACTIONS[way.way.name]}" for way in bounces.played if _is_plain(way.way)]
-    best = [] if bounces.best_safe is None else ["*: the best safe way"]
-    table = Table("Ways to restart", columns, rows, "; ".join([*actions, *best]))
+    actions += ["paused at once: cut-overs included, which pause tasks of other instances for a moment"]
+    actions += [] if bounces.best_safe is None else ["*: the best safe way"]
+    table = Table("Ways to restart", columns, rows, "; ".join(actions))
     return table if number_of(bounces) > 1 else table.leave_out("Wait between")
 
 
@@ -200,9 +200,8 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
 
 def _pause(way: PlayedWay) -> str:
     """Return how long a task is paused at most; what starts cold is paused until it is restored, too."""
-    figure = way.figures.max_paused_ms
     restores = way.plan.pauses_are_least or way.most_cold or way.figures.cold_handovers.most
-    return f"at least {at_least(figure.least)}" if restores else duration_range(*figure)
+    return pause_text(*way.figures.max_paused_ms, is_open=bool(restores))
 
 
 def _safe(way: PlayedWay) -> Cell:

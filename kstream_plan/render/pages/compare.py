@@ -19,7 +19,7 @@ from kstream_plan.render.pages.plan import plan_title, source_text
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range
+from kstream_plan.render.text.numbers import count, count_range, duration, duration_range, pause_text
 
 #: So many alternatives have a column each in one table at most.
 _MOST_COLUMNS = 5
@@ -136,14 +136,12 @@ def _count(alternative: Alternative, figure: Range) -> str:
 
 def _lasted(alternative: Alternative, figure: Range) -> str:
     """Return a duration; of what does not settle, only a lower bound is known."""
-    return duration_range(*figure) if alternative.settles else f"at least {at_least(figure.least)}"
+    return pause_text(*figure, is_open=not alternative.settles)
 
 
 def _pause(alternative: Alternative, figure: Range) -> str:
     """Return how long a task pauses; a cold start restores for an unknown time as well."""
-    if alternative.plan.pauses_are_least:
-        return f"at least {at_least(figure.least)}"
-    return _lasted(alternative, figure)
+    return pause_text(*figure, is_open=alternative.plan.pauses_are_least or not alternative.settles)
 
 
 def _figure(name: str, field: str, show: Callable[[Alternative, Range], str] = _count) -> Figure:

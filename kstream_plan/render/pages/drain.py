@@ -132,7 +132,7 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
         bound = "at least " if is_open else "about "
         yield Fact(
             "pause",
-            "Longest pause",
+            "Longest single pause",
             f"task {names.task_and_topic(longest.task_id)}: {bound}{duration(longest.pause_ms)}",
         )
     yield from _effects_on_others(drain)

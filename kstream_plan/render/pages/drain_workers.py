@@ -69,7 +69,7 @@ def _facts(drain: WorkersDrained, names: Names) -> Iterator[Fact]:
     item_names = name_list([names.task(item.task_id) for item in drain.items], 5) if items else "nothing"
     yield Fact("runs", "They run", item_names)
     if now.longest_ms > round_ms(drain):
-        total = f"{now.at_once:,} at once, at most {duration(now.longest_ms)} each, {duration(now.item_ms)} in total"
+        total = f"{now.at_once:,} at once, at most {duration(now.longest_ms)} each, {duration(now.item_ms)} over all"
         yield Fact("unassigned", "Unassigned", total, "bad")
     other_count = len(drain.plan.pauses.ms.keys() - items)
     if other_count:
@@ -88,7 +88,7 @@ def _facts(drain: WorkersDrained, names: Names) -> Iterator[Fact]:
 
 
 def _ways_table(drain: WorkersDrained) -> Table:
-    columns = columns_of("Workers are", ">Rebalances", ">Unassigned", ">Longest", ">In total", ">All run after")
+    columns = columns_of("Workers are", ">Rebalances", ">Unassigned", ">Longest", ">Over all", ">All run after")
     rows = tuple(
         text_row(*way_texts(way), tone="bad" if way.longest_ms > round_ms(drain) else "plain") for way in drain.ways
     )

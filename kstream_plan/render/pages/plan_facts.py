@@ -18,6 +18,7 @@ from kstream_plan.render.text.numbers import (
     count_range,
     duration,
     duration_range,
+    pause_text,
     span_to,
 )
 
@@ -64,7 +65,7 @@ def _of_workers(view: PlanView) -> Iterator[Fact]:
     if pause_figure.most:
         items = "connectors and tasks"
         value = (
-            f"{count_range(*pause_figure)} {items} at once, {duration_range(*view.figure('paused_task_ms'))} in total"
+            f"{count_range(*pause_figure)} {items} at once, {duration_range(*view.figure('paused_task_ms'))} over all"
         )
         yield Fact("unassigned", "Unassigned", value)
     yield balance_fact(view.plan)
@@ -184,12 +185,7 @@ def pause_fact(view: PlanView) -> Fact:
     if plan.is_of_workers:
         task = view.names.task(worst.task_id)
     pauses = " in 1 pause" if worst.times == 1 else f" in total ({worst.times:,} pauses)"
-    restores = ", plus the time that it restores" if plan.pauses_are_least else ""
-    lasts = duration_range(*total)
-    if plan.pauses_are_least:
-        bound = f"at least {at_least(total.least)}"
-        lasts = bound if total.least == total.median else f"{duration(total.median)} ({bound})"
-    value = f"{task}: {lasts}{pauses}{restores}{unknown}"
+    value = f"{task}: {pause_text(*total, is_open=plan.pauses_are_least)}{pauses}{unknown}"
     return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")
 
 

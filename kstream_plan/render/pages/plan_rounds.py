@@ -41,7 +41,11 @@ def rounds_table(view: PlanView) -> Table:
     move_heads = ("Move" if of_workers else "Cut over", "Warm up", ">Stateless")
     pause_heads = (">Unassigned" if of_workers else ">Paused", ">To restore")
     wide = {"Stateless": _WIDE, "To restore": _WIDE}
-    table = Table("Rounds", columns_of(">#", ">Time", "Rebalance", *move_heads, *pause_heads, wide=wide), tuple(rows))
+    columns = columns_of(">#", ">Time", "Rebalance", *move_heads, *pause_heads, wide=wide)
+    at_once = view.figure("paused_tasks_at_once").most
+    is_more = not of_workers and max(pauses.values()) > at_once
+    note = f"Paused: tasks that pause until the next row, at most {at_once:,} at once." if is_more else ""
+    table = Table("Rounds", columns, tuple(rows), note)
     if of_workers:
         return table.leave_out("Warm up", "Stateless", "To restore")
     return table if any(activity.stateless for activity in view.activities) else table.leave_out("Stateless")

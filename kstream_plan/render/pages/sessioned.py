@@ -12,7 +12,7 @@ from kstream_plan.render.text.numbers import count, count_range, duration
 from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeRow
 
 _COLUMNS = columns_of(
-    "Event", "Protocol", ">Rebalances", ">Unassigned", ">Longest pause", ">In total", ">Settles after"
+    "Event", "Protocol", ">Rebalances", ">Unassigned", ">Longest pause", ">Over all", ">Settles after"
 )
 _EVENTS = {
     "upgrade": "all restart",
@@ -81,7 +81,7 @@ def sessioned_steps(upgrade: SessionedUpgrade) -> list[str]:
 
 def _rows_table(upgrade: SessionedUpgrade) -> Table:
     note = (
-        "Unassigned: most connectors and tasks at once. Longest pause, in total: of one connector or task, and "
+        "Unassigned: most connectors and tasks at once. Longest pause, over all: of one connector or task, and "
         "of all together."
     )
     return Table("What happens", _COLUMNS, tuple(_row(upgrade, row) for row in upgrade.rows), note)

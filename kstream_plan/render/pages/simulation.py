@@ -75,7 +75,7 @@ def _delay(milliseconds: int | None) -> str:
 def what_ifs_table(view: PlanView, what_ifs: Sequence[WhatIf]) -> Table:
     """Return what other settings change, with all that they cost; the current ones come first."""
     plan = view.plan
-    heads = [">Unassigned in total", ">Moves"] if plan.is_of_workers else [">Extra copies", ">Cold starts"]
+    heads = [">Unassigned over all", ">Moves"] if plan.is_of_workers else [">Extra copies", ">Cold starts"]
     columns = columns_of("Setting", ">Duration", ">Rebalances", *heads)
     settings = dict.fromkeys(what_if.setting for what_if in what_ifs)
     rows = [

@@ -70,6 +70,14 @@ def duration_range(likely_ms: int, least_ms: int, most_ms: int) -> str:
     return with_range(duration(likely_ms), duration(least_ms), duration(most_ms))
 
 
+def pause_text(likely_ms: int, least_ms: int, most_ms: int, *, is_open: bool = False) -> str:
+    """Return how long a pause is; ``is_open``: nothing tells its upper end, for what restores is paused meanwhile."""
+    if not is_open:
+        return duration_range(likely_ms, least_ms, most_ms)
+    bound = f"at least {at_least(least_ms)}"
+    return bound if least_ms == likely_ms else f"{duration(likely_ms)} ({bound})"
+
+
 def count_range(likely: int, least: int, most: int) -> str:
     """Return a count with the ends of what it may be: ``20 (18 to 21)``."""
     return with_range(f"{likely:,}", f"{least:,}", f"{most:,}")

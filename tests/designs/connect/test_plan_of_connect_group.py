@@ -96,7 +96,7 @@ def test_what_a_lost_worker_ran_is_run_by_nobody_until_the_delay_has_passed() ->
     assert story(made) == [(20_000, Trigger.LEAVE, 0, 0, 5), (320_000, Trigger.DEADLINE, 0, 5, 0)]
     assert made.summary.max_paused_task is not None
     assert made.summary.max_paused_task.ms == 313_000
-    assert _facts(made)["unassigned"] == "5 connectors and tasks at once, 26m05s (25m50s to 26m20s) in total"
+    assert _facts(made)["unassigned"] == "5 connectors and tasks at once, 26m05s (25m50s to 26m20s) over all"
     assert _facts(made)["pause"].startswith("c1 (connector): 5m13s (")
     assert "state" not in " ".join(note.message for note in made.assumptions)
 
@@ -115,10 +115,10 @@ def test_a_worker_that_is_back_gets_nothing_before_the_delay_has_passed() -> Non
 def test_there_is_no_delay_if_the_leader_is_gone_and_its_work_stands_still_until_all_have_heard() -> None:
     made = play(even(), Leave(at_ms=1_000, process_ids=("w0",)))
     assert story(made) == [(1_000, Trigger.LEAVE, 0, 5, 0)]
-    assert _facts(made)["unassigned"] == "5 connectors and tasks at once, 15s in total"
+    assert _facts(made)["unassigned"] == "5 connectors and tasks at once, 15s over all"
     made = play(even(), Stop(at_ms=1_000, process_ids=("w0",), crash=True))
     assert story(made) == [(11_000, Trigger.LEAVE, 0, 5, 0)]
-    assert _facts(made)["unassigned"] == "5 connectors and tasks at once, 1m05s (50s to 1m20s) in total"
+    assert _facts(made)["unassigned"] == "5 connectors and tasks at once, 1m05s (50s to 1m20s) over all"
 
 
 def test_who_goes_while_a_rebalance_is_under_way_was_heard_of_by_its_end() -> None:
@@ -143,7 +143,7 @@ def test_relief_and_what_nobody_runs_have_the_time_at_which_work_starts_not_that
 
 def test_a_delay_that_ends_with_the_leader_counts_for_as_long_as_it_was() -> None:
     made = play(even(3), Leave(at_ms=0, process_ids=("w1",)), Leave(at_ms=60_000, process_ids=("w0",)))
-    assert _facts(made)["unassigned"] == "10 connectors and tasks at once, 5m30s in total"
+    assert _facts(made)["unassigned"] == "10 connectors and tasks at once, 5m30s over all"
     assert made.pauses.longest_ms == 63_000
 
 
