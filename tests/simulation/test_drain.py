@@ -31,6 +31,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.render.answers import page_of, to_markdown, to_table
+from kstream_plan.render.pages.drain import drain_remarks
 from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation import drain as drain_study
@@ -97,6 +98,16 @@ def test_now_is_told_before_waiting_is_played() -> None:
 @pytest.mark.parametrize("name", ["no-standbys", "with-standbys"])
 def test_as_markdown(name: str) -> None:
     assert_golden(f"drain/{name}.md", to_markdown(CASES[name]()))
+
+
+def test_a_restart_is_proposed_only_where_it_may_be_safer() -> None:
+    cold = CASES["no-standbys"]()
+    assert cold.answer is Answer.NO
+    assert [note.code for note in drain_remarks(cold).next] == ["if-only-restarted"]
+    over = replace(cold, over=(Note("over", "what is known may be over"),))
+    for drained in (over, replace(cold, now=()), CASES["with-standbys"]()):
+        assert drained.over or drained.answer is Answer.YES
+        assert drain_remarks(drained).next == ()
 
 
 def test_names_of_tasks_in_a_doubt_are_harmless() -> None:

@@ -10,6 +10,7 @@ from kstream_plan.model import Note, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans.activity import records_of
+from kstream_plan.plans.caught_up_evidence import Fact as Evident
 from kstream_plan.render.page import (
     Fact,
     Page,
@@ -248,10 +249,21 @@ def drain_remarks(drain: Drain) -> Remarks:
     """Return what is to be known of the group, why a warm start may be cold, and what answers the same of a restart."""
     warnings = (*drain.warnings, *(drain.doubts if drain.answer is not Answer.UNKNOWN else ()))
     commands = []
-    if drain.plan.design == "classic" and len(drain.process_ids) == 1:
+    if _restart_may_be_safer(drain):
         instance = shlex.quote(_on_a_command_line(drain))
         commands.append(Note("if-only-restarted", f"kstream-plan bounce SNAPSHOT --instance {instance}"))
     return Remarks(warnings, (), (*drain.rests_on, *drain.plan.assumptions), tuple(commands))
+
+
+def _restart_may_be_safer(drain: Drain) -> bool:
+    """Return whether ``bounce`` may answer better: nobody has to start the tasks of an instance that comes back soon.
+
+    What is known of the group has to hold still, and its disk has to keep the state.
+    """
+    if drain.plan.design != "classic" or len(drain.process_ids) > 1 or not drain.now:
+        return False
+    in_memory = any(start.evidence.fact is Evident.IN_MEMORY for start in drain.unproven)
+    return drain.answer is not Answer.YES and not drain.over and not in_memory
 
 
 def _with_tasks(remarks: Remarks) -> Remarks:

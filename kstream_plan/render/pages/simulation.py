@@ -50,19 +50,25 @@ def _events_table(simulation: Simulation, view: PlanView) -> Table:
     """Return what follows from each event until the next one."""
     with_state = view.plan.probes and bool(view.plan.group.stateful)
     columns = columns_of(">Time", "Event", ">Rebalances", ">Caught up after", ">Cold starts", ">Balanced after")
-    rows = [_event_row(outcome, view) for outcome in simulation.events]
+    may_restore = [
+        any(earlier.cold_handovers for earlier in simulation.events[: place if view.plan.pauses_are_least else 0])
+        or bool(outcome.cold_handovers)
+        for place, outcome in enumerate(simulation.events)
+    ]
+    rows = [_event_row(*row, view) for row in zip(simulation.events, may_restore, strict=True)]
     note = "–: not before the next event" if any(outcome.balanced_ms is None for outcome in simulation.events) else ""
     table = Table("What each event leads to", columns, tuple(rows), note)
     return table if with_state else table.leave_out("Caught up after", "Cold starts")
 
 
-def _event_row(outcome: EventOutcome, view: PlanView) -> Row:
+def _event_row(outcome: EventOutcome, may_restore: bool, view: PlanView) -> Row:
+    """Return what follows from an event; ``may_restore``: tasks that started cold may restore for longer."""
     cold = text_cell(f"{outcome.cold_handovers:,}", "bad" if outcome.cold_handovers else "plain")
     return text_row(
         duration(outcome.event.at_ms),
         event_text(outcome.event, view.names),
         f"{outcome.rebalances:,}",
-        _delay(outcome.warm_ms),
+        f"{'at least ' if may_restore and outcome.warm_ms is not None else ''}{_delay(outcome.warm_ms)}",
         cold,
         _delay(outcome.balanced_ms),
     )

@@ -132,7 +132,9 @@ def test_drain_names_the_command_for_a_restart(
 ) -> None:
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
     assert run(["drain", "my snapshot.json", "i3", *NOW, "-q"]) == 0
-    assert capsys.readouterr().out.endswith("\nNext: kstream-plan bounce 'my snapshot.json' --instance i3\n")
+    shown = capsys.readouterr().out
+    assert "│ NO: " in shown
+    assert shown.endswith("\nNext: kstream-plan bounce 'my snapshot.json' --instance i3\n")
 
 
 def test_an_instance_without_its_option_is_told_of_it(capsys: pytest.CaptureFixture[str]) -> None:
