@@ -88,6 +88,8 @@ CONNECT_GROUP_ONLY = ("scheduled_rebalance_max_delay_ms", "rebalance_timeout_ms"
 
 #: The code of the assumption that Kafka's defaults count, for a snapshot holds no settings.
 DEFAULT_SETTINGS = "default-settings"
+#: The code of the assumption that settings count which are given, not those of the snapshot.
+SETTINGS_GIVEN = "settings-given"
 #: The code of the warning that an application's file has another number of threads than its instances have.
 THREADS_NOT_PLANNED = "threads-not-planned"
 

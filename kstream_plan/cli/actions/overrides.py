@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import cast
 
@@ -15,8 +15,15 @@ from kstream_plan.documents.streams_config import StreamsConfigFile, load_stream
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import SettingValue
-from kstream_plan.model.settings import CONFIG_NAMES, DEFAULT_SETTINGS, THREADS_NOT_PLANNED
+from kstream_plan.model.settings import (
+    CONFIG_NAMES,
+    DEFAULT_SETTINGS,
+    SETTINGS_GIVEN,
+    THREADS_NOT_PLANNED,
+    AssignmentConfig,
+)
 from kstream_plan.model.snapshot import Stores
+from kstream_plan.model.times import duration
 
 #: What the clients of a streams group go by themselves.
 _OF_CLIENTS = ("state_cleanup_delay_ms",)
@@ -38,7 +45,11 @@ class Overrides:
     stores: Stores | None = None
 
     def apply(self, snapshot: Snapshot) -> Snapshot:
-        """Return ``snapshot`` with what is given in place of its own."""
+        """Return ``snapshot`` with what is given in place of its own, and a note of the settings that differ."""
+        were_read = all(note.code != DEFAULT_SETTINGS for note in snapshot.assumptions)
+        return _with_changes_noted(self._applied(snapshot), snapshot.config, were_read=were_read)
+
+    def _applied(self, snapshot: Snapshot) -> Snapshot:
         rates = snapshot.rates
         if self.restore_rate is not None:
             rates = replace(rates, restore_per_instance=self.restore_rate)
@@ -55,6 +66,30 @@ class Overrides:
         assumptions = tuple(note for note in snapshot.assumptions if not values or note.code != DEFAULT_SETTINGS)
         warnings_before = (*snapshot.warnings, *warnings)
         return replace(snapshot, config=config, rates=rates, warnings=warnings_before, assumptions=assumptions)
+
+
+def _with_changes_noted(snapshot: Snapshot, old: AssignmentConfig, *, were_read: bool) -> Snapshot:
+    """Return the snapshot with an assumption that names the settings that are not those of the snapshot as read."""
+    values = {
+        field.name: (getattr(snapshot.config, field.name), getattr(old, field.name))
+        for field in fields(old)
+        if getattr(snapshot.config, field.name) != getattr(old, field.name)
+    }
+    if not values or not were_read:
+        return snapshot
+    texts = tuple(f"{kafka_name(name)}={_in_words(name, value)}" for name, (value, _) in values.items())
+    changes = (
+        f"{text} instead of {_in_words(name, old_value)}"
+        for text, (name, (_, old_value)) in zip(texts, values.items(), strict=True)
+    )
+    note = Note(SETTINGS_GIVEN, f"Settings that are given, not the group's own: {', '.join(changes)}", texts)
+    return replace(snapshot, assumptions=(*snapshot.assumptions, note))
+
+
+def _in_words(name: str, value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value) or "none"
+    return duration(value) if name.endswith("_ms") and isinstance(value, int) else str(value)
 
 
 def _of_stores(snapshot: Snapshot, stores: Stores | None, of_file: Stores | None) -> Snapshot:

@@ -129,8 +129,8 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
         found.append(
             Note(
                 "threads-race",
-                "An instance takes up left-over state of a task that it closed: which of its threads gets the task is a "
-                "race between them",
+                "An instance takes up left-over state of a task that it closed: which of its threads gets the "
+                "task is a race between them",
                 _names(state.group, races),
             )
         )
@@ -156,8 +156,8 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
         found.append(
             Note(
                 LEFT_OVER_CLEANUP,
-                "The decision depends on left-over state of closed tasks, and when that is deleted is unknown: instances "
-                "check every state.cleanup.delay.ms, by the time a directory was changed",
+                "The decision depends on left-over state of closed tasks, and when that is deleted is unknown: "
+                "instances check every state.cleanup.delay.ms, by the time a directory was changed",
                 _names(state.group, deletions),
             )
         )

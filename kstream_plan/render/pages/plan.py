@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kstream_plan.model.settings import SETTINGS_GIVEN
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.loads import copies_of_stateful, worst_loss
@@ -70,19 +71,29 @@ def plan_title(view: PlanView) -> str:
     noun = "worker" if plan.is_of_workers else "instance"
     changes = view.arrivals or view.departures
     members = f"{first:,} → {count(last, noun)}" if changes and first != last else count(last, noun)
+    zone = view.names.whole_area(view.departures)
     member_parts = [
         f"{name_list(view.names.instances(ids))} {word}"
         for ids, word in ((view.arrivals, "new"), (view.departures, "gone"))
-        if ids and plan.group.tasks
+        if ids and plan.group.tasks and first == last
     ]
-    member_text = f" ({'; '.join(member_parts)})" if member_parts and first == last else ""
-    event = "" if changes or view.simulation is None else _only_event(view.simulation, view.names)
-    return f"{view.names.escape(group.application_id)}: {members}{member_text}, {work_text(plan)}{event}"
+    member_parts += [f"all of {zone} gone"] if zone else []
+    member_text = f" ({'; '.join(member_parts)})" if member_parts else ""
+    event = "" if changes or view.simulation is None else _events_text(view.simulation, view.names)
+    given = [
+        view.names.escape(text) for note in plan.assumptions if note.code == SETTINGS_GIVEN for text in note.subjects
+    ]
+    settings = f", with {name_list(given)}" if given else ""
+    return f"{view.names.escape(group.application_id)}: {members}{member_text}, {work_text(plan)}{settings}{event}"
 
 
-def _only_event(simulation: Simulation, names: Names) -> str:
-    """Return the event of a simulation that has one alone; several have a table."""
-    return f"; {event_text(simulation.events[0].event, names)}" if len(simulation.events) == 1 else ""
+def _events_text(simulation: Simulation, names: Names) -> str:
+    """Return what happens first in a simulation, and how much more does, which a table has."""
+    if not simulation.events:
+        return ""
+    rest_count = len(simulation.events) - 1
+    more = f", then {count(rest_count, 'more event')}" if rest_count else ""
+    return f"; {event_text(simulation.events[0].event, names)}{more}"
 
 
 def work_text(plan: Plan) -> str:

@@ -99,7 +99,9 @@ def _settings(event: ConfigChange | Bounce, names: Names) -> str:
 
 
 def _members(process_ids: Sequence[str], names: Names) -> str:
-    return name_list(names.instances(process_ids))
+    """Return instances by name; of a zone that these are, its name as well."""
+    area, members = names.whole_area(process_ids), name_list(names.instances(process_ids))
+    return f"all of {area} ({members})" if area else members
 
 
 def _subtopology(subtopology: str | None, names: Names) -> str:

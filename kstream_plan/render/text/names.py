@@ -56,6 +56,14 @@ class Names:
         area = self._areas.get(process_id)
         return None if area is None else (self._escape(area[0]), self._escape(area[1]))
 
+    def whole_area(self, process_ids: Sequence[str]) -> str:
+        """Return ``zone a`` if these are all of its instances, and several; else nothing."""
+        areas = {self._areas.get(process_id) for process_id in process_ids}
+        members = {process_id for process_id, area in self._areas.items() if {area} == areas}
+        if len(members) < 2 or members != set(process_ids):
+            return ""
+        return " ".join(self.area(process_ids[0]) or ())
+
     def reading_order(self, process_id: str) -> tuple[tuple[tuple[int, str], ...], str]:
         """Return a key that sorts instances by short name, numbers in it by value, then by id."""
         parts = re.findall(r"\d+|\D+", self._short[process_id], re.ASCII)

@@ -13,14 +13,18 @@ from typing import Any
 import pytest
 
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.model import Note, TaskId
+from kstream_plan.model import Consumer, Group, Instance, Note, TaskId
+from kstream_plan.model.scenario import Stop
+from kstream_plan.model.settings import SETTINGS_GIVEN
 from kstream_plan.model.times import duration
 from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.render.page import Page, Table
 from kstream_plan.render.pages.plan import excerpt_page, plan_page, simulation_page
+from kstream_plan.render.pages.scenario_events import event_text
 from kstream_plan.render.pages.steps import NO_STEP, Focus
 from kstream_plan.render.simulation.json_form import simulation_json
+from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases, simulation_cases
 
@@ -224,3 +228,26 @@ def test_an_unknown_generation_is_no_number() -> None:
     snapshot = plan_cases.snapshot("scale-out")
     unknown = replace(snapshot, state=replace(snapshot.state, generation=0))
     assert plan_page(plan(unknown)).source.startswith("snapshot: unknown generation, 2026-")
+
+
+def test_a_title_names_given_settings_and_a_zone_that_is_gone() -> None:
+    group = Group.of(
+        "orders",
+        plan_cases.case("scale-out").group.tasks,
+        [
+            Instance(
+                process_id=f"p{place}",
+                consumers=(Consumer(consumer_id=f"c{place}"),),
+                host=f"i{place}",
+                client_tags=(("zone", "ab"[place // 2]),),
+            )
+            for place in range(4)
+        ],
+    )
+    names = Names(group)
+    assert names.whole_area(["p1", "p0"]) == "zone a"
+    assert names.whole_area(["p0", "p2"]) == names.whole_area(["p2"]) == names.whole_area([]) == ""
+    assert event_text(Stop(at_ms=0, process_ids=("p0", "p1"), crash=True), names) == "all of zone a (i0, i1) crash"
+    note = Note(SETTINGS_GIVEN, "Settings are given", ("num.standby.replicas=1",))
+    plan = replace(plan_cases.case("scale-out"), assumptions=(note,))
+    assert plan_page(plan).title.endswith(", with num.standby.replicas=1")
