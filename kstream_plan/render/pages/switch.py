@@ -26,9 +26,9 @@ from kstream_plan.simulation.switch import Switch, SwitchFigures, SwitchRow
 
 _MOST_STANDBYS = GROUP_SETTINGS["streams_num_standby_replicas"][3]
 _COLUMNS = columns_of(
-    *("Event", ">Standbys", "Protocol", ">Rebalances", ">Cold starts", ">Longest pause", ">All run after"),
-    *(">State to restore", ">Range of pauses", ">Range until all run"),
-    wide={"State to restore": 105, "Range of pauses": 125, "Range until all run": 150},
+    *("Event", ">Standbys", "Protocol", ">Rebalances", ">Cold starts", ">Longest pause", ">Settles after"),
+    *(">State to restore", ">Range of pauses", ">Range until it settles"),
+    wide={"State to restore": 105, "Range of pauses": 125, "Range until it settles": 150},
 )
 
 
@@ -41,20 +41,56 @@ def switch_page(switch: Switch, *, verbose: bool = False) -> Page:
     return Page(
         title=f"{names.escape(group.application_id)}: {work}, to a streams group at brokers of {switch.broker_version}",
         tone=_tone(switch.rows),
-        sentences=(_sentence(switch),),
+        sentences=tuple(_sentences(switch, names)),
         tables=(steps, _rows_table(switch, names)),
         lines=remark_lines(switch_remarks(switch), names.escape_message),
     )
 
 
-def _sentence(switch: Switch) -> str:
-    """Return that every instance stops, and how what follows compares."""
-    draws = count(switch.draws, "simulation")
-    return (
-        f"The switch is offline: every instance stops, for no release up to 4.4 switches a group that runs. What "
-        f"happens then is simulated for either protocol, {draws} of random member ids each, from a settled group whose "
-        "copies have all caught up."
+def _sentences(switch: Switch, names: Names) -> Iterator[str]:
+    """Yield what the switch itself takes, what is worse and better afterwards, and how that was simulated."""
+    standbys = min(switch.standbys, max(row.standbys for row in switch.rows))
+    figures = {(row.what, row.side): row.figures for row in switch.rows if row.standbys == standbys}
+    events = {what: _event(switch, what, names) for what, side in figures if side == "classic"}
+    cold, settles, paused = list[str](), list[str](), figures["switch", "streams"]
+    for what, event in events.items():
+        classic, streams = figures[what, "classic"], figures[what, "streams"]
+        if streams.cold_handovers.most > classic.cold_handovers.most:
+            cold.append(f"{event} ({_count(streams.cold_handovers)} instead of {_count(classic.cold_handovers)})")
+        if _settles(streams) != _settles(classic):
+            settles.append(f"{event} ({_settles(streams)} instead of {_settles(classic)})")
+    starts = f"{_count(paused.cold_handovers)} of {count(len(switch.snapshot.state.group.stateful), 'stateful task')}"
+    yield (
+        f"The switch stops every instance: tasks pause for about {duration(paused.paused_ms.median)}, and {starts} "
+        f"start cold; every task runs after {_settles(paused)}."
     )
+    standby_text = count(standbys, "standby", "standbys")
+    yield " ".join(
+        [
+            f"Afterwards, with {standby_text} as now, more tasks start cold than in a classic group: {', '.join(cold)}."
+            if cold
+            else f"Afterwards, with {standby_text} as now, no more tasks start cold than in a classic group.",
+            *([f"Time to settle: {', '.join(settles)}."] if settles else []),
+        ]
+    )
+    yield (
+        f"That is simulated for either protocol, {count(switch.draws, 'simulation')} of random member ids each, "
+        "from a settled group whose copies have all caught up."
+    )
+
+
+def _settles(figures: SwitchFigures) -> str:
+    return ", ".join(_settle_cell(figures).items)
+
+
+def _event(switch: Switch, what: str, names: Names) -> str:
+    instance = names.instance(switch.instance)
+    return {
+        "switch": "the switch",
+        "join": f"{switch.add:,} join",
+        "bounce": f"bounce of {instance}",
+        "crash": f"crash of {instance}",
+    }[what]
 
 
 def switch_steps(switch: Switch) -> list[str]:
@@ -90,28 +126,23 @@ def switch_steps(switch: Switch) -> list[str]:
 def _rows_table(switch: Switch, names: Names) -> Table:
     note = (
         "Rebalances: of a streams group, the targets that its broker computes. Longest pause: without what a task "
-        "restores before it runs. All run after: restores included."
+        "restores before it runs. Settles after: until every task runs where it stays, restores included; the tasks of "
+        "a classic group run on until they move."
     )
     return Table("What happens on either side", _COLUMNS, tuple(_row(switch, row, names) for row in switch.rows), note)
 
 
 def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
     figures = row.figures
-    events = {
-        "switch": "the switch",
-        "join": f"{switch.add:,} join",
-        "bounce": f"bounce of {names.instance(switch.instance)}",
-        "crash": f"crash of {names.instance(switch.instance)}",
-    }
     cold = figures.cold_handovers
     tone: Tone = "bad" if cold.median else "unknown" if cold.most else "plain"
     records = figures.restored_records
-    texts = (events[row.what], f"{row.standbys:,}", row.side, _count(figures.rebalances))
+    texts = (_event(switch, row.what, names), f"{row.standbys:,}", row.side, _count(figures.rebalances))
     return text_row(
         *texts,
         text_cell(_count(cold), tone),
         duration(figures.paused_ms.median),
-        _runs(figures),
+        _settle_cell(figures),
         text_cell("unknown", "unknown") if records is None else text_cell(_count(records)),
         _range(figures.paused_ms),
         "" if figures.runs_ms is None else _range(figures.runs_ms),
@@ -122,8 +153,8 @@ def _count(figure: Range) -> str:
     return count_range(*figure)
 
 
-def _runs(figures: SwitchFigures) -> Cell:
-    """Return when every task runs, restores included."""
+def _settle_cell(figures: SwitchFigures) -> Cell:
+    """Return when every task runs where it stays, restores included."""
     if figures.settled < figures.draws:
         return text_cell("not settled", "bad")
     if figures.runs_ms is None:
