@@ -7,16 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from kstream_plan.fleet.figures import OUTCOMES, RISKS, is_least, risks
 from kstream_plan.plans.result import Result
-from kstream_plan.render.page import Cell, Page, Row, Table, Tone, columns_of, text_cell, text_row
+from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import arrow, at_least, count, count_range, duration, span_to
 
-_COLUMNS = columns_of(
-    *("Application", "Status", ">Time left", ">Instances", ">To move", ">Cold starts", ">Longest pause"),
-    *("Time range", ">State to restore", "Tasks per instance", "Pause range"),
-    wide={"Time range": 105, "State to restore": 125, "Tasks per instance": 145, "Pause range": 165},
-)
 _NONE = text_cell("")
 _NO_END = ("stuck", "cyclic", "unfinished", "unreadable")
 
@@ -73,11 +68,25 @@ def _out_of_sight(all_results: Sequence[Result], selection: Sequence[Result]) ->
 def _tables(selection: Sequence[Result]) -> Iterator[Table]:
     if not selection:
         return
-    yield Table("", _COLUMNS, tuple(map(_row, selection)), " ".join(_table_note(selection)))
+    columns = _columns("worker" if all(map(_is_of_workers, selection)) else "instance")
+    yield Table("", columns, tuple(map(_row, selection)), " ".join(_table_note(selection)))
     reasons = [(result, "; ".join(_reasons(result))) for result in selection]
     rows = tuple(text_row(_name(result), reason) for result, reason in reasons if reason)
     if rows:
         yield Table("Why", columns_of("Application", "Reason"), rows)
+
+
+def _columns(member: str) -> tuple[Column, ...]:
+    balance = f"Tasks per {member}"
+    return columns_of(
+        *("Application", "Status", ">Time left", f">{member.capitalize()}s", ">To move", ">Cold starts"),
+        *(">Longest pause", "Time range", ">State to restore", balance, "Pause range"),
+        wide={"Time range": 105, "State to restore": 125, balance: 145, "Pause range": 165},
+    )
+
+
+def _is_of_workers(result: Result) -> bool:
+    return "connect" in (result.design or "")
 
 
 def _table_note(selection: Sequence[Result]) -> Iterator[str]:
@@ -101,7 +110,7 @@ def _name(result: Result) -> str:
 
 def _row(result: Result) -> Row:
     if result.outcome == "unreadable":
-        return text_row(_name(result), _status(result), *[""] * len(_COLUMNS[2:]))
+        return text_row(_name(result), _status(result), *[""] * len(_columns("instance")[2:]))
     figures = (_time_left(result), _instances(result), _moves(result), _cold(result), _pause(result))
     ends = (_time_range(result), _restore_cell(result), _balance(result), _pause_range(result))
     return text_row(_name(result), _status(result), *figures, *ends)
@@ -222,12 +231,12 @@ def _reasons(result: Result) -> Iterator[str]:
         yield printable(result.cause)
     if result.cure:
         yield f"settles with {printable(result.cure)}"
-    if "connect" in (result.design or "") and result.max_paused_task_ms_most:
+    if _is_of_workers(result) and result.max_paused_task_ms_most:
         yield "connectors or tasks are unassigned for a while"
     if result.standbys_missing:
         yield f"{count(result.standbys_missing, 'standby')} missing"
     if result.instances_empty:
-        yield f"{count(result.instances_empty, 'instance')} without tasks"
+        yield f"{count(result.instances_empty, 'worker' if _is_of_workers(result) else 'instance')} without tasks"
     yield from _moves_though_even(result)
 
 

@@ -78,12 +78,12 @@ _CONNECT_COLUMNS = columns_of(
 )
 _NOTE = (
     "Moved: tasks with another owner. Withheld: tasks that wait until their owner gives them up. Probing: whether a "
-    "probing rebalance follows."
+    "probing rebalance follows. The last one is planned from, with --as-of TIME the newest by then."
 )
 _GONE = " Gone: an instance left, was stopped or was killed; the records do not tell which."
 _CONNECT_NOTE = (
     "Stopped, started: connectors and tasks that a worker no longer has, or newly has. Unassigned: those that no "
-    "worker has after it."
+    "worker has after it. The last one is planned from, with --generation N that one."
 )
 
 

@@ -69,7 +69,7 @@ def _instances_table(course: LagCourse, top: int) -> Table:
     rows = tuple(_instance_row(instance, names[instance.process_id]) for instance in course.instances[:top])
     note = (
         "Lag: when first reported in this time → at the end. Over time: · is 0, ? unknown. Written and restored: each "
-        "copy counts."
+        "copy counts. Instances go by the beginnings of their process ids, for lags have no names."
     )
     return Table(
         "Instances",

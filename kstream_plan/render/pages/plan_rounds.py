@@ -31,9 +31,9 @@ TRIGGER_WORDS = {
 
 def rounds_table(view: PlanView) -> Table:
     """Return the table of a plan that has rounds; a run of alike probes is one row."""
-    pauses, lower_bounds, of_workers = _pauses(view), view.plan.lower_bound_lags, view.plan.is_of_workers
+    pauses, of_workers = _pauses(view), view.plan.is_of_workers
     rows = [
-        _run_row(run, pauses, lower_bounds) if len(run) > 1 else _activity_row(run[0], view.names, pauses, lower_bounds)
+        _run_row(run, pauses, view.plan.lower_bound_lags) if len(run) > 1 else _activity_row(run[0], view, pauses)
         for run in fold(view.activities)
     ]
     blank = Cell(("",))
@@ -62,9 +62,9 @@ def _pauses(view: PlanView) -> dict[int, int]:
     return {activity.rounds[0].number: number for activity, number in zip(view.activities, numbers, strict=True)}
 
 
-def _activity_row(activity: Activity, names: Names, pauses: dict[int, int], lower_bounds: frozenset[str]) -> Row:
-    first, last = activity.rounds[0], activity.rounds[-1]
-    cut_over, warm_up = _cut_over(activity, names), _warm_up(activity, names)
+def _activity_row(activity: Activity, view: PlanView, pauses: dict[int, int]) -> Row:
+    first, last, names = activity.rounds[0], activity.rounds[-1], view.names
+    cut_over, warm_up = _cut_over(activity, names), _warm_up(activity, names, _kind_of_copies(view.plan))
     if activity.awaited:
         waits = tuple(names.move(*copy) for copy in activity.awaited)
         cut_over = text_cell("none: waits for copies", "unknown")
@@ -77,7 +77,7 @@ def _activity_row(activity: Activity, names: Names, pauses: dict[int, int], lowe
         warm_up,
         f"{activity.stateless:,}" if activity.stateless else "",
         f"{pauses[first.number]:,}",
-        _records([activity], lower_bounds),
+        _records([activity], view.plan.lower_bound_lags),
     )
 
 
@@ -116,15 +116,22 @@ def _cut_over(activity: Activity, names: Names) -> Cell:
     return Cell(tuple(warm), _counts(places, "task", "tasks"), tone="moved")
 
 
-def _warm_up(activity: Activity, names: Names) -> Cell:
-    """Return which copies begin to restore: those that prepare a move, then the future standbys."""
+def _kind_of_copies(plan: Plan) -> str:
+    """Return what a copy is that prepares no move: a standby, or, where there are none, a warm-up without an effect."""
+    configs = [plan.config, *(config for _, config in plan.later_configs)]
+    has_standbys = not plan.probes or any(config.num_standby_replicas for config in configs)
+    return "standby" if has_standbys else "warm-up"
+
+
+def _warm_up(activity: Activity, names: Names, kind: str) -> Cell:
+    """Return which copies begin to restore: those that prepare a move, then those of the other kind."""
     kept_copies = activity.kept_copies()
     items = [names.move(copy.task_id, copy.source, copy.destination) for copy in kept_copies if copy.to_run]
     standbys = [copy for copy in kept_copies if not copy.to_run]
     tasks_of: dict[str, list[WorkId]] = {}
     for copy in standbys:
         tasks_of.setdefault(copy.destination, []).append(copy.task_id)
-    items += [names.copies(task_ids, destination) for destination, task_ids in tasks_of.items()]
+    items += [names.copies(task_ids, kind, destination) for destination, task_ids in tasks_of.items()]
     if not items:
         return text_cell("")
     short = (
@@ -132,7 +139,7 @@ def _warm_up(activity: Activity, names: Names) -> Cell:
         if len(kept_copies) > len(standbys)
         else []
     )
-    short += [count(len(standbys), "new standby")] if standbys else []
+    short += [count(len(standbys), f"new {kind}")] if standbys else []
     return Cell(tuple(items), ", ".join(short))
 
 

@@ -88,9 +88,9 @@ class Names:
         start = "" if source is None else self._short[source]
         return self._escape(f"{task_id} {start}→{self._short[destination]}")
 
-    def copies(self, task_ids: Sequence[WorkId], destination: str) -> str:
-        """Return ``0_0 0_1 standby i5``; ``destination`` is a process id."""
-        return self._escape(f"{' '.join(map(str, task_ids))} standby {self._short[destination]}")
+    def copies(self, task_ids: Sequence[WorkId], kind: str, destination: str) -> str:
+        """Return ``0_0 0_1 standby i5``; ``kind`` says what the copies are, ``destination`` is a process id."""
+        return self._escape(f"{' '.join(map(str, task_ids))} {kind} {self._short[destination]}")
 
 
 def _areas(instances: Sequence[Instance]) -> dict[str, tuple[str, str]]:

@@ -59,5 +59,5 @@ def _short_history(course: LagCourse) -> Iterator[Note]:
     known = [step for instance in course.instances for step, lag in enumerate(instance.lags) if lag is not None]
     steps = STEPS - min(known, default=0)
     if known and steps <= _FEW_STEPS:
-        minutes = math.ceil(steps * course.step_ms / 60_000)
-        yield Note("short-history", f"the history is short: --over {minutes}m shows more of it")
+        whole_minutes_ms = math.ceil(steps * course.step_ms / 60_000) * 60_000
+        yield Note("short-history", f"the history is short: --over {duration(whole_minutes_ms)} shows more of it")
