@@ -20,6 +20,7 @@ from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.documents.settings_file import read_settings
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
+from kstream_plan.model.not_modelled import DECIDING_SETTINGS
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, RACK_STRATEGIES, RANGES, AssignmentConfig
 from kstream_plan.model.snapshot import Stores
@@ -34,10 +35,10 @@ _KNOWN_NAMES = {name: (name, 0) for name in CONFIG_NAMES} | {
     prefix + name: (name, strength) for strength, prefix in enumerate(_CONSUMER_PREFIXES) for name in _CONSUMER_SETTINGS
 }
 #: What tells that a file is an application's settings, though all that the assignor goes by may be Kafka's defaults.
-_IDENTITY = ("application_id", "bootstrap_servers", "ksql_service_id", *STORE_SETTINGS)
+_IDENTITY = ("application_id", "bootstrap_servers", "ksql_service_id", *STORE_SETTINGS, *DECIDING_SETTINGS)
 #: All names that mean something here, with ``_`` for ``.``.
 _ALL_NAMES = frozenset(
-    {*_KNOWN_NAMES, *STORE_SETTINGS, "num_stream_threads"}
+    {*_KNOWN_NAMES, *STORE_SETTINGS, *DECIDING_SETTINGS, "num_stream_threads"}
     | {prefix + name for prefix in _CONSUMER_PREFIXES for name in GROUP_SETTINGS}
 )
 #: So alike is a misspelt name to the right one; Kafka's own other names stay below.
@@ -52,7 +53,8 @@ class StreamsConfigFile:
 
     ``group`` is what it sets of a streams group (``streams.…``), by the same names. ``threads`` is its
     ``num.stream.threads``, which is no setting of the assignor's: a snapshot tells the threads of each instance.
-    ``stores`` is where the stores of the DSL are, if it says.
+    ``stores`` is where the stores of the DSL are, if it says. ``deciding`` is what it sets that decides who runs what,
+    and is in no plan (:mod:`kstream_plan.model.not_modelled`).
     """
 
     overrides: Mapping[str, SettingValue]
@@ -60,6 +62,7 @@ class StreamsConfigFile:
     group: Mapping[str, SettingValue] = field(default_factory=lambda: MappingProxyType({}))
     threads: int | None = None
     stores: Stores | None = None
+    deciding: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def load_streams_config(path: str | Path) -> StreamsConfigFile:
@@ -83,7 +86,9 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
         raise _nothing_known(found, typos, where)
     known.sort(key=lambda one: one.strength)  # of the strongest, the last in the file beats the others
     own, group = ({one.name: one.value for one in known if one.of_group is of_group} for of_group in (False, True))
-    return StreamsConfigFile(own, (*warnings, *typos), group, _threads(found), stores_of(_texts(found)))
+    texts = _texts(found)
+    deciding = {name: texts[name] for name in DECIDING_SETTINGS if name in texts}
+    return StreamsConfigFile(own, (*warnings, *typos), group, _threads(found), stores_of(texts), deciding)
 
 
 def _threads(found: Sequence[Setting]) -> int | None:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, Unpack
 from kstream_plan.errors import UsageError
 from kstream_plan.model import LATEST, Note, Snapshot, WorkId
 from kstream_plan.model.answer import Answer, worst_of
+from kstream_plan.model.not_modelled import LEAVES_ON_CLOSE
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Leave, Scenario, Stop
@@ -193,6 +194,9 @@ def drain(
     options = replace(options, **changed)
     group = snapshot.state.group
     process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
+    if leave:
+        warnings = tuple(note for note in snapshot.warnings if note.code != LEAVES_ON_CLOSE)
+        snapshot = replace(snapshot, warnings=warnings)
     when = asked_moment(snapshot, options, process_ids)
     options = replace(when.options, closes_wait=False)  # it is asked who stops at that very moment
 

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.model import Consumer, Group, Holding, Instance, Task, TaskId
+from kstream_plan.model import Consumer, Group, Holding, Instance, Note, Task, TaskId
 from kstream_plan.model.scenario import Scenario, Threads
 from kstream_plan.plans import Plan
 from kstream_plan.plans.balance import balance, instance_loads
 from kstream_plan.policy.limits import LimitValue
-from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement
+from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement, Offence
 from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.simulation.new_ids import drawn
@@ -57,6 +57,21 @@ def test_require_restore_rate() -> None:
     assert measure("require_restore_rate", True, "settled") == Measurement(1)
     assert measure("require_restore_rate", True, "scale-out") == UNKNOWN
     assert measure("require_restore_rate", False, "scale-out") == Measurement(0)
+
+
+def test_require_modelled() -> None:
+    made = plan_cases.case("scale-out")
+    warned = replace(made, warnings=(*made.warnings, Note("not-modelled", "upgrade.from is 2.3", ())))
+    assert measure("require_modelled", True, made) == Measurement(1)
+    assert measure("require_modelled", True, warned) == Measurement(0, (Offence(0, note="upgrade.from is 2.3"),))
+    assert measure("require_modelled", False, warned) == Measurement(0)
+
+
+@pytest.mark.parametrize("code", ["not-modelled", "leaves-on-close"])
+def test_no_figure_is_known_where_a_setting_decides_otherwise(code: str) -> None:
+    figures = [name for name, rule in RULES.items() if rule.unknown_with]
+    assert {"must_settle", "max_cold_handovers", "max_pause_per_task", "max_moves", "min_standbys"} <= {*figures}
+    assert [name for name in figures if code not in RULES[name].unknown_with] == []
 
 
 def test_max_duration_blames_the_first_round_that_is_late() -> None:

@@ -14,6 +14,7 @@ from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config, with_overrides
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
+from kstream_plan.model.not_modelled import warnings_of
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import (
     CONFIG_NAMES,
@@ -57,6 +58,7 @@ class Overrides:
             rates = replace(rates, produce_per_task=self.produce_rate)
         file = self.files.value_for(snapshot.state.group.application_id) or StreamsConfigFile({})
         snapshot = _of_stores(snapshot, self.stores, file.stores)
+        snapshot = replace(snapshot, warnings=(*snapshot.warnings, *warnings_of(file.deciding, snapshot)))
         values = {**file.overrides, **self.settings}
         if snapshot.group_protocol == "streams":
             return _of_streams_group(replace(snapshot, rates=rates), values, file.group)

@@ -36,6 +36,7 @@ from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import bytes_written_at_once, check_target, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
+from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
@@ -257,7 +258,10 @@ def _settings_in(path: Path) -> Mapping[str, Any]:
     file = load_streams_config(path)
     for warning in file.warnings:
         write_stderr(f"warning: {warning}")
-    if not file.overrides and not file.group:
+    if file.deciding:
+        names = ", ".join(kafka_name(name) for name in file.deciding)
+        write_stderr(f"warning: a snapshot does not keep {names}: give --streams-config to the plan's command, too")
+    if not file.overrides and not file.group and not file.deciding:
         write_stderr(f"warning: {path} sets nothing that the assignor goes by: Kafka's defaults will count")
     return {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
 

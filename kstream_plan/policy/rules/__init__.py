@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kstream_plan.model.connect_group import WORKER_SILENT
+from kstream_plan.model.not_modelled import NOT_MODELLED
 from kstream_plan.plans import Plan
 from kstream_plan.policy.rules import amounts, balance, endings, origins, times
 from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, Rule
@@ -26,8 +27,9 @@ def _all_records(plan: Plan) -> int | None:
     return sum(task.end_offset_sum for task in stateful) if all(task.end_offset_known for task in stateful) else None
 
 
-#: A plan that says this comes of a group that contradicts itself: nobody knows how it ends.
-_CONTRADICTED = ("group-not-as-told",)
+#: A plan that says one of these comes of a group that contradicts itself, or that others decide for: it may end
+#: otherwise.
+_CONTRADICTED = ("group-not-as-told", *NOT_MODELLED)
 #: A plan that says one of these may leave out some of what happens.
 _IN_DOUBT = (*_CONTRADICTED, "back-before-fenced", WORKER_SILENT)
 #: A plan that says one of these tells of work that waits, nobody knows for how long.
@@ -90,6 +92,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             Kind.TAGS, endings.tag_values, lowest=1, at_least=True, of_state=True, unknown_with=_CONTRADICTED
         ),
         "require_restore_rate": Rule(Kind.SWITCH, times.restore_rate, of_input=True),
+        "require_modelled": Rule(Kind.SWITCH, origins.modelled, of_input=True),
         "max_snapshot_age": Rule(Kind.DURATION, origins.snapshot_age, of_input=True),
         "require_generation": Rule(Kind.GENERATION, origins.generation, of_input=True),
     }

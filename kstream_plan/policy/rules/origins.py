@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from kstream_plan.model.not_modelled import NOT_MODELLED
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number
 
@@ -27,6 +28,12 @@ def age(captured_at: str | None, now: datetime) -> int | None:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (now - moment) // timedelta(milliseconds=1)
+
+
+def modelled(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
+    """Tell whether the plan goes by all settings of the application that decide who runs what (1)."""
+    messages = [note.message for note in subject.plan.warnings if note.code in NOT_MODELLED]
+    return Measurement(int(not messages), tuple(Offence(0, note=message) for message in messages) if limit else ())
 
 
 def generation(subject: MeasuredPlan, limit: LimitValue) -> Measurement:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from kstream_plan.model import WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import WORKER_SILENT
+from kstream_plan.model.not_modelled import NOT_MODELLED
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
@@ -31,6 +32,7 @@ _MOST_NAMED = 4
 #: Why a figure is unknown, in a few words, by what the plan says (the code of a warning or an assumption).
 _WHY_UNKNOWN = {
     "group-not-as-told": "the group contradicts itself",
+    **dict.fromkeys(NOT_MODELLED, "a setting decides otherwise than the plan"),
     "back-before-fenced": "more happens than is simulated",
     "group-not-ready": "the group is not ready",
     WORKER_SILENT: "a worker does not answer",
@@ -188,7 +190,7 @@ def comparison(finding: Finding, plan: Plan, names: Names) -> str:
     """Return what is measured beside the limit: ``30.1s, above the limit of 30s``."""
     match finding.kind:
         case Kind.SWITCH:
-            return _does_not_settle(finding, plan)
+            return _switch(finding, plan, names)
         case Kind.GENERATION:
             return f"{generation(finding.measured or 0)}, not {allowed(finding.allowed, finding)}"
         case Kind.DIGEST:
@@ -222,11 +224,20 @@ def _reason(plan: Plan, codes: Sequence[str]) -> str:
     )
 
 
+def _switch(finding: Finding, plan: Plan, names: Names) -> str:
+    if finding.rule == "require_restore_rate":
+        return "the rate of what is restored is unknown"
+    if finding.rule == "require_modelled":
+        return "; ".join(names.escape_message(offence.note) for offence in finding.offences)
+    return _does_not_settle(finding, plan)
+
+
 def _does_not_settle(finding: Finding, plan: Plan) -> str:
     if finding.measured is None and not plan.tells_ends:
         return f"whether the plan always settles is unknown: {_reason(plan, NOT_PLAYED)}"
     if finding.measured is None:
-        return "the plan begins with a group that contradicts itself: whether it settles is unknown"
+        reason = _reason(plan, RULES["must_settle"].unknown_with)
+        return f"whether the plan settles is unknown: {reason}"
     if finding.worst_of is not None:
         return f"not all of {finding.worst_of:,} random simulations settle"
     if finding.between is not None:

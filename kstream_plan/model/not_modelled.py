@@ -1,0 +1,79 @@
+"""Settings that decide who runs what, and that no plan goes by: for an application that has them it may not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kstream_plan.model.note import Note
+from kstream_plan.model.snapshot import Snapshot
+
+#: The code of the warning that instances leave the group when they close.
+LEAVES_ON_CLOSE = "leaves-on-close"
+_NOT_MODELLED = "not-modelled"
+#: The codes of the warnings that a setting decides otherwise than the plan does.
+NOT_MODELLED = (_NOT_MODELLED, LEAVES_ON_CLOSE)
+_ASSIGNOR = "HighAvailabilityTaskAssignor"
+_UNSET = ("", "null", "none")
+_DEFAULT_MAX_POLL_INTERVAL_MS = "300000"
+
+#: The settings that matter here, with ``_`` for ``.``.
+DECIDING_SETTINGS = (
+    "task_assignor_class",
+    "internal_task_assignor_class",
+    "upgrade_from",
+    "internal_leave_group_on_close",
+    "group_protocol",
+    "group_instance_id",
+    "max_poll_interval_ms",
+)
+
+
+def warnings_of(settings: Mapping[str, str], snapshot: Snapshot) -> tuple[Note, ...]:
+    """Return a warning for each of an application's settings that decides otherwise than a plan of ``snapshot``.
+
+    ``settings`` has values by the names of :data:`DECIDING_SETTINGS`.
+    """
+    if snapshot.group_protocol == "connect":
+        return ()
+    given = {name: value.strip() for name, value in settings.items() if value.strip().lower() not in _UNSET}
+    return (*_of_protocol(given, snapshot), *(_of_classic_group(given, snapshot) if _is_classic(snapshot) else ()))
+
+
+def _is_classic(snapshot: Snapshot) -> bool:
+    return snapshot.group_protocol != "streams"
+
+
+def _of_protocol(given: Mapping[str, str], snapshot: Snapshot) -> Iterator[Note]:
+    wanted = given.get("group_protocol", snapshot.group_protocol).lower()
+    if (wanted == "streams") is _is_classic(snapshot):
+        other = "classic" if _is_classic(snapshot) else "streams"
+        yield Note(_NOT_MODELLED, f"group.protocol is {wanted}, and the snapshot is of a {other} group")
+
+
+def _of_classic_group(given: Mapping[str, str], snapshot: Snapshot) -> Iterator[Note]:
+    for name in ("task.assignor.class", "internal.task.assignor.class"):
+        value = given.get(name.replace(".", "_"))
+        if value is not None and not value.endswith(_ASSIGNOR):
+            message = f"{name} is {value}: it assigns tasks, not Kafka's {_ASSIGNOR}, which the plan goes by"
+            yield Note(_NOT_MODELLED, message)
+    if (release := given.get("upgrade_from")) is not None:
+        message = f"upgrade.from is {release}: until it is taken out, members rebalance as {release}, not as planned"
+        yield Note(_NOT_MODELLED, message)
+    if given.get("internal_leave_group_on_close", "").lower() == "true":
+        message = (
+            "internal.leave.group.on.close is true: an instance that closes leaves at once, which is planned only "
+            "where it is said (drain --leave, a scenario's event leave)"
+        )
+        yield Note(LEAVES_ON_CLOSE, message)
+    if "group_instance_id" in given and not all(each.is_static for each in snapshot.state.group.instances):
+        message = (
+            "group.instance.id is set, and the snapshot has members without one: static members that are back before "
+            "session.timeout.ms start no rebalance, which the plan does not know"
+        )
+        yield Note("static-by-settings", message)
+    if given.get("max_poll_interval_ms", _DEFAULT_MAX_POLL_INTERVAL_MS) != _DEFAULT_MAX_POLL_INTERVAL_MS:
+        message = (
+            f"max.poll.interval.ms is {given['max_poll_interval_ms']}: so long a rebalance waits for a member that "
+            "does not join; plans have all join in time"
+        )
+        yield Note("members-join-in-time", message)
