@@ -27,8 +27,14 @@ _MOST_RICH_ROWS = 200
 _MOST_LINES = 2
 #: The cells of a column that is no wider are never broken.
 _NARROW = 12
-#: A longer word may be broken: than the first if all others fit, else than the second.
-_LONG_WORDS = (24, 14)
+#: What stays on one line of a cell, and the length beyond which it may be broken: the first of these that fits. A
+#: range in brackets is kept whole if there is room.
+_RANGE = re.compile(r"\([^()]* to [^()]*\)")
+_UNBROKEN = (
+    (re.compile(rf"{_RANGE.pattern}|[^ ]+"), 24),
+    (re.compile(r"[^ ]+"), 24),
+    (re.compile(r"[^ ]+"), 14),
+)
 
 #: What tones look like; the only place that knows colours.
 THEME = Theme(
@@ -157,8 +163,8 @@ def _table_lines(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield a table: of rich cells, as text if it is long, as a list of its cells if the page is too narrow."""
     table = table.leave_out(*(column.head for column in table.columns if column.from_width > width))
     room = width - 2 * (len(table.columns) - 1)
-    for long_word in _LONG_WORDS:
-        least = [_least(table, place, long_word) for place in range(len(table.columns))]
+    for unit, longest in _UNBROKEN:
+        least = [_least(table, place, unit, longest) for place in range(len(table.columns))]
         if sum(least) <= room:
             break
     if sum(least) > room:
@@ -169,8 +175,8 @@ def _table_lines(table: Table, width: int) -> Iterator[RenderableType]:
         yield _rich(table, _widths(table, least, room))
 
 
-def _least(table: Table, place: int, long_word: int) -> int:
-    """Return the columns that a column of a table needs: the longest word of its head and cells, up to a limit.
+def _least(table: Table, place: int, unit: re.Pattern[str], longest: int) -> int:
+    """Return the columns that a column of a table needs: the longest unit of its head and cells, up to a limit.
 
     The cells of a narrow column stay whole.
     """
@@ -178,8 +184,8 @@ def _least(table: Table, place: int, long_word: int) -> int:
     head_width = max((cell_len(word) for word in table.columns[place].head.split(" ")), default=0)
     if _is_narrow(table, place):
         return max([head_width, *map(cell_len, texts)])
-    words = (cell_len(word) for text in texts for word in text.split(" "))
-    return min(max([head_width, *words]), long_word)
+    units = (cell_len(word) for text in texts for word in unit.findall(text))
+    return min(max([head_width, *units]), longest)
 
 
 def _is_narrow(table: Table, place: int) -> bool:
@@ -252,16 +258,20 @@ def _rich(table: Table, widths: Sequence[int | None]) -> RichTable:
         plain = _is_narrow(table, place)
         grid.add_column(Text(column.head, no_wrap=False), justify=justify, no_wrap=plain, overflow="fold", width=width)
     for row in table.rows:
-        grid.add_row(*map(_cell, row.cells), style=f"tone.{row.tone}")
+        grid.add_row(*map(_cell, row.cells, widths), style=f"tone.{row.tone}")
     return grid
 
 
-def _cell(cell: Cell) -> RenderableType:
+def _cell(cell: Cell, width: int | None) -> RenderableType:
+    """Return a cell; a range in brackets that has no room beside its figure stands below it."""
     if cell.bar is not None:
         return Text(cell.text, "bar")
     if len(cell.items) > 1 or cell.short:
         return _Items(cell)
-    return Text("".join(cell.items), f"tone.{cell.tone}")
+    text = "".join(cell.items)
+    if width is not None and cell_len(text) > width and (match := _RANGE.search(text)) and match.start():
+        text = f"{text[: match.start()].rstrip()}\n{text[match.start() :]}"
+    return Text(text, f"tone.{cell.tone}")
 
 
 class _Items:

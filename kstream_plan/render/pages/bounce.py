@@ -28,11 +28,13 @@ from kstream_plan.render.page import (
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
+    at_least,
     count,
     count_range,
     duration,
     name_list,
     pause_text,
+    range_text,
     span_to,
     utc,
 )
@@ -165,8 +167,8 @@ def way_name(way: Way) -> str:
 
 
 def _table(bounces: Bounces, names: Names) -> Table:
-    figures = (">Duration", ">Rebalances", ">Paused at once", ">Longest pause", ">Cold starts")
-    columns = columns_of("Way to restart", "Safe", ">Wait between", *figures)
+    figures = (">Duration", ">Rebalances", ">Paused at once", ">Longest pause", ">Cold starts", ">Range of pauses")
+    columns = columns_of("Way to restart", "Safe", ">Wait between", *figures, wide={"Range of pauses": 105})
     rows = tuple(_row(bounces, way, names) for way in bounces.played)
     actions = [f"{way_name(way.way)}: {_WAY_ACTIONS[way.way.name]}" for way in bounces.played if _is_plain(way.way)]
     actions += ["paused at once: cut-overs included, which pause tasks of other instances for a moment"]
@@ -181,7 +183,7 @@ def _is_plain(way: Way) -> bool:
 
 
 def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
-    figures = way.figures
+    figures, pause, is_open = way.figures, way.figures.max_paused_ms, _pause_is_open(way)
     most = max(figures.cold_handovers.most, way.most_cold)
     cold = count_range(figures.cold_handovers.median, figures.cold_handovers.least, most)
     mark = " *" if way is bounces.best_safe else ""
@@ -193,15 +195,19 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
         duration(way.ends_ms),
         count_range(*figures.rebalances),
         f"{figures.paused_at_once:,}",
-        _pause(way),
+        f"at least {at_least(pause.least)}" if is_open else duration(pause.median),
         text_cell(cold, "bad" if figures.cold_handovers.median else "unknown" if most else "plain"),
+        "" if is_open else range_text(*pause[1:]),
     )
 
 
 def _pause(way: PlayedWay) -> str:
     """Return how long a task is paused at most; what starts cold is paused until it is restored, too."""
-    restores = way.plan.pauses_are_least or way.most_cold or way.figures.cold_handovers.most
-    return pause_text(*way.figures.max_paused_ms, is_open=bool(restores))
+    return pause_text(*way.figures.max_paused_ms, is_open=_pause_is_open(way))
+
+
+def _pause_is_open(way: PlayedWay) -> bool:
+    return bool(way.plan.pauses_are_least or way.most_cold or way.figures.cold_handovers.most)
 
 
 def _safe(way: PlayedWay) -> Cell:

@@ -10,7 +10,7 @@ from kstream_plan.plans.result import Result
 from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import arrow, at_least, count, count_range, duration, span_to
+from kstream_plan.render.text.numbers import arrow, at_least, count, count_range, duration, range_text, span_to
 
 _NONE = text_cell("")
 _NO_END = ("stuck", "cyclic", "unfinished", "unreadable")
@@ -185,7 +185,7 @@ def _pause(result: Result) -> Cell:
 
 def _pause_range(result: Result) -> str:
     least_ms, most_ms = result.max_paused_task_ms_least or 0, result.max_paused_task_ms_most or 0
-    return f"{duration(least_ms)} to {duration(most_ms)}" if least_ms < most_ms else ""
+    return range_text(least_ms, most_ms)
 
 
 def _restore_cell(result: Result) -> Cell:

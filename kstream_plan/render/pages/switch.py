@@ -21,7 +21,7 @@ from kstream_plan.render.page import (
     text_row,
 )
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import at_least, count, count_range, duration
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration, range_text
 from kstream_plan.simulation.switch import Switch, SwitchFigures, SwitchRow
 
 _MOST_STANDBYS = GROUP_SETTINGS["streams_num_standby_replicas"][3]
@@ -144,8 +144,8 @@ def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
         duration(figures.paused_ms.median),
         _settle_cell(figures),
         text_cell("unknown", "unknown") if records is None else text_cell(_count(records)),
-        _range(figures.paused_ms),
-        "" if figures.runs_ms is None else _range(figures.runs_ms),
+        range_text(*figures.paused_ms[1:]),
+        "" if figures.runs_ms is None else range_text(*figures.runs_ms[1:]),
     )
 
 
@@ -160,11 +160,6 @@ def _settle_cell(figures: SwitchFigures) -> Cell:
     if figures.runs_ms is None:
         return text_cell(f"at least {at_least(figures.at_least_ms.least)}")
     return text_cell(duration(figures.runs_ms.median))
-
-
-def _range(figure: Range) -> str:
-    """Return both ends of a time over all simulations; empty if they are the same."""
-    return f"{duration(figure.least)} to {duration(figure.most)}" if figure.least < figure.most else ""
 
 
 def _tone(rows: Sequence[SwitchRow]) -> Tone:

@@ -78,6 +78,11 @@ def pause_text(likely_ms: int, least_ms: int, most_ms: int, *, is_open: bool = F
     return bound if least_ms == likely_ms else f"{duration(likely_ms)} ({bound})"
 
 
+def range_text(least_ms: int, most_ms: int) -> str:
+    """Return both ends of a time; empty if they are the same."""
+    return f"{duration(least_ms)} to {duration(most_ms)}" if least_ms < most_ms else ""
+
+
 def count_range(likely: int, least: int, most: int) -> str:
     """Return a count with the ends of what it may be: ``20 (18 to 21)``."""
     return with_range(f"{likely:,}", f"{least:,}", f"{most:,}")
