@@ -15,6 +15,8 @@ from kstream_plan.render.text.numbers import count, duration, name_list, number_
 
 #: Pages of so many columns have room for one more.
 _WIDE = 100
+#: Up to so many cold starts of a rebalance are named, in however many lines.
+_MOST_COLD = 12
 #: What started a rebalance.
 TRIGGER_WORDS = {
     Trigger.MANUAL: "started now",
@@ -105,14 +107,16 @@ def rebalance_name(activity: Activity, names: Names) -> str:
 
 
 def _cut_over(activity: Activity, names: Names) -> Cell:
-    """Return which tasks change their owner; what starts cold is always named."""
+    """Return which tasks change their owner; what starts cold is named, or counted where it is many."""
     cold = [f"{names.move(move.task_id, move.source, move.destination)} cold" for move in activity.cold]
     warm = [names.move(move.task_id, move.source, move.destination) for move in activity.warm]
     if not cold and not warm:
         return text_cell("")
     places = [(move.task_id, move.destination) for move in activity.warm]
     if cold:
-        return Cell((*cold, *([_counts(places, "task", "tasks")] if len(warm) > 2 else warm)), tone="bad")
+        others = [_counts(places, "task", "tasks")] if len(warm) > 2 else warm
+        short = f"{_counts([(move.task_id, move.destination) for move in activity.cold], 'task', 'tasks')} cold"
+        return Cell((*cold, *others), ", ".join([short, *others]) if len(cold) > _MOST_COLD else "", tone="bad")
     return Cell(tuple(warm), _counts(places, "task", "tasks"), tone="moved")
 
 

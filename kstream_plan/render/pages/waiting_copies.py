@@ -2,53 +2,63 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from kstream_plan.plans.why_answers import WaitingCopy, Why
-from kstream_plan.render.page import Row, Table, Tone, columns_of, text_cell, text_row
+from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration
 
-#: So many copies have a row.
-_MOST_ROWS = 40
+#: Up to so many copies have a row each; of more, those of which the same is known share one.
+_MOST_ROWS = 12
 _KNOWN = {"reported": "reported", "measured": "measured", "at-least": "at least"}
+_WHERE = columns_of("Task", "Runs on", "Copy on")
+_COLUMNS = (*_WHERE, *columns_of(">Behind", "Known", ">Records/s", "Caught up", "Starts there"))
 
 
 def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Names) -> Iterator[Table]:
     """Yield the table of copies, if there are any."""
     if not waiting_copies:
         return
-    columns = columns_of("Task", "Runs on", "Copy on", ">Behind", "Known", ">Records/s", "Caught up", "Starts there")
-    rows = tuple(_row(copy, answers, names) for copy in waiting_copies[:_MOST_ROWS])
+    alike: dict[tuple[Cell, ...], list[WaitingCopy]] = defaultdict(list)
+    for place, copy in enumerate(waiting_copies):
+        key = _figures(copy, answers)
+        alike[key if len(waiting_copies) > _MOST_ROWS else (*key, text_cell(f"{place}"))].append(copy)
+    rows = tuple(Row((*_places(copies, names), *key[: len(_COLUMNS) - len(_WHERE)])) for key, copies in alike.items())
     limit = f"caught up: at most {answers.plan.config.acceptable_recovery_lag:,} records behind"
     next_ms = answers.probing.next_ms
     needs = any(copy.needed_rate is not None for copy in waiting_copies) and next_ms is not None
     notes = [limit]
     notes += [f"needs: to be caught up at the next probe, in {duration(next_ms)}"] if needs and next_ms else []
-    rest_count = len(waiting_copies) - len(rows)
-    notes += [f"{count(rest_count, 'more copy', 'more copies')}: --output json lists them"] if rest_count else []
-    yield Table("Copies to start on", columns, rows, "; ".join(notes))
+    notes += ["starts there: if caught up by then"] if any(map(_is_assumed, waiting_copies)) else []
+    yield Table("Copies to start on", _COLUMNS, rows, "; ".join(notes))
 
 
-def _row(copy: WaitingCopy, answers: Why, names: Names) -> Row:
-    ready, tone = _ready(copy, answers)
-    standby = "" if copy.to_run else " (standby)"
-    return text_row(
-        names.task(copy.task_id),
-        "" if copy.owner is None else names.instance(copy.owner),
-        f"{names.instance(copy.destination)}{standby}",
-        "unknown" if copy.lag is None else f"{copy.lag:,}",
-        _known_state(copy),
-        _rate(copy),
-        text_cell(ready, tone),
-        _starts(copy),
+def _places(copies: Sequence[WaitingCopy], names: Names) -> tuple[Cell, ...]:
+    """Return which tasks, where they run, and where the copies are; counts if several share a row."""
+    tasks = [names.task(copy.task_id) for copy in copies]
+    owners = list(dict.fromkeys("–" if copy.owner is None else names.instance(copy.owner) for copy in copies))
+    homes = dict.fromkeys(f"{names.instance(copy.destination)}{'' if copy.to_run else ' (standby)'}" for copy in copies)
+    columns = ((tasks, "task"), (owners, "instance"), (list(homes), "instance"))
+    return tuple(text_cell(items[0] if len(items) == 1 else count(len(items), noun)) for items, noun in columns)
+
+
+def _figures(copy: WaitingCopy, answers: Why) -> tuple[Cell, ...]:
+    """Return how far behind a copy is, how that is known, how fast it restores, and when its task starts there."""
+    return (
+        text_cell("unknown" if copy.lag is None else f"{copy.lag:,}"),
+        text_cell(_known_state(copy)),
+        text_cell(_rate(copy)),
+        text_cell(*_ready(copy, answers)),
+        text_cell(_starts(copy)),
     )
 
 
 def _known_state(copy: WaitingCopy) -> str:
     """Return how it is known how far behind a copy is, and how long ago that was."""
     if copy.lag_is == "whole":
-        return "not reported yet"
+        return "not reported"
     age = "" if copy.lag_at_ms is None or copy.lag_at_ms > -1_000 else f" {duration(-copy.lag_at_ms)} ago"
     still = "" if copy.no_closer_ms is None else f", no closer for {duration(copy.no_closer_ms)}"
     return f"{_KNOWN[copy.lag_is]}{age}{still}"
@@ -76,12 +86,16 @@ def _ready(copy: WaitingCopy, answers: Why) -> tuple[str, Tone]:
 
 
 def _starts(copy: WaitingCopy) -> str:
-    """Return when the plan starts the task there; assumed where it is unknown when the copy has caught up."""
+    """Return when the plan starts the task there."""
     if copy.decided_ms is None:
         return "not in this plan"
     if not copy.to_run:
         return "stays a standby"
     if copy.takes_over_ms is None:
         return "not in this plan"
-    assumed = "" if copy.ready_is == "estimate" else " if caught up"
-    return f"in {duration(copy.takes_over_ms)}{assumed}" if copy.takes_over_ms else f"now{assumed}"
+    return f"in {duration(copy.takes_over_ms)}" if copy.takes_over_ms else "now"
+
+
+def _is_assumed(copy: WaitingCopy) -> bool:
+    """Return whether the plan starts the task there, and it is unknown when the copy has caught up."""
+    return copy.to_run and copy.takes_over_ms is not None and copy.ready_is != "estimate"
