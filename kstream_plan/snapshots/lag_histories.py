@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError, UsageError
+from kstream_plan.model.note import name_list
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.files.content import reading_within
 from kstream_plan.snapshots.files.selection import selection
@@ -83,10 +84,9 @@ def _nothing_found(
     paths: Sequence[str], missing: Sequence[str], known: Sequence[str], as_of_us: int | None
 ) -> SnapshotError:
     at = "" if as_of_us is None else f" at or before {format_time(as_of_us // 1000)}"
-    named = ["standard input" if path == STDIN else path for path in paths[:3]]
-    where = printable(", ".join(named)) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    where = printable(name_list(["standard input" if path == STDIN else path for path in paths]))
     if missing and known:
-        there = ", ".join(map(shown, known[:6])) + (" and more" if len(known) > 6 else "")
+        there = name_list(list(map(shown, known)), 6)
         what = f"no application matches {shown(missing[0])} with a lag row{at}"
         return SnapshotError(what, where=where, fix=f"the input holds {there}")
     what = f"holds no lag row with application_id, process_id, task_id and captured_at{at}"

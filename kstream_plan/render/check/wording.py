@@ -18,7 +18,7 @@ from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.policy.rules.restores import PAUSE_RULES
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, generation, span_to
+from kstream_plan.render.text.numbers import count, duration, generation, name_list, span_to
 from kstream_plan.render.text.would_tell import would_tell
 
 #: Rules that hold for each task by itself; of the others a task is one of those beyond the limit.
@@ -287,8 +287,7 @@ def _who_runs_what(finding: Finding, names: Names) -> str:
         f"{names.instance(offence.process_id or '')} {names.escape_message(offence.note)}"
         for offence in finding.offences
     ]
-    remainder = [f"and {len(runners) - _MOST_NAMED:,} more"] if len(runners) > _MOST_NAMED else []
-    return "; ".join([*runners[:_MOST_NAMED], *remainder])
+    return name_list(runners, _MOST_NAMED)
 
 
 def place_text(finding: Finding, plan: Plan, names: Names) -> str:
@@ -332,12 +331,10 @@ def _waiver(finding: Finding, names: Names) -> list[str]:
 def _tasks(tasks: tuple[WorkId, ...], names: Names) -> str:
     if not tasks:
         return ""
-    task_names = [names.task(task_id) for task_id in tasks[:_MOST_NAMED]]
-    if len(tasks) > _MOST_NAMED:
-        return f"{' '.join(task_names[:-1])} and {len(tasks) - _MOST_NAMED + 1:,} more"
-    if len({task_id.group for task_id in tasks}) == 1:
+    task_names = [names.task(task_id) for task_id in tasks]
+    if len(tasks) <= _MOST_NAMED and len({task_id.group for task_id in tasks}) == 1:
         task_names[-1] = names.task_and_topic(tasks[-1])
-    return " ".join(task_names)
+    return name_list(task_names, _MOST_NAMED - 1)
 
 
 def members_text(plan: Plan) -> str:

@@ -9,7 +9,7 @@ from kstream_plan.model import LATEST, UNKNOWN, WorkId
 from kstream_plan.plans import Reason, ReasonCode, Role, Step
 from kstream_plan.plans import steps as kinds
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import duration, records
+from kstream_plan.render.text.numbers import duration, name_list, records
 
 #: So many tasks of one step are named.
 _MOST_NAMED = 6
@@ -79,9 +79,7 @@ def _sentence(  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
 
 
 def _task_list(task_ids: Sequence[WorkId], names: Names) -> str:
-    task_names = " ".join(map(names.task, task_ids[:_MOST_NAMED]))
-    rest_count = len(task_ids) - _MOST_NAMED
-    return f"{task_names} and {rest_count:,} more" if rest_count > 0 else task_names
+    return name_list(list(map(names.task, task_ids)), _MOST_NAMED)
 
 
 def _placed(step: kinds.Place, names: Names, lower_bounds: Collection[str]) -> str:

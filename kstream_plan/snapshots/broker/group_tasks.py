@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note, TaskId
 from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
 from kstream_plan.snapshots.broker.members import StreamsMember
 from kstream_plan.snapshots.broker.topology_text import (
@@ -188,9 +189,8 @@ def _changelog_topics(
     if not missing:
         return found, []
     message = (
-        f"the cluster has no topic {missing[0]}"
-        + (f" and {len(missing) - 1} more" if len(missing) > 1 else "")
-        + ": its store has no changelog, or restores from its source topic, and counts as 0 records"
+        f"the cluster has no topic {name_list(missing, 1)}: its store has no changelog, or restores from its source "
+        "topic, and counts as 0 records"
     )
     return found, [Note("changelog-missing", message, tuple(missing))]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note, TaskId
+from kstream_plan.model.note import name_list
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS
 from kstream_plan.model.times import format_time
@@ -221,6 +222,5 @@ def _state_notes(group: DescribedStreamsGroup) -> Iterator[Note]:
 def _missing(subtopologies: Iterable[DescribedSubtopology], topics: Topics) -> Iterator[Note]:
     missing = tuple(topic for of in subtopologies for topic in of.changelogs if topic not in topics)
     if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        message = f"the cluster has no topic {missing[0]}{more}: how much its store restores is unknown"
+        message = f"the cluster has no topic {name_list(missing, 1)}: how much its store restores is unknown"
         yield Note("changelog-missing", message, missing)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.connect_log.memory import (
     CONNECTOR,
     ItemKey,
@@ -216,10 +217,13 @@ def _hole_in(configured: frozenset[ItemKey], held: frozenset[ItemKey], *, is_qui
     missing |= configured - held if is_quiet else frozenset()
     if not missing:
         return None
-    connector, number = min(missing)
-    item = f"the connector {connector}" if number == CONNECTOR else f"{connector}-{number}"
-    others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    return f"{item}{others} ran nowhere in it: the log of a worker is missing or cut, or one from before is"
+    return f"{named_items(missing)} ran nowhere in it: the log of a worker is missing or cut, or one from before is"
+
+
+def named_items(items: Iterable[ItemKey]) -> str:
+    """Return connectors and tasks by name, the first of many."""
+    names = [f"the connector {name}" if number == CONNECTOR else f"{name}-{number}" for name, number in sorted(items)]
+    return name_list(names, 1)
 
 
 def _first_hole(numbers: set[int]) -> int:

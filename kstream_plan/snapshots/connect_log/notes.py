@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kstream_plan.model import Note
-from kstream_plan.snapshots.connect_log.course import Course
-from kstream_plan.snapshots.connect_log.memory import CONNECTOR, ItemKey
+from kstream_plan.snapshots.connect_log.course import Course, named_items
 from kstream_plan.snapshots.connect_log.rounds import LoggedGroup
 
 _DELAY = "scheduled_rebalance_max_delay_ms"
@@ -31,7 +30,7 @@ def notes_about(
     yield from _about_members(of, hosts)
     if of.assumed:
         message = (
-            f"a configuration has changed, and INFO lines do not show how: {_some(of.assumed)} are assumed to be "
+            f"a configuration has changed, and INFO lines do not show how: {named_items(of.assumed)} are assumed to be "
             "configured still. Give the leader's log on DEBUG, or a later generation"
         )
         yield Note("configuration-assumed", message)
@@ -77,9 +76,3 @@ def _about_settings(of: Course, group: LoggedGroup, config: Mapping[str, Any] | 
             "the file is used"
         )
         yield Note("another-delay", message)
-
-
-def _some(items: frozenset[ItemKey]) -> str:
-    connector, number = min(items)
-    first = f"the connector {connector}" if number == CONNECTOR else f"{connector}-{number}"
-    return first if len(items) == 1 else f"{first} and {len(items) - 1} more"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.rows.fields import (
     FieldError,
     optional_rows,
@@ -220,5 +221,4 @@ def _gone(connectors: list[_Connector]) -> str:
 
 
 def _some(names: list[str]) -> str:
-    first = printable(names[0])
-    return f"{first} is" if len(names) == 1 else f"{first} and {len(names) - 1} more are"
+    return f"{name_list(list(map(printable, names)), 1)} {'is' if len(names) == 1 else 'are'}"

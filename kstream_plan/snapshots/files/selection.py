@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.model.note import name_list
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.times import time_asked_for
@@ -47,7 +48,7 @@ class Selection(NamedTuple):
         at = "" if self.as_of_us is None else f" at or before {format_time(self.as_of_us // 1000)}"
         if not missing:
             fix = "check --as-of" if at else "give a file with at least one snapshot in it"
-            where = printable(", ".join(files[:3])) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
+            where = printable(name_list(files))
             return [SnapshotError(f"holds no snapshot{at}", where=where or "the input", fix=fix)]
         fix = f"the input holds {', '.join(map(shown, known))}" if known else "check the input, it holds no application"
         what = "no application matches {}" if at == "" else f"no application matches {{}} with a snapshot{at}"

@@ -21,6 +21,7 @@ from typing import IO, BinaryIO, NamedTuple, cast
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
+from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.files.content import GZIP_MAGIC, at_hand, counted, waited_for
 from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.metrics.names import (
@@ -362,9 +363,8 @@ def _piped_note() -> Note:
 
 
 def _micrometer_note(names: Sequence[str]) -> Note:
-    which = f"{printable(names[0])} is the answer of an endpoint"
-    if len(names) > 1:
-        which = f"{printable(names[0])} and {len(names) - 1:,} more are the answers of endpoints"
+    verb = "is the answer of an endpoint" if len(names) == 1 else "are the answers of endpoints"
+    which = f"{name_list(list(map(printable, names)), 1)} {verb}"
     message = (
         f"{which} that failed: Micrometer takes a gauge of RocksDB for a counter. Deny the meter "
         "kafka.stream.state.number.open.files (KAFKA-18495); the copies there keep the lags of their last join"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note, TaskId
+from kstream_plan.model.note import name_list
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.snapshots.broker.topology_text import changelog_topic
 from kstream_plan.snapshots.metrics.names import normal_topic
@@ -154,7 +155,7 @@ def _timed_first(scrapes: Sequence[CopyScrape]) -> tuple[list[CopyScrape], list[
         return list(scrapes), []
     message = (
         "what does not say when it was scraped is left out where another scrape of the same instance does: "
-        f"{left_out[0].where} {f'and {len(left_out) - 1} more' if len(left_out) > 1 else ''}".rstrip()
+        f"{name_list([scrape.where for scrape in left_out], 1)}"
     )
     return [scrape for scrape in scrapes if scrape not in left_out], [Note("scrape-untimed-left-out", message)]
 
@@ -165,7 +166,7 @@ def _of_others(scrapes: Sequence[Scrape], seats: Seats) -> list[Note]:
         return []
     whose = {told.application_id for scrape in scrapes for told in scrape.identities.values() if told.application_id}
     ids = sorted(whose) or sorted({client for scrape in scrapes for client in scrape.clients})
-    named = f"{', '.join(map(shown, ids[:3]))}{f' and {len(ids) - 3} more' if len(ids) > 3 else ''}"
+    named = name_list(list(map(shown, ids)))
     message = (
         f"{len(scrapes)} scrape{'s have' if len(scrapes) > 1 else ' has'} nothing of {shown(seats.application_id)} but "
         f"only of {'application' if whose else 'client'} {named}: {scrapes[0].where} first"
@@ -353,8 +354,8 @@ def _task_of_store(one: StoreLags, store: str, partition: int, seats: Seats) -> 
     if seats.tasks:
         what += f"and no task of the group {shown(seats.application_id)} has such a changelog"
         known = sorted({topic for topic, _ in seats.tasks})
-        fix = f"give --topology of the version that is running, or correct it; known is {printable(known[0])}"
-        fix += f" and {len(known) - 1} more" if len(known) > 1 else ""
+        fix = "give --topology of the version that is running, or correct it; known is "
+        fix += name_list(list(map(printable, known)), 1)
     else:
         what += f"and its task in the group {shown(seats.application_id)} is unknown"
         fix = "give --topology FILE: what Topology.describe() of the running version prints, here or to snapshot"

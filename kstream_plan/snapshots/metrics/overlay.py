@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kstream_plan.model import Note, TaskId
+from kstream_plan.model.note import name_list
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.broker.topology_text import changelog_topic
@@ -325,8 +326,7 @@ def _offsets_of_others(ends: Offsets, seats: Seats) -> list[Note]:
         return []
     message = (
         f"{printable(ends.sets[0].where) or 'the cluster'} has end offsets of no changelog of "
-        f"{printable(seats.application_id)}, but of {printable(min(found))}"
-        f"{f' and {len(found) - 1} topics more' if len(found) > 1 else ''}"
+        f"{printable(seats.application_id)}, but of {name_list(sorted(map(printable, found)), 1)}"
     )
     return [Note("end-offsets-of-others", message)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kstream_plan.model import Note
+from kstream_plan.model.note import name_list
 from kstream_plan.model.times import duration
 from kstream_plan.snapshots.metrics.lags import DoubtfulLag, MeasuredLag
 from kstream_plan.snapshots.metrics.scrapes import Scrape
@@ -154,4 +155,4 @@ def _apart(late_ms: int, rates: Mapping[str, float]) -> str:
 
 
 def _first(found: Sequence[str]) -> str:
-    return found[0] if len(found) == 1 else f"{found[0]} and {len(found) - 1} more"
+    return name_list(found, 1)

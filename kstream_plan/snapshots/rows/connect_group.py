@@ -21,6 +21,7 @@ from kstream_plan.model.connect_group import (
     work_of,
 )
 from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.model.note import name_list
 from kstream_plan.model.scenario import MOST_TASKS
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import format_time
@@ -387,8 +388,7 @@ def _not_answering(silent: Sequence[ConnectWorker]) -> list[Note]:
 
 def _some(names: Sequence[str]) -> str:
     """Return names, the first of many."""
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+    return name_list(names, _MOST_NAMES)
 
 
 def _with_leaders_memory(
