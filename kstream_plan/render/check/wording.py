@@ -137,7 +137,7 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
     parts += [f"Why: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
     parts += _waiver(finding, names)
     parts += [f"Before: {figure_text(finding, finding.before, plan)}"] if finding.kept_before is not None else []
-    parts += [f"Cure: {cure(finding.cure, finding, plan)}"] if finding.cure else []
+    parts += [f"Cure: {', '.join(cure(finding.cure, finding, plan))}"] if finding.cure else []
     return ". ".join(parts)
 
 
@@ -148,12 +148,12 @@ def undecided_starts(finding: Finding, plan: Plan) -> tuple[UnprovenStart, ...]:
     return tuple(start for start in plan.unproven_starts if start.evidence.known is Known.UNKNOWN)
 
 
-def cure(remedy: Cure, finding: Finding, plan: Plan) -> str:
-    """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8, then 9s``."""
+def cure(remedy: Cure, finding: Finding, plan: Plan) -> tuple[str, ...]:
+    """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8``, ``then 9s``."""
     settings = " ".join(f"{_kafka_name(name)}={_setting(value)}" for name, value in remedy.settings)
     effects = [] if finding.kind is Kind.SWITCH else [f"then {figure_text(finding, remedy.measured, plan)}"]
     effects += [] if remedy.longer_ms is None else [f"but takes about {duration(remedy.longer_ms)}"]
-    return ", ".join([settings, *effects])
+    return (settings, *effects)
 
 
 def measure(kind: Kind, value: int | None) -> str:

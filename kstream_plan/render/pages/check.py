@@ -22,6 +22,7 @@ from kstream_plan.render.check.wording import (
     undecided_starts,
 )
 from kstream_plan.render.page import (
+    Cell,
     Fact,
     Page,
     Row,
@@ -149,7 +150,7 @@ def _row(finding: Finding, checkup: CheckedPlan, names: Names) -> Row:
     else:
         figure = figure_text(finding, finding.measured, plan)
         texts = [figure, allowed(finding.allowed, finding), place_text(finding, plan, names)]
-    remedy = cure(finding.cure, finding, plan) if finding.cure else ""
+    remedy = Cell(cure(finding.cure, finding, plan)) if finding.cure else ""
     return text_row(text_cell(mark_of(finding), tone), names.escape(finding.rule), *texts, remedy)
 
 
