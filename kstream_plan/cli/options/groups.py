@@ -333,14 +333,14 @@ class Limited(Options, panel=INPUT):
             hidden=True,
             metavar="SIZE",
             parser=parser(parse_size, 1),
-            help="Largest text to read from one input, unpacked (default: 4GiB, packed plans 256MiB).",
+            help="Largest text to read from one input, unpacked (default: 4GiB, packed files 256MiB).",
         ),
     ] = None
 
     @property
     def limits(self) -> Limits:
         """What holds while the command runs."""
-        values = {"wait_ms": self.timeout, "text_bytes": self.max_text, "plan_bytes": self.max_text}
+        values = {"wait_ms": self.timeout, "text_bytes": self.max_text, "packed_bytes": self.max_text}
         return Limits(**{name: value for name, value in values.items() if value is not None})
 
     def in_force(self) -> AbstractContextManager[None]:

@@ -60,7 +60,7 @@ def documents_in(data: bytes, where: str) -> Iterator[JsonDocument | PlanFileErr
 
 def _text(data: bytes, where: str) -> str:
     try:
-        return unpacked(data, limits().plan_bytes).decode("utf-8-sig")
+        return unpacked(data, limits().packed_bytes).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise PlanFileError("not UTF-8 text", where=where, fix="give a plan saved with --out") from None
     except TooLargeError as error:

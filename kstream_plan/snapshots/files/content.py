@@ -37,12 +37,12 @@ class Limits(NamedTuple):
 
     ``wait_ms``: for how long a silent pipe or broker is waited for.
     ``text_bytes``: the most text, unpacked.
-    ``plan_bytes``: the most text that a packed file of plans may unpack to; plans come from pull requests.
+    ``packed_bytes``: the most text that a packed file of plans or snapshots may unpack to: they come from pull requests.
     """
 
     wait_ms: int = 15_000
     text_bytes: int = 4 << 30
-    plan_bytes: int = 256 << 20
+    packed_bytes: int = 256 << 20
 
 
 @dataclass(slots=True)
@@ -170,9 +170,10 @@ def waited_for(stream: BinaryIO) -> BinaryIO:
     return stream
 
 
-def counted(stream: BinaryIO) -> BinaryIO:
-    """Return the stream as one that fails with :class:`TooLargeError` beyond the limit of text."""
-    return cast(BinaryIO, io.BufferedReader(_Counted(stream, limits().text_bytes), _BLOCK_BYTES))
+def counted(stream: BinaryIO, most_bytes: int | None = None) -> BinaryIO:
+    """Return the stream as one that fails with :class:`TooLargeError` beyond a limit, by default that of text."""
+    most_bytes = limits().text_bytes if most_bytes is None else most_bytes
+    return cast(BinaryIO, io.BufferedReader(_Counted(stream, most_bytes), _BLOCK_BYTES))
 
 
 def within_limit(blocks: Iterable[bytes]) -> Iterator[bytes]:

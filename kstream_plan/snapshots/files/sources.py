@@ -6,23 +6,25 @@ goes to Spark as it is. Nothing here imports Spark.
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import os
 import re
 import shutil
 import stat
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from glob import has_magic, iglob
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeAlias
+from typing import BinaryIO, NamedTuple, TypeAlias, cast
 from urllib.parse import unquote, urlparse
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, Head, unreadable, unzipped_head
-from kstream_plan.snapshots.files.content import at_hand, counted, fetched, waited_for
+from kstream_plan.snapshots.files.content import TooLargeError, at_hand, counted, fetched, limits, waited_for
 from kstream_plan.snapshots.files.kinds import file_kind
 from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -39,6 +41,9 @@ STDIN = "-"
 PARQUET_MAGIC = b"PAR1"
 #: How many bytes stand after the footer of a Parquet file: its length and the magic number.
 _PARQUET_END_BYTES = 8
+#: So many times its size a packed file unpacks to at most (zlib's own figure).
+_MOST_DEFLATED = 1032
+_BLOCK_BYTES = 1 << 20
 _UTF8_MARK = b"\xef\xbb\xbf"
 
 _PLAIN_PATH = re.compile(r"/[\w./=+@-]*", re.ASCII)
@@ -167,6 +172,8 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
     form = form_of(head, file.name, is_a_log)
     if form is Form.PARQUET:
         _check_end(file)
+    elif head.zipped:
+        _check_unpacked(file)
     long_rows = form is not Form.PARQUET and not head.zipped and _is_long(head.content, form)
     suffix = Path(file.path).suffix
     is_plain = means_itself(file.path) and not Path(file.path).name.startswith((".", "_"))
@@ -175,6 +182,25 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
     link = folder / f"{number:06d}.{'parquet' if form is Form.PARQUET else 'json'}{'.gz' if head.zipped else ''}"
     link.symlink_to(file.path)
     return Input(str(link), file.name, form, long_rows)
+
+
+def _check_unpacked(file: LocalFile) -> None:
+    """Check that a packed file unpacks to no more than the limit of packed files: Spark takes whatever comes.
+
+    Raises:
+        BrokenFileError: it unpacks to more.
+    """
+    most_bytes = limits().packed_bytes
+    if os.path.getsize(file.path) * _MOST_DEFLATED <= most_bytes:
+        return
+    try:
+        with gzip.open(file.path) as unpacked, counted(cast(BinaryIO, unpacked), most_bytes) as stream:
+            while stream.read(_BLOCK_BYTES):
+                pass
+    except TooLargeError as error:
+        raise unreadable(file.name, error, "check the file, or raise --max-text") from None
+    except (EOFError, OSError, zlib.error):
+        pass  # what is damaged is told when it is read
 
 
 def means_itself(path: str) -> bool:
