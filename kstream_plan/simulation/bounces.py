@@ -184,8 +184,11 @@ class Bounces:
 
     @property
     def reasons(self) -> tuple[Note, ...]:
-        """Why it is not known that those that are named may restart: what may be over, which copies may be behind."""
-        return (*self.doubts, *(_unproven(self.as_it_is.unproven) if self.process_ids else ()))
+        """Why it is not known that those that are named may restart: what may be over, or behind, or come otherwise."""
+        if not self.process_ids:
+            return self.doubts
+        reason = self.as_it_is.found.reason if self.answer is Answer.UNKNOWN else None
+        return (*self.doubts, *_unproven(self.as_it_is.unproven), *([] if reason is None else [reason]))
 
     @property
     def best_safe(self) -> PlayedWay | None:

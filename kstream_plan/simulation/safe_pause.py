@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
 
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.case import rebalances_until_ms
 from kstream_plan.planner.checked import checked
@@ -26,6 +26,7 @@ _FEW, _MORE = 3, 5
 DRAWS = 5
 #: A pause next to one that is safe, and is not, is left behind so often.
 _GAPS = 3
+_TOO_LONG = Note("too-many-rebalances", "It takes too many rebalances to simulate the restart")
 #: What one search may take: copies, and so many more for whatever a round takes anyway, times the rounds played.
 _MOST_WORK, _WORK_OF_A_ROUND = 2_000_000, 1_000
 
@@ -36,13 +37,15 @@ class FoundPause:
 
     ``outcome``: with ``pause_ms`` all ``restarts`` are safe, and with a second less they are not; or with no pause
     that was tried the first ``restarts`` are; or so many are safe, and to play more takes too long. ``longer_ms``: a
-    longer pause, with which the first of them are not safe though they are with this one.
+    longer pause, with which the first of them are not safe though they are with this one. ``reason`` is why they are
+    not safe, or not known to be, where that was looked at last.
     """
 
     outcome: Literal["safe", "unsafe", "undecided"]
     pause_ms: int
     restarts: int
     longer_ms: int | None = None
+    reason: Note | None = None
 
 
 class _TooMuchWorkError(Exception):
@@ -80,6 +83,7 @@ class SafePause:
         self._known: dict[tuple[int, int], bool] = {}
         self._rounds: dict[tuple[int, int], int] = {}
         self._made: dict[tuple[int, int], Plan] = {}
+        self._reason: Note | None = None
         #: The longest pause that is tried: two probes, and what comes before them; after one restart there is none.
         longest_ms = 2 * config.probing_rebalance_interval_ms + 4 * config.session_timeout_ms
         self.longest_ms = 0 if self._alone else -(-longest_ms // _TO_MS) * _TO_MS
@@ -117,11 +121,12 @@ class SafePause:
             for number in self._levels:
                 least_ms = self._least_ms(number, pause_ms)
                 if least_ms is None:
-                    return FoundPause(outcome="unsafe", pause_ms=self.longest_ms, restarts=number)
+                    longest_ms = self.longest_ms
+                    return FoundPause(outcome="unsafe", pause_ms=longest_ms, restarts=number, reason=self._reason)
                 pause_ms, restarts = least_ms, number
                 self._expect(number, least_ms)
         except _TooMuchWorkError:
-            return FoundPause(outcome="undecided", pause_ms=pause_ms, restarts=restarts)
+            return FoundPause(outcome="undecided", pause_ms=pause_ms, restarts=restarts, reason=_TOO_LONG)
         return FoundPause(outcome="safe", pause_ms=pause_ms, restarts=restarts)
 
     def _expect(self, number: int, pause_ms: int) -> None:
@@ -191,6 +196,8 @@ class SafePause:
         safe = is_safe(made) and not watch.unsafe
         if safe and length_ms == self._lengths_ms[0] and not draw and closes_wait:
             self._made[number, pause_ms] = made
+        if not safe:
+            self._reason = _reason(made, closes_wait=closes_wait, other_length=length_ms != self._lengths_ms[0])
         return safe
 
     def _draws(self, number: int, pause_ms: int) -> int:
@@ -250,6 +257,24 @@ def is_safe(made: Plan) -> bool:
         return False
     settles = made.verdict.kind == "settled" and all(of.low for of in made.summary.ranges if of.figure == "settles")
     return settles and not most_cold(made, made.summary.cold_handovers) and not standing_still(made, 0)
+
+
+def _reason(made: Plan, *, closes_wait: bool, other_length: bool) -> Note:
+    """Return why restarts are not safe in a plan, and when it comes to that."""
+    condition = "in some outcome of what is unknown"
+    if not closes_wait:
+        condition = "if the instance closes before it has heard of the rebalance that is under way"
+    elif other_length:
+        condition = "if the restart comes out on the other side of session.timeout.ms, to which it is close"
+    if most_cold(made, made.summary.cold_handovers):
+        return Note("may-start-cold", f"Tasks start cold {condition}")
+    if standing_still(made, 0):
+        return Note("may-pause-together", f"Tasks of several instances pause at the same time {condition}")
+    if made.may_be_restoring:
+        return Note("may-be-restoring", f"Tasks of other instances may still restore {condition}")
+    if made.verdict.kind not in ("settled", "unfinished") or made.ends("settles")[0] == 0:
+        return Note("may-not-settle", f"The group does not settle {condition} (--restore-rate may tell)")
+    return Note("may-be-unsafe", f"Tasks start cold, or tasks of several instances pause at once, {condition}")
 
 
 def most_cold(made: Plan, cold_handovers: int) -> int:

@@ -138,6 +138,7 @@ def _drain_leaving(group: Given) -> Answers:
 def _bounce(group: Given) -> Answers:
     found = bounces.bounce(group.snapshot, 5_000, group.options, instances=[group.busiest])
     assert found.answer is not None
+    assert found.reasons or found.answer is not Answer.UNKNOWN, "what is unknown has a reason"
     return Answers(
         whole=found.answer,
         tasks={},
