@@ -84,11 +84,14 @@ def state_now(snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", clean
         from_ms = min([-now_ms, *beginning.reported_ms.values()])
     else:
         from_ms = decision.at_ms
+    heard_ms = -now_ms if decision is None or decision.at_ms is None else decision.at_ms
+
+    def is_undated(seat: _Seat) -> bool:
+        is_old = beginning.undated or seat in snapshot.undated_reports
+        return (is_old or beginning.reported_ms.get(seat, heard_ms) < -now_ms) and seat not in beginning.since_ms
+
     shifted = tuple(
-        tuple(
-            _shifted(copy, now_ms, undated=beginning.undated and (task, copy.instance) not in beginning.since_ms)
-            for copy in of_task
-        )
+        tuple(_shifted(copy, now_ms, undated=is_undated((task, copy.instance))) for copy in of_task)
         for task, of_task in enumerate(state.copies)
     )
     if decision is None and from_ms < -now_ms:
@@ -112,7 +115,7 @@ def _all_reported_ms(state: GroupState, beginning: Beginning, now_ms: int) -> Ma
 def _shifted(copy: Copy, now_ms: int, *, undated: bool) -> Copy:
     """Return a copy with its times on the plan's clock.
 
-    ``undated``: since when it is left over is unknown: before now, so that it may have been deleted by now.
+    ``undated``: since when it is left over is unknown, and it was heard of before now: it may have been deleted by now.
     """
     if copy.lost_at_ms is None and copy.made_at_ms is None:
         return copy

@@ -37,7 +37,10 @@ from kstream_plan.plans.rounds import in_effect_ms
 
 
 class PlayInFigures(NamedTuple):
-    """What came out, and what it comes to; ``initial`` and ``stopping`` are by consumer of ``everyone``."""
+    """What came out, and what it comes to; ``initial`` and ``stopping`` are by consumer of ``everyone``.
+
+    ``unproven_starts`` are those that count as warm, and are not proven to be.
+    """
 
     played: Played
     outcome: Rehearsal
@@ -46,6 +49,7 @@ class PlayInFigures(NamedTuple):
     stopping: frozenset[int]
     pauses: Pauses
     summary: Summary
+    unproven_starts: tuple[UnprovenStart, ...]
 
     @property
     def verdict(self) -> Verdict:
@@ -75,13 +79,15 @@ def in_figures(case: Case, on_round: OnRound | None = None, *, balances: bool = 
     outages = case.outside.unnoticed
     paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, outages, from_start=True)
     summary = _summary(case, group, initial, paused, played, outcome)
-    return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary)
+    unproven = _unproven(case, group, initial, rounds) if case.options.proofs else ()
+    return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary, unproven)
 
 
 @without_cycle_collector()
 def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True) -> OnePlay:
     """Play it, and say what comes; ``on_round`` and ``shown`` as in :func:`kstream_plan.planner.plan.plan`."""
-    played, outcome, everyone, initial, stopping, paused, summary = in_figures(case, on_round, balances=shown)
+    play = in_figures(case, on_round, balances=shown)
+    played, outcome, everyone, initial, stopping, paused, summary, unproven = play
     snapshot, design, group, before = case.snapshot, case.design, everyone.group, outcome.before
     rounds = played.rounds
     final = rounds[-1].assigned if rounds else initial
@@ -122,7 +128,7 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
         outages=case.outside.unnoticed,
         rates=known_rates(snapshot.rates, snapshot.state.group),
         end=_end(case, played, outcome) if shown and design.goes_on else None,
-        unproven_starts=_unproven(case, group, initial, rounds) if case.options.proofs else (),
+        unproven_starts=unproven,
     )
     return OnePlay(made, played, outcome)
 

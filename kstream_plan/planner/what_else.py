@@ -42,6 +42,8 @@ _EITHER_END: Sequence[Cleaning] = ("early", "late")
 _FLOOR, _ALWAYS, _COLDEST = "floor", "always", "coldest"
 #: Of a play how long it takes, unless the least of it is all that is known.
 _KNOWN_TIME = "known_duration_ms"
+#: Of a play how many start cold at most, if none of those is warm that is not proven to be.
+_MOST_COLD = "most_cold"
 #: What may be known in one play of what may be, and not in another: in words, and the figures that tell it.
 _MAY_BE_UNKNOWN = {
     "how long tasks pause, or when everything runs": (*PAUSES, "runs_by_ms"),
@@ -95,7 +97,7 @@ class WhatElse:
         if case.design.unrated_times != "probes":
             return
         if options.ranges and options.long_ranges:
-            likely += [self._other(cleaning=when) for when in _EITHER_END]
+            likely += [self._cleaned(when) for when in _EITHER_END]
         if options.floor and not case.snapshot.rates.any_restore:
             likely.append(LeastTime(case))
         self.side_by_side.begin(likely)
@@ -144,17 +146,21 @@ class WhatElse:
         warnings = (*warnings, *_not_firm(made, beginnings))
         for code in (LEFT_OVER_CLEANUP, LATE_FOLLOW_UP, READY_AT_FOLLOW_UP):
             others = found.get(code, [])
-            if [*_ranges([first, *others])]:
+            if _differ([first, *others]):
                 ends += others
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
-        ranges = tuple(_ranges(ends, *found.get(_COLDEST, ())))
+        ranges = tuple(_ranges(ends, found.get(_COLDEST, ())))
         return ranges, (*warnings, *_endless(ends, input_behind=_is_input_behind(made)))
 
     def _other(self, by: Design | None = None, case: Case | None = None, **changed: Unpack[PlanKeywords]) -> OtherPlay:
         """Return another play: by default of the same case by the same design."""
         options = replace(self.case.options.of_one_play(), **changed)
         return OtherPlay(case or self.case, by or self.case.design, options)
+
+    def _cleaned(self, when: Cleaning) -> OtherPlay:
+        """Return the play in which left-over state is deleted so early or late: late it is there for sure."""
+        return self._other(cleaning=when, proofs=self.case.options.proofs and when != "late")
 
     def _least_ready(self, case: Case, waiting: int = 0) -> OtherPlay:
         """Return the play in which nothing counts as caught up, or as running, before a probe may find it so.
@@ -169,7 +175,7 @@ class WhatElse:
         case, outcome, always = self.case, play.outcome, list[Callable[[], Ends]]()
         waiting = self._waiting(play)
         if any(not doubt.is_likely_ready for doubt in outcome.doubts):
-            always.append(self._other(ready="all"))
+            always.append(self._other(ready="all", proofs=False))
         if waiting or any(doubt.is_likely_ready for doubt in outcome.doubts):
             always.append(self._least_ready(case, waiting))
         always += self._noticed_otherwise()
@@ -179,7 +185,7 @@ class WhatElse:
         plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
         codes = {note.code for note in outcome.warnings}
         if LEFT_OVER_CLEANUP in codes:
-            plays[LEFT_OVER_CLEANUP] = [self._other(cleaning=when) for when in outcome.cleanings]
+            plays[LEFT_OVER_CLEANUP] = [self._cleaned(when) for when in outcome.cleanings]
         if LATE_FOLLOW_UP in codes:
             plays[LATE_FOLLOW_UP] = [self._other(case.design.late())]
         if READY_AT_FOLLOW_UP in codes:
@@ -221,7 +227,7 @@ class WhatElse:
             yield self._least_ready(replace(case, snapshot=snapshot.at_worst()), waiting)
         undated = snapshot.undated_caught_up()
         if snapshot.rates.any_restore and undated is not snapshot:
-            yield self._other(case=replace(case, snapshot=undated))
+            yield self._other(case=replace(case, snapshot=undated), proofs=False)
         if _is_input_behind(play.plan):
             yield self._least_ready(replace(case, snapshot=snapshot.with_input_processed()), waiting)
 
@@ -350,16 +356,34 @@ def _in_short(summary: Summary) -> str:
 
 def _ends(play: InFigures) -> Ends:
     known_ms = None if play.summary.duration_is == "least" else play.summary.duration_ms
-    return {_KNOWN_TIME: known_ms, **{figure: figure_of(play, figure) for figure in FIGURES}}
+    most_cold = play.summary.cold_handovers + sum(start.may_be_cold for start in play.unproven_starts)
+    return {
+        _KNOWN_TIME: known_ms,
+        _MOST_COLD: most_cold,
+        **{figure: figure_of(play, figure) for figure in FIGURES},
+    }
 
 
-def _ranges(plays: Sequence[Ends], coldest: Ends | None = None) -> Iterator[FigureRange]:
-    """Yield the figures that differ, of cold starts with those of ``coldest``."""
+def _ranges(plays: Sequence[Ends], coldest: Sequence[Ends] = ()) -> Iterator[FigureRange]:
+    """Yield the figures that differ, of cold starts with those of ``coldest``, and with what is not proven."""
     for figure in FIGURES:
-        of = (*plays, coldest) if coldest is not None and figure == "cold_handovers" else plays
-        ends = [end for play in of if (end := play[figure]) is not None]
-        if len(ends) == len(of) and min(ends) != max(ends):
-            yield FigureRange(figure, min(ends), max(ends))
+        is_cold = figure == "cold_handovers"
+        both = _both_ends((*plays, *coldest) if is_cold else plays, figure)
+        if both is not None and is_cold:
+            both = both[0], max(play[_MOST_COLD] or 0 for play in (*plays, *coldest))
+        if both is not None and both[0] != both[1]:
+            yield FigureRange(figure, *both)
+
+
+def _differ(plays: Sequence[Ends]) -> bool:
+    """Tell whether a figure differs, apart from what is not proven in each of the plays."""
+    return any(both is not None and both[0] != both[1] for both in (_both_ends(plays, name) for name in FIGURES))
+
+
+def _both_ends(plays: Sequence[Ends], figure: str) -> tuple[int, int] | None:
+    """Return the least and the most of a figure; ``None``: one of the plays does not know it."""
+    ends = [end for play in plays if (end := play[figure]) is not None]
+    return (min(ends), max(ends)) if len(ends) == len(plays) else None
 
 
 def _is_input_behind(made: Plan) -> bool:

@@ -282,8 +282,10 @@ class KnownCopies:
 
     def _is_undated(self, task: int, instance: int, course: Course) -> bool:
         """Tell whether it is unknown how old the reports of a copy are."""
-        seat = (task, instance)
-        return course.ran_until_ms is None and (self.undated or seat in self.snapshot.undated_reports)
+        snapshot, seat = self.snapshot, (task, instance)
+        decision = None if seat in snapshot.reported_ms or snapshot.captured_at is None else snapshot.decision
+        by_undated_decision = decision is not None and decision.at_ms is None
+        return course.ran_until_ms is None and (self.undated or seat in snapshot.undated_reports or by_undated_decision)
 
     def _lost(self, task: int, instance: int, at_ms: int, course: Course) -> Evidence | None:
         """Return what follows if there may be no copy any more; ``None``: there is one for sure."""
@@ -337,6 +339,8 @@ class KnownCopies:
         cleaner = Cleaner(snapshot.config.state_cleanup_delay_ms, started_ms=dict(snapshot.started_ms), when="early")
         cleaner.in_stores = None if snapshot.streams_version is None else snapshot.offsets_in_stores
         made_ms = None if copy is None else copy.made_at_ms
+        if course.left_over_ms is None and (task, instance) not in snapshot.since_ms:
+            lost_ms, cleaner.in_stores = seen_ms, None  # left over for as long as can be, and there when it was seen
         left_over = Copy(max(instance, 0), 0, lost_at_ms=lost_ms, made_at_ms=made_ms)
         return cleaner.deletes(snapshot.state.group, left_over, at_ms)
 
@@ -388,7 +392,8 @@ class KnownCopies:
         """
         at_ms, until_ms = times_ms
         if self._is_undated(task, instance, course):
-            words = "the snapshot does not say when it was taken, so how old its reports are is unknown"
+            unsaid = "it was taken" if self.undated or self.snapshot.captured_at is None else "its decision was made"
+            words = f"the snapshot does not say when {unsaid}, so how old its reports are is unknown"
             return Evidence(known=Known.UNKNOWN, fact=Fact.UNDATED, words=words, settled_by=_TO_MEASURE)
         if course == AS_READ and self._should_be_measured(task, instance):
             return self._unknown(task, instance, reports[0], max(0, until_ms - reports[0].at_ms), None)
@@ -510,7 +515,11 @@ class KnownCopies:
         return self.snapshot.ends_seen_ms.get(task, 0)
 
     def _reported_at_ms(self, task: int, instance: int) -> int:
-        return self.snapshot.reported_ms.get((task, instance), 0)
+        """Return when a copy was heard of: by the newest decision, which was made from it, unless it says so itself."""
+        reported_ms, decision = self.snapshot.reported_ms.get((task, instance)), self.snapshot.decision
+        if reported_ms is not None:
+            return reported_ms
+        return 0 if decision is None or decision.at_ms is None else min(0, decision.at_ms)
 
     def _written(self, task: int, from_ms: int, to_ms: int) -> int | None:
         """Return what is written in a time; ``None``: not known."""

@@ -100,6 +100,11 @@ class InFigures(Protocol):
         """How it ends."""
         ...
 
+    @property
+    def unproven_starts(self) -> tuple[UnprovenStart, ...]:
+        """Which starts count as warm, and are not proven to be."""
+        ...
+
 
 def figure_of(play: InFigures, name: str) -> int | None:
     """Return a figure that may be a range (:data:`~kstream_plan.plans.summary.FIGURES`); ``None``: not known."""

@@ -16,8 +16,7 @@ _MESSAGES = {
     Fact.OLD_REPORT: "The copies of these tasks may be behind by now: they were last heard of {when}",
     Fact.HEARD_LATER: "The copies of these tasks were heard of only after the time that counts as now, {when}: that "
     "proves nothing about now",
-    Fact.UNDATED: "The snapshot does not say when it was taken: how old the reports of these tasks' copies are is "
-    "unknown",
+    Fact.UNDATED: "The snapshot does not say when {unsaid}: how old the reports of these tasks' copies are is unknown",
     Fact.NOT_MEASURED: "Measuring was asked for, and the copies of these tasks were not measured; they were last heard "
     "of {when}",
     Fact.FORECAST: "These tasks start warm only if their copies, which were behind in their last report, {when}, are "
@@ -42,13 +41,14 @@ _BEHIND = "The copies of these tasks are behind"
 def doubts_of(snapshot: Snapshot, unproven: Sequence[UnprovenStart]) -> tuple[Note, ...]:
     """Return why these starts may be cold, one note for each fact."""
     by_fact: dict[tuple[Fact, bool], list[UnprovenStart]] = {}
+    unsaid = "it was taken" if snapshot.captured_at is None else "its decision was made"
     for start in unproven:
         evidence = start.evidence
         by_fact.setdefault((evidence.fact, evidence.known is Known.BEHIND), []).append(start)
     notes = []
     for (fact, behind), starts in by_fact.items():
         template = _BEHIND if behind and fact is not Fact.IN_MEMORY else _MESSAGES.get(fact, _BEHIND)
-        message = template.format(when=_when(snapshot, starts))
+        message = template.format(when=_when(snapshot, starts), unsaid=unsaid)
         notes.append(Note(fact.value, message, tuple(dict.fromkeys(str(start.task_id) for start in starts))))
     return tuple(notes)
 

@@ -38,7 +38,8 @@ def _may_be_within(given: Given, task_id: str, instance: dict[str, Any], limit: 
     if not is_standby:
         return bool(lag <= limit)  # nobody restores it
     asked_ms = TAKEN_MS + (given.later_ms or 0)
-    age_s = 0.0 if "reported_at" not in report else (asked_ms - ms_of(report["reported_at"])) / 1000
+    made_from = given.row.get("decision", {}).get("at", given.row["captured_at"])  # it was reported by then
+    age_s = (asked_ms - ms_of(report.get("reported_at", made_from))) / 1000
     restored = None if given.restore is None else given.restore * (age_s + _UNTIL_STARTED_S) + _A_POLL
     return restored is None or bool(lag - restored <= limit)
 

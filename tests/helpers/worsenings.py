@@ -45,12 +45,13 @@ def older_reports(rng: random.Random, given: Given) -> Given | None:
 
 
 def fewer_standbys(rng: random.Random, given: Given) -> Given | None:
-    """A standby is not there."""
+    """A standby is not there; where a rate is given, no other copy of its instance may restore faster for that."""
     seats = [
         (instance, consumer, task_id)
         for instance in given.row["instances"]
         for consumer in instance["consumers"]
         for task_id in consumer["standby"]
+        if given.restore is None or sum(len(other["standby"]) for other in instance["consumers"]) == 1
     ]
     if not seats:
         return None
@@ -128,11 +129,18 @@ def ages_unknown(_rng: random.Random, given: Given) -> Given | None:
 
 
 def end_offset_unknown(rng: random.Random, given: Given) -> Given | None:
-    """How long a changelog is, is unknown."""
+    """How long a changelog is, is unknown; how far its copies are behind is as known as before.
+
+    Where rates told how far they are behind by a moment, nothing is trusted instead of them.
+    """
     found = copied(given)
     task = rng.choice([task for task in found.row["tasks"] if task["stateful"]])
-    del task["end_offset_sum"]
-    return found
+    whole = task.pop("end_offset_sum")
+    for report in found.row["lags"]:
+        if report["task_id"] == task["task_id"] and "offset" in report:
+            del report["end_offset"]
+            report["lag"] = whole - report.pop("offset")
+    return found if given.restore is None or given.produce is None else replace(found, trust_ms=0)
 
 
 def only_a_lower_bound(rng: random.Random, given: Given) -> Given | None:

@@ -141,6 +141,16 @@ class TestReports:
         assert _at(undated, 0).fact is Fact.UNDATED
         assert _at(snapshot(captured_at=None, reported_at=None), 0).known is Known.CAUGHT_UP
 
+    def test_a_report_without_a_time_is_as_old_as_the_decision_that_was_made_from_it(self) -> None:
+        """Of a decision of an unknown time the reports are of an unknown age."""
+        made = snapshot(reported_at=None, decision={"at": "2026-11-22T11:59:00.000Z"})
+        assert _at(made, 0).age_ms == _MINUTE
+        assert _at(made, 1).fact is Fact.OLD_REPORT
+        assert _at(snapshot(reported_at=None, decision={}), 0).fact is Fact.UNDATED
+        assert _at(snapshot(decision={}), 0).known is Known.CAUGHT_UP, "it says itself when it was made"
+        assert _at(snapshot(reported_at=None, decision={"at": "2026-11-22T12:00:01.000Z"}), 0).age_ms == 0
+        assert _at(snapshot(reported_at=None, captured_at=None, decision={}), 0).known is Known.CAUGHT_UP
+
     def test_rates_tell_nothing_of_a_snapshot_of_unknown_age(self) -> None:
         tasks = [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 5_000} for number in range(3)]
         rates = Rates(restore_per_instance=50.0, produce_per_task=1_000.0)
@@ -217,6 +227,23 @@ class TestLeftOverState:
         assert _at(snapshot(left_over=True), 0).known is Known.CAUGHT_UP
         evidence = _at(snapshot(left_over=True), 45_000)
         assert (evidence.known, evidence.fact) == (Known.UNKNOWN, Fact.LEFT_OVER)
+
+    @pytest.mark.parametrize("version", [None, "4.0.0", "4.3.1"])
+    def test_it_may_be_gone_since_it_was_reported_where_nobody_says_how_old_it_is(self, version: str | None) -> None:
+        """Nothing is written meanwhile, and reports of a day count: its cleaner has looked since."""
+        for reported_at, known in (
+            ("2026-11-22T12:00:00.000Z", Known.CAUGHT_UP),
+            ("2026-11-22T11:59:59.999Z", Known.UNKNOWN),
+            ("2026-11-21T12:00:00.000Z", Known.UNKNOWN),
+        ):
+            of = snapshot(left_over=True, reported_at=reported_at, stores="persistent", streams_version=version)
+            assert _at(_writing(0, of), 0, trust_ms=86_400_000).known is known
+
+    def test_it_is_there_until_its_instance_looks(self) -> None:
+        """It started 11 minutes ago and looks every 10: nobody has looked since the report of 50s ago, at 30s ago one has."""
+        of = snapshot(left_over=True, reported_at="2026-11-22T11:59:10.000Z")
+        for started_ms, known in ((-11 * _MINUTE, Known.CAUGHT_UP), (-10 * _MINUTE - 30_000, Known.UNKNOWN)):
+            assert _at(replace(of, started_ms={IDS[1]: started_ms}), 0).known is known
 
     def test_a_young_directory_is_there_still(self) -> None:
         ages = [

@@ -283,7 +283,9 @@ class _Report:
 
     def _left_over(self, task: int, copy: Copy) -> Copy | None:
         """Its directory is reported by the first consumer of the instance to rejoin, as long as it is there."""
-        if copy.lag is None or self._cleaner.deletes(self._state.group, copy, self._interval.to_ms):
+        if copy.lag is None:
+            return None
+        if not self._is_heard(task, copy) and self._cleaner.deletes(self._state.group, copy, self._interval.to_ms):
             return None
         reporters = (self._first_to_rejoin[copy.instance],)
         grown = produced_since(self._phases, task, self._reported_in.get((task, copy.instance), 0))
@@ -291,6 +293,11 @@ class _Report:
             return copy._replace(reporters=reporters) if reporters != copy.reporters else copy
         lag = min(copy.lag + grown, self._state.group.tasks[task].end_offset_sum)
         return copy._replace(lag=lag, remaining=lag, reporters=reporters)
+
+    def _is_heard(self, task: int, copy: Copy) -> bool:
+        """Tell whether a copy was heard of at this very moment, so that it is there."""
+        readiness, to_ms = self._interval.readiness, self._interval.to_ms
+        return readiness is not None and readiness.beginning.reported_ms.get((task, copy.instance), to_ms - 1) >= to_ms
 
     def _assigned(self, task: int, copy: Copy) -> Copy:
         consumer = copy.consumer
