@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from kstream_plan.policy.limits import Limit as Limit
     from kstream_plan.policy.limits import Policy as Policy
     from kstream_plan.protocols.upgrade import upgrade as upgrade
+    from kstream_plan.render.answers import to_json as drain_to_json
+    from kstream_plan.render.answers import to_json as workers_drained_to_json
     from kstream_plan.render.answers import to_markdown as bounce_to_markdown
     from kstream_plan.render.answers import to_markdown as compare_to_markdown
     from kstream_plan.render.answers import to_markdown as diff_to_markdown
@@ -79,8 +81,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
     from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
     from kstream_plan.render.fleet import fleet_table as fleet_to_table
-    from kstream_plan.render.simulation.drain_json import drain_json as drain_to_json
-    from kstream_plan.render.simulation.drain_json import workers_drained_json as workers_drained_to_json
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
     from kstream_plan.render.switch import sessioned_json as sessioned_to_json
     from kstream_plan.render.switch import switch_json as switch_to_json
@@ -151,11 +151,11 @@ _PUBLIC = {
     "diff_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "diff_to_table": ("kstream_plan.render.answers", "to_table"),
     "drain": ("kstream_plan.simulation.drain", "drain"),
-    "drain_to_json": ("kstream_plan.render.simulation.drain_json", "drain_json"),
+    "drain_to_json": ("kstream_plan.render.answers", "to_json"),
     "drain_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "drain_to_table": ("kstream_plan.render.answers", "to_table"),
     "drain_workers": ("kstream_plan.simulation.drain_workers", "drain_workers"),
-    "workers_drained_to_json": ("kstream_plan.render.simulation.drain_json", "workers_drained_json"),
+    "workers_drained_to_json": ("kstream_plan.render.answers", "to_json"),
     "workers_drained_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "workers_drained_to_table": ("kstream_plan.render.answers", "to_table"),
     "fleet_to_markdown": ("kstream_plan.render.fleet", "fleet_markdown"),

@@ -178,8 +178,8 @@ def or_null(codec: Codec[_T]) -> Codec[_T | None]:
     return Codec(read, None if inner_write is None else write, schema, codec.defs)
 
 
-def list_of(codec: Codec[_T]) -> Codec[tuple[_T, ...]]:
-    """Return the codec of lists."""
+def list_of(codec: Codec[_T], least: int = 0, most: int | None = None) -> Codec[tuple[_T, ...]]:
+    """Return the codec of lists; of how many values only the schema says."""
     inner, read_all, write = codec.read, codec.read_all, codec.write
 
     def read(values: Any) -> tuple[_T, ...]:
@@ -199,7 +199,9 @@ def list_of(codec: Codec[_T]) -> Codec[tuple[_T, ...]]:
         return tuple(found)
 
     items = list if write is None else lambda values: list(map(write, values))
-    return Codec(read, items, {"type": "array", "items": codec.schema}, codec.defs)
+    bounds = {"minItems": least or None, "maxItems": most}
+    schema: dict[str, Json] = {name: bound for name, bound in bounds.items() if bound is not None}
+    return Codec(read, items, {"type": "array", "items": codec.schema, **schema}, codec.defs)
 
 
 def mapping_of(codec: Codec[_T]) -> Codec[Mapping[str, _T]]:

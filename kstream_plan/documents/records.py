@@ -9,9 +9,9 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
-from functools import partial
-from operator import attrgetter, itemgetter
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from functools import cache, reduce
+from operator import attrgetter, itemgetter, or_
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from kstream_plan.documents.codec import (
     BOOLEAN,
@@ -45,14 +45,15 @@ class Field:
     Attributes:
         codec: how it is read and written; ``None``: as the annotation says.
         description: what it means.
-        get: the value to be written, of the record; by default its attribute.
+        get: the value to be written, of the record; by default its attribute. ``plan.summary.moves`` is that of an
+            attribute's attribute, null if one on the way is ``None``; its annotation is the last one's.
         missing: what is read if it is not there; by default it has to be.
         left_out: it is not written if it is what is read when it is missing.
     """
 
     codec: Codec[Any] | None = None
     description: str = ""
-    get: Callable[[Any], Any] | None = None
+    get: Callable[[Any], Any] | str | None = None
     missing: Any = NEEDED
     left_out: bool = False
 
@@ -60,11 +61,12 @@ class Field:
 class Codecs:
     """The codecs of a format by type: what an annotation stands for in its records.
 
-    Whole numbers are none below 0 unless a field says otherwise.
+    Whole numbers are none below 0 unless a field says otherwise. ``meanings``: what fields of a name mean by default.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, meanings: Mapping[str, str] | None = None) -> None:
         self._of: dict[Any, Codec[Any]] = {str: TEXT, bool: BOOLEAN, int: COUNT, float: NUMBER}
+        self._meanings = meanings or {}
 
     def add(self, kind: Any, codec: Codec[_T]) -> Codec[_T]:
         """Take a codec in, and return it."""
@@ -84,11 +86,12 @@ class Codecs:
             return one_of(annotation)
         if origin is Literal:
             return const(arguments[0]) if len(arguments) == 1 else one_of(arguments)
-        if origin in (types.UnionType, Union) and len(arguments) == 2 and arguments[1] is type(None):
-            return or_null(self.of(arguments[0]))
-        if origin is Sequence or (origin is tuple and arguments[1:] == (...,)):
-            return list_of(self.of(arguments[0]))
-        if origin is Mapping and arguments[0] is str:
+        if origin in (types.UnionType, Union) and type(None) in arguments:
+            return or_null(self.of(reduce(or_, (argument for argument in arguments if argument is not type(None)))))
+        if origin in (Sequence, tuple) and len(set(arguments) - {...}) == 1:
+            size = len(arguments) if origin is tuple and ... not in arguments else None
+            return list_of(self.of(arguments[0]), size or 0, size)
+        if origin is Mapping and issubclass(arguments[0], str):
             return mapping_of(self.of(arguments[1]))
         raise TypeError(f"there is no codec of {annotation}")
 
@@ -113,14 +116,36 @@ class Codecs:
             make: what makes a value of the fields, by name; by default the class.
             declared: of a field its description, codec or :class:`Field`, where the annotation does not say it.
         """
-        hints = get_type_hints(kind)
-        parts = [_part(name, declared.get(name, ""), partial(self.of, hints[name])) for name in _fields(kind)]
+        parts = [self._part(kind, name, declared.get(name, "")) for name in _fields(kind)]
         if unknown := declared.keys() - {part.attribute for part in parts}:
             raise TypeError(f"{kind.__name__} has no {min(unknown)}")
-        codec = Codec(
-            _reader(parts, make or kind), _writer(parts), _object(parts, description), defs_of(of.codec for of in parts)
+        return self.add(kind, _codec(parts, _reader(parts, make or kind), description, ref))
+
+    def view(
+        self, kind: type, description: str = "", /, *, ref: str = "", **declared: Field | Codec[Any] | str
+    ) -> Codec[Any]:
+        """Return the codec of an object that is only written: the ``declared`` fields and properties of a class.
+
+        Arguments are those of :meth:`record`; a field that the class does not have says what to get, and its codec.
+        """
+        return _codec([self._part(kind, *each) for each in declared.items()], _not_read, description, ref)
+
+    def _part(self, kind: type, attribute: str, declared: Field | Codec[Any] | str) -> _Part:
+        field = declared if isinstance(declared, Field) else Field()
+        codec = declared if isinstance(declared, Codec) else field.codec
+        description = declared if isinstance(declared, str) else field.description
+        path = (field.get if isinstance(field.get, str) else attribute).split(".")
+        codec = codec or self.of(_annotation(kind, path))
+        if not description and "description" not in codec.schema:
+            description = self._meanings.get(attribute, "")
+        return _Part(
+            attribute,
+            attribute.rstrip("_"),
+            codec.said(description) if description else codec,
+            field.get if callable(field.get) else _getter(path),
+            field.missing,
+            field.left_out,
         )
-        return self.add(kind, named(ref, codec) if ref else codec)
 
 
 class _Part(NamedTuple):
@@ -139,18 +164,39 @@ class _Part(NamedTuple):
         return self.codec.schema.get("const")
 
 
-def _part(attribute: str, declared: Field | Codec[Any] | str, annotated: Callable[[], Codec[Any]]) -> _Part:
-    of = declared if isinstance(declared, Field) else Field()
-    codec = declared if isinstance(declared, Codec) else of.codec or annotated()
-    description = declared if isinstance(declared, str) else of.description
-    return _Part(
-        attribute,
-        attribute.rstrip("_"),
-        codec.said(description) if description else codec,
-        of.get or attrgetter(attribute),
-        of.missing,
-        of.left_out,
-    )
+def _annotation(kind: Any, path: Sequence[str]) -> Any:
+    """Return what an attribute of an attribute is; ``None`` is among it if one on the way may be ``None``."""
+    may_be_none = False
+    for name in path:
+        if get_origin(kind) in (types.UnionType, Union):
+            kind, may_be_none = next(one for one in get_args(kind) if one is not type(None)), True
+        member = getattr(kind, name, None)
+        kind = get_type_hints(member.fget)["return"] if isinstance(member, property) else _hints(kind)[name]
+    return kind | None if may_be_none else kind
+
+
+_hints = cache(get_type_hints)
+
+
+def _getter(path: Sequence[str]) -> Callable[[Any], Any]:
+    if len(path) == 1:
+        return attrgetter(path[0])
+
+    def get(value: Any) -> Any:
+        for name in path:
+            value = None if value is None else getattr(value, name)
+        return value
+
+    return get
+
+
+def _codec(parts: Sequence[_Part], read: Callable[[Any], Any], description: str, ref: str) -> Codec[Any]:
+    codec = Codec(read, _writer(parts), _object(parts, description), defs_of(part.codec for part in parts))
+    return named(ref, codec) if ref else codec
+
+
+def _not_read(_value: Any) -> NoReturn:
+    raise TypeError("what is only written is not read")
 
 
 def _fields(kind: type) -> Iterable[str]:

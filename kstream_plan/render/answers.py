@@ -1,10 +1,13 @@
-"""Any answer as text: its page is made by the function that is registered for its type, and drawn."""
+"""Any answer as text or JSON: its page is made by the function that is registered for its type, and drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
+from kstream_plan.answers.formats import document_of
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.page import Page
@@ -25,6 +28,12 @@ PAGES: dict[str, tuple[str, str]] = {
     "Why": ("why", "why_page"),
 }
 
+#: The name of a result's type → the kind of its document, and the module that has the ``…_remarks`` of its page.
+_DOCUMENTS: dict[str, tuple[str, str]] = {
+    "Drain": ("drain", "drain"),
+    "WorkersDrained": ("drain-workers", "drain_workers"),
+}
+
 
 def page_of(answer: Any, *, verbose: bool = False) -> Page:
     """Return the page of an answer; ``verbose`` adds what only experts ask.
@@ -32,13 +41,20 @@ def page_of(answer: Any, *, verbose: bool = False) -> Page:
     Raises:
         TypeError: nothing makes a page of such a value.
     """
+    module, name = PAGES[_kind(answer, PAGES)]
+    page: Page = getattr(_page_module(module), name)(answer, verbose=verbose)
+    return page
+
+
+def _kind(answer: object, kinds: Mapping[str, Any]) -> str:
     for kind in type(answer).__mro__:
-        if kind.__name__ in PAGES:
-            module, name = PAGES[kind.__name__]
-            make_page = getattr(import_module(f"kstream_plan.render.pages.{module}"), name)
-            page: Page = make_page(answer, verbose=verbose)
-            return page
-    raise TypeError(f"there is no page of a {type(answer).__name__}")
+        if kind.__name__ in kinds:
+            return kind.__name__
+    raise TypeError(f"there is no page or document of a {type(answer).__name__}")
+
+
+def _page_module(name: str) -> ModuleType:
+    return import_module(f"kstream_plan.render.pages.{name}")
 
 
 def to_table(answer: Any, *, width: int = DEFAULT_WIDTH, colour: bool = False, verbose: bool = False) -> str:
@@ -56,3 +72,16 @@ def to_table(answer: Any, *, width: int = DEFAULT_WIDTH, colour: bool = False, v
 def to_markdown(answer: Any, *, verbose: bool = False) -> str:
     """Return an answer as GitHub-flavoured Markdown, its lines ended; arguments as of :func:`to_table`."""
     return page_to_markdown(page_of(answer, verbose=verbose))
+
+
+def to_json(answer: Any) -> str:
+    """Return an answer as one line of ASCII, without the line end; ``kstream-plan schema`` describes it.
+
+    Raises:
+        TypeError: there is no document of such a value.
+    """
+    kind, module = _DOCUMENTS[_kind(answer, _DOCUMENTS)]
+    page = _page_module(module)
+    words = getattr(page, f"{module}_words", None)
+    remarks = getattr(page, f"{module}_remarks")(answer)
+    return document_of(kind).line(answer, remarks, **(words(answer) if words else {}))

@@ -37,8 +37,7 @@ from kstream_plan.plans import (
 )
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.restoring import Span
-from kstream_plan.render.answers import page_of
-from kstream_plan.render.simulation.drain_json import drain_json
+from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.simulation.drain import drain
 from tests.helpers import learner_cases
 from tests.helpers.learner_cases import group, instance, played, table
@@ -246,7 +245,7 @@ def test_drain_says_when_who_announces_it_may_stop() -> None:
     assert waits == "about 10s, until they are let go: no cold start if copies have caught up"
     unrated = drain(group("12", "34", "56", rate=None), ["S3"], PlanOptions(design="learner"))
     assert {fact.key: fact.value for fact in page_of(unrated).facts}["wait"].startswith("at least 0s, until they are")
-    document = json.loads(drain_json(found))
+    document = json.loads(to_json(found))
     validator("drain").validate(document)
     assert (document["announced"], document["wait_ms"]) == (True, 10_000)
 

@@ -165,3 +165,58 @@ def test_null_and_names_are_told_by_the_schema() -> None:
     assert or_null(FORM.of(Point)).schema == {"anyOf": [{"$ref": "#/$defs/point"}, {"type": "null"}]}
     assert mapping_of(whole(1, 2)).schema["additionalProperties"] == {"type": "integer", "minimum": 1, "maximum": 2}
     assert PAGE.defs.keys() == {"point", "part"}
+
+
+class Drawing(NamedTuple):
+    line: Line | None
+    corners: tuple[int, int]
+
+    @property
+    def colours(self) -> Mapping[Colour, int]:
+        return {Colour.RED: self.corners[0]}
+
+
+VIEWS = Codecs({"colour": "Of what is drawn.", "corners": "By default."})
+VIEWS.record(Point, x=WHOLE)
+DRAWING = VIEWS.view(
+    Drawing,
+    "A drawing.",
+    start=Field(get="line.from_"),
+    colour=Field(get="line.colour"),
+    corners="Two.",
+    colours="By name.",
+    sum=Field(WHOLE, "In all.", lambda drawing: sum(drawing.corners), missing=None),
+)
+
+
+@given(st.none() | lines, st.tuples(st.integers(0, 9), st.integers(0, 9)))
+def test_a_view_is_written_from_the_attributes_that_it_names(line: Line | None, corners: tuple[int, int]) -> None:
+    document = DRAWING.written(Drawing(line, corners))
+    assert document == {
+        "start": line and {"x": line.from_.x, "y": line.from_.y},
+        "colour": line and line.colour,
+        "corners": list(corners),
+        "colours": {"red": corners[0]},
+        "sum": sum(corners),
+    }
+    Validator(DRAWING.schema).validate(json.loads(json.dumps(document)))
+
+
+def test_a_view_says_what_its_fields_mean_and_how_many_values_they_have() -> None:
+    fields: Any = DRAWING.schema["properties"]
+    assert fields["corners"] == {
+        "type": "array",
+        "items": {"type": "integer", "minimum": 0},
+        "minItems": 2,
+        "maxItems": 2,
+        "description": "Two.",
+    }
+    assert fields["colour"]["description"] == "Of what is drawn."
+    assert DRAWING.schema["required"] == ["start", "colour", "corners", "colours"]
+
+
+def test_a_view_has_no_field_that_is_not_there_and_is_not_read() -> None:
+    with pytest.raises(KeyError):
+        VIEWS.view(Drawing, border="None such.")
+    with pytest.raises(TypeError):
+        DRAWING.read({})

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator, ValidationError
 
-from kstream_plan.documents import schemas
+from kstream_plan.answers import formats
 from tests.helpers.schemas import Validator, closed, schema
 
 
-@pytest.mark.parametrize("kind", schemas.KINDS)
+@pytest.mark.parametrize("kind", formats.KINDS)
 def test_every_schema_can_be_closed_and_is_one_still(kind: str) -> None:
     Draft202012Validator(closed(schema(kind)))
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from jsonschema_rs import Draft202012Validator
 
-from kstream_plan.documents import schemas
+from kstream_plan.answers import formats
 
 
 def schema(kind: str) -> dict[str, Any]:
     """The schema of ``plan``, ``check``, …"""
-    found: dict[str, Any] = json.loads(schemas.load(kind))
+    found: dict[str, Any] = json.loads(formats.load(kind))
     return found
 
 

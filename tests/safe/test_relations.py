@@ -34,7 +34,7 @@ from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard
 from kstream_plan.policy.limits import Limit, Policy
-from kstream_plan.render.simulation.drain_json import drain_json
+from kstream_plan.render.answers import to_json
 from kstream_plan.simulation import bounces
 from kstream_plan.simulation.alternatives import Variant, alternatives
 from kstream_plan.simulation.drain import DrainNow, drain
@@ -373,9 +373,7 @@ def in_any_order(group: Given, rng: random.Random, read: Callable[[dict[str, Any
         rng.shuffle(each)
     first, second = read(group.row, "x"), read(row, "x")
     assert plan_json(plan_checked(first, group.options)) == plan_json(plan_checked(second, group.options))
-    one, other = (
-        drain_json(drain(snapshot, [group.busiest], group.options, leave=True)) for snapshot in (first, second)
-    )
+    one, other = (to_json(drain(snapshot, [group.busiest], group.options, leave=True)) for snapshot in (first, second))
     assert one == other
 
 

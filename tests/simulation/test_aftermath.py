@@ -13,9 +13,8 @@ from kstream_plan.cli import run
 from kstream_plan.model.answer import Answer
 from kstream_plan.plans import HandOver, MemberLeft, Promote
 from kstream_plan.plans.loads import after, at_first
-from kstream_plan.render.answers import page_of
+from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.render.report.sections import drain_section
-from kstream_plan.render.simulation.drain_json import drain_json, workers_drained_json
 from kstream_plan.simulation.drain import Drain, drain
 from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
 from tests.helpers import captured, captured_scenarios
@@ -72,7 +71,7 @@ def test_it_is_what_the_plan_says(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_every_form_says_it(name: str) -> None:
     answer = case(name)
-    document = json.loads(drain_json(answer))
+    document = json.loads(to_json(answer))
     validator("drain").validate(document)
     assert document["follows"]["others_paused"] == answer.follows.others_paused
     assert document["follows"]["busiest"]["most"] == answer.follows.busiest.most
@@ -110,7 +109,7 @@ def test_why_it_takes_so_long_is_said() -> None:
 
 
 def test_what_is_left_without_a_standby_is_in_the_json() -> None:
-    assert json.loads(drain_json(case("alone")))["follows"]["without_standby"] == [0, 24]
+    assert json.loads(to_json(case("alone")))["follows"]["without_standby"] == [0, 24]
 
 
 def test_a_group_that_does_not_settle_is_no_green_page() -> None:
@@ -137,7 +136,7 @@ def test_of_workers_it_is_said_as_well() -> None:
     assert facts["load"] == "at most 8 on one worker (now 5, later 8)"
     assert facts["then"] == "2 workers with 7 to 8 connectors and tasks each"
     assert facts["runs_again"] == "after about 5m03s"
-    document = json.loads(workers_drained_json(answer))
+    document = json.loads(to_json(answer))
     validator("drain-workers").validate(document)
     assert document["follows"]["busiest"] == {
         "before": 5, "most": 8, "process_ids": ["w0"], "from_ms": 303_000, "after": 8
@@ -156,4 +155,4 @@ def test_what_has_one_copy_left_meanwhile_is_told(name: str) -> None:
     gone = {group.instance_index[process_id] for process_id in answer.process_ids}
     alone = [task for task, of in copies.items() if len(of) > 1 and len(of - gone) == 1]
     assert answer.follows.left_alone == len(alone)
-    assert json.loads(drain_json(answer))["follows"]["left_alone"] == len(alone)
+    assert json.loads(to_json(answer))["follows"]["left_alone"] == len(alone)

@@ -30,9 +30,8 @@ from kstream_plan.model import (
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.render.answers import page_of, to_markdown, to_table
+from kstream_plan.render.answers import page_of, to_json, to_markdown, to_table
 from kstream_plan.render.pages.drain import drain_remarks
-from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation import drain as drain_study
 from kstream_plan.simulation.drain import Drain, DrainNow, drain
@@ -240,7 +239,7 @@ def test_the_last_one_may_not_stop() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_json_says_the_same_as_its_schema_has_it(name: str) -> None:
     drained = CASES[name]()
-    document = json.loads(drain_json(drained))
+    document = json.loads(to_json(drained))
     validator("drain").validate(document)
     assert document.keys() == schema("drain")["properties"].keys()
     assert document["input"]["digest"] == plan(SNAPSHOTS[name]()).digest
@@ -293,7 +292,7 @@ def test_what_is_strange_about_the_snapshot_is_told() -> None:
     strange = replace(snapshot, warnings=(Note("unknown-config", "config has an unknown key 'x'", ()),))
     drained = drain(strange, ["i1"])
     assert ("warning", "unknown-config") in [line[:2] for line in page_of(drained).lines]
-    assert json.loads(drain_json(drained))["warnings"] == [
+    assert json.loads(to_json(drained))["warnings"] == [
         {"code": "unknown-config", "message": "config has an unknown key 'x'", "subjects": []}
     ]
 
@@ -331,7 +330,7 @@ def test_where_only_the_least_is_known_every_line_says_the_range() -> None:
     assert page.sentences[0].startswith("It is unknown whether 1 of the 1 task of i3 starts warm. The copies of these")
     assert _facts(drained)["cold"] == "0 to 1 of 1 task"
     assert page.tables[0].rows[0].cells[2].items == ("unknown",)
-    assert json.loads(drain_json(drained))["cold_now"] == [0, 1]
+    assert json.loads(to_json(drained))["cold_now"] == [0, 1]
 
 
 @pytest.mark.parametrize(("lag", "cold", "answer"), [(UNKNOWN, (1, 1), Answer.NO), (None, (0, 1), Answer.UNKNOWN)])
@@ -439,7 +438,7 @@ def test_a_copy_that_is_behind_is_warm_by_then_only_by_what_is_given(
     rates: Rates, cold: tuple[int, int], code: str
 ) -> None:
     drained = drain(_behind(rates), ["i3"])
-    document = json.loads(drain_json(drained))
+    document = json.loads(to_json(drained))
     validator("drain").validate(document)
     assert drained.how_many_cold == tuple(document["cold_now"]) == cold
     assert [note.code for note in (*drained.rests_on, *drained.doubts)] == [code]

@@ -12,10 +12,10 @@ import pytest
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Rates, Snapshot
+from kstream_plan.render.answers import to_json
 from kstream_plan.render.answers import to_table as drain_table
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check.wording import figures
-from kstream_plan.render.simulation.drain_json import drain_json
 from kstream_plan.simulation.drain import Drain, drain
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.schemas import validator
@@ -36,7 +36,7 @@ def rowed(release: str = "4.3", offsets: dict[str, int] | None = None, **fields:
 def drained(made: dict[str, Any], rate: float | None = None) -> tuple[Drain, str]:
     of: Snapshot = snapshot(made)
     found = drain(of if rate is None else replace(of, rates=Rates(restore_per_instance=rate)), ["b"])
-    validator("drain").validate(json.loads(drain_json(found)))
+    validator("drain").validate(json.loads(to_json(found)))
     return found, " ".join(drain_table(found, width=160).replace("│", " ").split())
 
 

@@ -20,8 +20,7 @@ from kstream_plan.errors import KstreamPlanError, ScenarioError, UsageError
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Leave, Return, Scenario
 from kstream_plan.planner.options import PlanOptions
-from kstream_plan.render.answers import page_of, to_markdown, to_table
-from kstream_plan.render.simulation.drain_json import workers_drained_json
+from kstream_plan.render.answers import page_of, to_json, to_markdown, to_table
 from kstream_plan.simulation.drain_workers import (
     StandStill,
     WorkersDrained,
@@ -124,7 +123,7 @@ def test_it_never_says_that_work_goes_on_while_it_stands_still() -> None:
     for told in (to_table(found), to_markdown(found)):
         assert "5 of 15 connectors and tasks stand unassigned for up to 5m03s" in told
         assert not {"warm", "cold", "safe", "stateful"}.intersection(told.lower().split())
-    document = json.loads(workers_drained_json(found))
+    document = json.loads(to_json(found))
     validator("drain-workers").validate(document)
     assert document["kind"] == "drain-workers"
     assert {item["pause_ms"] for item in document["items"]} == {DELAY_MS + HEARD_MS}

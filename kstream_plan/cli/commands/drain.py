@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import typer
 
@@ -29,7 +29,7 @@ from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioE
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.planner.plan import OnRound
-from kstream_plan.render.simulation.drain_json import drain_json, workers_drained_json
+from kstream_plan.render.answers import to_json
 from kstream_plan.simulation.drain import Drain, DrainNow
 from kstream_plan.simulation.drain import drain as drain_study
 from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
@@ -115,7 +115,7 @@ def _render(options: DrainOptions, page: Page, snapshot: Snapshot, context: JobC
     source = input_of([options.path], snapshot.state.group.application_id, is_plural=is_plural)
     in_json = options.output is OutputForm.JSON
     text = "" if in_json else answer_text(answer, options.output, page, verbose=False, source=source)
-    return _Shown(f"{_as_json(answer)}\n", text, answer.answer, _section(answer) if options.report else None)
+    return _Shown(f"{to_json(answer)}\n", text, answer.answer, _section(answer) if options.report else None)
 
 
 def _section(answer: Drained) -> Section:
@@ -190,13 +190,3 @@ def _report(reports: Sequence[ReportFile] | None, sections: Sequence[Section]) -
 
         html = partial(sections_html, sections, len(sections))
         write_reports(reports, {"html": html, "svg": lambda: sections_svg(sections)})
-
-
-def _as_json(drain: Drained) -> str:
-    match drain:
-        case Drain():
-            return drain_json(drain)
-        case WorkersDrained():
-            return workers_drained_json(drain)
-        case _:
-            assert_never(drain)

@@ -6,20 +6,18 @@ from typing import Annotated
 
 import typer
 
+from kstream_plan.answers import formats
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options.shared import one_of
 from kstream_plan.cli.output import write_stdout
-from kstream_plan.documents import schemas as json_schemas
 
 
 def schema(
     kind: Annotated[
         str,
-        typer.Argument(
-            help=f"Kind of file: {', '.join(json_schemas.KINDS)}.", **one_of(json_schemas.KINDS, "DOCUMENT")
-        ),
+        typer.Argument(help=f"Kind of file: {', '.join(formats.KINDS)}.", **one_of(formats.KINDS, "DOCUMENT")),
     ],
 ) -> None:
     """Print the JSON Schema of what is written (plan and more) or read (snapshot and more)."""
     with expected_failures():
-        write_stdout(json_schemas.load(kind))
+        write_stdout(formats.load(kind))

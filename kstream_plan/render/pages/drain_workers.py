@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.note import Remarks
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.render.page import Fact, Page, Table, answer_tone, as_sentence, columns_of, remark_lines, text_row
 from kstream_plan.render.pages.plan import source_text
@@ -34,8 +35,13 @@ def drain_workers_page(drain: WorkersDrained, *, verbose: bool = False) -> Page:
         facts=tuple(_facts(drain, names)),
         source=source_text(plan, names),
         tables=(_ways_table(drain),),
-        lines=remark_lines(remarks(plan)._replace(next=())),
+        lines=remark_lines(drain_workers_remarks(drain)),
     )
+
+
+def drain_workers_remarks(drain: WorkersDrained) -> Remarks:
+    """Return the lines below the figures, as the page and the JSON have them."""
+    return remarks(drain.plan)._replace(next=())
 
 
 def _sentence(drain: WorkersDrained) -> str:

@@ -1,0 +1,180 @@
+"""What the documents of answers have in common: how they begin and end, the types in them, and one line of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from kstream_plan.documents.codec import COUNT, TEXT, Codec, Json, const, defs_of, list_of
+from kstream_plan.documents.records import Codecs, Field
+from kstream_plan.model import Note, WorkId
+from kstream_plan.model.note import Remarks
+from kstream_plan.plans import Plan
+from kstream_plan.plans.activity import membership
+from kstream_plan.plans.simulated import Range
+from kstream_plan.version import __version__
+
+FORMAT_VERSION = "1.0"
+
+#: What a field of this name means in every answer that does not say otherwise.
+_MEANINGS = {
+    "answer": "Yes, no or unknown.",
+    "at_ms": "In milliseconds from when the plan begins.",
+    "captured_at": "When the snapshot was taken, RFC 3339 in UTC; null: unknown.",
+    "consumer_id": "The consumer.",
+    "duration_is": "What `duration_ms` is, as in a plan.",
+    "duration_ms": "How long the plan takes.",
+    "generation": "Generation of the group.",
+    "instances": "Number of instances.",
+    "likely": "In the likely case.",
+    "message": "One sentence.",
+    "process_id": "The instance.",
+    "rebalances": "Number of rebalances.",
+    "role": "The role of the copy.",
+    "task_id": "The task.",
+    "tasks": "Number of tasks.",
+    "verdict": "How the plan ends.",
+}
+FORM = Codecs(_MEANINGS)
+FORM.add(WorkId, Codec(str, str, {"type": "string"}))
+NOTE = FORM.record(
+    Note, ref="note", code="Stable name of this kind of note.", subjects="Tasks or instances that it is about."
+)
+NOTES = list_of(NOTE)
+FORM.record(
+    Range,
+    "Over all random simulations.",
+    ref="range",
+    median="The median of the likely figures.",
+    least="The minimum of what is possible.",
+    most="The maximum of what is possible.",
+)
+_REMARKS = FORM.view(
+    Remarks,
+    warnings=Field(description="What may hurt.", missing=None),
+    notes=Field(description="What is good to know.", missing=None),
+    assumptions=Field(description="What the answer takes for granted.", missing=None),
+    next=Field(description="Commands that answer the next questions.", missing=None),
+)
+_VERSION = replace(TEXT, schema={"type": "string", "pattern": r"^1\."})
+
+
+def added(codec: Codec[Any] | str, description: str = "", **more: Any) -> Field:
+    """Return a field that documents of earlier versions do not have; a text is what it means."""
+    if isinstance(codec, str):
+        return Field(description=codec, missing=None, **more)
+    return Field(codec, description, missing=None, **more)
+
+
+def dump(document: Mapping[str, Any]) -> str:
+    """Return a document as one line of ASCII with sorted keys."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def at(get: str | Callable[[Any], Any], description: str = "", codec: Codec[Any] | None = None) -> Field:
+    """Return a field that is an attribute's attribute of the answer, or what is made of the answer."""
+    return Field(codec, description, get)
+
+
+#: What a plan was made from.
+INPUT = FORM.view(
+    Plan, digest="Fingerprint of the group and its settings.", generation="Generation of the snapshot.", captured_at=""
+)
+#: The members of a group before and after a plan, and its tasks.
+GROUP = FORM.view(
+    Plan,
+    instances_before=at(
+        lambda plan: len(plan.group.instances) - len(membership(plan)[0]), "Members before anything happens.", COUNT
+    ),
+    instances=at(lambda plan: len(plan.group.instances) - len(membership(plan)[1]), "Members at the end.", COUNT),
+    stateful_tasks=at(lambda plan: len(plan.group.stateful), "Tasks with state.", COUNT),
+    stateless_tasks=at(
+        lambda plan: len(plan.group.stateless),
+        "Tasks without state; of a Connect group all connectors and tasks.",
+        COUNT,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The JSON of one kind of answers.
+
+    kind: its name.
+    title: what the schema is called.
+    codec: how the answer is written.
+    words: what else is in it, made where the page is made.
+    """
+
+    kind: str
+    title: str
+    codec: Codec[Any]
+    words: Mapping[str, Codec[Any]]
+
+    def line(self, answer: object, remarks: Remarks, **words: Any) -> str:
+        """Return an answer with the lines of its page as one line of ASCII, sorted keys, without the line end."""
+        texts = {name: codec.written(words[name]) for name, codec in self.words.items()}
+        return dump({**_fields(self.codec.written(answer)), **_fields(_REMARKS.written(remarks)), **texts})
+
+    def schema(self) -> dict[str, Json]:
+        """Return the JSON Schema."""
+        words = {name: codec.schema for name, codec in self.words.items()}
+        properties = {**_fields(self.codec.schema["properties"]), **words, **_fields(_REMARKS.schema["properties"])}
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": f"urn:kstream-plan:schema:{self.kind}:{FORMAT_VERSION}",
+            "title": self.title,
+            **self.codec.schema,
+            "properties": properties,
+            "required": [*cast("list[Json]", self.codec.schema["required"]), *words],
+            "$defs": {**self.codec.defs, **defs_of(self.words.values()), **_REMARKS.defs},
+        }
+
+
+def _fields(value: Json) -> dict[str, Json]:
+    return cast("dict[str, Json]", value)
+
+
+def document(
+    kind: str,
+    answer: type,
+    description: str,
+    /,
+    *,
+    title: str = "",
+    group_at: str = "plan.group",
+    models_at: str | Callable[[Any], str] = "plan.models",
+    words: Mapping[str, Codec[Any]] | None = None,
+    **declared: Any,
+) -> Document:
+    """Return the document of a type of answers.
+
+    Args:
+        kind: its name.
+        answer: the type.
+        description: what the document is; that it is one for each application follows.
+        title: what the schema is called, if not as the kind.
+        group_at: the path to the group, for its application id.
+        models_at: the path to the releases whose behaviour is modelled, or what makes them of the answer.
+        words: fields whose values :meth:`Document.line` is given.
+        declared: the fields, as of :meth:`~kstream_plan.documents.records.Codecs.view`.
+    """
+    tool = FORM.view(
+        answer,
+        name=at(lambda _answer: "kstream-plan", "Name of the tool.", TEXT),
+        version=at(lambda _answer: __version__, "Its version.", TEXT),
+        models=at(models_at, "The releases whose behaviour is modelled.", TEXT),
+    )
+    head: dict[str, Any] = {
+        "format_version": at(lambda _answer: FORMAT_VERSION, "Major and minor version of this format.", _VERSION),
+        "kind": Field(const(kind), "What this is."),
+        "application_id": at(f"{group_at}.application_id", "The application."),
+        "tool": at(lambda each: each, "What made the answer.", tool),
+    }
+    about = (
+        f"{description}: one JSON document per application. Keys are sorted by code point. A reader ignores unknown "
+        "fields and refuses another major version."
+    )
+    return Document(kind, f"kstream-plan {title or kind}", FORM.view(answer, about, **head, **declared), words or {})

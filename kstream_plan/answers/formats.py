@@ -1,0 +1,73 @@
+"""The JSON Schemas of what this tool reads and writes."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module, resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kstream_plan.answers.document import Document
+    from kstream_plan.documents.codec import Json
+
+#: What there is a schema of: what is written, then what is read.
+KINDS = (
+    "plan",
+    "results",
+    "compare",
+    "diff",
+    "said-and-happened",
+    "upgrade",
+    "switch",
+    "sessioned",
+    "check",
+    "drain",
+    "drain-workers",
+    "why",
+    "bounce",
+    "history",
+    "snapshot",
+    "lags",
+    "scenario",
+    "policy",
+)
+#: The documents of answers by kind: the module and the name in it.
+DOCUMENTS = {
+    "drain": ("drain", "DRAIN"),
+    "drain-workers": ("drain", "DRAIN_WORKERS"),
+}
+
+
+def document_of(kind: str) -> Document:
+    """Return how answers of a kind are written."""
+    module, name = DOCUMENTS[kind]
+    document: Document = getattr(import_module(f"kstream_plan.answers.{module}"), name)
+    return document
+
+
+def schema(kind: str) -> dict[str, Json]:
+    """Return one schema (JSON Schema draft 2020-12).
+
+    Raises:
+        KeyError: ``kind`` is none of :data:`KINDS`.
+    """
+    if kind not in KINDS:
+        raise KeyError(kind)
+    if kind in DOCUMENTS:
+        return document_of(kind).schema()
+    if kind == "plan":
+        from kstream_plan.documents.plan.fields import schema as plan_schema  # noqa: PLC0415 - takes its time
+
+        return plan_schema()
+    if kind == "results":
+        from kstream_plan.documents.results import schema as results_schema  # noqa: PLC0415 - takes its time
+
+        return results_schema()
+    text = (resources.files("kstream_plan.documents") / "schemas" / f"{kind}.json").read_text(encoding="utf-8")
+    written: dict[str, Json] = json.loads(text)
+    return written
+
+
+def load(kind: str) -> str:
+    """Return the text of one schema; raises as :func:`schema`."""
+    return json.dumps(schema(kind), indent=2, ensure_ascii=False) + "\n"
