@@ -35,6 +35,7 @@ KINDS = (
 DOCUMENTS = {
     "drain": ("drain", "DRAIN"),
     "drain-workers": ("drain", "DRAIN_WORKERS"),
+    "upgrade": ("upgrade", "UPGRADE"),
 }
 
 

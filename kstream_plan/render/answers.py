@@ -28,7 +28,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "Why": ("why", "why_page"),
 }
 
-#: The name of a result's type → the kind of its document, and the module that has the ``…_remarks`` of its page.
+#: The name of a result's type → the kind of its document, and the module of its page, which has ``…_remarks`` and other words of it.
 _DOCUMENTS: dict[str, tuple[str, str]] = {
     "Drain": ("drain", "drain"),
     "WorkersDrained": ("drain-workers", "drain_workers"),
@@ -81,7 +81,6 @@ def to_json(answer: Any) -> str:
         TypeError: there is no document of such a value.
     """
     kind, module = _DOCUMENTS[_kind(answer, _DOCUMENTS)]
-    page = _page_module(module)
-    words = getattr(page, f"{module}_words", None)
-    remarks = getattr(page, f"{module}_remarks")(answer)
-    return document_of(kind).line(answer, remarks, **(words(answer) if words else {}))
+    document, page = document_of(kind), _page_module(module)
+    remarks, *words = (getattr(page, f"{module}_{name}")(answer) for name in ("remarks", *document.words))
+    return document.line(answer, remarks, **dict(zip(document.words, words, strict=True)))
