@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from kstream_plan.policy.limits import Policy as Policy
     from kstream_plan.protocols.upgrade import upgrade as upgrade
     from kstream_plan.render.answers import to_json as drain_to_json
+    from kstream_plan.render.answers import to_json as sessioned_to_json
+    from kstream_plan.render.answers import to_json as switch_to_json
     from kstream_plan.render.answers import to_json as workers_drained_to_json
     from kstream_plan.render.answers import to_markdown as bounce_to_markdown
     from kstream_plan.render.answers import to_markdown as compare_to_markdown
@@ -82,8 +84,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
     from kstream_plan.render.fleet import fleet_table as fleet_to_table
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
-    from kstream_plan.render.switch import sessioned_json as sessioned_to_json
-    from kstream_plan.render.switch import switch_json as switch_to_json
     from kstream_plan.render.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
     from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
@@ -184,11 +184,11 @@ _PUBLIC = {
     "simulation_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "simulation_to_table": ("kstream_plan.render.answers", "to_table"),
     "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),
-    "sessioned_to_json": ("kstream_plan.render.switch", "sessioned_json"),
+    "sessioned_to_json": ("kstream_plan.render.answers", "to_json"),
     "sessioned_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "sessioned_to_table": ("kstream_plan.render.answers", "to_table"),
     "switch": ("kstream_plan.simulation.switch", "switch"),
-    "switch_to_json": ("kstream_plan.render.switch", "switch_json"),
+    "switch_to_json": ("kstream_plan.render.answers", "to_json"),
     "switch_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "switch_to_table": ("kstream_plan.render.answers", "to_table"),
     "to_json": ("kstream_plan.documents.plan.write", "plan_json"),

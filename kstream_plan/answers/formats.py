@@ -35,6 +35,8 @@ KINDS = (
 DOCUMENTS = {
     "drain": ("drain", "DRAIN"),
     "drain-workers": ("drain", "DRAIN_WORKERS"),
+    "sessioned": ("switch", "SESSIONED"),
+    "switch": ("switch", "SWITCH"),
     "upgrade": ("upgrade", "UPGRADE"),
 }
 

@@ -28,9 +28,11 @@ PAGES: dict[str, tuple[str, str]] = {
     "Why": ("why", "why_page"),
 }
 
-#: The name of a result's type → the kind of its document, and the module of its page, which has ``…_remarks`` and other words of it.
+#: The name of a result's type → the kind of its document, and the module of its page, which makes the words in it.
 _DOCUMENTS: dict[str, tuple[str, str]] = {
     "Drain": ("drain", "drain"),
+    "SessionedUpgrade": ("sessioned", "sessioned"),
+    "Switch": ("switch", "switch"),
     "WorkersDrained": ("drain-workers", "drain_workers"),
 }
 

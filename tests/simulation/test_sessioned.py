@@ -13,10 +13,9 @@ from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.errors import UsageError
 from kstream_plan.plans.simulated import Range
-from kstream_plan.render.answers import to_markdown, to_table
+from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.sessioned import sessioned_page, sessioned_steps
-from kstream_plan.render.switch import sessioned_json
 from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeFigures, to_sessioned
 from tests.helpers import captured_scenarios
 from tests.helpers.connect_rows import even, snapshot
@@ -87,7 +86,7 @@ def test_ids_of_workers_that_are_back_are_drawn() -> None:
 @pytest.mark.parametrize(("protocol", "workers"), [("eager", 3), ("eager", 2), ("compatible", 3)])
 def test_every_form_tells_the_same(protocol: str, workers: int) -> None:
     found = upgrade(protocol, workers)
-    document = json.loads(sessioned_json(found))
+    document = json.loads(to_json(found))
     validator("sessioned").validate(document)
     page = sessioned_page(found)
     assert [row.cells[1].items[0] for row in page.tables[0].rows] == document["steps"]

@@ -11,10 +11,9 @@ import pytest
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.plans.simulated import Range
-from kstream_plan.render.answers import to_markdown, to_table
+from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.switch import switch_page, switch_steps
-from kstream_plan.render.switch import switch_json
 from kstream_plan.simulation.switch import Switch, switch
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured_scenarios
@@ -97,7 +96,7 @@ def test_the_pages(both: dict[str, Switch], release: str) -> None:
     assert_golden(f"switch/scale-out-{release}.txt", to_table(found, width=80))
     assert_golden(f"switch/scale-out-{release}.md", to_markdown(found))
     assert max(map(len, to_table(found, width=80).splitlines())) <= 80
-    document = json.loads(switch_json(found))
+    document = json.loads(to_json(found))
     for shown, figures in zip(switch_page(found).tables[1].rows, document["rows"], strict=True):
         cell, cold = shown.cells[4], figures["cold_handovers"]
         assert cell.items[0].startswith(f"{cold['median']:,}")
@@ -109,10 +108,10 @@ def test_the_pages(both: dict[str, Switch], release: str) -> None:
 
 
 def test_the_document(both: dict[str, Switch]) -> None:
-    text = switch_json(both["4.3"])
+    text = to_json(both["4.3"])
     document = json.loads(text)
     validator("switch").validate(document)
-    assert text == switch_json(
+    assert text == to_json(
         switch(with_time_out(orders(restore_per_instance=1_000.0), 45_000), "4.3", number_of_draws=2)
     )
     assert document["offline"] is True

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, TypeVar
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
@@ -24,10 +24,9 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.protocols.transition import COOPERATIVE
 from kstream_plan.protocols.upgrade import upgrade as find_upgrade
+from kstream_plan.render.answers import to_json
 from kstream_plan.render.pages.upgrade import upgrade_page
 from kstream_plan.render.upgrade import upgrade_json
-
-T = TypeVar("T")
 
 _STREAMS = "streams"
 _SESSIONED = "sessioned"
@@ -146,8 +145,7 @@ def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tu
 
 def _switches(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
     """Return what the switch of each application to a streams group comes to."""
-    from kstream_plan.render.switch import switch_json  # noqa: PLC0415 - only here
-    from kstream_plan.simulation.switch import switch, with_restore_rate  # noqa: PLC0415 - as above
+    from kstream_plan.simulation.switch import switch, with_restore_rate  # noqa: PLC0415 - only here
 
     texts = []
     for snapshot in group_snapshots:
@@ -160,14 +158,13 @@ def _switches(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, prog
             number_of_draws=options.draws,
             on_plan=lambda number, total, name=name: progress(f"{name}: line {number} of {total}", number, total),  # type: ignore[misc]
         )
-        texts.append(_text(migration, switch_json, options.output))
+        texts.append(_text(migration, options.output))
     return texts
 
 
 def _to_sessioned(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
     """Return the way of each Connect group to the protocol ``sessioned``."""
-    from kstream_plan.render.switch import sessioned_json  # noqa: PLC0415 - only here
-    from kstream_plan.simulation.sessioned import to_sessioned  # noqa: PLC0415 - as above
+    from kstream_plan.simulation.sessioned import to_sessioned  # noqa: PLC0415 - only here
 
     texts = []
     for snapshot in group_snapshots:
@@ -179,11 +176,9 @@ def _to_sessioned(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, 
             number_of_draws=options.draws,
             on_row=lambda number, total, name=name: progress(f"{name}: line {number} of {total}", number, total),  # type: ignore[misc]
         )
-        texts.append(_text(migration, sessioned_json, options.output))
+        texts.append(_text(migration, options.output))
     return texts
 
 
-def _text(migration: T, to_json: Callable[[T], str], form: OutputForm) -> str:
-    if form is OutputForm.JSON:
-        return f"{to_json(migration)}\n"
-    return answer_text(migration, form, page(), verbose=False)
+def _text(migration: object, form: OutputForm) -> str:
+    return f"{to_json(migration)}\n" if form is OutputForm.JSON else answer_text(migration, form, page(), verbose=False)
