@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kstream_plan.policy.limits import Limit as Limit
     from kstream_plan.policy.limits import Policy as Policy
     from kstream_plan.protocols.upgrade import upgrade as upgrade
+    from kstream_plan.render.answers import to_json as compare_to_json
     from kstream_plan.render.answers import to_json as drain_to_json
     from kstream_plan.render.answers import to_json as sessioned_to_json
     from kstream_plan.render.answers import to_json as switch_to_json
@@ -78,7 +79,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.check import json_report as check_to_json
     from kstream_plan.render.check import markdown_report as check_to_markdown
     from kstream_plan.render.check.table import table_report as check_to_table
-    from kstream_plan.render.compare.json_form import compare_json as compare_to_json
     from kstream_plan.render.diff.happened_json import happened_json as said_and_happened_to_json
     from kstream_plan.render.diff.json_form import diff_json as diff_to_json
     from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
@@ -137,7 +137,7 @@ _PUBLIC = {
     "bounce_to_json": ("kstream_plan.render.bounce_json", "bounce_json"),
     "bounce_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "bounce_to_table": ("kstream_plan.render.answers", "to_table"),
-    "compare_to_json": ("kstream_plan.render.compare.json_form", "compare_json"),
+    "compare_to_json": ("kstream_plan.render.answers", "to_json"),
     "compare_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "compare_to_table": ("kstream_plan.render.answers", "to_table"),
     "cures": ("kstream_plan.simulation.cures", "cures"),

@@ -33,6 +33,7 @@ KINDS = (
 )
 #: The documents of answers by kind: the module and the name in it.
 DOCUMENTS = {
+    "compare": ("compare", "COMPARE"),
     "drain": ("drain", "DRAIN"),
     "drain-workers": ("drain", "DRAIN_WORKERS"),
     "sessioned": ("switch", "SESSIONED"),

@@ -129,6 +129,11 @@ class Outcomes(tuple[SameOutcome, ...], InNotebooks):
 
     tables: ClassVar[tuple[str, ...]] = ("alternatives",)
 
+    @property
+    def first(self) -> Plan:
+        """The plan of the first alternative."""
+        return self[0].one.plan
+
 
 def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] = ()) -> AlternativeFigures:
     """Count what a plan, and the draws that it stands for, come to; ``stops`` are those of every draw, if known."""

@@ -91,10 +91,10 @@ def _flat(step: Mapping[str, Any]) -> dict[str, Any]:
 def _alternatives(alternatives: Sequence[Any]) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - takes its time
 
-    from kstream_plan.render.compare.json_form import compare_json  # noqa: PLC0415
+    from kstream_plan.render.answers import to_json  # noqa: PLC0415
 
     rows = []
-    for outcome in json.loads(compare_json(alternatives))["outcomes"]:
+    for outcome in json.loads(to_json(alternatives))["outcomes"]:
         columns = {name: outcome[name] for name in ("fastest", "verdict", "duration_is", "floor_ms", "draws", "kept")}
         figures: dict[str, Any] = {}
         for name, value in outcome["figures"].items():

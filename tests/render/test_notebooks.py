@@ -9,7 +9,7 @@ import pytest
 
 import kstream_plan
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.render.compare.json_form import compare_json
+from kstream_plan.render.answers import to_json
 from tests.helpers import plan_cases, report_cases, simulation_cases
 from tests.helpers.pages import Page
 
@@ -57,7 +57,7 @@ def test_rounds_and_steps_are_those_of_the_json() -> None:
 
 def test_alternatives_are_those_of_the_json() -> None:
     alike = report_cases.alike()
-    [*outcomes] = json.loads(compare_json(alike))["outcomes"]
+    [*outcomes] = json.loads(to_json(alike))["outcomes"]
     rows = alike.to_arrow().to_pylist()
     assert [of["balanced_ms_median"] for of in rows] == [of["figures"]["balanced_ms"]["median"] for of in outcomes]
     assert [of["max.warmup.replicas"] for of in rows] == ["2", "4", "8"]

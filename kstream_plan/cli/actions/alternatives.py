@@ -14,8 +14,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.policy.findings import Standard
-from kstream_plan.render.answers import page_of
-from kstream_plan.render.compare.json_form import compare_json
+from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.simulation.alternatives import Variant, alternatives
 from kstream_plan.simulation.processes import processors
 
@@ -49,7 +48,7 @@ def play_alternatives(
 
 def compare_lines(outcomes: Sequence[Sequence[SameOutcome]]) -> str:
     """Return the alternatives of every group as JSON Lines."""
-    return "".join(f"{compare_json(alike)}\n" for alike in outcomes)
+    return "".join(f"{to_json(alike)}\n" for alike in outcomes)
 
 
 def compare_page(outcomes: Sequence[Sequence[SameOutcome]], form: OutputForm) -> str:

@@ -23,8 +23,7 @@ from kstream_plan.model.times import duration
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.policy.findings import Standard
-from kstream_plan.render.answers import to_markdown, to_table
-from kstream_plan.render.compare.json_form import compare_json
+from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.pages.compare import compare_page, compare_remarks, duration_text, fold_changes, settings_text
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.escape import printable
@@ -124,7 +123,7 @@ def test_no_line_is_wider_than_the_page_and_none_ends_in_blanks(name: str, width
 
 @pytest.mark.parametrize("name", CASES)
 def test_json_is_as_its_schema_says(name: str) -> None:
-    text = compare_json(case(name))
+    text = to_json(case(name))
     document = json.loads(text)
     SCHEMA.validate(document)
     assert text.isascii()
@@ -184,7 +183,7 @@ def test_times_that_overlap_are_said_to() -> None:
 
 def test_every_duration_is_that_of_the_json() -> None:
     for name in CASES:
-        document = json.loads(compare_json(case(name)))
+        document = json.loads(to_json(case(name)))
         balanced = [of["figures"]["balanced_ms"] for of in document["outcomes"]]
         for outcome, figure in zip(case(name), balanced, strict=True):
             if outcome.one.settles and outcome.one.figures.rebalances.most:

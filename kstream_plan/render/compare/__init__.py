@@ -1,1 +1,0 @@
-"""Alternatives beside each other, as people and programs read them."""
