@@ -145,7 +145,7 @@ def document(
     *,
     title: str = "",
     group_at: str = "plan.group",
-    models_at: str | Callable[[Any], str] = "plan.models",
+    models_at: str | Callable[[Any], str] | None = "plan.models",
     words: Mapping[str, Codec[Any]] | None = None,
     **declared: Any,
 ) -> Document:
@@ -156,23 +156,25 @@ def document(
         answer: the type.
         description: what the document is; that it is one for each application follows.
         title: what the schema is called, if not as the kind.
-        group_at: the path to the group, for its application id.
-        models_at: the path to the releases whose behaviour is modelled, or what makes them of the answer.
+        group_at: the path to the group, for its application id; empty: the answer has it itself.
+        models_at: the path to the releases whose behaviour is modelled, or what makes them of the answer; ``None``: it
+            does not say what made it.
         words: fields whose values :meth:`Document.line` is given.
         declared: the fields, as of :meth:`~kstream_plan.documents.records.Codecs.view`.
     """
-    tool = FORM.view(
-        answer,
-        name=at(lambda _answer: "kstream-plan", "Name of the tool.", TEXT),
-        version=at(lambda _answer: __version__, "Its version.", TEXT),
-        models=at(models_at, "The releases whose behaviour is modelled.", TEXT),
-    )
     head: dict[str, Any] = {
         "format_version": at(lambda _answer: FORMAT_VERSION, "Major and minor version of this format.", _VERSION),
         "kind": Field(const(kind), "What this is."),
-        "application_id": at(f"{group_at}.application_id", "The application."),
-        "tool": at(lambda each: each, "What made the answer.", tool),
+        "application_id": at(f"{group_at}.application_id".lstrip("."), "The application."),
     }
+    if models_at is not None:
+        tool = FORM.view(
+            answer,
+            name=at(lambda _answer: "kstream-plan", "Name of the tool.", TEXT),
+            version=at(lambda _answer: __version__, "Its version.", TEXT),
+            models=at(models_at, "The releases whose behaviour is modelled.", TEXT),
+        )
+        head["tool"] = at(lambda each: each, "What made the answer.", tool)
     about = (
         f"{description}: one JSON document per application. Keys are sorted by code point. A reader ignores unknown "
         "fields and refuses another major version."

@@ -36,6 +36,7 @@ DOCUMENTS = {
     "compare": ("compare", "COMPARE"),
     "drain": ("drain", "DRAIN"),
     "drain-workers": ("drain", "DRAIN_WORKERS"),
+    "history": ("history", "HISTORY"),
     "sessioned": ("switch", "SESSIONED"),
     "switch": ("switch", "SWITCH"),
     "upgrade": ("upgrade", "UPGRADE"),

@@ -22,7 +22,7 @@ def test_a_document_has_its_kind_and_needs_what_all_versions_wrote(kind: str) ->
     whole = schema(kind)
     assert whole["properties"]["kind"]["const"] == kind
     assert whole["$id"] == f"urn:kstream-plan:schema:{kind}:1.0"
-    assert {"format_version", "kind", "tool"} <= set(whole["required"]) <= set(whole["properties"])
+    assert {"format_version", "kind"} <= set(whole["required"]) <= set(whole["properties"])
 
 
 def test_every_answer_has_a_kind() -> None:

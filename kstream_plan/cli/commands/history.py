@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kstream_plan.answers.history import lag_history_json
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
@@ -14,7 +15,6 @@ from kstream_plan.cli.options.shared import A_WHILE, parser, whole_number
 from kstream_plan.cli.output import OutputForm, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
-from kstream_plan.documents.lag_history import lag_history_json
 from kstream_plan.errors import UsageError
 from kstream_plan.render.pages.history import history_page
 from kstream_plan.render.text.numbers import count
@@ -67,6 +67,6 @@ def history(options: HistoryOptions) -> None:
                 f"warning: {rows} without a readable application_id, process_id, task_id or captured_at left out"
             )
         if options.output is OutputForm.JSON:
-            write_stdout("".join(map(lag_history_json, outcomes.courses)))
+            write_stdout("".join(f"{lag_history_json(course)}\n" for course in outcomes.courses))
         else:
             write_stdout(draw_pages((history_page(course, top) for course in outcomes.courses), options.output))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kstream_plan.documents.lag_history import lag_history_json
+from kstream_plan.answers.history import lag_history_json
 from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.history import history_page
