@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from kstream_plan.policy.limits import Policy as Policy
     from kstream_plan.protocols.upgrade import upgrade as upgrade
     from kstream_plan.render.answers import to_json as compare_to_json
+    from kstream_plan.render.answers import to_json as diff_to_json
     from kstream_plan.render.answers import to_json as drain_to_json
+    from kstream_plan.render.answers import to_json as said_and_happened_to_json
     from kstream_plan.render.answers import to_json as sessioned_to_json
     from kstream_plan.render.answers import to_json as switch_to_json
     from kstream_plan.render.answers import to_json as workers_drained_to_json
@@ -79,8 +81,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.check import json_report as check_to_json
     from kstream_plan.render.check import markdown_report as check_to_markdown
     from kstream_plan.render.check.table import table_report as check_to_table
-    from kstream_plan.render.diff.happened_json import happened_json as said_and_happened_to_json
-    from kstream_plan.render.diff.json_form import diff_json as diff_to_json
     from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
     from kstream_plan.render.fleet import fleet_table as fleet_to_table
     from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
@@ -143,11 +143,11 @@ _PUBLIC = {
     "cures": ("kstream_plan.simulation.cures", "cures"),
     "read_said_and_happened": ("kstream_plan.documents.said_and_happened", "read_said_and_happened"),
     "said_and_happened": ("kstream_plan.comparison.beside_history", "said_and_happened"),
-    "said_and_happened_to_json": ("kstream_plan.render.diff.happened_json", "happened_json"),
+    "said_and_happened_to_json": ("kstream_plan.render.answers", "to_json"),
     "said_and_happened_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "said_and_happened_to_table": ("kstream_plan.render.answers", "to_table"),
     "diff": ("kstream_plan.comparison.diff", "compare"),
-    "diff_to_json": ("kstream_plan.render.diff.json_form", "diff_json"),
+    "diff_to_json": ("kstream_plan.render.answers", "to_json"),
     "diff_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "diff_to_table": ("kstream_plan.render.answers", "to_table"),
     "drain": ("kstream_plan.simulation.drain", "drain"),

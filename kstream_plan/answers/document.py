@@ -106,22 +106,26 @@ class Document:
     title: what the schema is called.
     codec: how the answer is written.
     words: what else is in it, made where the page is made.
+    extra: fields that are only written on request.
     """
 
     kind: str
     title: str
     codec: Codec[Any]
     words: Mapping[str, Codec[Any]]
+    extra: Codec[Any]
 
-    def line(self, answer: object, remarks: Remarks, **words: Any) -> str:
+    def line(self, answer: object, remarks: Remarks, *, extra: bool = False, **words: Any) -> str:
         """Return an answer with the lines of its page as one line of ASCII, sorted keys, without the line end."""
         texts = {name: codec.written(words[name]) for name, codec in self.words.items()}
-        return dump({**_fields(self.codec.written(answer)), **_fields(_REMARKS.written(remarks)), **texts})
+        more = _fields(self.extra.written(answer)) if extra else {}
+        return dump({**_fields(self.codec.written(answer)), **_fields(_REMARKS.written(remarks)), **texts, **more})
 
     def schema(self) -> dict[str, Json]:
         """Return the JSON Schema."""
         words = {name: codec.schema for name, codec in self.words.items()}
-        properties = {**_fields(self.codec.schema["properties"]), **words, **_fields(_REMARKS.schema["properties"])}
+        parts = [_fields(codec.schema["properties"]) for codec in (self.codec, _REMARKS, self.extra)]
+        properties = {**parts[0], **words, **parts[1], **parts[2]}
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": f"urn:kstream-plan:schema:{self.kind}:{FORMAT_VERSION}",
@@ -129,7 +133,7 @@ class Document:
             **self.codec.schema,
             "properties": properties,
             "required": [*cast("list[Json]", self.codec.schema["required"]), *words],
-            "$defs": {**self.codec.defs, **defs_of(self.words.values()), **_REMARKS.defs},
+            "$defs": defs_of([self.codec, *self.words.values(), _REMARKS, self.extra]),
         }
 
 
@@ -143,10 +147,12 @@ def document(
     description: str,
     /,
     *,
+    details: str = "",
     title: str = "",
     group_at: str = "plan.group",
     models_at: str | Callable[[Any], str] | None = "plan.models",
     words: Mapping[str, Codec[Any]] | None = None,
+    extra: Mapping[str, Any] | None = None,
     **declared: Any,
 ) -> Document:
     """Return the document of a type of answers.
@@ -155,11 +161,13 @@ def document(
         kind: its name.
         answer: the type.
         description: what the document is; that it is one for each application follows.
+        details: more sentences about it.
         title: what the schema is called, if not as the kind.
         group_at: the path to the group, for its application id; empty: the answer has it itself.
         models_at: the path to the releases whose behaviour is modelled, or what makes them of the answer; ``None``: it
             does not say what made it.
         words: fields whose values :meth:`Document.line` is given.
+        extra: fields that it writes on request.
         declared: the fields, as of :meth:`~kstream_plan.documents.records.Codecs.view`.
     """
     head: dict[str, Any] = {
@@ -176,7 +184,8 @@ def document(
         )
         head["tool"] = at(lambda each: each, "What made the answer.", tool)
     about = (
-        f"{description}: one JSON document per application. Keys are sorted by code point. A reader ignores unknown "
-        "fields and refuses another major version."
+        f"{description}: one JSON document per application. {details}Keys are sorted by code point. A reader ignores "
+        "unknown fields and refuses another major version."
     )
-    return Document(kind, f"kstream-plan {title or kind}", FORM.view(answer, about, **head, **declared), words or {})
+    codec, more = FORM.view(answer, about, **head, **declared), FORM.view(answer, **(extra or {}))
+    return Document(kind, f"kstream-plan {title or kind}", codec, words or {}, more)

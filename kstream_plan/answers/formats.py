@@ -34,9 +34,11 @@ KINDS = (
 #: The documents of answers by kind: the module and the name in it.
 DOCUMENTS = {
     "compare": ("compare", "COMPARE"),
+    "diff": ("diff", "DIFF"),
     "drain": ("drain", "DRAIN"),
     "drain-workers": ("drain", "DRAIN_WORKERS"),
     "history": ("history", "HISTORY"),
+    "said-and-happened": ("happened", "HAPPENED"),
     "sessioned": ("switch", "SESSIONED"),
     "switch": ("switch", "SWITCH"),
     "upgrade": ("upgrade", "UPGRADE"),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kstream_plan.model import Copy, Group, Holding, Note, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Seat
+from kstream_plan.plans.loads import Load
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,19 @@ class Side:
             instance.process_id: sum(len(self.holdings[consumer].active) for consumer in consumers)
             for instance, consumers in zip(self.group.instances, self.group.consumers_of, strict=True)
         }
+
+    @property
+    def loads(self) -> dict[str, Load]:
+        """What every instance runs, by process id; work of Connect groups counts as stateful."""
+        of_workers = self.config.scheduled_rebalance_max_delay_ms is not None
+        loads = {}
+        for instance, consumers in zip(self.group.instances, self.group.consumers_of, strict=True):
+            holdings = [self.holdings[consumer] for consumer in consumers]
+            active = [task for roles in holdings for task in roles.active]
+            stateful = len(active) if of_workers else sum(self.group.tasks[task].stateful for task in active)
+            copies = sum(len(roles.standby) + len(roles.warmup) for roles in holdings)
+            loads[instance.process_id] = Load(stateful, len(active) - stateful, copies)
+        return loads
 
 
 class Start(NamedTuple):

@@ -30,8 +30,10 @@ PAGES: dict[str, tuple[str, str]] = {
 
 #: The name of a result's type → the kind of its document, and the module of its page, which makes the words in it.
 _DOCUMENTS: dict[str, tuple[str, str]] = {
+    "Comparison": ("diff", "diff"),
     "Drain": ("drain", "drain"),
     "Outcomes": ("compare", "compare"),
+    "SaidAndHappened": ("said-and-happened", "happened"),
     "SessionedUpgrade": ("sessioned", "sessioned"),
     "Switch": ("switch", "switch"),
     "WorkersDrained": ("drain-workers", "drain_workers"),
@@ -77,8 +79,12 @@ def to_markdown(answer: Any, *, verbose: bool = False) -> str:
     return page_to_markdown(page_of(answer, verbose=verbose))
 
 
-def to_json(answer: Any) -> str:
+def to_json(answer: Any, *, view: bool = False) -> str:
     """Return an answer as one line of ASCII, without the line end; ``kstream-plan schema`` describes it.
+
+    Args:
+        answer: what a function of the public API returns.
+        view: add to a comparison what the leader and the members saw.
 
     Raises:
         TypeError: there is no document of such a value.
@@ -86,4 +92,4 @@ def to_json(answer: Any) -> str:
     kind, module = _DOCUMENTS[_kind(answer, _DOCUMENTS)]
     document, page = document_of(kind), _page_module(module)
     remarks, *words = (getattr(page, f"{module}_{name}")(answer) for name in ("remarks", *document.words))
-    return document.line(answer, remarks, **dict(zip(document.words, words, strict=True)))
+    return document.line(answer, remarks, extra=view, **dict(zip(document.words, words, strict=True)))

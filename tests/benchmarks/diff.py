@@ -16,8 +16,7 @@ from kstream_plan.comparison.sides import Pair
 from kstream_plan.documents.plan.files import read_plan_file
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.two_sides import Given, read_pairs
-from kstream_plan.render.answers import to_table
-from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.answers import to_json, to_table
 from kstream_plan.simulation.one_plan import plan
 from tests.benchmarks.whole_plan import cpu_seconds, scale_out
 
@@ -27,7 +26,7 @@ def compared(pairs: list[Pair]) -> int:
     found = [compare(pair.old, pair.new, pair.course) for pair in pairs]
     for comparison in found:
         to_table(comparison)
-        diff_json(comparison)
+        to_json(comparison)
     return sum(comparison.totals.moved for comparison in found)
 
 

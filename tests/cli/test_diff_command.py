@@ -13,8 +13,7 @@ import pytest
 
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.render.answers import to_markdown, to_table
-from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.answers import to_json, to_markdown, to_table
 from tests.helpers import captured, diff_cases, plan_cases
 
 Capture = pytest.CaptureFixture[str]
@@ -43,9 +42,7 @@ def test_a_plan_alone_is_its_beginning_and_its_end(plans: Path, capsys: Capture)
     assert run(["diff", str(plans / "scale-out.json"), "--output", "markdown"]) == 0
     assert capsys.readouterr().out == to_markdown(diff_cases.case("scale-out"))
     assert run(["diff", str(plans / "scale-out.json"), "--output", "json", "--out", str(plans / "diff.json")]) == 0
-    assert (
-        capsys.readouterr().out == (plans / "diff.json").read_text() == diff_json(diff_cases.case("scale-out")) + "\n"
-    )
+    assert capsys.readouterr().out == (plans / "diff.json").read_text() == to_json(diff_cases.case("scale-out")) + "\n"
 
 
 def test_rounds_pick_from_plans(plans: Path, capsys: Capture) -> None:

@@ -12,8 +12,7 @@ from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import plan_course, plan_side, snapshot_side
 from kstream_plan.model.scenario import Event, Join, Leave, Scenario
 from kstream_plan.plans import Plan
-from kstream_plan.render.answers import to_markdown, to_table
-from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.pages.diff import diff_page
 from kstream_plan.simulation.one_plan import plan_checked
 from tests.helpers.connect_rows import even, row, snapshot, worker
@@ -47,7 +46,7 @@ def test_what_nobody_runs_between_two_rounds_is_told(old: int, new: int, told: l
     page = diff_page(found)
     text = " ".join([*page.sentences, *(fact.value for fact in page.facts)])
     assert all(one in text for one in told), text
-    validator("diff").validate(json.loads(diff_json(found)))
+    validator("diff").validate(json.loads(to_json(found)))
 
 
 def test_what_moves_when_a_worker_joins_is_down_between_the_rounds() -> None:
@@ -89,7 +88,7 @@ def test_snapshots_of_workers_tell_no_state_and_not_how_long_work_stood_still(
 ) -> None:
     for generation in (13, 15):
         found = compare(_side(12, before), _side(generation, after))
-        document = json.loads(diff_json(found))
+        document = json.loads(to_json(found))
         validator("diff").validate(document)
         assert (document["totals"]["pause_is"], document["totals"]["cold_starts"]) == ("floor", [0, 0])
         for text in (

@@ -21,7 +21,7 @@ sys.path.insert(0, sys.argv[1])
 from tests.helpers import captured
 from kstream_plan.comparison.diff import compare
 from kstream_plan.simulation.one_plan import plan
-from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.answers import to_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.pages.diff import diff_page
@@ -33,7 +33,7 @@ for scenario in captured.SCENARIOS:
     history = [snapshot_side(snapshot) for snapshot in captured.inputs(scenario)]
     for old, new in [(history[1], history[14]), (plan_side(made, 0), plan_side(made)), (history[5], history[6])]:
         found = compare(old, new)
-        print(diff_json(found, view=True), to_terminal(diff_page(found, protocol_view=True)))
+        print(to_json(found, view=True), to_terminal(diff_page(found, protocol_view=True)))
 """
 
 

@@ -27,8 +27,7 @@ from kstream_plan.documents.said_and_happened import read_said_and_happened
 from kstream_plan.documents.two_sides import Given, read_pairs
 from kstream_plan.errors import UsageError
 from kstream_plan.plans import Plan
-from kstream_plan.render.diff.happened_json import happened_json
-from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.answers import to_json
 from kstream_plan.render.page import Page
 from kstream_plan.render.pages.diff import diff_page, diffs_page
 from kstream_plan.render.pages.happened import happened_overview, happened_page
@@ -98,13 +97,13 @@ def diff(options: DiffOptions) -> None:
         _report(predictions, comparisons, options.report)
         if predictions is not None:
             _deliver(
-                "".join(f"{happened_json(prediction)}\n" for prediction in predictions),
+                "".join(f"{to_json(prediction)}\n" for prediction in predictions),
                 _prediction_pages(predictions, options),
                 options,
             )
             is_changed = not all(comparison.alike for comparison in predictions)
         else:
-            text = "".join(f"{diff_json(comparison, view=options.view)}\n" for comparison in comparisons.comparisons)
+            text = "".join(f"{to_json(comparison, view=options.view)}\n" for comparison in comparisons.comparisons)
             _deliver(text, _pages(comparisons, options), options)
             is_changed = not all(comparison.empty for comparison in comparisons.comparisons)
     raise typer.Exit(ExitCode.CHANGES if is_changed and options.fail_on_changes else ExitCode.DONE)

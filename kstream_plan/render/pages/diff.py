@@ -56,7 +56,7 @@ def diff_page(comparison: Comparison, *, verbose: bool = False, protocol_view: b
     return Page(
         title=_title(comparison, names),
         tone=_tone(comparison),
-        sentences=(diff_sentence(comparison),),
+        sentences=(diff_verdict(comparison),),
         facts=tuple(_facts(comparison, names)) if comparison.totals.tasks else (),
         source=_source(comparison),
         tables=tuple(tables),
@@ -176,7 +176,7 @@ def _tone(comparison: Comparison) -> Tone:
     return "unknown" if most or orphans or _is_assumed(comparison) else "good"
 
 
-def diff_sentence(comparison: Comparison) -> str:
+def diff_verdict(comparison: Comparison) -> str:
     """Return the whole in a paragraph, as the JSON has it."""
     if comparison.empty:
         return "Nothing changed."

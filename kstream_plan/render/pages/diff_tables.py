@@ -9,7 +9,6 @@ from kstream_plan.comparison.changes import (
     CopyChange,
     CopyChangeKind,
     InstanceChangeKind,
-    Side,
     Start,
     TaskChange,
     TaskClass,
@@ -161,7 +160,7 @@ def _start_texts(start: Start | None) -> tuple[str, str]:
 
 def instances_table(comparison: Comparison, names: Names) -> Iterator[Table]:
     """Yield what every member runs before and after."""
-    old_loads, new_loads = loads(comparison.old), loads(comparison.new)
+    old_loads, new_loads = comparison.old.loads, comparison.new.loads
     kinds = {change.process_id: change.kind for change in comparison.instances}
     arrivals = {process_id for process_id, kind in kinds.items() if kind is InstanceChangeKind.JOINED}
     members = [
@@ -179,17 +178,3 @@ def instances_table(comparison: Comparison, names: Names) -> Iterator[Table]:
     ]
     if members:
         yield members_table(members, names, of_workers=comparison.of_workers)
-
-
-def loads(side: Side) -> dict[str, Load]:
-    """Return what every member of a side runs, by process id; work of Connect groups counts as stateful."""
-    group = side.group
-    of_workers = side.config.scheduled_rebalance_max_delay_ms is not None
-    loads_by_process = {}
-    for instance, consumers in zip(group.instances, group.consumers_of, strict=True):
-        holdings = [side.holdings[consumer] for consumer in consumers]
-        active = [task for roles in holdings for task in roles.active]
-        stateful = len(active) if of_workers else sum(group.tasks[task].stateful for task in active)
-        copies = sum(len(roles.standby) + len(roles.warmup) for roles in holdings)
-        loads_by_process[instance.process_id] = Load(stateful, len(active) - stateful, copies)
-    return loads_by_process

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kstream_plan.answers.happened import WordedDifference
 from kstream_plan.comparison.said_and_happened import (
     CopyEvidence,
     DifferenceCause,
@@ -46,7 +47,7 @@ def happened_page(comparison: SaidAndHappened, *, verbose: bool = False) -> Page
     return Page(
         title=f"{names.escape(comparison.group.application_id)}: what was planned, and what happened",
         tone=_tone(comparison),
-        sentences=(" ".join([happened_sentence(comparison), *_first(comparison, names)]),),
+        sentences=(" ".join([happened_verdict(comparison), *_first(comparison)]),),
         facts=tuple(_facts(comparison, names)),
         source=f"from {utc(format_time(comparison.starts_ms))} on",
         tables=(_table(comparison), *_differences(comparison, names, verbose=verbose)),
@@ -79,7 +80,7 @@ def happened_overview(comparisons: Sequence[SaidAndHappened]) -> Page:
     )
 
 
-def happened_sentence(comparison: SaidAndHappened) -> str:
+def happened_verdict(comparison: SaidAndHappened) -> str:
     """Return how many rebalances came as planned, as the JSON has it."""
     observations, matches, by_thread = len(comparison.seen), comparison.came, comparison.came_by_thread
     if matches == observations:
@@ -95,13 +96,16 @@ def happened_sentence(comparison: SaidAndHappened) -> str:
     return f"{text}." if observations == comparison.said else f"{text}; the plan has {comparison.said:,}."
 
 
-def first_difference(comparison: SaidAndHappened, first: FirstDifference, names: Names) -> str:
+def happened_first_difference(comparison: SaidAndHappened) -> WordedDifference | None:
     """Return what the first difference comes from, as the JSON has it."""
-    text = _because(comparison, first, names)
+    first = comparison.first
+    if first is None:
+        return None
+    text = _because(comparison, first, Names(comparison.group))
     races = any(len(instance.consumers) > 1 for instance in comparison.group.instances)
     if races and first.cause in (DifferenceCause.LATE_FOLLOW_UP, DifferenceCause.RATE, DifferenceCause.UNKNOWN):
         text += "; or threads of one instance joined in another order"
-    return text
+    return WordedDifference(first, text)
 
 
 def happened_remarks(comparison: SaidAndHappened) -> Remarks:
@@ -127,10 +131,10 @@ def _tone(comparison: SaidAndHappened) -> Tone:
     return "unknown" if ends_early else "bad"
 
 
-def _first(comparison: SaidAndHappened, names: Names) -> Iterator[str]:
-    if comparison.first is not None:
-        text = first_difference(comparison, comparison.first, names)
-        yield f"The first difference is in rebalance {comparison.first.pair.number:,}: {text}."
+def _first(comparison: SaidAndHappened) -> Iterator[str]:
+    difference = happened_first_difference(comparison)
+    if difference is not None:
+        yield f"The first difference is in rebalance {difference.first.pair.number:,}: {difference.message}."
 
 
 def _facts(comparison: SaidAndHappened, names: Names) -> Iterator[Fact]:

@@ -28,13 +28,13 @@ from kstream_plan.plans.simulated import Simulation
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render import markdown as render_markdown
+from kstream_plan.render.answers import to_json
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
-from kstream_plan.render.diff.json_form import diff_json
 from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.pages.diff import diff_page
@@ -225,7 +225,7 @@ def _compare(plan: Plan) -> None:
         page = diff_page(found, verbose=True, protocol_view=True)
         _harmless(to_terminal(page))
         _harmless(page_to_markdown(page), is_markdown=True)
-        json.loads(diff_json(found, view=True))
+        json.loads(to_json(found, view=True))
 
 
 def _check(saved: SavedPlan) -> None:

@@ -13,8 +13,7 @@ from kstream_plan.comparison.changes import Comparison, TaskClass
 from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import snapshot_side
 from kstream_plan.model import Snapshot
-from kstream_plan.render.answers import to_markdown, to_table
-from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.page import Page, Table
 from kstream_plan.render.pages.diff import diff_page, diffs_page
@@ -73,7 +72,7 @@ def test_no_line_is_wider_than_the_page(name: str, width: int, verbose: bool) ->
 @pytest.mark.parametrize("name", diff_cases.NAMES)
 def test_the_json_form_keeps_its_schema_and_has_every_line_of_the_page(name: str) -> None:
     comparison = diff_cases.case(name)
-    document = json.loads(diff_json(comparison, view=True))
+    document = json.loads(to_json(comparison, view=True))
     SCHEMA.validate(document)
     page = diff_page(comparison)
     assert page.sentences == (document["verdict"],)
@@ -88,7 +87,7 @@ def test_the_json_form_keeps_its_schema_and_has_every_line_of_the_page(name: str
 @given(pair=two_snapshots())
 def test_any_comparison_can_be_shown(pair: tuple[Snapshot, Snapshot]) -> None:
     comparison = compare(*map(snapshot_side, pair))
-    SCHEMA.validate(json.loads(diff_json(comparison)))
+    SCHEMA.validate(json.loads(to_json(comparison)))
     assert to_table(comparison).endswith("\n")
     assert to_markdown(comparison, verbose=True).startswith("### orders: ")
     _adds_up(comparison)
@@ -101,7 +100,7 @@ def test_the_figures_of_a_page_are_those_of_its_json(name: str) -> None:
 
 def _adds_up(comparison: Comparison) -> None:
     """Recompute from the JSON: tasks add up, tables list every change once, balance is by what members run."""
-    page, document = diff_page(comparison), json.loads(diff_json(comparison))
+    page, document = diff_page(comparison), json.loads(to_json(comparison))
     totals = document["totals"]
     parts = [part for part in re.sub(r" \(.*?\)", "", fact(page, "tasks")).split(", ") if part]
     assert sum(int(part.split(" ")[0].replace(",", "")) for part in parts) == totals["tasks"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.documents.plan.files import is_plan_file
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.render.diff.json_form import diff_json
+from kstream_plan.render.answers import to_json
 from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES
 from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
@@ -30,7 +30,7 @@ def test_every_plan_is_known_in_every_layout(name: str) -> None:
 
 def test_what_else_is_written_is_known_too() -> None:
     assert kind_of(simulation_json(simulation_cases.case("nobody")).encode()) == "plan"
-    assert kind_of(diff_json(diff_cases.case("scale-out")).encode()) == "diff"
+    assert kind_of(to_json(diff_cases.case("scale-out")).encode()) == "diff"
     for kind in WRITTEN:
         assert kind_of(f'[{{"plans": [{{"kind": "x"}}], "kind" : "{kind}"}}]'.encode()) == kind
 
