@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kstream_plan.policy.limits import Limit as Limit
     from kstream_plan.policy.limits import Policy as Policy
     from kstream_plan.protocols.upgrade import upgrade as upgrade
+    from kstream_plan.render.answers import to_json as bounce_to_json
     from kstream_plan.render.answers import to_json as compare_to_json
     from kstream_plan.render.answers import to_json as diff_to_json
     from kstream_plan.render.answers import to_json as drain_to_json
@@ -77,7 +78,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.answers import to_table as to_table
     from kstream_plan.render.answers import to_table as why_to_table
     from kstream_plan.render.answers import to_table as workers_drained_to_table
-    from kstream_plan.render.bounce_json import bounce_json as bounce_to_json
     from kstream_plan.render.check import json_report as check_to_json
     from kstream_plan.render.check import markdown_report as check_to_markdown
     from kstream_plan.render.check.table import table_report as check_to_table
@@ -134,7 +134,7 @@ _PUBLIC = {
     "check_to_markdown": ("kstream_plan.render.check", "markdown_report"),
     "check_to_table": ("kstream_plan.render.check.table", "table_report"),
     "bounce": ("kstream_plan.simulation.bounces", "bounce"),
-    "bounce_to_json": ("kstream_plan.render.bounce_json", "bounce_json"),
+    "bounce_to_json": ("kstream_plan.render.answers", "to_json"),
     "bounce_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "bounce_to_table": ("kstream_plan.render.answers", "to_table"),
     "compare_to_json": ("kstream_plan.render.answers", "to_json"),

@@ -30,6 +30,7 @@ PAGES: dict[str, tuple[str, str]] = {
 
 #: The name of a result's type → the kind of its document, and the module of its page, which makes the words in it.
 _DOCUMENTS: dict[str, tuple[str, str]] = {
+    "Bounces": ("bounce", "bounce"),
     "Comparison": ("diff", "diff"),
     "Drain": ("drain", "drain"),
     "Outcomes": ("compare", "compare"),

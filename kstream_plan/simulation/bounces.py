@@ -167,6 +167,11 @@ class Bounces:
     doubts: tuple[Note, ...] = ()
 
     @property
+    def first(self) -> Plan:
+        """The plan of the first way."""
+        return self.played[0].plan
+
+    @property
     def as_it_is(self) -> PlayedWay:
         """The restart as instances do it that nobody has set up otherwise: by default close."""
         return next(way for way in self.played if way.way.name == "default-close")

@@ -24,9 +24,9 @@ from kstream_plan.cli.progress import show_progress
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
-from kstream_plan.render.answers import page_of
-from kstream_plan.render.bounce_json import best_scenario, bounce_json
+from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.render.page import Page
+from kstream_plan.render.pages.bounce import best_scenario
 from kstream_plan.simulation.bounces import Bounces
 from kstream_plan.simulation.bounces import bounce as bounces_of
 from kstream_plan.simulation.processes import processors
@@ -111,7 +111,7 @@ def _deliver(groups: Sequence[Bounces], options: BounceOptions) -> None:
             with written_at_once(options.out) as file:
                 file.write(best_scenario(groups[0]))
     if options.output is OutputForm.JSON:
-        write_stdout("".join(f"{bounce_json(bounces)}\n" for bounces in groups))
+        write_stdout("".join(f"{to_json(bounces)}\n" for bounces in groups))
     elif groups:
         is_plural = len(groups) > 1 or bool(options.application_id)
         write_stdout(draw_pages((_page(bounces, options, is_plural=is_plural) for bounces in groups), options.output))

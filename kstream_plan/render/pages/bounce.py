@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kstream_plan.documents.scenario_file import scenario_yaml
+from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.coverage import COMES_NO_CLOSER
@@ -26,6 +28,7 @@ from kstream_plan.render.page import (
     text_row,
 )
 from kstream_plan.render.pages.plan import source_text
+from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
     at_least,
@@ -309,3 +312,15 @@ def _with_tasks(note: Note, names: Names) -> str:
     """Return a note with the tasks that it is about."""
     tasks: Sequence[str] = [names.escape(task_id) for task_id in note.subjects]
     return f"{names.escape_message(note.message)}{f': {name_list(tasks, 5)}' if tasks else ''}"
+
+
+def best_scenario(bounces: Bounces) -> str:
+    """Return the scenario file of the best way; there has to be one."""
+    best = bounces.best_safe
+    assert best is not None
+    settings = "".join(
+        f", with {kafka_name(name)}={value} (simulate --session-timeout {moment(value)})"
+        for name, value in best.way.settings
+    )
+    name = TERMINAL.name(bounces.first.group.application_id)
+    return scenario_yaml(best.scenario, f"restarts of {name}: {WAY_NAMES.get(best.way.name, best.way.name)}{settings}")

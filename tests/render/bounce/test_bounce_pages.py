@@ -17,9 +17,9 @@ from kstream_plan.cli import run
 from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.model import Group, Snapshot
 from kstream_plan.model.scenario import Bounce
+from kstream_plan.render.answers import to_json
 from kstream_plan.render.answers import to_markdown as bounce_markdown
 from kstream_plan.render.answers import to_table as bounce_table
-from kstream_plan.render.bounce_json import bounce_json
 from kstream_plan.render.pages.bounce import bounce_page
 from kstream_plan.simulation.bounces import Bounces, bounce
 from tests.helpers import captured_scenarios, plan_cases
@@ -70,7 +70,7 @@ def test_what_people_see(name: str) -> None:
     for width in (80, 97, 200):
         above, _, _ = bounce_table(found, width=width).partition("\nNext: ")  # what is copied is not wrapped
         assert max(map(cell_len, above.splitlines())) <= width
-    validator("bounce").validate(json.loads(bounce_json(found)))
+    validator("bounce").validate(json.loads(to_json(found)))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -106,7 +106,7 @@ def test_the_command_writes_a_scenario_that_can_be_played(
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
     out = tmp_path / "restarts.yaml"
     assert run(["bounce", "x.json", "--restart", "5s", "--out", str(out), "-q"]) == 0
-    best = json.loads(bounce_json(_case("within-the-time-out")))["ways"][0]
+    best = json.loads(to_json(_case("within-the-time-out")))["ways"][0]
     assert best["best"], "static members would be faster, but these are none"
     (event,) = load_scenario(out).events
     assert isinstance(event, Bounce)

@@ -1,0 +1,157 @@
+"""The ways to restart instances, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from kstream_plan.answers.document import FORM, added, at, document
+from kstream_plan.documents.codec import COUNT, TEXT, WHOLE, Codec, list_of, mapping_of, named, one_of, or_null, whole
+from kstream_plan.documents.scenario_file import scenario_yaml
+from kstream_plan.documents.frameworks import kafka_name
+from kstream_plan.plans.caught_up_evidence import options_that_tell
+from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
+
+
+class _Played(NamedTuple):
+    """One way as it was simulated, and whether it is the best one."""
+
+    played: PlayedWay
+    best: bool
+
+
+class _NotPlayed(NamedTuple):
+    """A way that was not simulated, and its minimum duration."""
+
+    way: Way
+    least_ms: int
+
+
+_NAME = named(
+    "way",
+    one_of(["default-close", "leave", "static", "surge", "zone", "zone-leave"]).said(
+        "How they are restarted: one by one (by Kafka Streams' default close, leaving the group, as static members), a "
+        "new one before each old one, or all of a zone at once."
+    ),
+)
+
+
+def _of_way(path: str) -> dict[str, Any]:
+    """Return the fields of a way itself; ``path`` leads to it."""
+    way: Callable[[Any], Way] = attrgetter(path)
+    return {
+        "way": at(f"{path}.name", codec=_NAME),
+        "settings": at(
+            lambda each: {kafka_name(name): value for name, value in way(each).settings},
+            "What has to be deployed before, in Kafka's spelling.",
+            mapping_of(WHOLE),
+        ),
+        "tag": at(f"{path}.tag", "The client tag, or rack, that makes the zones; null: there are none."),
+        "zones": at(
+            lambda each: way(each).zones or None,
+            "Process ids by zone; null: there are none.",
+            or_null(mapping_of(list_of(TEXT))),
+        ),
+    }
+
+
+def _origin() -> Codec[Any]:
+    return FORM.view(
+        Bounces,
+        snapshot_digest=at("first.snapshot_digest", "Fingerprint of the group and its settings."),
+        generation=at("first.generation"),
+        captured_at=at("first.captured_at"),
+        now=added(
+            "The moment that is asked of, RFC 3339 in UTC: of instances that are named by default the clock's; null: "
+            "unknown.",
+            get="time",
+        ),
+    )
+
+
+_PLAYED = FORM.view(
+    _Played,
+    **_of_way("played.way"),
+    best="Whether it is the fastest of the safe ways; a way without other settings comes first.",
+    safe=at(
+        "played.safe",
+        "With this pause, and not with one second less, the tasks of at most one instance are paused at a time, beyond "
+        "a cut-over; nothing starts cold; the group settles, and all of that is proven.",
+    ),
+    unproven_starts=added(
+        COUNT,
+        "Starts that count as warm, and nothing proves that they are.",
+        get=lambda each: len(each.played.unproven),
+    ),
+    outcome=at(
+        "played.found.outcome",
+        "unsafe: with every pause that was simulated; undecided: a simulation of all restarts takes too many "
+        "rebalances.",
+    ),
+    restarts=at("played.restarts", "Number of restarts, the first ones, behind these figures.", whole(1)),
+    restarts_found=at("played.found.restarts", "Number of safe restarts; for an unsafe way, of unsafe ones."),
+    longer_pause_ms_not_safe=at(
+        "played.found.longer_ms",
+        "A longer pause that is not safe for the first restarts, though this one is; null: none of those that were "
+        "simulated.",
+    ),
+    settles=at("played.settles", "In every random simulation."),
+    pause_ms=at("played.pause_ms", "From one restart to the next; one of those that were simulated if none is safe."),
+    ends_ms=at("played.ends_ms", "Time until all instances are back and every task has its final owner."),
+    still_at_once=at(
+        "played.still_at_once",
+        "Tasks of several instances that are paused at the same time, beyond a cut-over.",
+    ),
+    paused_at_once=at(
+        "played.figures.paused_at_once", "Maximum of tasks that are paused at the same time, cut-overs included."
+    ),
+    draws=at("played.draws.number", "Number of random simulations of new ids; null: nothing is random."),
+    rebalances=at("played.figures.rebalances"),
+    cold_handovers=at("played.figures.cold_handovers", "Cold starts."),
+    most_cold=at("played.most_cold", "Maximum of cold starts, where they depend on something unknown."),
+    max_paused_ms=at("played.figures.max_paused_ms", "Longest pause of a task in total."),
+    restored_records=at("played.figures.restored_records", "Records restored; null: an end offset is unknown."),
+    scenario=at(
+        lambda each: scenario_yaml(each.played.scenario, each.played.way.name), "The scenario file, as YAML.", TEXT
+    ),
+)
+_NOT_PLAYED = FORM.view(_NotPlayed, **_of_way("way"), least_ms="The minimum duration.")
+BOUNCE = document(
+    "bounce",
+    Bounces,
+    "The ways to restart instances of a group, each with the shortest safe pause",
+    group_at="first.group",
+    models_at="first.models",
+    input=at(lambda bounces: bounces, "What was asked.", _origin()),
+    restart_ms=whole(1).said("How long each instance is down."),
+    instances=added(
+        or_null(list_of(TEXT)),
+        "Process ids of the instances that are restarted now, in this order; null or absent: all. No way that needs "
+        "preparation is the best one then.",
+        get=lambda bounces: bounces.process_ids or None,
+    ),
+    answer=added("Whether those that are named may restart now, by default close; null: all are asked about."),
+    doubts=added(
+        "Why it is not known whether those that are named may restart: what may be over by now, and copies that may be "
+        "behind.",
+        get="reasons",
+    ),
+    settled_by=added(
+        list_of(TEXT),
+        "Options that would tell whether the starts are warm of which that is unknown.",
+        get=lambda bounces: options_that_tell(
+            start.evidence for start in (bounces.as_it_is.unproven if bounces.process_ids else ())
+        ),
+    ),
+    ways=at(
+        lambda bounces: [_Played(way, way is bounces.best_safe) for way in bounces.played],
+        "The ways, as they were simulated.",
+        list_of(_PLAYED, 1),
+    ),
+    not_played=at(
+        lambda bounces: [_NotPlayed(*way) for way in bounces.left_out],
+        "Ways that restore everything anew, a few copies at a time.",
+        list_of(_NOT_PLAYED),
+    ),
+)
