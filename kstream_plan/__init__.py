@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from kstream_plan.render.answers import to_json as said_and_happened_to_json
     from kstream_plan.render.answers import to_json as sessioned_to_json
     from kstream_plan.render.answers import to_json as switch_to_json
+    from kstream_plan.render.answers import to_json as why_to_json
     from kstream_plan.render.answers import to_json as workers_drained_to_json
     from kstream_plan.render.answers import to_markdown as bounce_to_markdown
     from kstream_plan.render.answers import to_markdown as compare_to_markdown
@@ -87,7 +88,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
     from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
-    from kstream_plan.render.why.json_form import why_json as why_to_json
     from kstream_plan.simulation.alternatives import alternatives as alternatives
     from kstream_plan.simulation.alternatives import saved_alternatives as saved_alternatives
     from kstream_plan.simulation.bounces import bounce as bounce
@@ -201,7 +201,7 @@ _PUBLIC = {
     "upgrade_to_table": ("kstream_plan.render.upgrade", "upgrade_table"),
     "vary": ("kstream_plan.cli.actions.variants", "axes_of"),
     "why": ("kstream_plan.simulation.why", "why"),
-    "why_to_json": ("kstream_plan.render.why.json_form", "why_json"),
+    "why_to_json": ("kstream_plan.render.answers", "to_json"),
     "why_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "why_to_table": ("kstream_plan.render.answers", "to_table"),
     "with_measured_lags": ("kstream_plan.snapshots.metrics.overlay", "with_measured_lags"),

@@ -23,7 +23,6 @@ from kstream_plan.comparison.changes import (
 from kstream_plan.comparison.protocol_view import MemberView, ProtocolView, protocol_view
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.codec import COUNT, NUMBER, TEXT, WHOLE, Codec, list_of, named, one_of, or_null
-from kstream_plan.plans import Seat
 from kstream_plan.plans.loads import Load
 
 
@@ -40,7 +39,6 @@ def _counts(kinds: Iterable[StrEnum], meaning: str) -> Codec[Any]:
     return FORM.view(dict, **fields)
 
 
-FORM.record(Seat, "One consumer in one role; null: none.", ref="seat")
 _FROM, _TO = "Who had it; null: none.", "Who has it; null: none."
 _RECORDS = named("records", or_null(COUNT).said("Records to restore; null if unknown."))
 _MEMBER = FORM.view(

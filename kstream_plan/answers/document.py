@@ -11,7 +11,7 @@ from kstream_plan.documents.codec import COUNT, TEXT, Codec, Json, const, defs_o
 from kstream_plan.documents.records import Codecs, Field
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.note import Remarks
-from kstream_plan.plans import Plan
+from kstream_plan.plans import Plan, Seat
 from kstream_plan.plans.activity import membership
 from kstream_plan.plans.simulated import Range
 from kstream_plan.version import __version__
@@ -51,6 +51,7 @@ FORM.record(
     least="The minimum of what is possible.",
     most="The maximum of what is possible.",
 )
+FORM.record(Seat, "One consumer in one role; null: none.", ref="seat")
 _REMARKS = FORM.view(
     Remarks,
     warnings=Field(description="What may hurt.", missing=None),

@@ -43,6 +43,7 @@ DOCUMENTS = {
     "sessioned": ("switch", "SESSIONED"),
     "switch": ("switch", "SWITCH"),
     "upgrade": ("upgrade", "UPGRADE"),
+    "why": ("why", "WHY"),
 }
 
 

@@ -140,7 +140,7 @@ class Codecs:
             description = self._meanings.get(attribute, "")
         return _Part(
             attribute,
-            attribute.rstrip("_"),
+            attribute.removesuffix("_"),
             codec.said(description) if description else codec,
             field.get if callable(field.get) else _getter(path),
             field.missing,

@@ -37,6 +37,7 @@ _DOCUMENTS: dict[str, tuple[str, str]] = {
     "SaidAndHappened": ("said-and-happened", "happened"),
     "SessionedUpgrade": ("sessioned", "sessioned"),
     "Switch": ("switch", "switch"),
+    "Why": ("why", "why"),
     "WorkersDrained": ("drain-workers", "drain_workers"),
 }
 

@@ -21,10 +21,9 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Promote, Withhold
 from kstream_plan.plans.why_answers import Why, WhyBalance, WhyInstance, WhyTask
 from kstream_plan.protocols import PROTOCOLS
-from kstream_plan.render.answers import to_markdown, to_table
+from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import duration
-from kstream_plan.render.why.json_form import why_json
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.why import why
 from kstream_plan.snapshots.leader_log.history import Entry, checked_rows
@@ -256,14 +255,14 @@ def test_every_figure_is_that_of_the_plan(snapshot: Snapshot, data: st.DataObjec
         assert found.task is None or found.task.why is not WhyTask.NEVER_ARRIVES
     assert found.balance.warming <= found.balance.to_move
     assert (found.balance.why in (WhyBalance.WAITS_FOR_COPIES, WhyBalance.MOVES)) == (found.balance.to_move > 0)
-    SCHEMA.validate(json.loads(why_json(found)))
+    SCHEMA.validate(json.loads(to_json(found)))
     _check_figures(found)
     assert to_markdown(found).endswith("\n")
 
 
 def _check_figures(found: Why) -> None:
     """Every number of more than two digits that people read is one of the answers, of the settings or of a name."""
-    document = json.loads(why_json(found))
+    document = json.loads(to_json(found))
     known = {f"{number:,}" for number in _numbers(document)} | {f"{found.plan.config.acceptable_recovery_lag:,}"}
     notes = [note for kind in ("warnings", "notes", "assumptions") for note in document[kind]]
     known.update(number for note in notes for number in re.findall(r"\d[\d,]*", note["message"]))

@@ -26,8 +26,7 @@ from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.model.tasks import work_id
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.why_answers import Why
-from kstream_plan.render.answers import page_of
-from kstream_plan.render.why.json_form import why_json
+from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.why import why as explain
 
@@ -152,7 +151,7 @@ def _errors(work: Work[Why]) -> list[KstreamPlanError]:
 
 def _deliver(results: Sequence[Why], options: WhyOptions) -> None:
     """Save the answers if asked to, then show them."""
-    lines = "".join(f"{why_json(answers)}\n" for answers in results)
+    lines = "".join(f"{to_json(answers)}\n" for answers in results)
     if options.out is not None:
         with written_at_once(options.out) as file:
             file.write(lines)

@@ -12,9 +12,8 @@ from rich.cells import cell_len
 
 from kstream_plan.model import Group, Rates, Snapshot, TaskId
 from kstream_plan.plans.why_answers import Why
-from kstream_plan.render.answers import page_of, to_markdown, to_table
+from kstream_plan.render.answers import page_of, to_json, to_markdown, to_table
 from kstream_plan.render.page import as_sentence
-from kstream_plan.render.why.json_form import why_json
 from kstream_plan.simulation.why import why
 from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -66,7 +65,7 @@ def test_what_people_see(name: str) -> None:
     assert_golden(f"why/{name}.txt", to_table(found))
     for width in (40, 80, 120, 200):
         assert max(map(cell_len, to_table(found, width=width).splitlines())) <= width
-    validator("why").validate(json.loads(why_json(found)))
+    validator("why").validate(json.loads(to_json(found)))
 
 
 @pytest.mark.parametrize("name", ["still-probing", "evil-names"])
@@ -82,7 +81,7 @@ def test_markdown(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_every_line_of_the_page_is_in_the_json(name: str) -> None:
     answers = CASES[name]()
-    document = json.loads(why_json(answers))
+    document = json.loads(to_json(answers))
     lines = {(line.kind, line.code, line.text) for line in page_of(answers).lines}
     notes = [
         (kind, note["code"], note["message"])
@@ -96,7 +95,7 @@ def test_every_line_of_the_page_is_in_the_json(name: str) -> None:
 @pytest.mark.parametrize("name", ["still-probing", "no-rates", "never-settles"])
 def test_the_copies_on_the_page_are_those_of_the_json(name: str) -> None:
     answers = CASES[name]()
-    waiting = json.loads(why_json(answers))["probing"]["waiting"]
+    waiting = json.loads(to_json(answers))["probing"]["waiting"]
     shown = next(table for table in page_of(answers).tables if table.title.startswith("Copies"))
     assert [(row.cells[0].items[0], row.cells[3].items[0]) for row in shown.rows] == [
         (copy["task_id"], "unknown" if copy["lag"] is None else f"{copy['lag']:,}") for copy in waiting
@@ -113,4 +112,4 @@ def test_of_a_copy_that_was_seen_to_come_no_closer_its_line_says_so() -> None:
     found = why(replace(snapshot, no_closer_ms={seat: 150_000}), other_settings=False)
     assert [of.no_closer_ms for of in found.probing.waiting if of.task_id == first.task_id] == [150_000]
     assert "no closer for 2m30s" in " ".join(to_table(found, width=200).split())
-    validator("why").validate(json.loads(why_json(found)))
+    validator("why").validate(json.loads(to_json(found)))

@@ -1,1 +1,0 @@
-"""Why a group does what it does, as people and programs read it."""
