@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from kstream_plan.answers.document import FORM, added, at, document
 from kstream_plan.documents.codec import COUNT, TEXT, WHOLE, Codec, list_of, mapping_of, named, one_of, or_null, whole
-from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.documents.frameworks import kafka_name
+from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.plans.caught_up_evidence import options_that_tell
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.documents.frameworks import kafka_name
+from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.coverage import COMES_NO_CLOSER
