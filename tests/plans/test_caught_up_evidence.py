@@ -240,7 +240,7 @@ class TestLeftOverState:
             assert _at(_writing(0, of), 0, trust_ms=86_400_000).known is known
 
     def test_it_is_there_until_its_instance_looks(self) -> None:
-        """It started 11 minutes ago and looks every 10: nobody has looked since the report of 50s ago, at 30s ago one has."""
+        """It started 11 minutes ago and looks every 10: not since the report of 50s ago; one of 30s ago has looked."""
         of = snapshot(left_over=True, reported_at="2026-11-22T11:59:10.000Z")
         for started_ms, known in ((-11 * _MINUTE, Known.CAUGHT_UP), (-10 * _MINUTE - 30_000, Known.UNKNOWN)):
             assert _at(replace(of, started_ms={IDS[1]: started_ms}), 0).known is known

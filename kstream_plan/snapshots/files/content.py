@@ -37,7 +37,7 @@ class Limits(NamedTuple):
 
     ``wait_ms``: for how long a silent pipe or broker is waited for.
     ``text_bytes``: the most text, unpacked.
-    ``packed_bytes``: the most text that a packed file of plans or snapshots may unpack to: they come from pull requests.
+    ``packed_bytes``: the most text that a packed plan or snapshot may unpack to: they come from pull requests.
     """
 
     wait_ms: int = 15_000
