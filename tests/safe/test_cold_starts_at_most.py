@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +14,11 @@ from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import HandOver, Plan
 from kstream_plan.simulation.drain import drain
+from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import one_standby
-from tests.helpers.random_groups import TAKEN_MS
+from tests.helpers.random_groups import TAKEN_MS, Given, copied, random_group
 
 SHORT = tuple({"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 5_000} for number in range(3))
 
@@ -167,3 +169,31 @@ class TestWithinTheLimit:
         tasks = tuple({"task_id": f"0_{number}", "stateful": True} for number in range(3))
         assert self._answer(400, 50.0, tasks) is Answer.UNKNOWN
         assert self._answer(400, 5_000.0, tasks) is Answer.YES
+
+
+def _leaving(given: Given) -> Plan:
+    """Return what follows where the instance leaves that runs the most."""
+    snapshot = given.snapshot
+    process_id = process_id_of(snapshot.state.group, given.busiest)
+    scenario = Scenario(events=(Leave(at_ms=0, process_ids=(process_id,)),))
+    return plan_checked(snapshot, given.options, scenario=scenario)
+
+
+def test_what_is_not_proven_starts_cold_beside_what_is_slower_than_known() -> None:
+    """0_0 has fallen behind where a thread restores at its part of the rate; of 0_1 the last report is a day old."""
+    group = copied(random_group(random.Random(12_102)))
+    del group.row["tasks"][1]["end_offset_sum"]
+    made = _leaving(group)
+    assert [str(start.task_id) for start in made.unproven_starts] == ["0_1"]
+    assert made.ends("cold_handovers") == (0, 2)
+
+
+@pytest.mark.parametrize(("reported_at", "most"), [(one_standby.AT, 3), ("2026-11-22T11:59:40.000Z", 4)])
+def test_left_over_state_is_there_when_it_is_reported_and_may_be_gone_later_however_old(
+    reported_at: str, most: int
+) -> None:
+    """``i3`` takes up what is left of 0_1, if its cleaner has not deleted it."""
+    group = copied(random_group(random.Random(305_623_475)))
+    for report in group.row["lags"]:
+        report["reported_at"] = reported_at
+    assert {_most(_leaving(given)) for given in (group, group.with_row(copies_since=None))} == {most}
