@@ -198,6 +198,13 @@ def steps_table(title: str, steps: Iterable[str]) -> Table:
     return Table(title, columns_of(">#", "Step"), tuple(rows))
 
 
+def overview_page(number: int, summary: str, title: str, columns: tuple[Column, ...], rows: Iterable[Row]) -> Page:
+    """Return several applications at a glance, with how to see one of them in full."""
+    applications = "1 application" if number == 1 else f"{number:,} applications"
+    note = "--application-id ID shows one of them in full, --verbose all of them"
+    return Page(title=f"{applications}: {summary}", tables=(Table(title, columns, tuple(rows), note),))
+
+
 def remark_lines(remarks: Remarks, escape: Callable[[str], str] = str) -> tuple[Line, ...]:
     """Return the warnings, notes, assumptions and commands of an answer as lines, in this order."""
     kinds: tuple[tuple[LineKind, tuple[Note, ...]], ...]

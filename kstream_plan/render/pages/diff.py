@@ -13,9 +13,9 @@ from kstream_plan.render.page import (
     Page,
     Row,
     Section,
-    Table,
     Tone,
     columns_of,
+    overview_page,
     remark_lines,
     text_cell,
     text_row,
@@ -25,7 +25,7 @@ from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.pages.protocol_view import protocol_view_tables
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import arrow, count, duration, name_list, span_to, utc
+from kstream_plan.render.text.numbers import arrow, count, duration, generation, name_list, span_to, utc
 
 #: Codes of notes that say what may be worse than the page says.
 _WARNINGS = frozenset({"left-before", "old-lags"})
@@ -75,12 +75,8 @@ def diffs_page(comparisons: Sequence[Comparison]) -> Page:
 
     changes = sum(not comparison.empty for comparison in comparisons)
     columns = columns_of("Application", ">Instances", ">Moved", ">Cold starts", ">Unassigned")
-    rows = tuple(map(_application_row, sorted(comparisons, key=badness)))
-    note = "--application-id ID shows one of them in full, --verbose all of them"
-    return Page(
-        title=f"{count(len(comparisons), 'application')}: {changes:,} changed",
-        tables=(Table("", columns, rows, note),),
-    )
+    rows = map(_application_row, sorted(comparisons, key=badness))
+    return overview_page(len(comparisons), f"{changes:,} changed", "", columns, rows)
 
 
 def _application_row(comparison: Comparison) -> Row:
@@ -144,7 +140,7 @@ def _generations(comparison: Comparison) -> str:
     first = f"{old.generation:,}" if old.generation or follows else "unknown"
     last = f"{new.generation:,}" if new.generation else "unknown"
     if old.generation == new.generation:
-        return f"generation {first}" if old.generation else "unknown generation"
+        return generation(old.generation)
     return f"generation {first} → {last}"
 
 

@@ -19,7 +19,18 @@ from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.times import format_time
 from kstream_plan.plans import Trigger
-from kstream_plan.render.page import Fact, Page, Row, Table, Tone, columns_of, remark_lines, text_cell, text_row
+from kstream_plan.render.page import (
+    Fact,
+    Page,
+    Row,
+    Table,
+    Tone,
+    columns_of,
+    overview_page,
+    remark_lines,
+    text_cell,
+    text_row,
+)
 from kstream_plan.render.pages.ways import End, Way, way_rows
 from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
@@ -63,7 +74,7 @@ def happened_overview(comparisons: Sequence[SaidAndHappened]) -> Page:
 
     alike = sum(comparison.alike for comparison in comparisons)
     columns = columns_of("Application", ">Planned", ">Happened", ">As planned", "At the end")
-    rows = tuple(
+    rows = (
         text_row(
             TERMINAL.name(comparison.group.application_id),
             f"{comparison.said:,}",
@@ -73,11 +84,7 @@ def happened_overview(comparisons: Sequence[SaidAndHappened]) -> Page:
         )
         for comparison in sorted(comparisons, key=badness)
     )
-    note = "--application-id ID shows one of them in full, --verbose all of them"
-    return Page(
-        title=f"{count(len(comparisons), 'application')}: {alike:,} as planned",
-        tables=(Table("Rebalances", columns, rows, note),),
-    )
+    return overview_page(len(comparisons), f"{alike:,} as planned", "Rebalances", columns, rows)
 
 
 def happened_verdict(comparison: SaidAndHappened) -> str:

@@ -21,7 +21,7 @@ from kstream_plan.render.pages.scenario_events import event_text
 from kstream_plan.render.pages.simulation import relief_text, simulation_tables
 from kstream_plan.render.pages.steps import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, name_list, span_to, utc
+from kstream_plan.render.text.numbers import count, duration, generation, name_list, span_to, utc
 
 
 def plan_page(plan: Plan, *, verbose: bool = False) -> Page:
@@ -120,13 +120,13 @@ def plan_tone(view: PlanView) -> Tone:
 
 def source_text(plan: Plan, names: Names) -> str:
     """Return what a plan was made from, and the moment that it begins at if that is later."""
-    generation = f"generation {plan.generation:,}" if plan.generation else "unknown generation"
+    origin = generation(plan.generation)
     if not plan.captured_at:
-        return f"snapshot: {generation}, unknown time"
+        return f"snapshot: {origin}, unknown time"
     capture_time = utc(plan.captured_at)
     begins_at = None if plan.end is None else plan.end.begins_at
     begins = "" if begins_at is None or utc(begins_at) <= capture_time else f"; plan begins {utc(begins_at)}"
-    return names.escape_message(f"snapshot: {generation}, {capture_time}{begins}")
+    return names.escape_message(f"snapshot: {origin}, {capture_time}{begins}")
 
 
 def _settled_facts(view: PlanView) -> Iterator[Fact]:

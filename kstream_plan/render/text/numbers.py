@@ -17,7 +17,7 @@ def count(number: int, singular: str = "", plural: str = "") -> str:
 
 def generation(number: int) -> str:
     """Return ``generation 7``; a snapshot that does not tell which has 0, for Kafka counts from 1."""
-    return f"generation {number:,}" if number else "generation not known"
+    return f"generation {number:,}" if number else "unknown generation"
 
 
 def records(number: int | None) -> str:
