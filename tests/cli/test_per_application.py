@@ -11,7 +11,8 @@ from kstream_plan.cli.actions.each_application import each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.errors import ConfigError, UsageError
-from kstream_plan.model import Group, Snapshot
+from kstream_plan.model import Group, Note, Snapshot
+from kstream_plan.model.settings import DEFAULT_SETTINGS, SETTINGS_GIVEN
 from tests.helpers import plan_cases
 
 
@@ -42,6 +43,17 @@ def test_each_application_has_its_own(folder: Path) -> None:
     assert standbys([str(folder)], "orders", "orders.eu", "other") == [1, 2, 0]
     assert standbys([f"orders.eu={folder}/all.properties", str(folder)], "orders", "orders.eu") == [1, 3]
     assert standbys([str(folder)], "orders", "orders.eu", num_standby_replicas=7) == [7, 7]
+
+
+def test_settings_that_differ_from_those_read_are_an_assumption_with_their_names() -> None:
+    snapshot = replace(application("orders"), assumptions=())
+    [note] = overrides(Settings(num_standby_replicas=1, session_timeout=60_000)).apply(snapshot).assumptions
+    assert (note.code, note.subjects) == (SETTINGS_GIVEN, ("num.standby.replicas=1", "session.timeout.ms=1m"))
+    assert note.message.endswith(": num.standby.replicas=1 instead of 0, session.timeout.ms=1m instead of 45s")
+    same = Settings(num_standby_replicas=snapshot.config.num_standby_replicas)
+    assert overrides(same).apply(snapshot).assumptions == ()
+    not_read = replace(snapshot, assumptions=(Note(DEFAULT_SETTINGS, "Kafka's defaults count"),))
+    assert overrides(Settings(num_standby_replicas=1)).apply(not_read).assumptions == ()
 
 
 def test_a_file_for_nobody_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
