@@ -260,20 +260,28 @@ def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
 
 
 def _decides_otherwise(group: Given, worse: Given) -> bool:
-    """Tell whether a report is gone that Kafka prefers to every other one, or of left-over state, which then is not."""
-    standbys = {
+    """Tell whether a copy is gone that Kafka may prefer to every other one, or left-over state, which then is not.
+
+    It prefers one of unknown offset; a standby that nobody has reported may be one.
+    """
+    standbys = _standbys(group)
+    reported, left = _reported(group), _reported(worse)
+    gone = {seat: lag for seat, lag in reported.items() if seat not in left}
+    unreported = (standbys - _standbys(worse)) - reported.keys()
+    return bool(unreported) or any(lag == UNKNOWN or seat not in standbys for seat, lag in gone.items())
+
+
+def _standbys(group: Given) -> set[tuple[str, str]]:
+    return {
         (instance["process_id"], task_id)
         for instance in group.row["instances"]
         for consumer in instance["consumers"]
         for task_id in consumer["standby"]
     }
-    left = {(report["process_id"], report["task_id"]) for report in worse.row["lags"]}
-    gone = {
-        (report["process_id"], report["task_id"]): report.get("lag")
-        for report in group.row["lags"]
-        if (report["process_id"], report["task_id"]) not in left
-    }
-    return any(lag == UNKNOWN or seat not in standbys for seat, lag in gone.items())
+
+
+def _reported(group: Given) -> dict[tuple[str, str], int | None]:
+    return {(report["process_id"], report["task_id"]): report.get("lag") for report in group.row["lags"]}
 
 
 def never_safer(command: Command, worsening: Worsening, group: Given, rng: random.Random) -> None:
