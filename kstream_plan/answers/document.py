@@ -59,7 +59,7 @@ _REMARKS = FORM.view(
     assumptions=Field(description="What the answer takes for granted.", missing=None),
     next=Field(description="Commands that answer the next questions.", missing=None),
 )
-_VERSION = replace(TEXT, schema={"type": "string", "pattern": r"^1\."})
+VERSION = replace(TEXT, schema={"type": "string", "pattern": r"^1\."})
 
 
 def added(codec: Codec[Any] | str, description: str = "", **more: Any) -> Field:
@@ -69,7 +69,12 @@ def added(codec: Codec[Any] | str, description: str = "", **more: Any) -> Field:
     return Field(codec, description, missing=None, **more)
 
 
-def dump(document: Mapping[str, Any]) -> str:
+def shape(*types: str, **schema: Json) -> Codec[Any]:
+    """Return the codec of JSON values that are written as they are."""
+    return Codec(str, None, {"type": types[0] if len(types) == 1 else list(types), **schema})
+
+
+def dump(document: Json) -> str:
     """Return a document as one line of ASCII with sorted keys."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -128,14 +133,32 @@ class Document:
         parts = [_fields(codec.schema["properties"]) for codec in (self.codec, _REMARKS, self.extra)]
         properties = {**parts[0], **words, **parts[1], **parts[2]}
         return {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "$id": f"urn:kstream-plan:schema:{self.kind}:{FORMAT_VERSION}",
-            "title": self.title,
-            **self.codec.schema,
+            **schema_of(self.kind, self.title, self.codec),
             "properties": properties,
             "required": [*cast("list[Json]", self.codec.schema["required"]), *words],
             "$defs": defs_of([self.codec, *self.words.values(), _REMARKS, self.extra]),
         }
+
+
+def schema_of(kind: str, title: str, codec: Codec[Any]) -> dict[str, Json]:
+    """Return the JSON Schema of a kind of documents."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:kstream-plan:schema:{kind}:{FORMAT_VERSION}",
+        "title": title,
+        **codec.schema,
+        "$defs": codec.defs,
+    }
+
+
+def closed(schema: Any) -> Any:
+    """Return a schema by which no object has other fields than those that it names, unless it says so."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    more = {"additionalProperties": False} if isinstance(schema.get("properties"), dict) and "type" in schema else {}
+    return more | {name: closed(part) for name, part in schema.items()}
 
 
 def _fields(value: Json) -> dict[str, Json]:
@@ -172,7 +195,7 @@ def document(
         declared: the fields, as of :meth:`~kstream_plan.documents.records.Codecs.view`.
     """
     head: dict[str, Any] = {
-        "format_version": at(lambda _answer: FORMAT_VERSION, "Major and minor version of this format.", _VERSION),
+        "format_version": at(lambda _answer: FORMAT_VERSION, "Major and minor version of this format.", VERSION),
         "kind": Field(const(kind), "What this is."),
         "application_id": at(f"{group_at}.application_id".lstrip("."), "The application."),
     }

@@ -34,6 +34,7 @@ KINDS = (
 #: The documents of answers by kind: the module and the name in it.
 DOCUMENTS = {
     "bounce": ("bounce", "BOUNCE"),
+    "check": ("check", "CHECK"),
     "compare": ("compare", "COMPARE"),
     "diff": ("diff", "DIFF"),
     "drain": ("drain", "DRAIN"),

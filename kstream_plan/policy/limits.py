@@ -35,7 +35,7 @@ class Percent(NamedTuple):
 #: ``distinct_tag_values``: the least number of values by tag, in tag order.
 TagCounts: TypeAlias = tuple[tuple[str, int], ...]
 #: A number (milliseconds for a duration), a part of a whole, a switch, counts per tag, or texts of which one must fit.
-LimitValue: TypeAlias = "int | Percent | bool | TagCounts | tuple[str, ...]"
+LimitValue: TypeAlias = int | Percent | bool | TagCounts | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
