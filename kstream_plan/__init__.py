@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kstream_plan.comparison.sides import snapshot_side as snapshot_side
     from kstream_plan.documents.client_properties import load_client_properties as load_client_properties
     from kstream_plan.documents.plan.files import read_plan_file as load_plans
+    from kstream_plan.documents.plan.simulation import simulation_json as simulation_to_json
     from kstream_plan.documents.plan.write import plan_json as to_json
     from kstream_plan.documents.policy_file import load_policy as load_policy
     from kstream_plan.documents.results import read_results as read_results
@@ -84,7 +85,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.check.table import table_report as check_to_table
     from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
     from kstream_plan.render.fleet import fleet_table as fleet_to_table
-    from kstream_plan.render.simulation.json_form import simulation_json as simulation_to_json
     from kstream_plan.render.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
     from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
@@ -180,7 +180,7 @@ _PUBLIC = {
     "saved_alternatives": ("kstream_plan.simulation.alternatives", "saved_alternatives"),
     "scale_out": ("kstream_plan.simulation.scale_out", "scale_out"),
     "simulate": ("kstream_plan.simulation.simulate", "simulate"),
-    "simulation_to_json": ("kstream_plan.render.simulation.json_form", "simulation_json"),
+    "simulation_to_json": ("kstream_plan.documents.plan.simulation", "simulation_json"),
     "simulation_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "simulation_to_table": ("kstream_plan.render.answers", "to_table"),
     "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),

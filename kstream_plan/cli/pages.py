@@ -8,6 +8,7 @@ from kstream_plan.cli.next_commands import NOT_READ, Input, with_paths
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
 from kstream_plan.cli.output import page as page_shape
 from kstream_plan.documents.plan.read import SavedPlan
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.fleet.figures import badness
 from kstream_plan.plans.python_gc import without_cycle_collector
@@ -16,7 +17,6 @@ from kstream_plan.render import page as render_page
 from kstream_plan.render.answers import page_of
 from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.fleet import fleet_page
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.terminal import to_terminal
 
 

@@ -17,10 +17,10 @@ from junitparser import JUnitXml
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.files import read_plan_file
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.planner.what_else import LeastTime
 from kstream_plan.render.check.markdown import MARK
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured_scenarios, plan_cases, simulation_cases
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Join, Leave, Return, Scenario, Stop
@@ -25,7 +26,6 @@ from kstream_plan.plans.replay import replay
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation import one_plan
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers.relay import BEAT_MS, PatientRelay, Pin, Relay, Wanted, group_of, member, who_runs

@@ -21,6 +21,7 @@ from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.documents.history import entries_of, read_stretches
 from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.plan.read import read_saved
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.documents.scenario_file import read_scenario
@@ -28,7 +29,6 @@ from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.model import Snapshot
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.broker.byte_reader import PayloadError

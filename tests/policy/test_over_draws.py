@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 from kstream_plan.documents.plan.read import read_saved
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Group, Holding, Snapshot
 from kstream_plan.model.scenario import Scenario
@@ -18,7 +19,6 @@ from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Finding, Standard, Status
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.policy.rules import RULES, Kind
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out

@@ -10,12 +10,12 @@ from functools import cache
 import pytest
 
 from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Bounce, Event, Join, Leave, NewInstance, Return, Scenario, Stop
 from kstream_plan.plans import Plan
 from kstream_plan.plans.stops import stops_of
 from kstream_plan.render.answers import to_table as simulation_table
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked

@@ -21,13 +21,13 @@ from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.output import written_at_once
 from kstream_plan.cli.progress import Report
 from kstream_plan.documents.plan.read import SavedPlan
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import CheckedPlan, Standard
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.cures import cures
 
 

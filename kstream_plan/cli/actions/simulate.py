@@ -24,13 +24,13 @@ from kstream_plan.cli.output import page, write_stdout, written_at_once
 from kstream_plan.cli.pages import answer_text
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.comparison.alternatives import Change, SameOutcome
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Join, Leave, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Simulation
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.alternatives import Variant
 from kstream_plan.simulation.draws import OnDraw, usual_draws
 from kstream_plan.simulation.simulate import simulate

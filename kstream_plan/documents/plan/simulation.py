@@ -15,6 +15,7 @@ from kstream_plan.documents.plan.simulation_fields import (
     NewSetting,
     SimulationDocument,
 )
+from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Group, Instance
 from kstream_plan.model.scenario import (
     Bounce,
@@ -33,6 +34,14 @@ from kstream_plan.plans.simulated import EventOutcome, Simulation
 
 #: Told by other names, or by nobody: where an event came from depends on where the scenario was read.
 _APART = frozenset({"announced", "at_ms", "where", "crash", "instances", "new_instances", "process_id", "process_ids"})
+
+
+def simulation_json(simulation: Simulation, *, full: bool = False) -> str:
+    """Return a simulation as one line of ASCII, without the line end; ``full`` adds each round's outcome.
+
+    It is the JSON of its plan, with what is known beside that under ``simulation``.
+    """
+    return plan_json(simulation.plan, full=full, simulation=simulation_document(simulation))
 
 
 def simulation_document(simulated: Simulation) -> SimulationDocument:

@@ -11,6 +11,7 @@ from hypothesis import given
 
 from kstream_plan.designs import OF_GROUP_PROTOCOL
 from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model.connect_group import all_items
@@ -26,7 +27,6 @@ from kstream_plan.model.scenario import (
 from kstream_plan.plans import HandOver, Plan, ReasonCode, Revoke
 from kstream_plan.plans.loads import without_owner
 from kstream_plan.policy.rules import RULES, MeasuredPlan
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios

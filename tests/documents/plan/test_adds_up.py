@@ -12,10 +12,10 @@ import pytest
 
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
 from kstream_plan.documents.plan.seal import seal_of
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans.balance import balances
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases, random_scenarios, simulation_cases, stateless_groups
 

@@ -19,6 +19,7 @@ from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import plan_course, plan_side
 from kstream_plan.documents.plan.read import SavedPlan, read_plans, read_saved
 from kstream_plan.documents.plan.seal import seal_of
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.errors import PlanFileError
@@ -40,7 +41,6 @@ from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.pages.diff import diff_page
 from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import check_cases, connect_rows, plan_cases, simulation_cases

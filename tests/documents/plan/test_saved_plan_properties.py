@@ -11,12 +11,12 @@ from rich.cells import cell_len
 
 from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.documents.plan.read import read_plans, read_saved
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Group, Partition, Rates, Snapshot
 from kstream_plan.plans.activity import events
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.scale_out import scale_out

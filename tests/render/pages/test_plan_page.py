@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Consumer, Group, Instance, Note, TaskId
 from kstream_plan.model.scenario import Stop
@@ -23,7 +24,6 @@ from kstream_plan.render.page import Page, Table
 from kstream_plan.render.pages.plan import excerpt_page, plan_page, simulation_page
 from kstream_plan.render.pages.scenario_events import event_text
 from kstream_plan.render.pages.steps import NO_STEP, Focus
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases, simulation_cases

@@ -6,6 +6,7 @@ import pytest
 from rich.cells import cell_len
 
 from kstream_plan.documents.plan.read import read_plans
+from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_document
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.plans.activity import events
@@ -16,7 +17,6 @@ from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.pages.plan import simulation_page
-from kstream_plan.render.simulation.json_form import simulation_json
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios, simulation_cases

@@ -1,1 +1,0 @@
-"""Simulations and drains as people read them."""
