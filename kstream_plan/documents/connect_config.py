@@ -40,9 +40,9 @@ def load_connect_config(path: str | Path) -> ConnectConfigFile:
     """
     where = str(path)
     found: dict[str, str | int] = {}
-    settings, ignored = read_settings(path, [*CONNECT_SETTINGS, _PROTOCOL], "--connect-config")
-    warnings = list(ignored)
-    for setting in settings:
+    file = read_settings(path, [*CONNECT_SETTINGS, _PROTOCOL], "--connect-config")
+    warnings = list(file.warnings)
+    for setting in file.settings:
         name, text, here = setting.key, str(setting.value).strip(), f"{where}, line {setting.line}"
         if name == _PROTOCOL:
             found[name] = _protocol(text, here)
@@ -51,10 +51,11 @@ def load_connect_config(path: str | Path) -> ConnectConfigFile:
             found[name] = _number(setting.name, text, (low, high), here)
         elif alike := difflib.get_close_matches(name[:100], [*CONNECT_SETTINGS, _PROTOCOL], n=1, cutoff=_TYPO_LIKENESS):
             warnings.append(f"{here}: {setting.name} is ignored; is it {alike[0].replace('_', '.')}?")
-    if not found and not any(identifies(setting, _IDENTITY) for setting in settings):
-        raise ConfigError(
+    if not found and not any(identifies(setting, _IDENTITY) for setting in file.settings):
+        error = ConfigError(
             "holds no setting of a Connect worker", where=where, fix="give connect-distributed.properties"
         )
+        raise file.without_known(error)
     return ConnectConfigFile(found, tuple(warnings))
 
 

@@ -5,20 +5,41 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from kstream_plan.documents.frameworks import PlainSettings, plain_settings
+from kstream_plan.documents.frameworks import plain_settings
 from kstream_plan.documents.java_properties import Setting, parse_properties
 from kstream_plan.documents.settings_in_yaml import parse_yaml
 from kstream_plan.errors import ConfigError
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
-from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind, naming_other_kinds, other_kind
+from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, FileKind, file_kind, naming_other_kinds, other_kind
 
+_WANTED = "a file of settings"
 _PROPERTIES_LINE = re.compile(r"^[ \t]*(?![#!])[^\s:=]+[ \t]*=", re.MULTILINE)
 _EXPORT = re.compile(r"^[ \t]*export[ \t]+(?=[A-Za-z_]\w*=)", re.MULTILINE)
 _DEFAULT = re.compile(r"\$\{[^:{}]+:-?([^{}]*)\}")
 
 
-def read_settings(path: str | Path, known: Collection[str], option: str) -> PlainSettings:
+class SettingsFile(NamedTuple):
+    """What stands in a file of settings.
+
+    settings: by Kafka's names, in the order in which they count.
+    warnings: a sentence for each that is known and does not count.
+    kind: what the file looks like.
+    """
+
+    settings: Sequence[Setting]
+    warnings: Sequence[str]
+    kind: FileKind | None
+
+    def without_known(self, error: ConfigError) -> ConfigError:
+        """Return the error that nothing in the file is known: that it is of another kind, if it is."""
+        if self.kind is None or self.kind.name == _WANTED:
+            return error
+        return other_kind(self.kind, _WANTED, error.where, ConfigError)
+
+
+def read_settings(path: str | Path, known: Collection[str], option: str) -> SettingsFile:
     """Read ``.properties``, YAML, or variables of the environment; by suffix, any other by looking.
 
     The names in ``known``, with ``_`` for ``.``, are found under the prefixes of all frameworks that are known.
@@ -31,15 +52,15 @@ def read_settings(path: str | Path, known: Collection[str], option: str) -> Plai
     data = text.encode("utf-8", "replace")
     kind = file_kind(data)
     if kind in (SNAPSHOT, SAVED_PLAN):  # whose settings would count as the file's own
-        raise other_kind(kind, "a file of settings", where, ConfigError)
-    with naming_other_kinds(data, "a file of settings", where):
+        raise other_kind(kind, _WANTED, where, ConfigError)
+    with naming_other_kinds(data, _WANTED, where):
         if _is_yaml(path, text):
             settings, left_out = parse_yaml(text, where)
         else:
             settings, left_out = parse_properties(text, where), []
     plain = plain_settings([_unquoted(setting) for setting in settings], known, where)
     defaults, warnings = _defaults_of_placeholders(plain.settings, where)
-    return PlainSettings(defaults, (*left_out, *plain.warnings, *warnings))
+    return SettingsFile(defaults, (*left_out, *plain.warnings, *warnings), kind)
 
 
 def _read(path: Path, option: str) -> str:

@@ -75,7 +75,8 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
             out of range.
     """
     where = str(path)
-    found, warnings = read_settings(path, _ALL_NAMES, "--streams-config")
+    file = read_settings(path, _ALL_NAMES, "--streams-config")
+    found, warnings = file.settings, file.warnings
     typos = tuple(typo for setting in found for typo in _typo(setting, where))
     with Mistakes() as mistakes:
         known = [one for one in mistakes.each(found, lambda setting: _known(setting, where)) if one is not None]
@@ -83,7 +84,7 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
             for typo in typos:
                 mistakes.note(ConfigError(typo))
     if not known and not any(identifies(setting, _IDENTITY) for setting in found):
-        raise _nothing_known(found, typos, where)
+        raise file.without_known(_nothing_known(found, typos, where))
     known.sort(key=lambda one: one.strength)  # of the strongest, the last in the file beats the others
     own, group = ({one.name: one.value for one in known if one.of_group is of_group} for of_group in (False, True))
     texts = _texts(found)
