@@ -11,7 +11,23 @@ from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.scenario_as_noticed import PaceChange, Timeline
-from kstream_plan.plans import FigureRange, HandOver, MemberJoined, MemberLeft, Promote, Round, Step, Summary
+from kstream_plan.plans import (
+    Demote,
+    Drop,
+    FigureRange,
+    HandOver,
+    KeepTemporary,
+    MemberJoined,
+    MemberLeft,
+    Place,
+    Promote,
+    Role,
+    Round,
+    Step,
+    Summary,
+    ThreadMove,
+    Trigger,
+)
 from kstream_plan.plans.caught_up_evidence import (
     AS_READ,
     Course,
@@ -28,6 +44,8 @@ from kstream_plan.plans.step_rows import steps_of_kinds
 from kstream_plan.plans.summary import FIGURES
 
 _STARTS = (HandOver, Promote)
+#: What closes a task on one thread and opens it on another one, beside starts.
+_TO_THREADS = (ThreadMove, KeepTemporary, Place, Demote, Drop)
 
 
 def unproven_starts(
@@ -69,10 +87,9 @@ def with_unproven(
     ranges: tuple[FigureRange, ...], summary: Summary, unproven: Sequence[UnprovenStart]
 ) -> tuple[FigureRange, ...]:
     """Return the ranges of a plan, with the cold starts that there are if none of the unproven ones is warm."""
-    may_be_cold = sum(start.may_be_cold for start in unproven)
-    if not may_be_cold:
+    if not unproven:
         return ranges
-    shown, worst = summary.cold_handovers, summary.cold_handovers + may_be_cold
+    shown, worst = summary.cold_handovers, summary.cold_handovers + len(unproven)
     known = next((each for each in ranges if each.figure == "cold_handovers"), None)
     low, high = (shown, shown) if known is None else known[1:]
     cold = FigureRange("cold_handovers", min(low, shown), max(high, worst))
@@ -138,6 +155,8 @@ class _Follower:
         orphans: stateful task → when its owner stopped, on the plan's clock; ``None``: nobody ran it at first.
         ran_until: (task, process id) → until when that instance ran the task, on the plan's clock.
         restarted: process id → since when it is back, on the plan's clock.
+        closed_in: (task, process id) → the round in which the instance's copy changed its thread.
+        decided_in: the last round that was no follow-up.
         restoring: tasks whose owner may still restore them, and the plan does not tell for how long.
     """
 
@@ -149,6 +168,8 @@ class _Follower:
     orphans: dict[int, int | None] = field(default_factory=dict)
     ran_until: dict[tuple[int, str], int] = field(default_factory=dict)
     restarted: dict[str, int] = field(default_factory=dict)
+    closed_in: dict[tuple[int, str], int] = field(default_factory=dict)
+    decided_in: int = 0
     restoring: set[int] = field(default_factory=set)
     found: list[UnprovenStart] = field(default_factory=list)
 
@@ -158,12 +179,17 @@ class _Follower:
         run = {task for holding in held for task in holding.active}
         self.orphans = dict.fromkeys(sorted(stateful - run))
         last = max((place for place, rnd in enumerate(rounds) if _leavers(rnd)), default=-1)
+        on_disk = self.known.snapshot.stores == "persistent"
         for place, rnd in enumerate(rounds):
             self._members(rnd, held)
-            waits = not self.orphans and not self.restoring and not self.marked
+            waits = on_disk and not self.orphans and not self.restoring and not self.marked
             if place > last and waits and self.design.moves_when_caught_up:
                 break
+            if rnd.trigger is not Trigger.FOLLOW_UP:
+                self.decided_in = place
             for at_ms, steps in _moments(rnd):
+                if not on_disk:
+                    self._threads(at_ms, place, steps)
                 self._starts(at_ms, steps_of_kinds(steps, _STARTS), held)
             held = apart_from_stateless(rnd.assigned)
 
@@ -193,6 +219,29 @@ class _Follower:
             elif isinstance(step, MemberJoined):
                 self.restarted[step.process_id] = rnd.at_ms
 
+    def _threads(self, at_ms: int, place: int, steps: Sequence[Step]) -> None:
+        """Take in whose copies change threads, and look at the tasks that do: nothing moves there that is in memory."""
+        stores = self.known.snapshot.stores
+        for step in steps_of_kinds(steps, (*_TO_THREADS, *_STARTS)):
+            task = self.group.task_index[step.task_id]
+            if not self.group.tasks[task].stateful:
+                continue
+            if isinstance(step, Drop):
+                self.closed_in.pop((task, step.from_.process_id), None)
+                continue
+            from_, to = step.from_, step.to
+            if from_ is None or from_.process_id != to.process_id:
+                if isinstance(step, Place):
+                    self.closed_in.pop((task, to.process_id), None)
+            elif stores != "in-memory" and (from_.consumer_id != to.consumer_id or isinstance(step, HandOver)):
+                self.closed_in[task, to.process_id] = place
+            if isinstance(step, ThreadMove) and to.role is Role.ACTIVE:
+                self._look(task, to.process_id, at_ms, at_ms, self._closed_at(at_ms))
+
+    def _closed_at(self, at_ms: int) -> Course:
+        """Return that a copy had caught up until another thread opened it, at a time on the plan's clock."""
+        return Course(ran_until_ms=at_ms + self.now_ms, closed=True)
+
     def _starts(self, at_ms: int, steps: Iterable[Step], held: Sequence[Holding]) -> None:
         """Look at the starts of one moment, ``held`` being what everybody held before."""
         for step in steps:
@@ -210,6 +259,8 @@ class _Follower:
             if step.caught_up and not (self.design.moves_when_caught_up and self._waits(task, step, gone=gone)):
                 course = self._course(task, step.to.process_id, held)
                 is_doubted = self._look(task, step.to.process_id, at_ms, stopped_ms, course)
+            elif step.caught_up and self.closed_in.get((task, step.to.process_id), -1) >= self.decided_in:
+                self._look(task, step.to.process_id, at_ms, stopped_ms, self._closed_at(at_ms))
             self.restoring.discard(task)
             if (is_doubted or not step.caught_up) and not self._tells_restores(
                 task, self._instance(step.to.process_id)
@@ -224,7 +275,7 @@ class _Follower:
         return not gone or (isinstance(step, HandOver) and step.from_ is not None)
 
     def _look(self, task: int, process_id: str, at_ms: int, stopped_ms: int | None, course: Course) -> bool:
-        """Write a start down unless it is proven to be warm; tell whether it was."""
+        """Write a start down unless it is proven to be warm; tell whether it may restore on any stores."""
         evidence = self.known.at(
             task,
             self._instance(process_id),
@@ -240,7 +291,7 @@ class _Follower:
                     task_id=self.group.tasks[task].task_id, process_id=process_id, at_ms=at_ms, evidence=evidence
                 )
             )
-        return evidence.known is not Known.CAUGHT_UP
+        return evidence.known is not Known.CAUGHT_UP and evidence.fact is not Fact.STORES_UNKNOWN
 
     def _with_what_it_restores(self, evidence: Evidence, task: int, instance: int) -> Evidence:
         """Return what is known of a copy: unknown, too, if it has caught up and may restore for long all the same."""
@@ -275,16 +326,17 @@ class _Follower:
         was_held, had_copy = self.known.is_assigned(task, instance), self.known.has_copy(task, instance)
         ran_until_ms, restarted_ms = self.ran_until.get((task, process_id)), self.restarted.get(process_id)
         is_new = ran_until_ms is None and not was_held and (is_held or not had_copy)
-        left_over_ms = None
+        left_over_ms, closed = None, (task, process_id) in self.closed_in
         if not is_held and (was_held or ran_until_ms is not None):
             left_over_ms = self.now_ms + (ran_until_ms or 0)
-        if ran_until_ms is None and restarted_ms is None and left_over_ms is None and not is_new:
+        if ran_until_ms is None and restarted_ms is None and left_over_ms is None and not is_new and not closed:
             return AS_READ
         return Course(
             ran_until_ms=None if ran_until_ms is None else ran_until_ms + self.now_ms,
             restarted_ms=None if restarted_ms is None else restarted_ms + self.now_ms,
             left_over_ms=left_over_ms,
             is_new=is_new,
+            closed=closed,
         )
 
     def _instance(self, process_id: str) -> int:

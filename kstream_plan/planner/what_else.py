@@ -18,6 +18,7 @@ from kstream_plan.planner.one_play import OnePlay, in_figures, one_play
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.side_by_side import Ends, SideBySide
 from kstream_plan.plans import FigureRange, Plan, Summary
+from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP, Design
 from kstream_plan.plans.plan import (
     ENDLESS,
@@ -39,7 +40,7 @@ _EITHER_LEADS: Sequence[NextLeader] = ("restarted", "others")
 #: When left-over state is deleted, where nobody knows it; the one that takes longer to play first.
 _EITHER_END: Sequence[Cleaning] = ("early", "late")
 #: What is played beside, where no warning says why: the least that it takes, what counts anyway, and of cold starts.
-_FLOOR, _ALWAYS, _COLDEST = "floor", "always", "coldest"
+_FLOOR, _ALWAYS, _COLDEST, _IN_MEMORY = "floor", "always", "coldest", "in-memory"
 #: Of a play how long it takes, unless the least of it is all that is known.
 _KNOWN_TIME = "known_duration_ms"
 #: Of a play how many start cold at most, if none of those is warm that is not proven to be.
@@ -150,7 +151,7 @@ class WhatElse:
                 ends += others
             else:
                 warnings = tuple(note for note in warnings if note.code != code)
-        ranges = tuple(_ranges(ends, found.get(_COLDEST, ())))
+        ranges = tuple(_ranges(ends, (*found.get(_COLDEST, ()), *found.get(_IN_MEMORY, ()))))
         return ranges, (*warnings, *_endless(ends, input_behind=_is_input_behind(made)))
 
     def _other(self, by: Design | None = None, case: Case | None = None, **changed: Unpack[PlanKeywords]) -> OtherPlay:
@@ -183,6 +184,9 @@ class WhatElse:
         always += self._with_other_copies(play, waiting)
         always += self._events_otherwise()
         plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
+        if self._stores_matter(play):
+            in_memory = replace(case, snapshot=replace(case.snapshot, stores="in-memory"))
+            plays[_IN_MEMORY] = [self._other(case=in_memory)]
         codes = {note.code for note in outcome.warnings}
         if LEFT_OVER_CLEANUP in codes:
             plays[LEFT_OVER_CLEANUP] = [self._cleaned(when) for when in outcome.cleanings]
@@ -195,6 +199,16 @@ class WhatElse:
             coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
             plays[_COLDEST] = [self._other(case.design.at_probes(), coldest, ready="none")]
         return plays
+
+    def _stores_matter(self, play: OnePlay) -> bool:
+        """Tell whether more may start cold if stores are in memory, and whether they are is unknown.
+
+        Of a long plan that is not played, which would take minutes: its starts tell that they are unproven.
+        """
+        snapshot, facts = self.case.snapshot, {start.evidence.fact for start in play.plan.unproven_starts}
+        if snapshot.stores not in (None, "mixed") or not self.case.options.proofs or _is_long(play.plan):
+            return False
+        return bool(play.plan.summary.hops) or Fact.STORES_UNKNOWN in facts
 
     def _events_otherwise(self) -> Iterator[OtherPlay]:
         """Yield the plays in which the group takes what happens to it otherwise."""
@@ -298,7 +312,7 @@ class WhatElse:
             return _not_played(f"{waiting:,} probes come before the last change", "--restore-rate would tell")
         if case.options.long_ranges or case.design.unrated_times != "probes" or case.outside.close_by_ms:
             return None
-        if sum(len(rnd.single_steps) for rnd in made.rounds) <= _MANY_STEPS:
+        if not _is_long(made):
             return None
         return _not_played(
             f"one simulation has {made.summary.rebalances:,} rebalances", "--ranges simulates them as well"
@@ -356,7 +370,7 @@ def _in_short(summary: Summary) -> str:
 
 def _ends(play: InFigures) -> Ends:
     known_ms = None if play.summary.duration_is == "least" else play.summary.duration_ms
-    most_cold = play.summary.cold_handovers + sum(start.may_be_cold for start in play.unproven_starts)
+    most_cold = play.summary.cold_handovers + len(play.unproven_starts)
     return {
         _KNOWN_TIME: known_ms,
         _MOST_COLD: most_cold,
@@ -384,6 +398,10 @@ def _both_ends(plays: Sequence[Ends], figure: str) -> tuple[int, int] | None:
     """Return the least and the most of a figure; ``None``: one of the plays does not know it."""
     ends = [end for play in plays if (end := play[figure]) is not None]
     return (min(ends), max(ends)) if len(ends) == len(plays) else None
+
+
+def _is_long(made: Plan) -> bool:
+    return sum(len(rnd.single_steps) for rnd in made.rounds) > _MANY_STEPS
 
 
 def _is_input_behind(made: Plan) -> bool:

@@ -110,11 +110,6 @@ class UnprovenStart:
     at_ms: int
     evidence: Evidence
 
-    @property
-    def may_be_cold(self) -> bool:
-        """Whether it may be cold by Kafka's rule; else it may restore first, no more than that rule allows."""
-        return self.evidence.fact is not Fact.WITHIN_LIMIT
-
 
 class Course(NamedTuple):
     """What has become of a copy since the snapshot, in milliseconds of the snapshot's clock.
@@ -124,12 +119,14 @@ class Course(NamedTuple):
         restarted_ms: its process may have been another one until then; ``None``: it is the same.
         left_over_ms: nobody is assigned it since then; ``None``: as the snapshot says.
         is_new: it was made after the snapshot.
+        closed: another thread of its instance opens it since then.
     """
 
     ran_until_ms: int | None = None
     restarted_ms: int | None = None
     left_over_ms: int | None = None
     is_new: bool = False
+    closed: bool = False
 
 
 #: Nothing has become of it but what the snapshot says.
@@ -213,6 +210,21 @@ class KnownCopies:
         self, task: int, instance: int, times_ms: tuple[int, int], course: Course, likely: bool | None
     ) -> Evidence:
         """Return what is known of a copy itself; ``times_ms`` as of :meth:`_by_reports`."""
+        known = self._if_persistent(task, instance, times_ms, course, likely)
+        if known.known is not Known.CAUGHT_UP or self.snapshot.stores in ("persistent", "in-memory"):
+            return known
+        restarted = self._restarted(task, instance, course)
+        if not restarted and not course.closed and course.left_over_ms is None:  # what was reported so, is persistent
+            return known
+        happens = "its process restarts" if restarted else "its task is closed and opened again"
+        words = f"{happens}, and whether its stores are persistent or in memory is unknown"
+        settle = ("--stores persistent", "--stores in-memory")
+        return Evidence(known=Known.UNKNOWN, fact=Fact.STORES_UNKNOWN, words=words, settled_by=settle)
+
+    def _if_persistent(
+        self, task: int, instance: int, times_ms: tuple[int, int], course: Course, likely: bool | None
+    ) -> Evidence:
+        """Return what is known of a copy unless its stores are in memory, where it is unknown whether they are."""
         at_ms, until_ms = times_ms
         known = self._lost(task, instance, at_ms, course)
         if known is None and course.ran_until_ms is None and not course.is_new:
@@ -290,16 +302,13 @@ class KnownCopies:
     def _lost(self, task: int, instance: int, at_ms: int, course: Course) -> Evidence | None:
         """Return what follows if there may be no copy any more; ``None``: there is one for sure."""
         copy = self._copy(task, instance)
-        stores, whole = self.snapshot.stores, self._whole(task)
+        whole = self._whole(task)
         if copy is None and course == AS_READ and (task, instance) not in self._assigned:
             return self._empty(Fact.NO_COPY, "there is no copy", whole)
-        left_over_ms, restarted = self._left_over_ms(task, instance, course), self._restarted(task, instance, course)
-        if stores == "in-memory" and (restarted or left_over_ms is not None):
+        left_over_ms, closed = self._left_over_ms(task, instance, course), course.closed
+        closed = closed or left_over_ms is not None or self._restarted(task, instance, course)
+        if closed and self.snapshot.stores == "in-memory":
             return self._empty(Fact.IN_MEMORY, "its stores are in memory: a restart or a move leaves nothing", whole)
-        if restarted and stores != "persistent":
-            words = "its process restarts, and whether its stores are persistent or in memory is unknown"
-            settle = ("--stores persistent", "--stores in-memory")
-            return Evidence(known=Known.UNKNOWN, fact=Fact.STORES_UNKNOWN, words=words, settled_by=settle)
         if left_over_ms is None or not self._may_be_deleted(task, instance, copy, left_over_ms, at_ms, course):
             return None
         words = "left-over state that state.cleanup.delay.ms may have deleted by then"

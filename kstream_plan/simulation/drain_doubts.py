@@ -25,8 +25,8 @@ _MESSAGES = {
     Fact.NOT_REPORTED: "How far the copies of these tasks are behind is unknown (--metrics and --lags would tell, and "
     "brokers of 4.4 for a streams group)",
     Fact.LEFT_OVER: "These tasks start from left-over state, which state.cleanup.delay.ms may have deleted by then",
-    Fact.STORES_UNKNOWN: "These tasks start on an instance that restarts, and whether its stores are persistent or in "
-    "memory is unknown (--stores)",
+    Fact.STORES_UNKNOWN: "These tasks are closed and opened again, by a restart or on another thread, which empties "
+    "stores in memory; whether stores are persistent or in memory is unknown (--stores)",
     Fact.IN_MEMORY: "The stores of these tasks are in memory: a restart or a move leaves nothing of them",
     Fact.NEW_COPY: "These tasks start from copies that are still to be made, and how fast they are restored and "
     "written is unknown",

@@ -33,7 +33,8 @@ def inputs(scenario: str) -> list[Snapshot]:
 
 @cache
 def _inputs(scenario: str) -> tuple[Snapshot, ...]:
-    return tuple(snapshot_from_row(row, scenario) for row in rows(scenario, "inputs"))
+    """The application that was captured keeps its state in RocksDB."""
+    return tuple(replace(snapshot_from_row(row, scenario), stores="persistent") for row in rows(scenario, "inputs"))
 
 
 def join(scenario: str, restore_per_instance: float | None = None) -> Snapshot:

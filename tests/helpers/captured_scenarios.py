@@ -21,7 +21,8 @@ def before(scenario: str, restore_rate: float | None = None, produce_rate: float
     row = json.loads((captured.REAL / scenario / "before.json").read_text(encoding="utf-8"))
     snapshot = snapshot_from_row(row, scenario)
     rates = Rates(restore_per_instance=restore_rate, produce_per_task=produce_rate)
-    return replace(snapshot, rates=rates, config=replace(snapshot.config, session_timeout_ms=SESSION_TIMEOUT_MS))
+    config = replace(snapshot.config, session_timeout_ms=SESSION_TIMEOUT_MS)
+    return replace(snapshot, rates=rates, config=config, stores="persistent")
 
 
 def scenario(name: str) -> Scenario:

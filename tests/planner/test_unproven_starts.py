@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -10,11 +11,18 @@ from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.model import Snapshot
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Bounce, Burst, Event, Leave, Scenario, Stop
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Fact
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import Standard
+from kstream_plan.policy.limits import Limit, Policy
+from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan_checked
-from tests.helpers.one_standby import IDS, snapshot
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.one_standby import IDS, row, snapshot
 
 _LONG_AGO = "2026-11-22T11:00:00.000Z"
 
@@ -69,6 +77,48 @@ def test_a_restart_finds_what_its_stores_leave(stores: str | None, facts: list[F
     assert [fact for _, fact in _starts(made)] == facts
     static = _play(of, Bounce(at_ms=0, process_ids=IDS[2:], restart_ms=3_000, static=True))
     assert [fact for _, fact in _starts(static)] == facts
+
+
+def _on_two_threads(stores: Stores | None, standby_on: int = 0) -> Snapshot:
+    """Return the group with ``i1`` of two threads: one has the standby of 0_0, the other one has less to run."""
+    given = row()
+    threads = [{"consumer_id": f"i1-{thread}", "active": [], "standby": []} for thread in range(2)]
+    threads[0]["active"] = ["0_1"]
+    threads[standby_on]["standby"] = ["0_0"]
+    given["instances"][1]["consumers"] = threads
+    return replace(snapshot_from_row(given, "two threads"), stores=stores)
+
+
+@pytest.mark.parametrize(
+    ("stores", "standby_on", "cold", "facts"),
+    [
+        ("persistent", 0, (0, 0), []),
+        ("in-memory", 0, (1, 1), []),
+        (None, 0, (0, 1), [("0_0", Fact.STORES_UNKNOWN)]),
+        (None, 1, (0, 0), []),
+        ("in-memory", 1, (0, 0), []),
+    ],
+)
+def test_what_is_in_memory_stays_on_its_thread(
+    stores: Stores | None, standby_on: int, cold: tuple[int, int], facts: list[tuple[str, Fact]]
+) -> None:
+    """0_0 starts on the thread of ``i1`` that has nothing to run, wherever its standby is."""
+    made = _play(_on_two_threads(stores, standby_on), _LEAVES)
+    assert made.ends("cold_handovers") == cold
+    assert _starts(made) == facts
+
+
+def test_drain_and_check_say_the_same_of_a_copy_that_restores_for_an_unknown_time() -> None:
+    """It is within the limit, so Kafka calls it caught up, and lacks an eighth of its changelog."""
+    given = row(lag=5_000, config={"acceptable_recovery_lag": 10_000, "num_standby_replicas": 1})
+    for task in given["tasks"]:
+        task["end_offset_sum"] = 40_000
+    of = snapshot_from_row({**given, "stores": "persistent"}, "an eighth")
+    assert drain(of, IDS[:1], leave=True).answer is Answer.UNKNOWN
+    made = _play(of, _LEAVES)
+    assert made.ends("cold_handovers") == (0, 1)
+    no_cold_start = Standard(Policy({"max_cold_handovers": Limit(0)}), datetime(2026, 11, 22, 12, tzinfo=UTC))
+    assert check_plan(made, no_cold_start).answer is Answer.UNKNOWN
 
 
 def test_they_are_saved_with_the_plan_which_counts_them() -> None:

@@ -199,7 +199,7 @@ def test_no_restore_rate_is_missed_where_nothing_is_restored() -> None:
     runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
     copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, 0, (0,), 0, 0), runs[2])}
     of = state(group(stateful=3, stateless=0), held, copies)
-    page = page_of(drain(Snapshot(state=of, config=AssignmentConfig()), ["i3"]))
+    page = page_of(drain(Snapshot(state=of, config=AssignmentConfig(), stores="persistent"), ["i3"]))
     assert "no-restore-rate" not in [line.code for line in page.lines]
     assert {fact.key: fact.value for fact in page.facts}["cold"] == "none"
 
@@ -302,7 +302,8 @@ def _with_copy(lag: int | None, remaining: int = 0) -> Snapshot:
     held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
     runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
     copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, lag, () if lag is None else (0,), remaining, 0), runs[2])}
-    return Snapshot(state=state(group(stateful=3, stateless=0), held, copies), config=AssignmentConfig())
+    of = state(group(stateful=3, stateless=0), held, copies)
+    return Snapshot(state=of, config=AssignmentConfig(), stores="persistent")
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,9 @@ def advance(
     copies = dict(zip(tasks, state.copies_of(tasks), strict=True))
     for task, seats in seated.items():
         whole = state.group.end_offset_sums[task]
-        copies[task] = _seated(copies[task], whole, seats, generation, interval.from_ms)
+        copies[task] = _seated(
+            copies[task], whole, seats, generation, interval.from_ms, stays_on_disk=not cleaner.in_memory
+        )
     report = _Report(
         state=state,
         transition=transition,
@@ -208,10 +210,12 @@ def _changed_seats(state: GroupState, transition: Transition) -> dict[int, dict[
     return changed
 
 
-def _seated(copies: tuple[Copy, ...], whole: int, seats: _Seats, generation: int, at_ms: int) -> tuple[Copy, ...]:
+def _seated(
+    copies: tuple[Copy, ...], whole: int, seats: _Seats, generation: int, at_ms: int, *, stays_on_disk: bool
+) -> tuple[Copy, ...]:
     """Move a task's copies to their new seats; a copy that nobody holds any more is left over.
 
-    ``whole`` is the task's end-offset sum.
+    ``whole`` is the task's end-offset sum. Unless state ``stays_on_disk``, a copy begins empty on another thread.
     """
     by_instance = {copy[0]: copy for copy in copies}
     for instance, seat in seats.items():
@@ -219,7 +223,7 @@ def _seated(copies: tuple[Copy, ...], whole: int, seats: _Seats, generation: int
         if seat is None:
             if copy is not None:
                 by_instance[instance] = _left_over(copy, at_ms)
-        elif copy is None:
+        elif copy is None or not (stays_on_disk or copy.consumer in (None, seat[0])):
             by_instance[instance] = Copy(instance, None, (), whole, *seat, generation, made_at_ms=at_ms)
         elif (copy.consumer, copy.active) != seat:
             placed_in = copy.placed_in if copy.consumer is not None else generation

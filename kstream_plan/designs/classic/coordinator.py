@@ -303,7 +303,8 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         revoked_by = self._revoked_by
         if transition.given_up:
             revoked_by = {**revoked_by, **transition.given_up}
-        stateful = steps_of(state, assignment, transition, self._config, revoked_by)
+        in_memory = self._cleaner.in_memory
+        stateful = steps_of(state, assignment, transition, self._config, revoked_by, in_memory=in_memory)
         return stateful, self._stateless.with_others(members, stateful, *transition.owners)
 
 

@@ -55,15 +55,17 @@ def steps_of(
     transition: Transition,
     config: AssignmentConfig,
     revoked_by: Mapping[int, int],
+    *,
+    in_memory: bool = False,
 ) -> tuple[Step, ...]:
     """Return the steps of the stateful tasks in one round, by task, at each task giving up before taking over.
 
     ``state`` is the group before the round, ``revoked_by`` maps each task that was revoked in the round before to the
-    consumer that gave it up.
+    consumer that gave it up. ``in_memory``: no state is left of a task for another thread.
     """
     before, after = _held_otherwise(state, transition)
     changed = set(map(itemgetter(0), before.keys() | after.keys()))
-    explain = _Explanation(state, decision, transition, config, changed)
+    explain = _Explanation(state, decision, transition, config, changed, in_memory=in_memory)
     drafts: list[tuple[int, int, int, Step]] = []  # no two alike in the first three, so that these give the order
     for (task, instance), old in before.items():
         new = after.pop((task, instance), None)
@@ -127,8 +129,11 @@ class _Explanation:
         transition: Transition,
         config: AssignmentConfig,
         tasks: set[int],
+        *,
+        in_memory: bool,
     ) -> None:
         self._group = state.group
+        self._in_memory = in_memory
         self._limit = config.acceptable_recovery_lag
         self.withheld = [entry[:3] for entry in transition.withheld]
         asked = tuple(tasks.union([entry[0] for entry in self.withheld]))
@@ -147,12 +152,18 @@ class _Explanation:
 
     def started(self, task: int, instance: int, old: _Held | None, new: _Held, revoked_by: int | None) -> Step:
         task_id, to = self._task_id(task), self._seat(new)
+        moved_from = None
         if revoked_by not in (None, new.consumer) and self._group.instance_of[revoked_by] == instance:
             moved_from = Seat(to.process_id, self._group.consumer_ids[revoked_by], Role.ACTIVE)
+        elif old is not None and old.role is Role.ACTIVE:
+            moved_from = self._seat(old)
+        if moved_from is not None and not self._in_memory:
             return ThreadMove(task_id, moved_from, to, _reason(ReasonCode.THREADS_EVENED_OUT))
-        if old is not None and old.role is Role.ACTIVE:
-            return ThreadMove(task_id, self._seat(old), to, _reason(ReasonCode.THREADS_EVENED_OUT))
-        caught_up, restore_records = self._start(task, instance)
+        is_other_thread = old is not None and old.consumer != new.consumer
+        caught_up, restore_records = self._start(task, instance, is_empty=self._in_memory and is_other_thread)
+        if moved_from is not None:
+            why = _reason(ReasonCode.THREADS_EVENED_OUT)
+            return HandOver(task_id, moved_from, to, caught_up, restore_records, why)
         reason = self._why_active(task, instance)
         if revoked_by is None and old is not None:
             return Promote(task_id, self._seat(old), to, caught_up, restore_records, reason)
@@ -207,8 +218,12 @@ class _Explanation:
             return _reason(ReasonCode.THREADS_EVENED_OUT)
         return _reason(ReasonCode.MOVES_AWAY, self._lag(task, instance), self._limit)
 
-    def _start(self, task: int, instance: int) -> tuple[bool, int | None]:
-        """Whether the task starts caught up, and what it restores first."""
+    def _start(self, task: int, instance: int, *, is_empty: bool) -> tuple[bool, int | None]:
+        """Whether the task starts caught up, and what it restores first: all, of a copy that ``is_empty``."""
+        if is_empty:
+            definition = self._group.tasks[task]
+            whole = definition.end_offset_sum
+            return self._caught_up(whole), whole if definition.end_offset_known or not whole else None
         restore_records = self._restores(task, instance)
         return restore_records == 0 or self._caught_up(self._lag(task, instance)), restore_records
 

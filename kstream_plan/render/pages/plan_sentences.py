@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kstream_plan.plans import Plan
+from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
 from kstream_plan.render.pages.plan_facts import duration_text
@@ -135,7 +137,10 @@ def _cold(view: PlanView) -> Iterator[str]:
     plan, cold = view.plan, view.figure("cold_handovers")
     if plan.is_of_workers or not plan.group.stateful:
         return
-    if cold.most and not cold.median:
+    if cold.most and not cold.median and _only_stores(plan):
+        starts = count(cold.most, "cold start")
+        yield f"Up to {starts} if stores are in memory; whether they are is unknown (--stores would tell)."
+    elif cold.most and not cold.median:
         facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)
         reason = "; ".join(facts) or "that depends on what is unknown, as said below"
         yield f"Up to {count(cold.most, 'cold start')}: {reason}."
@@ -144,12 +149,19 @@ def _cold(view: PlanView) -> Iterator[str]:
     elif cold.most:
         starts = "cold start" if cold.most == 1 else "cold starts"
         yield f"{count_range(*cold)} {starts}: no other copy has caught up, so a task restores before it runs."
+        options = would_tell(plan.unproven_starts) if cold.most > cold.median else ""
+        yield from [f"{options}."] * bool(options)
     elif not view.figure("moves").most and not view.figure("hops").most:
         yield "No task starts cold."
     elif plan.summary.warmups >= plan.summary.hops:
         yield "No task starts cold: each one is restored on its new instance before it moves."
     else:
         yield "No task starts cold: each one moves to a copy that has caught up."
+
+
+def _only_stores(plan: Plan) -> bool:
+    """Tell whether no start is unproven but by stores, of which it is unknown whether they persist."""
+    return {start.evidence.fact for start in plan.unproven_starts} == {Fact.STORES_UNKNOWN}
 
 
 def _unknown_rate(view: PlanView) -> Iterator[str]:
