@@ -52,9 +52,8 @@ T = TypeVar("T")
 
 #: So many groups in all; each property has its share of them.
 GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "2000"))
-#: What makes another question of a plan: without a capture time ``--now`` has no effect, as a warning says; and it
-#: takes unknown stores for persistent, and says so.
-_OTHER_QUESTIONS = (worsenings.capture_time_unknown, worsenings.stores_unknown)
+#: What makes another question of a plan: without a capture time ``--now`` has no effect, as a warning says.
+_OTHER_QUESTIONS = (worsenings.capture_time_unknown,)
 #: What Kafka decides by: without it, tasks may be moved in another order, so that one that is moved later starts warm.
 _DECIDED_BY = (worsenings.fewer_reports, worsenings.fewer_standbys)
 _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
