@@ -44,8 +44,8 @@ from kstream_plan.plans.step_rows import steps_of_kinds
 from kstream_plan.plans.summary import FIGURES
 
 _STARTS = (HandOver, Promote)
-#: What closes a task on one thread and opens it on another one, beside starts.
-_TO_THREADS = (ThreadMove, KeepTemporary, Place, Demote, Drop)
+#: What closes a task on one thread, or opens it on another one.
+_TO_THREADS = (ThreadMove, KeepTemporary, Place, Demote, Drop, HandOver, Promote)
 
 
 def unproven_starts(
@@ -222,7 +222,8 @@ class _Follower:
     def _threads(self, at_ms: int, place: int, steps: Sequence[Step]) -> None:
         """Take in whose copies change threads, and look at the tasks that do: nothing moves there that is in memory."""
         stores = self.known.snapshot.stores
-        for step in steps_of_kinds(steps, (*_TO_THREADS, *_STARTS)):
+        for step in steps_of_kinds(steps, _TO_THREADS):
+            assert isinstance(step, _TO_THREADS)
             task = self.group.task_index[step.task_id]
             if not self.group.tasks[task].stateful:
                 continue
