@@ -246,6 +246,8 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
     if not excused and after.whole is Answer.YES and before.whole is not Answer.YES:
         return "all"
     starts = sum(map(len, before.starts.values()))  # more of them: a task moved to and fro in another course
+    if worsening in _DECIDED_BY:  # so are other courses of a plan: a task may move more often there
+        counts = counts and bool(before.tasks)
     return "most" if counts and after.most < min(before.most, starts) - len(excused) else ""
 
 
