@@ -38,7 +38,8 @@ def snapshot(**beside: object) -> Snapshot:
     runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
     copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, 0, (0,), 0, 0), runs[2])}
     of = state(group(stateful=3, stateless=0), held, copies)
-    return replace(Snapshot(state=of, config=AssignmentConfig(acceptable_recovery_lag=0)), **beside)  # type: ignore[arg-type]
+    config = AssignmentConfig(acceptable_recovery_lag=0)
+    return replace(Snapshot(state=of, config=config, stores="persistent"), **beside)  # type: ignore[arg-type]
 
 
 def stopped(of: Snapshot) -> Plan:

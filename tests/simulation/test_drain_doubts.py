@@ -64,8 +64,8 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         ),
         (
             Fact.STORES_UNKNOWN,
-            "These tasks start on an instance that restarts, and whether its stores are persistent or in memory is "
-            "unknown (--stores)",
+            "These tasks are closed and opened again, by a restart or on another thread, which empties stores in "
+            "memory; whether stores are persistent or in memory is unknown (--stores)",
         ),
         (Fact.IN_MEMORY, "The stores of these tasks are in memory: a restart or a move leaves nothing of them"),
         (
