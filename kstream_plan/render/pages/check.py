@@ -73,29 +73,33 @@ def _sentence(checkup: CheckedPlan, *, warnings_too: bool) -> str:
     """Return which rules are broken or unknown: those that count for the answer first."""
     if any(finding.invariant for finding in checkup.findings):
         return "The plan contradicts itself, so nothing that it says counts."
-    counted, others = checkup.of(Status.ERROR), checkup.of(Status.WARNING)
+    violations, mild_violations = checkup.of(Status.ERROR), checkup.of(Status.WARNING)
     if warnings_too:
-        counted, others = (*counted, *others), ()
+        violations, mild_violations = (*violations, *mild_violations), ()
     rules = len(checkup.findings) - len(checkup.of(Status.NOT_APPLICABLE))
     waivers = len(checkup.of(Status.WAIVED))
-    parts = [] if counted else list(_nothing_broken(checkup, others, rules - waivers, warnings_too=warnings_too))
-    parts += _violations(counted, lambda number: _of_rules(number, rules))
+    parts = (
+        []
+        if violations
+        else list(_nothing_broken(checkup, mild_violations, rules - waivers, warnings_too=warnings_too))
+    )
+    parts += _violations(violations, lambda number: _of_rules(number, rules))
     starts = dict.fromkeys(
-        start for finding in (*counted, *others) for start in undecided_starts(finding, checkup.plan)
+        start for finding in (*violations, *mild_violations) for start in undecided_starts(finding, checkup.plan)
     )
     parts += [f"{options}."] if (options := would_tell(starts)) else []
-    parts += _violations(others, lambda number: f"{count(number, 'rule')} of level warning {_is(number)}")
+    parts += _violations(mild_violations, lambda number: f"{count(number, 'rule')} of level warning {_is(number)}")
     parts += [f"{count(waivers, 'rule')} waived."] if waivers else []
     return " ".join(parts)
 
 
 def _nothing_broken(
-    checkup: CheckedPlan, others: Sequence[Finding], rules: int, *, warnings_too: bool
+    checkup: CheckedPlan, mild_violations: Sequence[Finding], rules: int, *, warnings_too: bool
 ) -> Iterator[str]:
     """Yield that no rule that counts is broken, after the plan's own warnings where these count as well."""
     if warnings_too and checkup.warnings:
         yield f"The plan has {count(len(checkup.warnings), 'warning')}, and warnings count (--fail-on-warning)."
-    if others:
+    if mild_violations:
         yield "No rule of level error is broken."
     else:
         yield "The rule is kept." if rules == 1 else f"All {rules:,} rules are kept."

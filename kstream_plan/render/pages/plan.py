@@ -80,10 +80,10 @@ def plan_title(view: PlanView) -> str:
     member_parts += [f"all of {zone} gone"] if zone else []
     member_text = f" ({'; '.join(member_parts)})" if member_parts else ""
     event = "" if changes or view.simulation is None else _events_text(view.simulation, view.names)
-    given = [
+    given_settings = [
         view.names.escape(text) for note in plan.assumptions if note.code == SETTINGS_GIVEN for text in note.subjects
     ]
-    settings = f", with {name_list(given)}" if given else ""
+    settings = f", with {name_list(given_settings)}" if given_settings else ""
     return f"{view.names.escape(group.application_id)}: {members}{member_text}, {work_text(plan)}{settings}{event}"
 
 
@@ -92,8 +92,8 @@ def _events_text(simulation: Simulation, names: Names) -> str:
     if not simulation.events:
         return ""
     rest_count = len(simulation.events) - 1
-    more = f", then {count(rest_count, 'more event')}" if rest_count else ""
-    return f"; {event_text(simulation.events[0].event, names)}{more}"
+    remainder = f", then {count(rest_count, 'more event')}" if rest_count else ""
+    return f"; {event_text(simulation.events[0].event, names)}{remainder}"
 
 
 def work_text(plan: Plan) -> str:

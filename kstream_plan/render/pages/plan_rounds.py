@@ -114,9 +114,9 @@ def _cut_over(activity: Activity, names: Names) -> Cell:
         return text_cell("")
     places = [(move.task_id, move.destination) for move in activity.warm]
     if cold:
-        others = [_counts(places, "task", "tasks")] if len(warm) > 2 else warm
+        warm_items = [_counts(places, "task", "tasks")] if len(warm) > 2 else warm
         short = f"{_counts([(move.task_id, move.destination) for move in activity.cold], 'task', 'tasks')} cold"
-        return Cell((*cold, *others), ", ".join([short, *others]) if len(cold) > _MOST_COLD else "", tone="bad")
+        return Cell((*cold, *warm_items), ", ".join([short, *warm_items]) if len(cold) > _MOST_COLD else "", tone="bad")
     return Cell(tuple(warm), _counts(places, "task", "tasks"), tone="moved")
 
 

@@ -51,10 +51,10 @@ def _sentences(switch: Switch, names: Names) -> Iterator[str]:
     """Yield what the switch itself takes, what is worse and better afterwards, and how that was simulated."""
     standbys = min(switch.standbys, max(row.standbys for row in switch.rows))
     figures = {(row.what, row.side): row.figures for row in switch.rows if row.standbys == standbys}
-    events = {what: _event(switch, what, names) for what, side in figures if side == "classic"}
+    events = {kind: _event(switch, kind, names) for kind, side in figures if side == "classic"}
     cold, settles, paused = list[str](), list[str](), figures["switch", "streams"]
-    for what, event in events.items():
-        classic, streams = figures[what, "classic"], figures[what, "streams"]
+    for kind, event in events.items():
+        classic, streams = figures[kind, "classic"], figures[kind, "streams"]
         if streams.cold_handovers.most > classic.cold_handovers.most:
             cold.append(f"{event} ({_count(streams.cold_handovers)} instead of {_count(classic.cold_handovers)})")
         if _settles(streams) != _settles(classic):
@@ -83,14 +83,14 @@ def _settles(figures: SwitchFigures) -> str:
     return ", ".join(_settle_cell(figures).items)
 
 
-def _event(switch: Switch, what: str, names: Names) -> str:
+def _event(switch: Switch, kind: str, names: Names) -> str:
     instance = names.instance(switch.instance)
     return {
         "switch": "the switch",
         "join": f"{switch.add:,} join",
         "bounce": f"bounce of {instance}",
         "crash": f"crash of {instance}",
-    }[what]
+    }[kind]
 
 
 def switch_steps(switch: Switch) -> list[str]:

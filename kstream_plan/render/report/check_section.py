@@ -24,8 +24,8 @@ def report_of(plans: Sequence[CheckedPlan], tally: Tally) -> str:
     """Return what a check found as one page: what could not be checked, then the plans, the worst first."""
     sections = [_unchecked(application_id, message) for application_id, message in tally.errors]
     number = len(sections) + len(plans)
-    shown = plans[: max(0, MOST_SECTIONS - len(sections))]
-    sections += [_section(plan, is_single=number == 1, warnings_too=tally.fail_on_warning) for plan in shown]
+    first_plans = plans[: max(0, MOST_SECTIONS - len(sections))]
+    sections += [_section(plan, is_single=number == 1, warnings_too=tally.fail_on_warning) for plan in first_plans]
     overview = (_overview(plans, tally),) if number > 1 else ()
     return sections_html(sections, number, overview)
 
