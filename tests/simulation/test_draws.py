@@ -338,6 +338,7 @@ def test_a_plan_says_where_others_of_its_draws_were_not_played_to_either_end() -
 def test_what_else_may_come_of_the_shown_draw_is_played_where_plays_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_else, "_MANY_STEPS", 0)
     before = settled_and_joined(tasks=60, instances=7, joining=0, max_warmup_replicas=2, standbys=1)
+    before = replace(before, stores="persistent")
     played = partial(simulate, before, TWO_MORE, number_of_draws=4, what_ifs=False, long_ranges=False)
     alone, made = played(), played(ranges_of_shown=True)
     assert (alone.scenario, alone.plan.rounds) == (made.scenario, made.plan.rounds)
