@@ -52,17 +52,17 @@ def _sentences(switch: Switch, names: Names) -> Iterator[str]:
     standbys = min(switch.standbys, max(row.standbys for row in switch.rows))
     figures = {(row.what, row.side): row.figures for row in switch.rows if row.standbys == standbys}
     events = {kind: _event(switch, kind, names) for kind, side in figures if side == "classic"}
-    cold, settles, own = list[str](), list[str](), figures["switch", "streams"]
+    cold, settles, outcome = list[str](), list[str](), figures["switch", "streams"]
     for kind, event in events.items():
         classic, streams = figures[kind, "classic"], figures[kind, "streams"]
         if streams.cold_handovers.most > classic.cold_handovers.most:
             cold.append(f"{event} ({_count(streams.cold_handovers)} instead of {_count(classic.cold_handovers)})")
         if _settles(streams) != _settles(classic):
             settles.append(f"{event} ({_settles(streams)} instead of {_settles(classic)})")
-    starts = f"{_count(own.cold_handovers)} of {count(len(switch.snapshot.state.group.stateful), 'stateful task')}"
+    starts = f"{_count(outcome.cold_handovers)} of {count(len(switch.snapshot.state.group.stateful), 'stateful task')}"
     yield (
-        f"The switch stops every instance: tasks pause for about {duration(own.paused_ms.median)}, and {starts} "
-        f"start cold; every task runs after {_settles(own)}."
+        f"The switch stops every instance: tasks pause for about {duration(outcome.paused_ms.median)}, and {starts} "
+        f"start cold; every task runs after {_settles(outcome)}."
     )
     standby_text = count(standbys, "standby", "standbys")
     yield " ".join(
