@@ -7,11 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kstream_plan.documents.java_properties import Setting
+from kstream_plan.errors import ConfigError
 
 #: Clients whose settings are not those of the group's members.
 _OTHER_CLIENTS = frozenset({"RESTORE", "GLOBAL", "ADMIN", "PRODUCER", "ZOOKEEPER"})
 _NO_LETTERS = re.compile(r"[^A-Za-z0-9]+")
 _NAME_OF_USER = "[A-Z0-9_]+?"
+#: Of Quarkus: it counts where no other profile is said, and beats the plain name.
+_PROFILE_OF_PRODUCTION = "%prod."
 
 
 class Framework(NamedTuple):
@@ -52,36 +55,46 @@ FRAMEWORKS = (
 class PlainSettings(NamedTuple):
     """Settings by Kafka's own names.
 
-    settings: in the order in which they count, the last of a name before the others; ``known_as`` is Kafka's name.
+    settings: in the order in which they count, the last of a name after the others; ``known_as`` is Kafka's name.
+    ignored: those that are known and stand under a prefix that is not.
     warnings: a sentence for each that is known and does not count.
     """
 
     settings: Sequence[Setting]
-    warnings: Sequence[str] = ()
+    ignored: Sequence[Setting]
+    warnings: Sequence[str]
 
 
 def plain_settings(settings: Sequence[Setting], known: Collection[str], where: str) -> PlainSettings:
     """Find out which of Kafka's settings each name means, with or without a framework's prefix.
 
     ``known`` has the names that matter, with ``_`` for ``.``; all others are left as they are written.
+
+    Raises:
+        ConfigError: two services, containers or inner files give a setting two values.
     """
     names = {_normal(name): name for name in known}
     has_own_prefix = any(_is_of_application(setting.name, names) for setting in settings)
     own_prefixes = _clusters(settings)
     ranked: list[tuple[int, Setting]] = []
-    warnings: list[str] = []
+    ignored: list[Setting] = []
     for setting in settings:
-        rank, name = _meaning(setting.name, names, own_prefixes, has_own_prefix=has_own_prefix)
+        profile = setting.name.startswith(_PROFILE_OF_PRODUCTION)
+        written = setting.name.removeprefix(_PROFILE_OF_PRODUCTION)
+        rank, name = _meaning(written, names, own_prefixes, has_own_prefix=has_own_prefix)
         if rank is None:
-            warnings.append(
-                f"{where}, line {setting.line}: {setting.name} is ignored: no framework that is known writes "
-                f"{kafka_name(name)} so"
-            )
-            continue
-        ranked.append((rank, setting._replace(known_as=name) if name else setting))
+            ignored.append(setting._replace(known_as=name))
+        else:
+            rank += len(FRAMEWORKS) + 1 if profile else 0
+            ranked.append((rank, setting._replace(known_as=name) if name else setting))
     ranked.sort(key=lambda pair: pair[0])
     plain = [setting for _, setting in ranked]
-    return PlainSettings(plain, (*warnings, *_overshadowed(plain, where)))
+    warnings = [
+        f"{where}, line {setting.line}: {setting.name} is ignored: no framework that is known writes "
+        f"{kafka_name(setting.key)} so"
+        for setting in ignored
+    ]
+    return PlainSettings(plain, ignored, (*warnings, *_overshadowed(plain, where)))
 
 
 def kafka_name(name: str) -> str:
@@ -140,6 +153,12 @@ def _overshadowed(settings: Sequence[Setting], where: str) -> Iterator[str]:
     last = {setting.key: setting for setting in settings}
     for setting in settings:
         winner = last[setting.key]
+        if setting.known_as and setting.value != winner.value and setting.part != winner.part:
+            message = (
+                f"{kafka_name(setting.key)} is {setting.value!r} in {setting.part or 'the file'} (line {setting.line}) "
+                f"and {winner.value!r} in {winner.part or 'the file'} (line {winner.line})"
+            )
+            raise ConfigError(message, where=where, fix="leave one of them in the file")
         if setting.name != winner.name and setting.value != winner.value and setting.known_as:
             yield f"{where}, line {setting.line}: {setting.name} is ignored: {winner.name} counts"
 

@@ -24,13 +24,15 @@ _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 class Setting(NamedTuple):
     """One name with its value as written (text, or a list of texts in YAML) and the line where it starts (from 1).
 
-    ``known_as`` is Kafka's name with ``_``, where a framework writes the setting in another way.
+    ``known_as`` is Kafka's name with ``_``, where a framework writes the setting in another way; ``part`` the service,
+    container or inner file that it stands in, where a file has several.
     """
 
     name: str
     value: object
     line: int
     known_as: str = ""
+    part: str = ""
 
     @property
     def key(self) -> str:

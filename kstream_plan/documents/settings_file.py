@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kstream_plan.documents.frameworks import plain_settings
 from kstream_plan.documents.java_properties import Setting, parse_properties
-from kstream_plan.documents.settings_in_yaml import parse_yaml
+from kstream_plan.documents.settings_in_yaml import PROFILE, parse_yaml, without_profiles
 from kstream_plan.errors import ConfigError
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
 from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, FileKind, file_kind, naming_other_kinds, other_kind
@@ -17,6 +17,7 @@ from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, FileKind, f
 _WANTED = "a file of settings"
 _PROPERTIES_LINE = re.compile(r"^[ \t]*(?![#!])[^\s:=]+[ \t]*=", re.MULTILINE)
 _EXPORT = re.compile(r"^[ \t]*export[ \t]+(?=[A-Za-z_]\w*=)", re.MULTILINE)
+_OPTION = re.compile(r"(?:-D|--)([\w.-]+\.[\w.-]+)=([^\s\"']*)")
 _DEFAULT = re.compile(r"\$\{[^:{}]+:-?([^{}]*)\}")
 
 
@@ -24,11 +25,13 @@ class SettingsFile(NamedTuple):
     """What stands in a file of settings.
 
     settings: by Kafka's names, in the order in which they count.
+    ignored: those that are known and stand under a prefix that is not.
     warnings: a sentence for each that is known and does not count.
     kind: what the file looks like.
     """
 
     settings: Sequence[Setting]
+    ignored: Sequence[Setting]
     warnings: Sequence[str]
     kind: FileKind | None
 
@@ -57,10 +60,11 @@ def read_settings(path: str | Path, known: Collection[str], option: str) -> Sett
         if _is_yaml(path, text):
             settings, left_out = parse_yaml(text, where)
         else:
-            settings, left_out = parse_properties(text, where), []
-    plain = plain_settings([_unquoted(setting) for setting in settings], known, where)
+            settings, left_out = without_profiles(_documents(text, where), where)
+    written = [each for setting in settings for each in (_unquoted(setting), *_within(setting, where))]
+    plain = plain_settings(written, known, where)
     defaults, warnings = _defaults_of_placeholders(plain.settings, where)
-    return SettingsFile(defaults, (*left_out, *plain.warnings, *warnings), kind)
+    return SettingsFile(defaults, plain.ignored, (*left_out, *plain.warnings, *warnings), kind)
 
 
 def _read(path: Path, option: str) -> str:
@@ -79,6 +83,29 @@ def _is_yaml(path: Path, text: str) -> bool:
     if path.suffix.lower() in (".yaml", ".yml"):
         return True
     return path.suffix.lower() != ".properties" and _PROPERTIES_LINE.search(text) is None
+
+
+def _documents(text: str, where: str) -> list[tuple[int, list[Setting]]]:
+    """Return the documents of properties, each with its first line: Spring divides them by ``#---``."""
+    settings = parse_properties(text, where)
+    if not any(PROFILE.match(setting.name) for setting in settings):
+        return [(1, settings)]
+    starts = [1, *(number for number, line in enumerate(text.splitlines(), 1) if line.strip() in ("#---", "!---"))]
+    ends = [*starts[1:], len(text) + 1]
+    return [
+        (start, [setting for setting in settings if start <= setting.line < end])
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def _within(setting: Setting, where: str) -> list[Setting]:
+    """Return the settings in a value: those of ``SPRING_APPLICATION_JSON``, and of options of a command line."""
+    text = " ".join(map(str, setting.value)) if isinstance(setting.value, list) else str(setting.value or "")
+    if setting.name.upper() == "SPRING_APPLICATION_JSON":
+        inner = parse_yaml(text.strip("'\""), where)[0]
+    else:
+        inner = [Setting(name, value, setting.line) for name, value in _OPTION.findall(text)]
+    return [each._replace(line=setting.line, part=setting.part) for each in inner]
 
 
 def _unquoted(setting: Setting) -> Setting:

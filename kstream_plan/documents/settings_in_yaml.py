@@ -7,7 +7,7 @@ containers, the configuration of Connect or whole files, the names begin there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import yaml
 
@@ -19,14 +19,15 @@ _MAX_DEPTH = 20
 _MAX_SETTINGS = 10_000
 #: Under these names stand variables of the environment, as pairs or as a list.
 _ENVIRONMENT = ("env", "environment")
-_CONTAINERS = (("containers",), ("initContainers",))
+_ENDINGS = (".properties", ".yaml", ".yml", ".json", ".conf", ".env")
+_NULL = "tag:yaml.org,2002:null"
 #: Under these paths a resource of this kind holds settings: Kubernetes' own, and those of Strimzi.
 _PATHS_BY_KIND = {
     "ConfigMap": (("data",),),
     "Secret": (("stringData",),),
     "KafkaConnect": (("spec", "config"),),
 }
-_PROFILE = re.compile(r"spring\.(?:config\.activate\.|profiles(?:\.|$))")
+PROFILE = re.compile(r"spring\.(?:config\.activate\.|profiles(?:\.|$))")
 
 
 def parse_yaml(text: str, where: str) -> tuple[list[Setting], list[str]]:
@@ -52,66 +53,131 @@ def parse_yaml(text: str, where: str) -> tuple[list[Setting], list[str]]:
 
 
 def _of_documents(loader: Loader, where: str) -> tuple[list[Setting], list[str]]:
-    settings: list[Setting] = []
-    left_out: list[str] = []
+    reader = _Reader(loader, where)
+    documents = []
     while loader.check_node():
         node = loader.get_node()
-        assert node is not None  # check_node() says so
+        if node is None or node.tag == _NULL:
+            continue
         if not isinstance(node, yaml.MappingNode):
             raise ConfigError(
                 "the file is YAML but not a mapping of names to values",
                 where=f"{where}, line {node.start_mark.line + 1}",
                 fix="write one setting a line, as in max.warmup.replicas: 2",
             )
-        document = _settings_of(loader, node, where)
-        if settings and not _kind(node):
-            profile = next((f" ({each.name}: {each.value})" for each in document if _PROFILE.match(each.name)), "")
-            left_out.append(f"{where}, line {node.start_mark.line + 1}: this document{profile} is left out: one counts")
+        if _kind(node):
+            reader.read(node)
         else:
-            settings += document
-    return settings, left_out
+            documents.append((node.start_mark.line + 1, reader.of_document(node)))
+    settings, left_out = without_profiles(documents, where)
+    return [*reader.settings, *settings], [*reader.left_out, *left_out]
 
 
-def _settings_of(loader: Loader, root: yaml.MappingNode, where: str) -> list[Setting]:
-    settings = []
-    for setting in _walk(loader, root, (), _PATHS_BY_KIND.get(_kind(root), ()), where):
-        settings.append(setting)
-        if len(settings) > _MAX_SETTINGS:
-            raise ConfigError(f"more than {_MAX_SETTINGS:,} settings", where=where, fix="remove the aliases")
-    return settings
+def without_profiles(documents: Sequence[tuple[int, list[Setting]]], where: str) -> tuple[list[Setting], list[str]]:
+    """Return the settings of the first document without a profile of Spring's, and a sentence for each other one.
+
+    ``documents`` are those of one file, each with the line where it begins.
+    """
+    profiles = [next((each for each in document if PROFILE.match(each.name)), None) for _, document in documents]
+    chosen = profiles.index(None) if None in profiles else 0
+    left_out = []
+    for place, ((line, _), profile) in enumerate(zip(documents, profiles, strict=True)):
+        if place != chosen:
+            name = "" if profile is None else f" ({profile.name}: {profile.value})"
+            left_out.append(f"{where}, line {line}: this document{name} is left out: one counts")
+    return (documents[chosen][1] if documents else []), left_out
 
 
 def _kind(root: yaml.MappingNode) -> str:
     """Return the kind of a resource of Kubernetes, ``""`` of anything else."""
-    values = {key.value: value.value for key, value in root.value if isinstance(value, yaml.ScalarNode)}
+    values = _scalars(root)
     return str(values.get("kind", "")) if "apiVersion" in values else ""
 
 
-def _walk(
-    loader: Loader, node: yaml.Node, path: tuple[str, ...], starts: tuple[tuple[str, ...], ...], where: str
-) -> Iterator[Setting]:
-    """Yield the settings in a node; names begin anew after the paths of ``starts`` and the names of environments."""
-    line = node.start_mark.line + 1
-    if len(path) > _MAX_DEPTH:
-        raise ConfigError(f"nested deeper than {_MAX_DEPTH} levels", where=f"{where}, line {line}", fix="flatten it")
-    if path in starts or (path and path[-1] in _ENVIRONMENT):
-        path = ()
-        if isinstance(node, yaml.SequenceNode):
-            yield from filter(None, map(_variable, node.value))
+def _scalars(node: yaml.MappingNode) -> dict[str, object]:
+    """Return the values of a mapping's names that are single ones."""
+    return {
+        key.value: _value(value)
+        for key, value in node.value
+        if isinstance(key, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode)
+    }
+
+
+class _Reader:
+    """Reads documents; private to one file."""
+
+    def __init__(self, loader: Loader, where: str) -> None:
+        self.settings: list[Setting] = []
+        self.left_out: list[str] = []
+        self._loader = loader
+        self._where = where
+
+    def read(self, resource: yaml.MappingNode) -> None:
+        """Take in a resource, or all of a list."""
+        items = next((value for key, value in resource.value if key.value == "items"), None)
+        if _kind(resource) == "List" and isinstance(items, yaml.SequenceNode):
+            for item in items.value:
+                if isinstance(item, yaml.MappingNode):
+                    self.read(item)
             return
-    if isinstance(node, yaml.MappingNode):
-        loader.flatten_mapping(node)  # resolves the merge key <<
-        for key, value in node.value:
-            name = key.value if isinstance(key, yaml.ScalarNode) else "?"
-            if not path and _is_file(value):
-                yield from _of_file(name, value, where)
-            else:
-                yield from _walk(loader, value, (*path, name), starts, where)
-    elif isinstance(node, yaml.SequenceNode) and path[-1:] in _CONTAINERS:
-        for item in node.value:
-            yield from _walk(loader, item, (*path, "?"), starts, where)
-    else:
-        yield Setting(".".join(path), _value(node), line)
+        self.settings += self.of_document(resource)
+
+    def of_document(self, root: yaml.MappingNode) -> list[Setting]:
+        """Return a document's settings."""
+        settings = []
+        for setting in self._walk(root, (), _PATHS_BY_KIND.get(_kind(root), ()), ""):
+            settings.append(setting)
+            if len(settings) > _MAX_SETTINGS:
+                raise ConfigError(f"more than {_MAX_SETTINGS:,} settings", where=self._where, fix="remove the aliases")
+        return settings
+
+    def _walk(
+        self, node: yaml.Node, path: tuple[str, ...], starts: tuple[tuple[str, ...], ...], part: str
+    ) -> Iterator[Setting]:
+        """Yield the settings in a node; names begin anew after the paths of ``starts`` and of environments."""
+        line = node.start_mark.line + 1
+        if len(path) > _MAX_DEPTH:
+            here = f"{self._where}, line {line}"
+            raise ConfigError(f"nested deeper than {_MAX_DEPTH} levels", where=here, fix="flatten it")
+        if path in starts or (path and path[-1] in _ENVIRONMENT):
+            part, path = ".".join(path[:-1]), ()
+        if isinstance(node, yaml.SequenceNode) and (not path or _is_environment(node)):
+            yield from (each._replace(part=part) for each in map(_variable, node.value) if each is not None)
+        elif isinstance(node, yaml.MappingNode):
+            self._loader.flatten_mapping(node)  # resolves the merge key <<
+            for key, value in node.value:
+                name = key.value if isinstance(key, yaml.ScalarNode) else "?"
+                if not path and _is_file(name, value):
+                    yield from self._of_file(name, value)
+                else:
+                    yield from self._walk(value, (*path, name), starts, part)
+        elif isinstance(node, yaml.SequenceNode) and path[-1:] == ("containers",):
+            for place, item in enumerate(node.value):
+                yield from self._walk(item, (*path, str(place)), starts, part)
+        else:
+            yield Setting(".".join(path), _value(node), line, part=part)
+
+    def _of_file(self, name: str, node: yaml.ScalarNode) -> list[Setting]:
+        """Return the settings of a file within a file, by the lines of the outer one."""
+        before = node.start_mark.line + (1 if node.style in ("|", ">") else 0)
+        if name.endswith((".yaml", ".yml", ".json")):
+            settings, left_out = parse_yaml(node.value, f"{self._where}, {name}")
+            self.left_out += left_out
+        else:
+            settings = parse_properties(node.value, self._where)
+        return [setting._replace(line=setting.line + before, part=name) for setting in settings]
+
+
+def _is_environment(node: yaml.SequenceNode) -> bool:
+    """Tell whether a list is of variables: each has a name and a value, or says where that is from."""
+    return bool(node.value) and all(
+        isinstance(item, yaml.MappingNode) and "name" in _names(item) and _names(item) & {"value", "valueFrom"}
+        for item in node.value
+    )
+
+
+def _names(node: yaml.MappingNode) -> set[str]:
+    return {key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}
 
 
 def _variable(node: yaml.Node) -> Setting | None:
@@ -122,21 +188,15 @@ def _variable(node: yaml.Node) -> Setting | None:
         return Setting(name, value, line)
     if not isinstance(node, yaml.MappingNode):
         return None
-    fields = {key.value: _value(value) for key, value in node.value if isinstance(value, yaml.ScalarNode)}
-    return Setting(str(fields["name"]), fields["value"], line) if {"name", "value"} <= fields.keys() else None
+    fields = _scalars(node)
+    return Setting(str(fields["name"]), fields.get("value"), line) if "name" in fields else None
 
 
-def _is_file(node: yaml.Node) -> bool:
-    """Tell whether a value is a whole file: a text of several lines, as in a ConfigMap."""
-    return isinstance(node, yaml.ScalarNode) and "\n" in node.value.strip()
-
-
-def _of_file(name: str, node: yaml.ScalarNode, where: str) -> list[Setting]:
-    """Return the settings of a file within a file, by the lines of the outer one."""
-    is_yaml = name.endswith((".yaml", ".yml"))
-    settings = parse_yaml(node.value, where)[0] if is_yaml else parse_properties(node.value, where)
-    before = node.start_mark.line + (1 if node.style in ("|", ">") else 0)
-    return [setting._replace(line=setting.line + before) for setting in settings]
+def _is_file(name: str, node: yaml.Node) -> bool:
+    """Tell whether a value is a whole file, as in a ConfigMap."""
+    if not isinstance(node, yaml.ScalarNode):
+        return False
+    return "\n" in node.value.strip() or name.endswith(_ENDINGS)
 
 
 def _value(node: yaml.Node) -> object:

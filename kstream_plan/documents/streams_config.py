@@ -39,7 +39,7 @@ _IDENTITY = ("application_id", "bootstrap_servers", "ksql_service_id", *STORE_SE
 #: All names that mean something here, with ``_`` for ``.``.
 _ALL_NAMES = frozenset(
     {*_KNOWN_NAMES, *STORE_SETTINGS, *DECIDING_SETTINGS, "num_stream_threads"}
-    | {prefix + name for prefix in _CONSUMER_PREFIXES for name in GROUP_SETTINGS}
+    | {prefix + name for prefix in _CONSUMER_PREFIXES for name in (*GROUP_SETTINGS, *DECIDING_SETTINGS)}
 )
 #: So alike is a misspelt name to the right one; Kafka's own other names stay below.
 _TYPO_LIKENESS = 0.9
@@ -89,6 +89,9 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
     own, group = ({one.name: one.value for one in known if one.of_group is of_group} for of_group in (False, True))
     texts = _texts(found)
     deciding = {name: texts[name] for name in DECIDING_SETTINGS if name in texts}
+    deciding |= {
+        setting.key: str(setting.value).strip() for setting in file.ignored if setting.key in DECIDING_SETTINGS
+    }
     return StreamsConfigFile(own, (*warnings, *typos), group, _threads(found), stores_of(texts), deciding)
 
 
@@ -99,7 +102,7 @@ def _threads(found: Sequence[Setting]) -> int | None:
 
 
 def _texts(found: Sequence[Setting]) -> Mapping[str, str]:
-    return {one.key: str(one.value).strip() for one in found}
+    return {_name_of_group(one): str(one.value).strip() for one in found}
 
 
 class _Known(NamedTuple):

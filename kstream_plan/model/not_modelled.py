@@ -13,6 +13,7 @@ _NOT_MODELLED = "not-modelled"
 #: The codes of the warnings that a setting decides otherwise than the plan does.
 NOT_MODELLED = (_NOT_MODELLED, LEAVES_ON_CLOSE)
 _ASSIGNOR = "HighAvailabilityTaskAssignor"
+_ASSIGNOR_CLASS = f"org.apache.kafka.streams.processor.internals.assignment.{_ASSIGNOR}"
 _UNSET = ("", "null", "none")
 _DEFAULT_MAX_POLL_INTERVAL_MS = "300000"
 
@@ -53,7 +54,7 @@ def _of_protocol(given: Mapping[str, str], snapshot: Snapshot) -> Iterator[Note]
 def _of_classic_group(given: Mapping[str, str], snapshot: Snapshot) -> Iterator[Note]:
     for name in ("task.assignor.class", "internal.task.assignor.class"):
         value = given.get(name.replace(".", "_"))
-        if value is not None and not value.endswith(_ASSIGNOR):
+        if value is not None and value != _ASSIGNOR_CLASS:
             message = f"{name} is {value}: it assigns tasks, not Kafka's {_ASSIGNOR}, which the plan goes by"
             yield Note(_NOT_MODELLED, message)
     if (release := given.get("upgrade_from")) is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from kstream_plan.model.snapshot import Stores
 
@@ -10,12 +12,19 @@ from kstream_plan.model.snapshot import Stores
 STORE_SETTINGS = ("dsl_store_suppliers_class", "default_dsl_store")
 
 
+#: Kafka's own values: those of the enumeration, and its classes of suppliers; in small letters.
+_STORES: Mapping[str, Stores] = MappingProxyType(
+    {
+        "rocksdb": "persistent",
+        "in_memory": "in-memory",
+        "rocksdbdslstoresuppliers": "persistent",
+        "inmemorydslstoresuppliers": "in-memory",
+    }
+)
+_BUILT_IN = re.compile(r"org\.apache\.kafka\.streams\.state\.builtindslstoresuppliers[$.]")
+
+
 def stores_of(settings: Mapping[str, object]) -> Stores | None:
-    """Return where stores are by an application's settings; ``None``: they do not say."""
-    for name in STORE_SETTINGS:
-        value = str(settings.get(name) or "").lower().replace("_", "")
-        if "inmemory" in value:
-            return "in-memory"
-        if "rocksdb" in value:
-            return "persistent"
-    return None
+    """Return where stores are by an application's settings; ``None``: they do not say, or an own supplier decides."""
+    given = next((str(settings[name]).strip().lower() for name in STORE_SETTINGS if settings.get(name)), "")
+    return _STORES.get(_BUILT_IN.sub("", given))

@@ -138,3 +138,108 @@ def test_other_clients_settings_are_none_of_the_groups(client: str) -> None:
 def test_the_page_names_every_prefix() -> None:
     page = (Path(kstream_plan.__file__).parent / "pages" / "settings.md").read_text(encoding="utf-8")
     assert [framework.prefix for framework in FRAMEWORKS if f"`{framework.prefix}`" not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "standbys", "warning"),
+    [
+        (
+            "spring.properties",
+            "num.standby.replicas=1\n#---\nspring.config.activate.on-profile=dev\nnum.standby.replicas=5\n",
+            1,
+            "line 2: this document (spring.config.activate.on-profile: dev) is left out",
+        ),
+        (
+            "first.yaml",
+            "spring.config.activate.on-profile: dev\nnum.standby.replicas: 5\n---\nnum.standby.replicas: 1\n",
+            1,
+            "line 1: this document (spring.config.activate.on-profile: dev) is left out",
+        ),
+        (
+            "quarkus.properties",
+            '%prod.kafka-streams.num.standby.replicas=1\nkafka-streams.num.standby.replicas=5\n"%dev".x=1\n',
+            1,
+            "line 2: kafka-streams.num.standby.replicas is ignored: %prod.kafka-streams",
+        ),
+        (
+            "json.env",
+            "SPRING_APPLICATION_JSON='{\"spring.kafka.streams.properties.num.standby.replicas\": 1}'\n",
+            1,
+            "",
+        ),
+        ("java.env", 'JAVA_OPTS="-Xmx1g -Dspring.kafka.streams.properties.num.standby.replicas=1"\n', 1, ""),
+        ("args.yaml", "containers:\n- args: [--spring.kafka.streams.properties.num.standby.replicas=1]\n", 1, ""),
+        ("helm.yaml", "extraEnv:\n- {name: STREAMS_NUM_STANDBY_REPLICAS, value: 1}\n", 1, ""),
+        (
+            "list.yaml",
+            "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n"
+            "  data: {STREAMS_NUM_STANDBY_REPLICAS: 1}\n",
+            1,
+            "",
+        ),
+        ("empty-first.yaml", "---\n---\nnum.standby.replicas: 1\n", 1, ""),
+        (
+            "init.yaml",
+            "initContainers:\n- env: [{name: STREAMS_NUM_STANDBY_REPLICAS, value: 5}]\nnum_standby_replicas: 1",
+            1,
+            "",
+        ),
+        (
+            "inner.yaml",
+            "apiVersion: v1\nkind: ConfigMap\ndata:\n  application.yml: |\n    num.standby.replicas: 1\n    ---\n"
+            "    spring.config.activate.on-profile: dev\n    num.standby.replicas: 5\n",
+            1,
+            "this document (spring.config.activate.on-profile: dev) is left out",
+        ),
+    ],
+)
+def test_where_else_settings_stand(tmp_path: Path, name: str, text: str, standbys: int, warning: str) -> None:
+    (tmp_path / name).write_text(text)
+    file = load_streams_config(tmp_path / name)
+    assert file.overrides == {"num_standby_replicas": standbys}
+    assert warning in "\n".join(file.warnings)
+    assert bool(warning) is bool(file.warnings)
+
+
+def test_two_services_that_differ_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "services:\n  a: {environment: {STREAMS_NUM_STANDBY_REPLICAS: 1}}\n"
+        "  b:\n    environment: [STREAMS_NUM_STANDBY_REPLICAS=3]\n"
+    )
+    with pytest.raises(ConfigError, match=r"is '1' in services.a \(line 2\) and '3' in services.b \(line 4\)"):
+        load_streams_config(tmp_path / "a.yaml")
+
+
+def test_a_name_that_is_a_list_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("? [a, b]\n: 4\nnum.standby.replicas: 1\n")
+    assert load_streams_config(tmp_path / "a.yaml").overrides == {"num_standby_replicas": 1}
+
+
+@pytest.mark.parametrize(
+    "name", ["task.assignor.class", "main.consumer.internal.leave.group.on.close", "my.upgrade.from"]
+)
+def test_what_decides_counts_under_any_prefix(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.properties").write_text(f"application.id=a\n{name}=true\n")
+    assert list(load_streams_config(tmp_path / "a.properties").deciding.values()) == ["true"]
+
+
+@pytest.mark.parametrize(
+    ("text", "stores"),
+    [
+        ("dsl.store.suppliers.class=com.acme.RocksDBLike\ndefault.dsl.store=rocksDB", None),
+        ("default.dsl.store=rocksDB", "persistent"),
+        ("default.dsl.store=in_memory", "in-memory"),
+        (
+            "dsl.store.suppliers.class=org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$InMemoryDslStoreSuppliers",
+            "in-memory",
+        ),
+        (
+            "dsl.store.suppliers.class=org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$RocksDBDslStoreSuppliers\n"
+            "default.dsl.store=in_memory",
+            "persistent",
+        ),
+    ],
+)
+def test_only_kafkas_own_suppliers_tell_where_stores_are(tmp_path: Path, text: str, stores: str | None) -> None:
+    (tmp_path / "a.properties").write_text(text)
+    assert load_streams_config(tmp_path / "a.properties").stores == stores
