@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ def test_a_fleet_is_the_same_from_results_plans_and_snapshots(
         assert run(["fleet", path, "--quiet"]) == 1
         shown.append(capsys.readouterr().out)
     assert shown[0] == shown[1]
-    assert shown[0].startswith("4 applications: 1 unreadable, 3 moving\n")
+    assert shown[0].startswith("╭─ 4 applications: 1 unreadable, 3 moving ─")
     assert run(["assign", applications, "--keep-going", "--quiet"]) == 1
     assert capsys.readouterr().out == shown[0] + ONE_IN_FULL
     assert run(["fleet", str(results / "plans.jsonl"), "--where", "cold >= 0", "--sort", "left", "--top", "2"]) == 0
@@ -110,7 +111,7 @@ def test_a_fleet_is_the_same_from_results_plans_and_snapshots(
 def test_what_cannot_be_read_is_never_silently_out_of_sight(results: Path, capsys: Capture) -> None:
     for condition in ("cold > 0", "left < 1s", "standbys = 7"):
         assert run(["fleet", str(results / "results"), "--where", condition]) == 1
-        assert "application-00002  unreadable" in capsys.readouterr().out
+        assert re.search(r"^application-00002 +unreadable", capsys.readouterr().out, re.MULTILINE)
     for how in (["--where", "outcome = stuck"], ["--sort", "application", "--top", "1"]):
         assert run(["fleet", str(results / "results"), *how]) == 1
         said = capsys.readouterr()
@@ -122,7 +123,7 @@ def test_an_application_that_is_there_more_than_once_is_told(results: Path, caps
     plans = str(results / "plans.jsonl")
     assert run(["fleet", plans, str(results / "results"), "--application-id", "*-0000[13]"]) == 0
     said = capsys.readouterr()
-    assert said.out.startswith("4 applications: 4 moving\n")
+    assert said.out.startswith("╭─ 4 applications: 4 moving ─")
     which = "application-00001, application-00003"
     assert said.err == f"kstream-plan: note: more than once among the results, and counted each time: {which}\n"
     assert run(["fleet", plans]) == 0
@@ -172,7 +173,7 @@ def test_policies_and_settings_beside_applications_are_passed_over_and_that_is_s
     for paths in ([str(tmp_path)], sorted(map(str, tmp_path.iterdir()))):
         assert run(["fleet", *paths]) == 0
         said = capsys.readouterr()
-        assert said.out.startswith("3 applications: 3 moving\n")
+        assert said.out.startswith("╭─ 3 applications: 3 moving ─")
         assert said.err.count("\n") == 1
         assert said.err.startswith(
             "kstream-plan: note: 4 files skipped, whose names say that they are no applications: "

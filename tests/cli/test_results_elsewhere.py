@@ -64,7 +64,7 @@ def test_they_are_read_as_if_they_were_here(
 def test_they_stand_beside_plans_here_and_snapshots_there(folder: Path, capsys: Capture) -> None:
     paths = ["viewfs://test/data/jsonl", "viewfs://test/data/fleet.jsonl", str(folder / "parquet")]
     assert run(["fleet", *paths, "--quiet"]) == 0
-    assert capsys.readouterr().out.startswith("9 applications: 9 moving\n")
+    assert capsys.readouterr().out.startswith("╭─ 9 applications: 9 moving ─")
     assert run(["diff", "viewfs://test/data/jsonl", str(folder / "parquet"), "--fail-on-changes"]) == 0
 
 

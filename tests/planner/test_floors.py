@@ -104,7 +104,7 @@ class _Recorded:
 
 
 def test_of_a_long_play_what_else_may_be_is_begun_before_it_is_asked_for() -> None:
-    snapshot, recorded = scale_out(80, 6, 3, 1, standbys=1), _Recorded()
+    snapshot, recorded = replace(scale_out(80, 6, 3, 1, standbys=1), stores="persistent"), _Recorded()
     made = plan_checked(snapshot, side_by_side=recorded)
     assert made == plan_checked(snapshot)
     assert len(recorded.asked) == 3  # the least time, and left-over state deleted as early and as late as can be
@@ -115,7 +115,7 @@ def test_of_a_long_play_what_else_may_be_is_begun_before_it_is_asked_for() -> No
 
 
 def test_of_a_long_plan_that_nobody_waits_for_what_else_may_be_is_not_played(monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshot, recorded = scale_out(80, 6, 3, 1, standbys=1), _Recorded()
+    snapshot, recorded = replace(scale_out(80, 6, 3, 1, standbys=1), stores="persistent"), _Recorded()
     whole = plan_checked(snapshot)
     assert whole.summary.ranges
     assert plan_checked(snapshot, long_ranges=False) == whole, "it is no long one"

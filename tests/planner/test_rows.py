@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -145,7 +146,7 @@ def test_nobody_makes_steps_or_looks_at_more_than_the_last_round(monkeypatch: py
     monkeypatch.setattr(HoldingsLog, "outcome", outcome)
     monkeypatch.setattr(StepMaker, "steps", None)
     for seed in range(4):
-        snapshot = joined(seed)
+        snapshot = replace(joined(seed), stores="persistent")
         rows = plan(snapshot, InRows("high-availability", "cooperative", seed=seed))
         assert all(has_rows(rnd.steps) for rnd in rows.rounds)
         assert any(event.changes for event in events(rows))

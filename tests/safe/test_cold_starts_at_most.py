@@ -33,7 +33,7 @@ def _all_on_one(*, lag: int) -> Snapshot:
     row["instances"][0]["consumers"][0]["active"] = ["0_0", "0_1"]
     row["instances"][1]["consumers"][0].update(active=[], standby=["0_1"])
     row["lags"][0]["task_id"] = "0_1"
-    return snapshot_from_row(row, "all-on-one")
+    return snapshot_from_row({**row, "stores": "persistent"}, "all-on-one")
 
 
 class TestKafkaDoesNotWait:

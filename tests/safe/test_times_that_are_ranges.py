@@ -204,6 +204,7 @@ class TestUndatedReports:
     def test_a_cold_start_may_be_none(self, restore_rate: float | None, most: int) -> None:
         """Without a rate two tasks may move again before their new owners have restored them."""
         snapshot = _snapshot("s9-hot/W-live.json", Rates(restore_per_instance=restore_rate))
+        snapshot = replace(snapshot, stores="persistent")
         leave = Leave(at_ms=0, process_ids=("05d0de1d-4f8d-4c80-b0d2-4582566b228b",))
         made = plan_checked(snapshot, scenario=Scenario(events=(leave,)))
         assert made.summary.cold_handovers == 5

@@ -82,7 +82,7 @@ def snapshot(options: SnapshotOptions) -> None:
             write_stdout(draw_pages([generations_page([_generation(entry) for entry in entries])]))
             return
         rows = [_cut_off(row, options.as_of) for row in checked_rows(entries)]
-        _deliver(measured_rows((row, measures) for row in rows), options.out)
+        _deliver(_with_stores(measured_rows((row, measures) for row in rows), options), options.out)
 
 
 def _checked_source(options: SnapshotOptions) -> RunningGroups | None:
@@ -215,7 +215,7 @@ def _deliver_groups(outcomes: Sequence[GroupSnapshots], options: SnapshotOptions
             ]
         )
     rows = measured_rows((row, outcome.measures) for outcome in outcomes for row in outcome.history.rows)
-    rows_with_names, notes = with_names(rows, names)
+    rows_with_names, notes = with_names(_with_stores(rows, options), names)
     _warn(notes)
     if rows_with_names:
         _deliver(rows_with_names, options.out)
@@ -264,6 +264,16 @@ def _settings_in(path: Path) -> Mapping[str, Any]:
     if not file.overrides and not file.group and not file.deciding:
         write_stderr(f"warning: {path} sets nothing that the assignor goes by: Kafka's defaults will count")
     return {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
+
+
+def _with_stores(rows: Sequence[Mapping[str, Any]], options: SnapshotOptions) -> list[Mapping[str, Any]]:
+    """Return the rows with where stores are, as the application's settings say; what was measured stays."""
+    stores = per_application(options.streams_config, "--streams-config", lambda path: load_streams_config(path).stores)
+    place_by_id = {row["application_id"]: stores.value_for(row["application_id"]) for row in rows}
+    return [
+        row if place_by_id[row["application_id"]] is None else {"stores": place_by_id[row["application_id"]], **row}
+        for row in rows
+    ]
 
 
 def _warn(notes: Sequence[Note]) -> None:
