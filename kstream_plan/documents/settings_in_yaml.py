@@ -203,4 +203,4 @@ def _value(node: yaml.Node) -> object:
     """Return a scalar's own text, so that ``010`` and ``1e3`` mean what they mean to Kafka, and null as ``None``."""
     if isinstance(node, yaml.SequenceNode):
         return [item.value if isinstance(item, yaml.ScalarNode) else None for item in node.value]
-    return None if node.tag == "tag:yaml.org,2002:null" else node.value
+    return None if node.tag == _NULL else node.value
