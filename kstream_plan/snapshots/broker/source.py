@@ -33,6 +33,7 @@ from kstream_plan.snapshots.broker.streams_rows import GivenOfGroup, running_str
 from kstream_plan.snapshots.broker.topology_text import Topology
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
+from kstream_plan.snapshots.rows.restarts import lost_state_notes, with_stores_by_restarts
 
 #: So many of the last generations are asked for their end offsets, for the rates of the newest snapshot.
 _GENERATIONS_FOR_RATES = 20
@@ -158,7 +159,8 @@ def group_history(
     notes = [*_assignment_errors(found[-1].members), *_gap_notes(gaps, newest_only), *taken.notes]
     if wanted(now_ms) and not last[0].members:
         notes.insert(0, _gone_note(last[0]))
-    return Taken(with_rates(taken.rows, "offsets-topic")[-1 if newest_only else 0 :], notes)
+    rows = with_stores_by_restarts(with_rates(taken.rows, "offsets-topic"))[-1 if newest_only else 0 :]
+    return Taken(rows, [*notes, *lost_state_notes(rows)])
 
 
 def group_decisions(cluster: Cluster, group_id: str, wanted: Callable[[int], bool]) -> list[GroupDecision]:

@@ -20,6 +20,7 @@ from kstream_plan.snapshots.leader_log.rows import Names, row_of, time_text
 from kstream_plan.snapshots.leader_log.running_release import Releases, release_of, releases_of
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
+from kstream_plan.snapshots.rows.restarts import with_stores_by_restarts
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 
@@ -126,7 +127,7 @@ def _entries(
     last = generations[-1].at
     if last is not None and ended is not None and ended.us >= last.us and ended.zoned == last.zoned:
         rows[-1]["known_until"] = time_text(ended)
-    for row, (generation, before) in zip(with_rates(rows, "log"), pairs, strict=True):
+    for row, (generation, before) in zip(with_stores_by_restarts(with_rates(rows, "log")), pairs, strict=True):
         at = generation.at
         yield Entry(
             application_id,

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from kstream_plan.model import Note
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory
+from kstream_plan.snapshots.rows.restarts import lost_state_notes
 
 
 def notes_about(history: LogHistory, entries: Sequence[Entry]) -> list[Note]:
     """Return one warning for each thing that is not known of ``entries``, with its cost and the cure."""
     notes = [*_about_times(entries), *_about_groups(entries), *_about_copies(entries)]
-    return [*notes_about_logs(history), *(note for note in notes if note is not None)]
+    known = [note for note in notes if note is not None]
+    return [*notes_about_logs(history), *known, *lost_state_notes([entry.row for entry in entries])]
 
 
 def notes_about_logs(history: LogHistory) -> list[Note]:

@@ -98,7 +98,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         overlaid["measuring_failed"] = True
     else:
         overlaid.pop("measuring_failed", None)
-    if (kept := _where_stores_are(measured, row)) is not None:
+    if (kept := _where_stores_are(measured, row)) is not None and row.get("stores") != "in-memory":
         overlaid["stores"] = kept
     if (until := _known_until(row, copies)) is not None:
         overlaid["known_until"] = until
