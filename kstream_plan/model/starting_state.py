@@ -58,7 +58,10 @@ def beginning_of(
         decision = replace(decision, at_ms=at_ms, next_ms=next_ms)
     return Beginning(
         decision=decision,
-        reported_ms=MappingProxyType({seat: at_ms - now_ms for seat, at_ms in snapshot.reported_ms.items()}),
+        reported_ms=MappingProxyType(
+            {seat: at_ms - now_ms for seat, at_ms in snapshot.reported_ms.items()}
+            | dict.fromkeys(sorted(snapshot.undated_reports), -now_ms - 1)  # some time before, however short
+        ),
         since_ms=MappingProxyType({seat: at_ms - now_ms for seat, at_ms in snapshot.since_ms.items()}),
         measured_lags=snapshot.measured_lags,
         no_closer=frozenset(snapshot.no_closer_ms),

@@ -197,3 +197,10 @@ def test_left_over_state_is_there_when_it_is_reported_and_may_be_gone_later_howe
     for report in group.row["lags"]:
         report["reported_at"] = reported_at
     assert {_most(_leaving(given)) for given in (group, group.with_row(copies_since=None))} == {most}
+
+
+def test_left_over_state_of_a_snapshot_without_a_capture_time_may_have_been_deleted_since_it_was_reported() -> None:
+    """0_1 is given to what is left of it, which was reported some time before, nobody knows how long."""
+    group = random_group(random.Random(1067))
+    for given in (group, group.with_row(captured_at=None)):
+        assert plan_checked(given.snapshot, given.options).ends("cold_handovers") == (0, 1)
