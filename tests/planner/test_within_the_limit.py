@@ -11,7 +11,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.plans import Plan
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard
-from kstream_plan.policy.limits import Policy
+from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured, captured_scenarios
@@ -55,3 +55,19 @@ def test_a_drain_calls_nothing_warm_that_begins_on_an_empty_disk() -> None:
     assert drained.answer is Answer.NO
     least, most = drained.how_many_cold
     assert least == 0 < most
+
+
+@pytest.mark.parametrize(
+    ("limit_ms", "rate", "answer"),
+    [(10_000, 100.0, Answer.NO), (600_000, 100.0, Answer.YES), (10_000, None, Answer.UNKNOWN)],
+)
+@pytest.mark.parametrize("rule", ["max_pause_per_task", "max_pause_per_handover"])
+def test_rules_about_pauses_include_what_is_restored_within_the_limit(
+    rule: str, limit_ms: int, rate: float | None, answer: Answer
+) -> None:
+    """Tasks start with up to 4,000 records to restore: 40s at 100 records a second."""
+    joined = captured.join("scale-out")
+    config = replace(joined.config, acceptable_recovery_lag=10_000)
+    made = plan(replace(joined, rates=Rates(restore_per_instance=rate), config=config, stores="persistent"))
+    assert made.summary.cold_handovers == 0
+    assert check_plan(made, Standard(Policy({rule: Limit(limit_ms)}), NOW)).answer is answer

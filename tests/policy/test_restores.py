@@ -16,7 +16,7 @@ from kstream_plan.policy.rules.restores import PAUSE_RULES, restored_key, whole,
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured_scenarios, plan_cases
 
-INCLUDED = "what cold starts restore included"
+INCLUDED = "what tasks restore first included"
 
 
 @cache
@@ -121,7 +121,7 @@ def test_the_limit_itself_is_kept_and_one_less_is_broken_by_what_starts_cold(rul
 @pytest.mark.parametrize("rule", PAUSE_RULES)
 def test_of_what_nobody_knows_how_long_it_restores_the_pause_is_unknown(rule: str) -> None:
     unknown = measured(rule, crashed(None), 2**62)
-    note = "how long cold starts restore is not known"
+    note = "how long tasks restore first is not known"
     assert unknown == Measurement(None, (Offence(None, note=note),), unknown=True)
     broken = measured(rule, crashed(None), 0)
     assert broken.value is not None, "what it breaks by its pauses alone it breaks"

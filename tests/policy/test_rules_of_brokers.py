@@ -84,7 +84,7 @@ def test_a_task_that_restores_before_it_runs_stands_still_meanwhile(rule: str) -
     times = 2 if rule == "max_pause_in_all" else 1
     assert 240_000 * times < found.measured <= 240_000 * times + made.ends("paused_task_ms")[1]
     said = table_report(check_all([check_plan(made, _STANDARD[rule])], datetime.now(UTC)), width=200)
-    assert "what cold starts restore included" in " ".join(said.split())
+    assert "what tasks restore first included" in " ".join(said.split())
 
 
 @pytest.mark.parametrize("rule", PAUSE_RULES)

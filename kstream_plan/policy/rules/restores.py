@@ -1,11 +1,14 @@
-"""Rules about pauses: what starts cold restores before it runs, and until then nobody runs the task either."""
+"""Rules about pauses: what a task restores before it runs is a pause, too, by a cold start or within the limit."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
-from kstream_plan.plans import Plan
+from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
+from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.amounts import cold_handovers
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, Rule
@@ -16,8 +19,8 @@ PAUSE_RULES = {
     "max_pause_per_handover": "longest_pause_ms",
     "max_pause_in_all": "paused_task_ms",
 }
-_NOTE = "what cold starts restore included"
-_NOTE_UNKNOWN = "how long cold starts restore is not known"
+_NOTE = "what tasks restore first included"
+_NOTE_UNKNOWN = "how long tasks restore first is not known"
 
 
 def restored_key(name: str) -> str:
@@ -26,7 +29,7 @@ def restored_key(name: str) -> str:
 
 
 def with_restores(name: str, rule: Rule, found: Measurement, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Add what cold starts restore to what a rule about pauses measures, in every draw; at most it is as much.
+    """Add what tasks restore first to what a rule about pauses measures, in every draw; at most it is as much.
 
     What is not known is too long. ``found`` is what the rule measures without it, over all draws.
     """
@@ -66,11 +69,18 @@ def _likely(name: str, plan: Plan) -> int:
 def whole(name: str, plan: Plan, paused_ms: int) -> int | None:
     """Return how long a rule's tasks are run by nobody at most, of which ``paused_ms`` before they start.
 
-    ``None``: nobody knows how long cold starts restore.
+    ``None``: how long tasks restore first is not known.
     """
+    restoring_ms = _restoring_within_limit_ms(plan)
+    if restoring_ms is None:
+        return None
+    paused_ms += sum(restoring_ms) if name == "max_pause_in_all" else max(restoring_ms, default=0)
+    return _with_cold_starts(name, plan, paused_ms) if plan.ends("cold_handovers")[1] else paused_ms
+
+
+def _with_cold_starts(name: str, plan: Plan, paused_ms: int) -> int | None:
+    """Return how long tasks are run by nobody at most, with what cold starts restore; ``None``: not known."""
     most = plan.ends("cold_handovers")[1]
-    if not most:
-        return paused_ms
     if plan.pauses_are_least or plan.may_be_endless("max_cold_restore_ms"):
         return None
     slowest_ms = plan.ends("max_cold_restore_ms")[1]
@@ -86,3 +96,27 @@ def whole(name: str, plan: Plan, paused_ms: int) -> int | None:
         return max(paused_ms, *of_cold)
     longest_ms = max((pause.length_ms for pause in plan.pauses if pause.task_id in times), default=0)
     return max(paused_ms, longest_ms + slowest_ms)
+
+
+def _restoring_within_limit_ms(plan: Plan) -> Sequence[int] | None:
+    """Return how long each task restores that counts as caught up and restores all the same; ``None``: not known.
+
+    A plan tells which tasks these are where it is long, or not known; all starts of a task count.
+    """
+    task_ids = {task_id for note in plan.warnings if note.code == RESTORES_WITHIN_LIMIT for task_id in note.subjects}
+    rates = {} if plan.end is None else {rate.of: rate.per_second for rate in plan.end.restore}
+    lasts_ms = Counter[str]()
+    for rnd in plan.rounds if task_ids else ():
+        starts = [
+            replace(step, caught_up=False)
+            for step in rnd.single_steps
+            if isinstance(step, HandOver | Promote)
+            and step.caught_up
+            and step.restore_records
+            and str(step.task_id) in task_ids
+        ]
+        round_ms = cold_restoring_ms(starts, rates.get)
+        if len(round_ms) < len({start.task_id for start in starts}):
+            return None
+        lasts_ms.update({str(task_id): ms for task_id, ms in round_ms.items()})
+    return list(lasts_ms.values())
