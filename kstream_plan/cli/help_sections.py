@@ -16,8 +16,6 @@ _ALSO = re.compile(r"^<!-- also: (.*) -->$", re.MULTILINE)
 _BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 #: The line below the head of a table.
 _HEAD = re.compile(r"^\s*\|-", re.MULTILINE)
-#: A row of a table of two columns.
-_ROW = re.compile(r"^\| (?!term \|)([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 #: Where a bullet, a row of a table or a paragraph begins.
 _BEGINS = re.compile(r"^\s*(?:[-*|]|\d+\.) ")
 
@@ -101,15 +99,6 @@ def sections_of(name: str) -> list[Section]:
             parts.append((heading, []))
         parts[-1][1].append(line)
     return [Section(name, title, heading, "\n".join(text).strip() + "\n") for heading, text in parts]
-
-
-def definition(word: str) -> str | None:
-    """Return the meaning of a word by the page ``terms``, as Markdown; ``None`` if it is not there."""
-    text = " ".join(word.lower().split())
-    for names, meaning in _ROW.findall(page_text("terms")):
-        if text in names.lower().split(", "):
-            return f"**{text}**: {meaning}"
-    return None
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[str]:

@@ -17,9 +17,10 @@ import typer
 
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.help_search import Search
-from kstream_plan.cli.help_sections import Section, definition, page_names, page_text, sections_of
+from kstream_plan.cli.help_sections import Section, page_names, page_text, sections_of
 from kstream_plan.cli.output import page, write_stdout
 from kstream_plan.errors import UsageError
+from kstream_plan.render.text.glossary import definition
 
 #: The page that lists the others by question.
 _INDEX = "index"

@@ -12,7 +12,7 @@ from textwrap import wrap
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from kstream_plan.render.report.page import Drawing, Report, Section
-from kstream_plan.render.report.words import words_on
+from kstream_plan.render.text.glossary import words_on
 from kstream_plan.version import __version__
 
 _TEMPLATES = "templates"
@@ -36,7 +36,7 @@ def report_html(report: Report) -> str:
     """Return a page that needs no network, and can be read without its script."""
     script, content = _text("report.js"), _page("main.html", report=report)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    style, words = _text("report.css"), words_on(content)
+    style, words = _text("report.css"), tuple(words_on(content))
     return _page("page.html", report=report, content=content, words=words, style=style, script=script, digest=digest)
 
 

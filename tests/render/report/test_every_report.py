@@ -137,7 +137,7 @@ def test_a_page_says_what_its_words_mean(name: str) -> None:
     words = html[html.index("<h2>Words</h2>") :]
     body = Page(html[: html.index("<h2>Words</h2>")]).text.lower()
     for word in ("rebalance", "generation", "probe", "standby", "settled"):
-        assert (f"<dt>{word}</dt>" in words) >= bool(re.search(rf"\b{word}\b", body))
+        assert bool(re.search(rf"<dt>([^<]*, )?{word}(, [^<]*)?</dt>", words)) >= bool(re.search(rf"\b{word}\b", body))
 
 
 def test_where_nothing_follows_there_is_no_picture() -> None:
