@@ -15,7 +15,6 @@ from kstream_plan.documents.client_properties import load_rest_login
 from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.errors import ClusterError, SnapshotError, UsageError
 from kstream_plan.model.times import format_time
-from kstream_plan.render.pages.generations import ConnectGeneration
 from kstream_plan.render.text.numbers import count
 from kstream_plan.snapshots.connect_log.history import ConnectEntry, checked_row, read_connect_logs
 from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url, who_answers
@@ -164,22 +163,6 @@ def connect_rows(entries: Sequence[ConnectEntry], *, all_of_them: bool) -> list[
     for message in dict.fromkeys(note.message for entry in entries for note in entry.notes):
         write_stderr(f"warning: {message}")
     return rows
-
-
-def connect_generation(entry: ConnectEntry) -> ConnectGeneration:
-    """Return a generation as it is listed."""
-    return ConnectGeneration(
-        entry.group_id,
-        None if entry.at_ms is None else format_time(entry.at_ms),
-        entry.generation,
-        entry.leader,
-        entry.workers,
-        entry.lost,
-        entry.given,
-        entry.unrun,
-        entry.delay_ms,
-        entry.problem,
-    )
 
 
 def _is_meant(entry: ConnectEntry, options: SnapshotOptions, in_range: Callable[[int], bool]) -> bool:

@@ -12,7 +12,6 @@ from kstream_plan.cli.actions.measure import check_measuring, measured_rows, mea
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.actions.snapshot_connect import (
     connect_entries,
-    connect_generation,
     connect_rows,
     is_about_connect,
     only_application,
@@ -119,7 +118,7 @@ def _of_connect(options: SnapshotOptions) -> None:
         progress("reading the logs")
         entries = connect_entries(options, _in_range(options))
     if options.listed:
-        write_stdout(draw_pages([connect_generations_page([connect_generation(entry) for entry in entries])]))
+        write_stdout(draw_pages([connect_generations_page(entries)]))
     else:
         _deliver(connect_rows(entries, all_of_them=not options.wants_history), options.out)
 

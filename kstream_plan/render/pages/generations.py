@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
+from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Column, Line, Page, Row, Table, as_sentence, columns_of, text_cell, text_row
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import count, duration, utc
-
-T = TypeVar("T")
-
-#: What the records can know: an instance that leaves, stops or is killed is gone.
-_TRIGGERS = {"leave": "gone"}
+from kstream_plan.render.text.numbers import count, duration, records, utc
+from kstream_plan.snapshots.connect_log.history import ConnectEntry
 
 
 class Generation(NamedTuple):
@@ -41,33 +38,6 @@ class Generation(NamedTuple):
     has_probe: bool | None
 
 
-class ConnectGeneration(NamedTuple):
-    """A generation of a group of Connect workers.
-
-    group_id: whose.
-    captured_at: when it was decided; None: not known.
-    generation: its number.
-    leader: the worker that decided.
-    workers: how many took part.
-    stops: connectors and tasks that a worker has no more.
-    starts: connectors and tasks that a worker newly has.
-    unassigned_count: connectors and tasks that no worker has after it.
-    delay_ms: how long the leader waits for a worker to come back; 0: not at all.
-    problem: why it cannot be planned from; None: it can.
-    """
-
-    group_id: str
-    captured_at: str | None
-    generation: int
-    leader: str
-    workers: int
-    stops: int
-    starts: int
-    unassigned_count: int
-    delay_ms: int
-    problem: str | None
-
-
 _COLUMNS = columns_of(
     *("Time (UTC)", ">Generation", "Trigger", ">Instances", ">Moved", ">Withheld", "Probing", ">Threads"),
     wide={"Threads": 90},
@@ -89,39 +59,37 @@ _CONNECT_NOTE = (
 
 def generations_page(generations: Sequence[Generation]) -> Page:
     """Return the page of generations: a table for each application."""
-    by_application = _grouped(generations, [generation.application_id for generation in generations])
-    has_departures = any(generation.trigger == "leave" for generation in generations)
-    tables = _tables({name: list(map(_row, rows)) for name, rows in by_application.items()}, _COLUMNS)
-    return Page(
-        title=_title(list(by_application), len(generations), "application"),
-        source=_period([generation.captured_at for generation in generations]),
-        tables=_with_note(tables, _NOTE + _GONE * has_departures),
-    )
+    rows = [(generation.application_id, _row(generation)) for generation in generations]
+    gone = _GONE if any(generation.trigger == "leave" for generation in generations) else ""
+    return _page("application", rows, [generation.captured_at for generation in generations], _COLUMNS, _NOTE + gone)
 
 
-def connect_generations_page(generations: Sequence[ConnectGeneration]) -> Page:
+def connect_generations_page(entries: Sequence[ConnectEntry]) -> Page:
     """Return the page of generations of Connect workers: a table for each group, and which cannot be planned from."""
-    by_group = _grouped(generations, [generation.group_id for generation in generations])
-    tables = _tables({name: list(map(_connect_row, rows)) for name, rows in by_group.items()}, _CONNECT_COLUMNS)
-    problems = [generation for generation in generations if generation.problem]
+    times = [None if entry.at_ms is None else format_time(entry.at_ms) for entry in entries]
+    rows = [(entry.group_id, _connect_row(entry, time)) for entry, time in zip(entries, times, strict=True)]
+    page = _page("group", rows, times, _CONNECT_COLUMNS, _CONNECT_NOTE)
+    with_owner = len(page.tables) > 1
+    return replace(page, lines=tuple(_problem_line(entry, with_owner) for entry in entries if entry.problem))
+
+
+def _page(
+    noun: str, rows: Sequence[tuple[str, Row]], times: Sequence[str | None], columns: tuple[Column, ...], note: str
+) -> Page:
+    """Return the page of rows with their owners: a table for each owner, under its name if there are several."""
+    tables: dict[str, list[Row]] = {}
+    for owner, row in rows:
+        tables.setdefault(owner, []).append(row)
+    subject = printable(rows[0][0]) if len(tables) == 1 else count(len(tables), noun)
     return Page(
-        title=_title(list(by_group), len(generations), "group"),
-        source=_period([generation.captured_at for generation in generations]),
-        tables=_with_note(tables, _CONNECT_NOTE),
-        lines=tuple(_problem_line(generation, with_owner=len(by_group) > 1) for generation in problems),
+        title=f"{subject}: {count(len(rows), 'generation')}",
+        source=_period(times),
+        tables=tuple(
+            Table(printable(owner) if len(tables) > 1 else "", columns, tuple(own), note if owner == last else "")
+            for last in list(tables)[-1:]
+            for owner, own in tables.items()
+        ),
     )
-
-
-def _grouped(generations: Sequence[T], names: Sequence[str]) -> dict[str, list[T]]:
-    groups: dict[str, list[T]] = {}
-    for name, generation in zip(names, generations, strict=True):
-        groups.setdefault(name, []).append(generation)
-    return groups
-
-
-def _title(names: Sequence[str], number: int, noun: str) -> str:
-    owner = printable(names[0]) if len(names) == 1 else count(len(names), noun)
-    return f"{owner}: {count(number, 'generation')}"
 
 
 def _period(times: Sequence[str | None]) -> str:
@@ -136,52 +104,38 @@ def _period(times: Sequence[str | None]) -> str:
     return f"{first[: -len(' UTC')]} to {end}"
 
 
-def _tables(rows: dict[str, list[Row]], columns: tuple[Column, ...]) -> list[Table]:
-    """Return a table for each application, under its name if there are several."""
-    return [Table(printable(name) if len(rows) > 1 else "", columns, tuple(of_name)) for name, of_name in rows.items()]
-
-
-def _with_note(tables: Sequence[Table], note: str) -> tuple[Table, ...]:
-    """Return the tables with what their columns say below the last one."""
-    return (*tables[:-1], *(replace(table, note=note) for table in tables[-1:]))
-
-
 def _time(captured_at: str | None) -> str:
     return "unknown" if captured_at is None else f"{captured_at[:10]} {captured_at[11:19]}"
 
 
 def _row(generation: Generation) -> Row:
     trigger = generation.trigger or "unknown"
-    probe_text = "unknown" if generation.has_probe is None else "yes" if generation.has_probe else "no"
-    texts = (
+    return text_row(
         _time(generation.captured_at),
-        "unknown" if generation.generation is None else f"{generation.generation:,}",
-        _TRIGGERS.get(trigger, trigger),
+        records(generation.generation),
+        "gone" if trigger == "leave" else trigger,  # left, stopped or killed: the records do not tell which
         f"{generation.instances:,}",
         f"{generation.moved_tasks:,}",
         f"{generation.withheld_tasks:,}",
-        probe_text,
+        "unknown" if generation.has_probe is None else "yes" if generation.has_probe else "no",
         f"{generation.consumers:,}",
     )
-    return text_row(*texts)
 
 
-def _connect_row(generation: ConnectGeneration) -> Row:
-    idle = text_cell(f"{generation.unassigned_count:,}", "unknown" if generation.unassigned_count else "plain")
-    texts = (
-        _time(generation.captured_at),
-        f"{generation.generation:,}",
-        printable(generation.leader),
-        f"{generation.workers:,}",
-        f"{generation.stops:,}",
-        f"{generation.starts:,}",
+def _connect_row(entry: ConnectEntry, time: str | None) -> Row:
+    return text_row(
+        _time(time),
+        f"{entry.generation:,}",
+        printable(entry.leader),
+        f"{entry.workers:,}",
+        f"{entry.lost:,}",
+        f"{entry.given:,}",
+        text_cell(f"{entry.unrun:,}", "unknown" if entry.unrun else "plain"),
+        duration(entry.delay_ms) if entry.delay_ms else "",
     )
-    delay = duration(generation.delay_ms) if generation.delay_ms else ""
-    return text_row(*texts, idle, delay)
 
 
-def _problem_line(generation: ConnectGeneration, *, with_owner: bool) -> Line:
-    owner = f" of {printable(generation.group_id)}" if with_owner else ""
-    problem = printable(generation.problem or "")
-    text = f"generation {generation.generation:,}{owner} cannot be planned from: {problem}"
+def _problem_line(entry: ConnectEntry, with_owner: bool) -> Line:
+    owner = f" of {printable(entry.group_id)}" if with_owner else ""
+    text = f"generation {entry.generation:,}{owner} cannot be planned from: {printable(entry.problem or '')}"
     return Line("note", "cannot-be-planned", as_sentence(text))

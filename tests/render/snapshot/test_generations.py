@@ -8,13 +8,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kstream_plan.model.times import format_time
-from kstream_plan.render.pages.generations import (
-    ConnectGeneration,
-    Generation,
-    connect_generations_page,
-    generations_page,
-)
+from kstream_plan.render.pages.generations import Generation, connect_generations_page, generations_page
 from kstream_plan.render.terminal import to_terminal
+from kstream_plan.snapshots.connect_log.history import ConnectEntry
+from kstream_plan.snapshots.leader_log.message_values import LogPlace
 
 GENERATIONS = st.builds(
     Generation,
@@ -58,7 +55,8 @@ def test_a_long_list_is_set_in_lines_of_text(width: int) -> None:
 
 
 def test_what_cannot_be_planned_from_is_a_note() -> None:
-    whole = ConnectGeneration("connect", None, 7, "w1:8083", 3, 2, 0, 2, 300_000, None)
+    place = LogPlace("w1.log", 1)
+    whole = ConnectEntry("connect", 7, None, "w1:8083", 3, 0, 2, 2, 300_000, place, None, {})
     page = connect_generations_page([whole, whole._replace(generation=8, problem="the log of its leader is cut")])
     assert [(line.kind, line.code, line.text) for line in page.lines] == [
         ("note", "cannot-be-planned", "generation 8 cannot be planned from: the log of its leader is cut.")
