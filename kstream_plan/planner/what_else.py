@@ -201,12 +201,9 @@ class WhatElse:
         return plays
 
     def _stores_matter(self, play: OnePlay) -> bool:
-        """Tell whether more may start cold if stores are in memory, and whether they are is unknown.
-
-        Of a long plan that is not played, which would take minutes: its starts tell that they are unproven.
-        """
+        """Tell whether more may start cold if stores are in memory, and whether they are is unknown."""
         snapshot, facts = self.case.snapshot, {start.evidence.fact for start in play.plan.unproven_starts}
-        if snapshot.stores not in (None, "mixed") or not self.case.options.proofs or _is_long(play.plan):
+        if snapshot.stores not in (None, "mixed") or not self.case.options.proofs:
             return False
         return bool(play.plan.summary.hops) or Fact.STORES_UNKNOWN in facts
 
