@@ -104,11 +104,11 @@ _TEXT_OF_TOPOLOGY = "name a file that the text of Topology.describe() was writte
 
 def _topology_in(path: Path) -> Topology:
     from kstream_plan.snapshots.broker.topology_text import read_topology  # noqa: PLC0415 - only where it is needed
-    from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file  # noqa: PLC0415
+    from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, text_in  # noqa: PLC0415
 
     try:
-        text = read_file(path, SETTINGS_BYTES).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8"
-        raise SnapshotError(f"cannot be read: {reason}", where=f"--topology {path}", fix=_TEXT_OF_TOPOLOGY) from None
+        text = text_in(read_file(path, SETTINGS_BYTES))
+    except OSError as error:
+        what = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(what, where=f"--topology {path}", fix=_TEXT_OF_TOPOLOGY) from None
     return read_topology(text, str(path))

@@ -45,8 +45,9 @@ from kstream_plan.model.times import format_time
 from kstream_plan.render.pages.generations import Generation, connect_generations_page, generations_page
 from kstream_plan.snapshots.broker.describe_text import rows_from_text
 from kstream_plan.snapshots.broker.streams_rows import without_effect
-from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, standard_input, text_in
 from kstream_plan.snapshots.files.selection import Selection
+from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
 from kstream_plan.snapshots.leader_log.notes import notes_about, notes_about_logs
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -159,10 +160,10 @@ def _of_text(options: SnapshotOptions) -> None:
 
 def _text(path: str) -> str:
     try:
-        return read_file(Path(path), SETTINGS_BYTES).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8"
-        raise SnapshotError(f"cannot be read: {reason}", where=path, fix="check --describe-text") from None
+        return text_in(standard_input() if path == STDIN else read_file(path, SETTINGS_BYTES))
+    except OSError as error:
+        what = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(what, where=path, fix="check --describe-text") from None
 
 
 def _group_settings_in(path: Path) -> Mapping[str, Any]:

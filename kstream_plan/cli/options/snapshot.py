@@ -31,7 +31,7 @@ class SnapshotOptions(Measuring, Limited):
         typer.Option(
             "--describe-text",
             metavar="FILE...",
-            help="Saved text of kafka-streams-groups.sh --describe: --members, --state, --offsets, each --verbose.",
+            help="Saved text of kafka-streams-groups.sh --describe: --members, --state and --offsets, best --verbose.",
         ),
     ] = None
     broker_version: shared.BrokerVersion = None

@@ -1,40 +1,40 @@
 """Rows of streams groups from saved text of ``kafka-streams-groups.sh --describe``.
 
-The text is that of ``--members``, ``--state`` and ``--offsets``, each with ``--verbose``, in any order, one after the
-other; what is not part of a table is passed over. The members stay in the order in which the broker listed them.
+The text is that of ``--members``, ``--state`` and ``--offsets``, in any order, one after the other; what is not part of
+a table is passed over. The members stay in the order in which the broker listed them.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.model.streams_group import GROUP_SETTINGS
+from kstream_plan.snapshots.broker.describe_tables import TableKind, TableRow, read_tables
+from kstream_plan.snapshots.broker.streams_rows import ASSIGNOR, SINCE_4_4, refuse_unmodelled
 from kstream_plan.snapshots.broker.topology_text import Topology
 from kstream_plan.snapshots.rows.fields import printable, shown
 
-_MEMBERS = (
-    "GROUP TARGET-ASSIGNMENT-EPOCH TOPOLOGY-EPOCH MEMBER MEMBER-PROTOCOL MEMBER-EPOCH PROCESS CLIENT-ID ASSIGNMENTS"
-)
-_STATE = "GROUP COORDINATOR (ID) STATE GROUP-EPOCH TARGET-ASSIGNMENT-EPOCH #MEMBERS"
-_OFFSETS = "GROUP TOPIC PARTITION CURRENT-OFFSET LEADER-EPOCH LOG-END-OFFSET OFFSET-LAG"
 _TOOL = "kafka-streams-groups.sh --describe --group ID --members --verbose"
-_ROLE = re.compile(r"(?P<role>(?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP)): (?P<tasks>(?:[^\s:;]+:\[[\d,]*\];? ?)+)")
+_ROLE = re.compile(r"((?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP)): ")
 _TASKS = re.compile(r"([^\s:;]+):\[([\d,]*)\]")
 _NO_TASKS = ("active", "standby", "warmup")
 
 
 class _Member(NamedTuple):
+    """A member; without --verbose its epoch is unknown, and its roles are those that it has."""
+
     member_id: str
-    epoch: int
+    epoch: int | None
     process_id: str
     client_id: str
     roles: Mapping[str, tuple[str, ...]]
+    is_classic: bool
 
 
 @dataclass(slots=True)
@@ -44,10 +44,17 @@ class _Group:
     where: str
     members: list[_Member] = field(default_factory=list)
     state: str | None = None
+    assignor: str | None = None
     group_epoch: int | None = None
     target_epoch: int | None = None
     members_target_epoch: int | None = None
     partitions: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether the text tells what members are to hold."""
+        told = (role for member in self.members for role in member.roles if role.startswith("target-"))
+        return self.members_target_epoch is not None or any(told)
 
 
 class DescribedRow(NamedTuple):
@@ -58,7 +65,7 @@ class DescribedRow(NamedTuple):
 
 
 def rows_from_text(
-    texts: Iterable[tuple[str, str]],
+    texts: Sequence[tuple[str, str]],
     broker_version: str,
     topology_of: Callable[[str], Topology | None],
     settings_of: Callable[[str], Mapping[str, Any] | None],
@@ -72,77 +79,88 @@ def rows_from_text(
         settings_of: group → its own settings, by the fields of ``AssignmentConfig``, if they are given.
 
     Raises:
-        SnapshotError: a line cannot be read, no group's members are there, or nobody knows which tasks keep state.
+        SnapshotError: a line cannot be read, no streams group's members are there, or what they are to hold or which
+            tasks keep state is unknown.
     """
     groups: dict[str, _Group] = {}
+    others: list[TableRow] = []
     for where, text in texts:
-        _read(where, text, groups)
+        _read(where, text, groups, others)
     found = {group_id: group for group_id, group in groups.items() if group.members}
     if not found:
-        places = ", ".join(where for where, _ in texts) if isinstance(texts, Sequence) else ""
-        raise SnapshotError(
-            "holds no table of a streams group's members", where=places, fix=f"save what {_TOOL} prints"
-        )
+        raise _without_members(groups, others, [where for where, _ in texts])
     return [
         _row(group_id, group, broker_version, topology_of(group_id), settings_of(group_id))
         for group_id, group in found.items()
     ]
 
 
-def _read(where: str, text: str, groups: dict[str, _Group]) -> None:
-    table = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.split()
-        if not words or words[0].startswith("$"):
-            table = ""
-        elif words[0] == "GROUP":
-            table = " ".join(words)
-            if table not in (_MEMBERS, _STATE, _OFFSETS):
-                what = "is not the table that --members, --state or --offsets print with --verbose"
-                raise SnapshotError(what, where=f"{where}, line {number}", fix=f"save what {_TOOL} prints")
-            started = set[str]()
-        elif table:
-            group = groups.setdefault(words[0], _Group(where))
-            if table == _MEMBERS and words[0] not in started:
-                group.members.clear()  # an earlier table of the same group
-            started.add(words[0])
-            try:
-                _add(table, words, line, group)
-            except (ValueError, IndexError):
-                fix = "save the tool's text unchanged, with whole lines"
-                raise SnapshotError(
-                    f"{shown(line[:80])} cannot be read", where=f"{where}, line {number}", fix=fix
-                ) from None
+def _without_members(groups: Mapping[str, _Group], others: list[TableRow], places: list[str]) -> SnapshotError:
+    """Return the error about texts without the members of a streams group, by what they hold instead."""
+    if groups:
+        group_id, group = next(iter(groups.items()))
+        what = f"holds the state or the offsets of group {shown(group_id)}, and not its members"
+        return SnapshotError(what, where=group.where, fix=f"add what {_TOOL} prints")
+    if not others:
+        what = "holds no table of a streams group's members"
+        return SnapshotError(what, where=", ".join(places), fix=f"save what {_TOOL} prints")
+    row = others[0]
+    group_id = printable(row.cells["GROUP"]) or "ID"
+    fix = f"save what {_TOOL.replace('ID', group_id)} prints"
+    if row.kind is TableKind.CLASSIC:
+        fix = (
+            "tasks and standbys of a classic group are in its logs (kstream-plan snapshot --leader-log FILE) and at "
+            f"its brokers (kstream-plan snapshot --bootstrap-server HOST:PORT --group {group_id})"
+        )
+    return SnapshotError(f"is {row.kind.value}", where=row.where, fix=fix)
 
 
-def _add(table: str, words: list[str], line: str, group: _Group) -> None:
-    if table == _STATE:
-        group.state, group.group_epoch, group.target_epoch = words[-4], int(words[-3]), int(words[-2])
-    elif table == _OFFSETS:
-        group.partitions[words[1]] = max(group.partitions.get(words[1], 0), int(words[2]) + 1)
+def _read(where: str, text: str, groups: dict[str, _Group], others: list[TableRow]) -> None:
+    """Add what the tables of a text tell; ``others``: the tables that are of no streams group."""
+    started = set[tuple[int, str]]()
+    for row in read_tables(where, text):
+        group_id = row.cells["GROUP"]
+        if row.kind not in (TableKind.MEMBERS, TableKind.STATE, TableKind.OFFSETS):
+            others.append(row)
+            continue
+        group = groups.setdefault(group_id, _Group(where))
+        if row.kind is TableKind.MEMBERS and (row.table, group_id) not in started:
+            group.members.clear()  # an earlier table of the same group
+        started.add((row.table, group_id))
+        _add(row, group)
+
+
+def _add(row: TableRow, group: _Group) -> None:
+    cells = row.cells
+    if row.kind is TableKind.STATE:
+        group.state, group.assignor = cells["STATE"], cells.get("ASSIGNOR")
+        group.group_epoch, group.target_epoch = row.number("GROUP-EPOCH"), row.number("TARGET-ASSIGNMENT-EPOCH")
+    elif row.kind is TableKind.OFFSETS:
+        partition = row.number("PARTITION")
+        group.partitions[cells["TOPIC"]] = max(group.partitions.get(cells["TOPIC"], 0), (partition or 0) + 1)
     else:
-        cells = line.split(None, 8)
-        group.members_target_epoch, epoch = int(cells[1]), int(cells[5])
-        group.members.append(_Member(cells[3], epoch, cells[6], cells[7], _roles(cells[8] if len(cells) > 8 else "")))
+        group.members_target_epoch = row.number("TARGET-ASSIGNMENT-EPOCH")
+        is_classic = cells.get("MEMBER-PROTOCOL") == "classic"
+        member_id, process_id, client_id = (cells[column] for column in ("MEMBER", "PROCESS", "CLIENT-ID"))
+        roles, epoch = _roles(cells["ASSIGNMENTS"]), row.number("MEMBER-EPOCH")
+        group.members.append(_Member(member_id, epoch, process_id, client_id, roles, is_classic))
 
 
 def _roles(text: str) -> dict[str, tuple[str, ...]]:
-    found = {}
-    for match in _ROLE.finditer(text):
-        found[match["role"].lower()] = tuple(
-            f"{of}_{partition}"
-            for of, numbers in _TASKS.findall(match["tasks"])
-            for partition in numbers.split(",")
-            if numbers
+    parts = _ROLE.split(text)[1:]
+    return {
+        role.lower(): tuple(
+            f"{of}_{partition}" for of, numbers in _TASKS.findall(tasks) for partition in numbers.split(",") if numbers
         )
-    if text.strip() and not found:
-        raise ValueError(text)
-    return found
+        for role, tasks in zip(parts[::2], parts[1::2], strict=True)
+    }
 
 
 def _row(
     group_id: str, group: _Group, broker_version: str, topology: Topology | None, settings: Mapping[str, Any] | None
 ) -> DescribedRow:
+    classic = next((member.member_id for member in group.members if member.is_classic), None)
+    refuse_unmodelled(group_id, group.where, group.assignor, classic)
     names = {field_name: name for name, (field_name, *_) in GROUP_SETTINGS.items()}
     tasks, notes = _tasks(group_id, group, topology)
     listed = _when_listed(group)
@@ -170,24 +188,52 @@ def _row(
     if listed.state is not None and listed.state != "Stable":
         message = f"the group is {printable(listed.state)}: the progress of each member is not in the tool's text"
         notes.append(Note("not-stable", message))
-    if group.state is None:
-        notes.append(Note("no-state", "--state --verbose is missing: the group is assumed to be Stable"))
+    notes += _missing(group, broker_version)
     return DescribedRow(row, tuple(notes))
+
+
+def _missing(group: _Group, broker_version: str) -> Iterator[Note]:
+    """Tell which tables and columns are not there, and what is assumed instead.
+
+    Raises:
+        SnapshotError: what members are to hold is not there, and does not follow from the group's state.
+    """
+    if not group.has_targets:
+        if group.state != "Stable":
+            what = "does not tell what members are to hold: --members was saved without --verbose, and "
+            what += "--state is missing" if group.state is None else f"the group is {printable(group.state)}"
+            raise SnapshotError(what, where=group.where, fix=f"save what {_TOOL} prints")
+        message = (
+            "--members was saved without --verbose: what members are to hold is taken to be what they hold, since "
+            "--state says that the group is Stable. If it was not when its members were listed, the plan is wrong"
+        )
+        yield Note("no-targets", message)
+    if group.state is None:
+        yield Note("no-state", "--state --verbose is missing: the group is assumed to be Stable")
+    elif broker_version == SINCE_4_4 and group.assignor in (None, "", "-"):
+        message = (
+            f"--state does not name the group's assignor (ASSIGNOR, since the tool of 4.4): {ASSIGNOR}, the default, "
+            "is assumed"
+        )
+        yield Note("assignor-unknown", message)
 
 
 class _Moment(NamedTuple):
     """The group when its members were listed; ``state`` is ``None`` if nobody told it then."""
 
     state: str | None
-    group_epoch: int
-    target_epoch: int
+    group_epoch: int | None
+    target_epoch: int | None
     notes: tuple[Note, ...] = ()
 
 
 def _when_listed(group: _Group) -> _Moment:
     """Return the group when its members were listed: what they hold and are to hold is of then, and counts."""
-    target_epoch = group.members_target_epoch or 0
-    group_epoch = max(target_epoch, group.group_epoch or 0)
+    target_epoch = group.target_epoch if group.members_target_epoch is None else group.members_target_epoch
+    if target_epoch is None:
+        return _Moment(group.state, None, None)
+    is_assigning = group.state == "Assigning" and group.group_epoch is None
+    group_epoch = max(target_epoch + is_assigning, group.group_epoch or 0)
     if group.target_epoch in (None, target_epoch):
         return _Moment(group.state, group_epoch, target_epoch)
     message = (
@@ -200,7 +246,8 @@ def _when_listed(group: _Group) -> _Moment:
 
 def _standbys(group: _Group) -> int:
     """Return how many standbys a task is to have at most."""
-    copies = Counter(task for member in group.members for task in member.roles.get("target-standby", ()))
+    role = "target-standby" if group.has_targets else "standby"
+    copies = Counter(task for member in group.members for task in member.roles.get(role, ()))
     return max(copies.values(), default=0)
 
 
@@ -214,7 +261,9 @@ def _instances(group: _Group) -> list[dict[str, Any]]:
                 "position": position,
                 "member_epoch": member.epoch,
                 **{role: list(member.roles.get(role, ())) for role in _NO_TASKS},
-                "target": {role: list(member.roles.get(f"target-{role}", ())) for role in _NO_TASKS},
+                "target": {role: list(member.roles.get(f"target-{role}", ())) for role in _NO_TASKS}
+                if group.has_targets
+                else None,
             }
         )
     return [{"process_id": process_id, "consumers": consumers} for process_id, consumers in found.items()]

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _ANSWERED_SINCE_4_4 = 1
 #: Groups of brokers of 4.3 have this setting.
 _SETTING_SINCE_4_3 = "streams.assignment.interval.ms"
-_ASSIGNOR = "sticky"
+#: The release of brokers since which groups name their assignor, and the one that is modelled.
+SINCE_4_4, ASSIGNOR = "4.4", "sticky"
 
 
 class GivenOfGroup(NamedTuple):
@@ -84,15 +85,27 @@ def running_streams_group(
 def _checked(group: DescribedStreamsGroup, where: str) -> Sequence[DescribedSubtopology]:
     if not group.subtopologies:
         what, fix = f"has no topology yet, and is {shown(group.state)}", "try again when it is Stable"
-    elif group.assignor not in (None, "", _ASSIGNOR):
-        what = f"is decided by the assignor {shown(group.assignor)}; only {_ASSIGNOR} is modelled"
-        fix = f"set streams.assignor.name={_ASSIGNOR}, or do without a plan"
-    elif classic := next((member for member in group.members if member.is_classic), None):
-        what = f"has the member {shown(classic.member_id)} of the classic protocol"
+        raise SnapshotError(what, where=where, fix=fix, application_id=group.group_id)
+    classic = next((member.member_id for member in group.members if member.is_classic), None)
+    refuse_unmodelled(group.group_id, where, group.assignor, classic)
+    return group.subtopologies
+
+
+def refuse_unmodelled(group_id: str, where: str, assignor: str | None, classic_member: str | None) -> None:
+    """Refuse a group that another assignor decides, or that has a member of the classic protocol.
+
+    Raises:
+        SnapshotError: it does.
+    """
+    if assignor not in (None, "", "-", ASSIGNOR):
+        what = f"is decided by the assignor {shown(assignor)}; only {ASSIGNOR} is modelled"
+        fix = f"set streams.assignor.name={ASSIGNOR}, or do without a plan"
+    elif classic_member is not None:
+        what = f"has the member {shown(classic_member)} of the classic protocol"
         fix = "take the snapshot when every instance has moved to the streams protocol"
     else:
-        return group.subtopologies
-    raise SnapshotError(what, where=where, fix=fix, application_id=group.group_id)
+        return
+    raise SnapshotError(what, where=where, fix=fix, application_id=group_id)
 
 
 def _release(answer: StreamsGroupAnswer, settings: Mapping[str, str], where: str) -> str:
@@ -103,7 +116,7 @@ def _release(answer: StreamsGroupAnswer, settings: Mapping[str, str], where: str
         fix = "update kstream-plan; to treat them as one of these releases: --broker-version"
         raise SnapshotError(what, where=where, fix=fix, application_id=answer.group.group_id)
     if answer.version >= _ANSWERED_SINCE_4_4:
-        return "4.4"
+        return SINCE_4_4
     return "4.3" if _SETTING_SINCE_4_3 in settings else "4.2"
 
 
@@ -202,7 +215,7 @@ def _release_notes(answer: StreamsGroupAnswer, release: str, given: GivenOfGroup
         )
         yield Note("broker-release", message)
     if answer.version >= _ANSWERED_SINCE_4_4 and answer.group.assignor is None:
-        message = f"the brokers do not name the group's assignor: {_ASSIGNOR}, the default, is assumed"
+        message = f"the brokers do not name the group's assignor: {ASSIGNOR}, the default, is assumed"
         yield Note("assignor-unknown", message)
 
 

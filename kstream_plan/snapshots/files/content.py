@@ -6,6 +6,7 @@ as the system tells it, by the ``strerror`` of an :class:`OSError`: who reads kn
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gzip
 import io
@@ -14,6 +15,7 @@ import select
 import shutil
 import stat
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -203,6 +205,23 @@ def unpacked(data: bytes, most_bytes: int | None = None) -> bytes:
         return data
     stream = cast(BinaryIO, gzip.GzipFile(fileobj=io.BytesIO(data)))
     return _read(stream, limits().text_bytes if most_bytes is None else most_bytes)
+
+
+def text_in(data: bytes) -> str:
+    """Return the text of data: gzip is taken off; UTF-16 is known by its mark, as PowerShell writes it, else UTF-8.
+
+    Raises:
+        OSError: they are neither, or damaged, or hold more than a file of settings may.
+    """
+    try:
+        content = unpacked(data, SETTINGS_BYTES)
+        return content.decode(
+            "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+        )
+    except UnicodeDecodeError:
+        raise OSError(errno.EINVAL, "it is not UTF-8") from None
+    except (EOFError, zlib.error) as error:
+        raise OSError(errno.EINVAL, f"it is damaged: {error}") from None
 
 
 class TooLargeError(OSError):

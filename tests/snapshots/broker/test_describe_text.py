@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +20,8 @@ from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.designs.streams.test_plan_of_streams_group import stable
 
 REAL = Path(__file__).parents[2] / "real" / "streams"
+TABLES = Path(__file__).parent / "tables"
+_LOG, _VERBOSE = "--leader-log FILE", "--group orders --members --verbose"
 TOPOLOGY = read_topology((REAL / "topology.txt").read_text(), "topology.txt")
 
 
@@ -26,7 +32,7 @@ def test_the_text_tells_what_the_broker_described(capture: str, release: str, te
     ((row, notes),) = rows_from_text(
         [("saved", saved)], release, lambda _of: TOPOLOGY, lambda _of: {"num_standby_replicas": 1}
     )
-    assert notes == ()
+    assert [note.code for note in notes] == (["assignor-unknown"] if release == "4.4" else [])
     read, described = snapshot_from_row(row, "saved"), snapshot_from_row(stable(capture, epoch), "described")
     ordered, unordered = read.state.memory, described.state.memory
     assert isinstance(ordered, BrokerGroup)
@@ -77,7 +83,7 @@ def test_tables_of_two_moments_are_told_and_the_members_count(
 def test_without_a_topology_standbys_tell_what_keeps_state() -> None:
     saved = (REAL / "k44-base.txt").read_text()
     ((row, notes),) = rows_from_text([("saved", saved)], "4.4", lambda _of: None, lambda _of: None)
-    assert [note.code for note in notes] == ["stateful-by-standbys", "no-config"]
+    assert [note.code for note in notes] == ["stateful-by-standbys", "no-config", "assignor-unknown"]
     assert row["config"] == {"streams_num_standby_replicas": 1}
     without = saved.replace("STANDBY", "ACTIVE")
     with pytest.raises(SnapshotError, match="does not tell which tasks are stateful"):
@@ -102,3 +108,133 @@ def test_the_command_writes_a_row_or_says_what_is_missing(capsys: pytest.Capture
     assert "Fix: give --broker-version, one of 4.2, 4.3, 4.4" in capsys.readouterr().err
     assert run(["snapshot", "--describe-text", base, "--broker-version", "4.3"]) == 0
     assert json.loads(capsys.readouterr().out)["group_protocol"] == "streams"
+
+
+def _rows(text: str, release: str = "4.3") -> list[Any]:
+    return rows_from_text([("saved", text)], release, lambda _of: TOPOLOGY, lambda _of: {"num_standby_replicas": 1})
+
+
+class TestKafkaToolsTables:
+    """Tables are known by their columns, wherever they stand; what is missing is told."""
+
+    @pytest.mark.parametrize(
+        ("file", "codes"),
+        [
+            ("assignor44.txt", []),
+            ("nonverbose.txt", ["assignor-unknown"]),
+            ("onlymembers.txt", ["no-state"]),
+        ],
+    )
+    def test_they_tell_what_verbose_tables_tell(self, file: str, codes: list[str]) -> None:
+        ((row, notes),) = _rows((TABLES / file).read_text(), "4.4")
+        ((whole, _),) = _rows((REAL / "k43-base.txt").read_text(), "4.4")
+        assert [note.code for note in notes] == codes
+        for field in ("tasks", "application_id"):
+            assert row[field] == whole[field]
+        holdings = [snapshot_from_row(of, "saved").state.holdings for of in (row, whole)]
+        assert list(holdings[0]) == list(holdings[1])
+
+    def test_another_assignor_is_refused_as_when_the_broker_names_it(self) -> None:
+        text = (TABLES / "assignor44.txt").read_text().replace("sticky ", "range  ")
+        with pytest.raises(SnapshotError, match=r"decided by the assignor 'range'; only sticky is modelled"):
+            _rows(text, "4.4")
+
+    @pytest.mark.parametrize("assignor", ["-     ", "      "])
+    def test_an_assignor_that_is_not_named_is_told(self, assignor: str) -> None:
+        text = (TABLES / "assignor44.txt").read_text().replace("sticky", assignor)
+        ((_, notes),) = _rows(text, "4.4")
+        assert [note.code for note in notes] == ["assignor-unknown"]
+
+    def test_a_member_of_the_classic_protocol_is_refused(self) -> None:
+        text = (REAL / "k43-base.txt").read_text().replace(" streams ", " classic ", 1)
+        with pytest.raises(SnapshotError, match="of the classic protocol"):
+            _rows(text)
+
+    def test_without_targets_a_stable_group_holds_what_it_is_to_hold(self) -> None:
+        text = _without_targets((TABLES / "nonverbose.txt").read_text())
+        ((row, notes),) = _rows(text)
+        assert [note.code for note in notes] == ["no-targets"]
+        ((whole, _),) = _rows((REAL / "k43-base.txt").read_text())
+        groups = [snapshot_from_row(of, "saved").state.memory for of in (row, whole)]
+        targets = [{of.member_id: of.target for of in group.members} for group in groups]  # type: ignore[union-attr]
+        assert targets[0] == targets[1]
+
+    @pytest.mark.parametrize(
+        ("edit", "reason"),
+        [
+            (("Stable     ", "Reconciling"), "the group is Reconciling"),
+            (("COORDINATOR (ID)", "NOTHING"), "--state is missing"),
+        ],
+    )
+    def test_without_targets_any_other_group_is_refused(self, edit: tuple[str, str], reason: str) -> None:
+        text = _without_targets((TABLES / "nonverbose.txt").read_text()).replace(*edit)
+        with pytest.raises(SnapshotError, match=f"without --verbose, and {reason}"):
+            _rows(text)
+
+    def test_text_around_tables_is_passed_over(self) -> None:
+        lines = (REAL / "k43-base.txt").read_text().splitlines()
+        prompts = [line.replace("$ ", "[root@broker-1 ~]# ") if line.startswith("$") else line for line in lines]
+        quoted = "\n".join(["Hi,", "here is what we have:", *(f"tools-1  | {line}" for line in prompts), "Thanks"])
+        assert _rows(quoted) == _rows("\n".join(lines))
+
+    def test_a_cut_line_is_no_end_of_a_table(self) -> None:
+        lines = (REAL / "k43-base.txt").read_text().splitlines()
+        for number in (2, 4):
+            cut = [*lines[:number], lines[number][:60], *lines[number + 1 :]]
+            with pytest.raises(SnapshotError, match="cannot be read") as error:
+                _rows("\n".join(cut))
+            assert error.value.where == f"saved, line {number + 1}"
+
+    @pytest.mark.parametrize(
+        ("text", "what", "fix"),
+        [
+            (
+                "GROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS \norders a-1 /10.0.0.1 a 3\n",
+                "a group of consumers",
+                _LOG,
+            ),
+            (
+                "\nGROUP TOPIC PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG CONSUMER-ID HOST CLIENT-ID\n"
+                "orders t 0 1 2 1 - - -",
+                "a group of consumers",
+                _LOG,
+            ),
+            (
+                "GROUP  COORDINATOR (ID)  ASSIGNMENT-STRATEGY  STATE  #MEMBERS\norders b:9092 (1) stream Stable 3",
+                "a group of consumers",
+                _LOG,
+            ),
+            ("GROUP MEMBER PROCESS CLIENT-ID\norders m p c\nACTIVE-TASKS:: 0: [[0]]", "before 4.2", _VERBOSE),
+            ("GROUP  STATE\norders  Stable\n", "a list of groups", _VERBOSE),
+            (
+                "GROUP  COORDINATOR (ID)  STATE  #MEMBERS\norders  b:9092 (1)  Stable  3\n",
+                "not its members",
+                "--members",
+            ),
+        ],
+        ids=["members", "offsets", "state", "early", "list", "no-members"],
+    )
+    def test_other_tables_are_named_with_what_is_needed(self, text: str, what: str, fix: str) -> None:
+        with pytest.raises(SnapshotError, match=what) as error:
+            _rows(text)
+        assert fix in str(error.value.fix)
+
+
+def _without_targets(text: str) -> str:
+    """Return the text of a tool that was asked without --verbose."""
+    return re.sub(r" TARGET-ACTIVE: .*", "", text)
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [lambda text: text.encode("utf-16"), lambda text: gzip.compress(text.encode("utf-8-sig"))],
+    ids=["utf-16", "gzip"],
+)
+def test_text_is_read_as_shells_and_people_save_it(
+    encode: Callable[[str], bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, source in (("group.txt", "k43-base.txt"), ("topology.txt", "topology.txt")):
+        (tmp_path / name).write_bytes(encode((REAL / source).read_text()))
+    options = ["--describe-text", str(tmp_path / "group.txt"), "--topology", str(tmp_path / "topology.txt")]
+    assert run(["snapshot", *options, "--broker-version", "4.3"]) == 0
+    assert json.loads(capsys.readouterr().out)["application_id"] == "S8"

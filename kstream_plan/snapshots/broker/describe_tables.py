@@ -1,0 +1,119 @@
+"""Tables that Kafka's own tools print of groups, known by their columns wherever they stand in a text.
+
+Formats: ``StreamsGroupCommand`` (4.1 to 4.4), ``ConsumerGroupCommand`` (2.6 to 4.4) and ``ShareGroupCommand`` of Apache
+Kafka, with and without ``--verbose``. Columns that are not known are passed over: later releases add some.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.rows.fields import shown
+
+#: Where a table begins; what stands before it, as a container's name, stands before each of its lines.
+_HEADER = re.compile(r"(?P<before>(?:.*[\s|>])?)GROUP\s+(?P<columns>[#A-Z(][A-Z# ()\t-]*?)\s*")
+_LONGEST_HEADER = 2_000
+_WHOLE_LINES = "save the tool's text unchanged, with whole lines"
+
+
+class TableKind(Enum):
+    """What a table shows: the value names it in a sentence."""
+
+    MEMBERS = "the members of a streams group"
+    STATE = "the state of a streams group"
+    OFFSETS = "the offsets of a streams group"
+    EARLY_MEMBERS = "the members of a streams group as releases before 4.2 print them"
+    CLASSIC = "a group of consumers, not of tasks: kafka-consumer-groups.sh prints it"
+    LIST = "a list of groups"
+    OTHER = "a table whose columns are not known"
+
+
+class TableRow(NamedTuple):
+    """A line of a table.
+
+    where: the file and the line.
+    kind: what the table shows.
+    table: the number of its table in the text, from 1.
+    cells: column → what stands there.
+    """
+
+    where: str
+    kind: TableKind
+    table: int
+    cells: Mapping[str, str]
+
+    def number(self, column: str) -> int | None:
+        """Return the whole number in a column, ``None`` where the table has none."""
+        text = self.cells.get(column, "-")
+        return None if text == "-" else int(text)
+
+
+#: The columns by which a kind is known: the first kind counts all of whose columns are there.
+_KNOWN_BY = (
+    (TableKind.MEMBERS, {"MEMBER", "PROCESS", "CLIENT-ID", "ASSIGNMENTS"}),
+    (TableKind.EARLY_MEMBERS, {"MEMBER", "PROCESS", "CLIENT-ID"}),
+    (TableKind.CLASSIC, {"CONSUMER-ID"}),
+    (TableKind.CLASSIC, {"ASSIGNMENT-STRATEGY"}),
+    (TableKind.OFFSETS, {"TOPIC", "PARTITION", "OFFSET-LAG"}),
+    (TableKind.STATE, {"COORDINATOR (ID)", "STATE"}),
+    (TableKind.LIST, {"STATE"}),
+    (TableKind.LIST, {"TYPE", "PROTOCOL"}),
+)
+
+
+#: The kinds whose lines are read; of others only the group is.
+_READ = (TableKind.MEMBERS, TableKind.STATE, TableKind.OFFSETS)
+_PROMPT = re.compile(r"\S*[$#%>](?:\s.*)?|\[.*")
+_ROLES = r"(?:(?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP):\s+(?:[^\s:;]+:\[[\d,]*\](?:;\s*|\s*$))+)*"
+
+
+def read_tables(where: str, text: str) -> Iterator[TableRow]:
+    """Yield the lines of all tables in a text.
+
+    Raises:
+        SnapshotError: a line of a table cannot be read.
+    """
+    lines, table = text.splitlines(), 0
+    for number, line in enumerate(lines):
+        header = _HEADER.fullmatch(line) if len(line) < _LONGEST_HEADER else None
+        if header is not None:
+            table, indent = table + 1, len(header["before"])
+            rest = (lines[place][indent:] for place in range(number + 1, len(lines)))
+            yield from _rows(where, header["columns"], table, number + 1, rest)
+
+
+def _rows(where: str, header: str, table: int, number: int, lines: Iterator[str]) -> Iterator[TableRow]:
+    """Yield the lines of a table up to the first one that is none of it."""
+    columns = ("GROUP", *(column.replace("_", " ") for column in header.replace("R (ID)", "R_(ID)").split()))
+    kind = next((kind for kind, known_by in _KNOWN_BY if known_by <= set(columns)), TableKind.OTHER)
+    if kind not in _READ:
+        yield TableRow(f"{where}, line {number}", kind, table, {"GROUP": next(lines, "").partition(" ")[0]})
+        return
+    pattern, group_id = re.compile("".join(map(_cell, columns))), None
+    for place, line in enumerate(lines, start=number + 1):
+        cells = pattern.fullmatch(line.rstrip() + " ")
+        if cells is None:
+            if line.startswith(f"{group_id} ") or (group_id is None and line.strip() and not _PROMPT.fullmatch(line)):
+                what = f"{shown(line[:80])} cannot be read"
+                raise SnapshotError(what, where=f"{where}, line {place}", fix=_WHOLE_LINES)
+            return
+        group_id = cells[1]
+        values = zip(columns, cells.groups(""), strict=True)
+        yield TableRow(f"{where}, line {place}", kind, table, {column: value.strip() for column, value in values})
+
+
+def _cell(column: str) -> str:
+    """Return the pattern of what stands in a column, and of the space behind it."""
+    if column == "ASSIGNMENTS":
+        return rf"({_ROLES})\s*"
+    if column == "ASSIGNOR":
+        return r"(?:(\S+)\s+)?"
+    if column == "COORDINATOR (ID)":
+        return r"(\S+\s+\(\S*\))\s+"
+    if column.startswith("#") or column.endswith(("EPOCH", "OFFSET", "-LAG", "PARTITION")):
+        return r"(-|\d{1,19})\s+"
+    return r"(\S+)\s+"
