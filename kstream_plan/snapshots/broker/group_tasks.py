@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note, TaskId
@@ -21,6 +21,9 @@ from kstream_plan.snapshots.broker.topology_text import (
 )
 from kstream_plan.snapshots.rows.fields import printable
 
+if TYPE_CHECKING:
+    from kstream_plan.snapshots.broker.source import Cluster
+
 #: Topic → for each of its partitions the racks of its replicas (``None`` where a broker has none). A topic that the
 #: cluster does not have is left out.
 Topics: TypeAlias = Mapping[str, Sequence[tuple[str | None, ...]]]
@@ -31,13 +34,32 @@ _OTHER_TOPOLOGY = "give Topology.describe() of the version that is running, or l
 class GroupTask(NamedTuple):
     """One task, with the partitions it reads and those its stores are written to.
 
-    ``changelogs`` is ``None`` where nobody tells: no topology is given.
+    ``changelogs`` is ``None`` where nobody tells: no topology is given. A changelog that is among the ``sources``
+    restores a table up to what the group has committed of it (KAFKA-10085).
     """
 
     task_id: TaskId
     stateful: bool
     sources: tuple[TopicPartition, ...]
     changelogs: tuple[TopicPartition, ...] | None
+
+
+def source_changelogs(tasks: Iterable[GroupTask]) -> list[TopicPartition]:
+    """Return the partitions that tasks read, and restore their stores from."""
+    return sorted({partition for task in tasks for partition in task.changelogs or () if partition in task.sources})
+
+
+def ends_of_stores(cluster: Cluster, group_id: str, tasks: Sequence[GroupTask]) -> dict[TopicPartition, int]:
+    """Return where the changelogs of tasks end now: what is also read counts up to what the group has committed.
+
+    As in Kafka Streams (``ClientUtils.fetchCommittedOffsets``), a partition without a committed offset counts as 0.
+    """
+    changelogs = [partition for task in tasks for partition in task.changelogs or ()]
+    ends = dict(cluster.end_offsets(changelogs)) if changelogs else {}
+    if of_sources := source_changelogs(tasks):
+        committed = cluster.committed_offsets(group_id, of_sources)
+        ends |= {partition: min(ends[partition], committed.get(partition, 0)) for partition in of_sources}
+    return ends
 
 
 def topics_to_ask_for(application_id: str, members: Sequence[StreamsMember], topology: Topology | None) -> list[str]:
@@ -181,18 +203,27 @@ def _changelog_topics(
         )
         return {}, [Note("topology-unknown", message)] if logged else []
     found: dict[SubtopologyKey, list[str]] = {}
-    missing = []
+    missing, of_sources = [], []
     for key, subtopology in topology.subtopologies.items():
-        names = [changelog_topic(application_id, key.topology_name, store) for store in subtopology.stores]
-        found[key] = [name for name in names if name in topics]
-        missing += [name for name in names if name not in topics]
-    if not missing:
-        return found, []
-    message = (
-        f"the cluster has no topic {name_list(missing, 1)}: its store has no changelog, or restores from its source "
-        "topic, and counts as 0 records"
-    )
-    return found, [Note("changelog-missing", message, tuple(missing))]
+        names = {store: changelog_topic(application_id, key.topology_name, store) for store in subtopology.stores}
+        tables = {store: topic for store, topic in subtopology.table_topics.items() if names[store] not in topics}
+        tables = {store: topic for store, topic in tables.items() if topic in topics}
+        found[key] = sorted({*(name for name in names.values() if name in topics), *tables.values()})
+        of_sources += sorted(tables.values())
+        missing += [name for store, name in names.items() if name not in topics and store not in tables]
+    notes = []
+    if of_sources:
+        message = (
+            f"tables of {name_list(of_sources, 1)} have no changelog of their own: they are taken to be restored from "
+            "that topic, up to what the group has committed of it (topology.optimization=all)"
+        )
+        notes.append(Note("source-topic-restored", message, tuple(of_sources)))
+    if missing:
+        message = (
+            f"the cluster has no topic {name_list(missing, 1)}: its store has no changelog, and counts as 0 records"
+        )
+        notes.append(Note("changelog-missing", message, tuple(missing)))
+    return found, notes
 
 
 def _changelogs_of(task: TaskId, names: Sequence[str], topics: Topics) -> tuple[TopicPartition, ...]:

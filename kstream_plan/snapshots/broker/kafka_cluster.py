@@ -201,6 +201,13 @@ class KafkaCluster:
             ends |= self._list_offsets(later, _LATEST)
         return {(partition.topic, partition.partition): ends[partition] for partition in asked}
 
+    def committed_offsets(self, group_id: str, partitions: Sequence[TopicPartition]) -> EndOffsets:
+        """Return what a group has committed (``OffsetFetch``) of partitions; those without a commit are left out."""
+        with self._asking(f"the committed offsets of group {printable(group_id)}"):
+            asked = [self._kafka.TopicPartition(*partition) for partition in partitions]
+            committed = self._admin.list_group_offsets({group_id: asked})[group_id]
+        return {tuple(partition): told.offset for partition, told in committed.items() if told.offset >= 0}
+
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> EndOffsets:
         """Return the offsets that partitions start at (``ListOffsets``): the oldest record that is not deleted."""
         with self._asking("the changelogs' start offsets"):

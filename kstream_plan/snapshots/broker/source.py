@@ -12,7 +12,14 @@ from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.broker.assignment_info import ERRORS
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
 from kstream_plan.snapshots.broker.group_rows import EndOffsets, GroupMoment, held_by, snapshot_row
-from kstream_plan.snapshots.broker.group_tasks import GroupTask, Topics, group_tasks, topics_to_ask_for
+from kstream_plan.snapshots.broker.group_tasks import (
+    GroupTask,
+    Topics,
+    ends_of_stores,
+    group_tasks,
+    source_changelogs,
+    topics_to_ask_for,
+)
 from kstream_plan.snapshots.broker.history import (
     Generation,
     GroupDecision,
@@ -59,6 +66,9 @@ class Cluster(Protocol):
 
     def end_offsets(self, partitions: Sequence[TopicPartition], at_ms: int | None = None) -> EndOffsets:
         """Return end offsets now; or at a time since 1970, by the records' own times."""
+
+    def committed_offsets(self, group_id: str, partitions: Sequence[TopicPartition]) -> EndOffsets:
+        """Return what a group has committed of those partitions of which it has committed anything."""
 
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> EndOffsets:
         """Return the offsets that partitions start at now."""
@@ -247,12 +257,20 @@ def _row(cluster: Cluster, moment: GroupMoment, tasks: Sequence[GroupTask], topi
     if not changelogs:
         return snapshot_row(moment, tasks, topics, {}, {})
     if not moment.still_held:
-        ends = cluster.end_offsets(changelogs, moment.captured_at_ms)
-        return snapshot_row(moment, tasks, topics, ends, {})
+        return snapshot_row(moment, tasks, topics, _past_ends(cluster, tasks, changelogs, moment.captured_at_ms), {})
     reported: EndOffsets = {}
     if moment.reported_at_ms is not None:
-        reported = cluster.end_offsets(changelogs, moment.reported_at_ms)
-    return snapshot_row(moment, tasks, topics, cluster.end_offsets(changelogs), reported)
+        reported = _past_ends(cluster, tasks, changelogs, moment.reported_at_ms)
+    return snapshot_row(moment, tasks, topics, ends_of_stores(cluster, moment.application_id, tasks), reported)
+
+
+def _past_ends(
+    cluster: Cluster, tasks: Sequence[GroupTask], changelogs: Sequence[TopicPartition], at_ms: int
+) -> EndOffsets:
+    """Return end offsets of a past moment; what a group had committed of its sources by then is unknown."""
+    of_sources = source_changelogs(tasks)
+    own = [partition for partition in changelogs if partition not in of_sources]
+    return cluster.end_offsets(own, at_ms) if own else {}
 
 
 def _assignment_errors(members: Sequence[StreamsMember]) -> list[Note]:

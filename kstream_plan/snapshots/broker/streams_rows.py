@@ -13,7 +13,7 @@ from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.broker.group_rows import EndOffsets, task_row
-from kstream_plan.snapshots.broker.group_tasks import GroupTask, Topics
+from kstream_plan.snapshots.broker.group_tasks import GroupTask, Topics, ends_of_stores
 from kstream_plan.snapshots.broker.streams_describe import (
     NEWEST_VERSION,
     DescribedMember,
@@ -69,8 +69,7 @@ def running_streams_group(
     names = dict.fromkeys(topic for of in subtopologies for topic in (*of.input_topics, *of.changelogs))
     topics = cluster.topics(list(names))
     tasks = [task for of in subtopologies for task in _tasks(of, topics, where)]
-    changelogs = [partition for task in tasks for partition in task.changelogs or ()]
-    ends = cluster.end_offsets(changelogs) if changelogs else {}
+    ends = ends_of_stores(cluster, group_id, tasks)
     config, differing = _config(settings, given)
     row = {**_row(answer.group, tasks, topics, ends), "broker_version": release, "config": config}
     notes = [

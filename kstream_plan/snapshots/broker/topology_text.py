@@ -20,9 +20,12 @@ _START = re.compile(r"(?:^|.*\s)(?:Topologies|Sub-topologies|Topology: (?P<name>
 _SUBTOPOLOGY = re.compile(
     r"\s*Sub-topology: (?P<id>\d{1,9})(?P<is_global> for global store \(will not generate tasks\))?\s*"
 )
-_SOURCE = re.compile(r"\s*Source:\s+.+ \(topics: (?P<topics>.*)\)\s*")
-_PROCESSOR = re.compile(r"\s*Processor: .+ \(stores: \[(?P<stores>.*)\]\)\s*")
+_SOURCE = re.compile(r"\s*Source:\s+(?P<name>.+) \(topics: (?P<topics>.*)\)\s*")
+_PROCESSOR = re.compile(r"\s*Processor: (?P<name>.+) \(stores: \[(?P<stores>.*)\]\)\s*")
+_PREDECESSORS = re.compile(r"\s*<-- (?P<names>.*?)\s*")
 _PASSED_OVER = re.compile(r"\s*(?:Sink: .+ \((?:topic|extractor class): .*\)|(?:-->|<--) .*)\s*")
+#: How Kafka Streams names the processor of a table that reads a topic, and the source of one that has another name.
+_TABLE_PROCESSOR, _TABLE_SOURCE = "KTABLE-SOURCE-", "-source"
 #: A list of topics; anything else there is the pattern of a source that reads by pattern.
 _TOPICS = re.compile(r"\[[a-zA-Z0-9._-]+(?:, [a-zA-Z0-9._-]+)*\]")
 
@@ -40,12 +43,14 @@ class SubtopologyKey(NamedTuple):
 class Subtopology:
     """What one subtopology reads and keeps, names as in the text and sorted.
 
-    ``by_pattern`` says that it also reads what matches a pattern, which the text does not resolve.
+    ``by_pattern`` says that it also reads what matches a pattern, which the text does not resolve. ``table_topics`` has
+    the stores of tables that read a topic, and that topic: it is their changelog under ``topology.optimization=all``.
     """
 
     source_topics: tuple[str, ...]
     stores: tuple[str, ...]
     by_pattern: bool = False
+    table_topics: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,19 @@ class _Draft:
     topics: set[str] = field(default_factory=set)
     stores: set[str] = field(default_factory=set)
     by_pattern: bool = False
+    sources: dict[str, list[str]] = field(default_factory=dict)
+    processors: list[tuple[str, list[str], list[str]]] = field(default_factory=list)
+
+    def table_topics(self) -> Mapping[str, str]:
+        """Return the topic of each table that reads one, by its store."""
+        found = {}
+        for name, stores, predecessors in self.processors:
+            for source in predecessors:
+                topics = self.sources.get(source, [])
+                is_table = name.startswith(_TABLE_PROCESSOR) or source == f"{name}{_TABLE_SOURCE}"
+                if is_table and len(stores) == len(topics) == 1:
+                    found[stores[0]] = topics[0]
+        return MappingProxyType(found)
 
 
 def read_topology(text: str, where: str) -> Topology:
@@ -107,7 +125,9 @@ def read_topology(text: str, where: str) -> Topology:
     if not drafts:
         raise SnapshotError("holds no sub-topology", where=where, fix=_FIX)
     subtopologies = {
-        key: Subtopology(tuple(sorted(draft.topics)), tuple(sorted(draft.stores)), draft.by_pattern)
+        key: Subtopology(
+            tuple(sorted(draft.topics)), tuple(sorted(draft.stores)), draft.by_pattern, draft.table_topics()
+        )
         for key, draft in drafts.items()
     }
     return Topology(where, MappingProxyType(subtopologies))
@@ -117,11 +137,15 @@ def _add_node(draft: _Draft, line: str) -> bool:
     """Add one line to the subtopology; ``False`` if it is no line of one."""
     if (match := _SOURCE.fullmatch(line)) is not None:
         if _TOPICS.fullmatch(match["topics"]):
-            draft.topics.update(_listed(match["topics"][1:-1]))
+            draft.sources[match["name"]] = _listed(match["topics"][1:-1])
+            draft.topics.update(draft.sources[match["name"]])
         else:
             draft.by_pattern = True
     elif (match := _PROCESSOR.fullmatch(line)) is not None:
+        draft.processors.append((match["name"], _listed(match["stores"]), []))
         draft.stores.update(_listed(match["stores"]))
+    elif draft.processors and (match := _PREDECESSORS.fullmatch(line)) is not None:
+        draft.processors[-1][2].extend(_listed(match["names"]))
     else:
         return _PASSED_OVER.fullmatch(line) is not None
     return True

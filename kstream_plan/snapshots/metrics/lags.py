@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
@@ -74,11 +75,21 @@ class LogEnds:
         ends: end offsets.
         starts: start offsets; a partition without one starts at 0, which lets a copy look further behind.
         far_ms: a scrape that does not say when it was taken tells the least only if the end offsets are further away.
+        committed: of partitions that are read as well, up to where the group has read them.
+        waiting: of partitions that are read as well, how many records were still to be read.
     """
 
     ends: Offsets
     starts: Offsets
     far_ms: int = AssignmentConfig().probing_rebalance_interval_ms
+    committed: Mapping[TopicPartition, int] = MappingProxyType({})
+    waiting: Mapping[TopicPartition, int] = MappingProxyType({})
+
+    def limit(self, partition: TopicPartition, end: int) -> int:
+        """Return up to where a partition that ends there is restored: a table's source as far as the group has read it."""
+        if partition in self.committed:
+            return min(end, self.committed[partition])
+        return max(end - self.waiting.get(partition, 0), 0)
 
     def start(self, partition: TopicPartition, at_ms: int | None) -> OffsetThen:
         """Return where a partition started at a moment."""
@@ -257,19 +268,21 @@ def _store_lag(
     position: Position, partition: TopicPartition, scrape: CopyScrape, bounds: LogEnds
 ) -> MeasuredLag | None:
     at_ms, end = scrape.at_ms, bounds.ends.then(partition, scrape.at_ms, _OLDEST_ENDS_MS)
-    least = position.lag or 0
+    behind_log = position.lag or 0
+    least = bounds.limit(partition, behind_log) if partition not in bounds.committed else 0
     if position.lead is None or end is None:
         return None if position.lag is None else MeasuredLag(least, at_ms, at_least=True)
     start = bounds.start(partition, at_ms)
     reached = start.offset + position.lead
     if reached - end.offset > _most_written(end):
         raise _beyond_end(partition, reached, end, scrape)
+    limit = bounds.limit(partition, end.offset)
     if not scrape.told and abs(end.late_ms) > bounds.far_ms:
-        return MeasuredLag(max(end.offset - reached, least), None, at_least=True, doubt=DoubtfulLag.UNTIMED)
+        return MeasuredLag(max(limit - reached, least), None, at_least=True, doubt=DoubtfulLag.UNTIMED)
     behind = MeasuredLag(
-        max(end.offset - reached, least, 0), at_ms, ends_late_ms=end.late_ms, off=end.between, apart_ms=end.apart_ms
+        max(limit - reached, least, 0), at_ms, ends_late_ms=end.late_ms, off=end.between, apart_ms=end.apart_ms
     )
-    if reached + least - end.offset > _usually_written(end):
+    if reached + behind_log - end.offset > _usually_written(end):
         return behind._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
     if start.offset and start.late_ms > _OLDEST_ENDS_MS:
         return behind._replace(at_least=True, doubt=DoubtfulLag.STARTS_LATE)

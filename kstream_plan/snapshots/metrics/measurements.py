@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -31,6 +31,7 @@ class Measurements:
         store_lags: what applications say of their own stores.
         ends: end offsets of changelogs.
         starts: start offsets of changelogs.
+        committed: what the group has committed of its input, by topic (with underscores for dots) and partition.
         topology_of: which task a changelog is of, by application id, where a snapshot does not tell.
         notes: warnings about what was read.
         now_ms: what counts as now, since 1970; ``None``: the newest that snapshot and measurements know.
@@ -40,6 +41,7 @@ class Measurements:
     store_lags: tuple[StoreLags, ...] = ()
     ends: Offsets = field(default_factory=Offsets)
     starts: Offsets = field(default_factory=Offsets)
+    committed: Mapping[TopicPartition, int] = field(default_factory=dict)
     topology_of: Callable[[str], Topology | None] = no_topology
     notes: tuple[Note, ...] = ()
     now_ms: int | None = None
@@ -75,7 +77,9 @@ def read_measurements(
     )
 
 
-def with_asked_offsets(measured: Measurements, cluster: Cluster, application_id: str, now_ms: int) -> Measurements:
+def with_asked_offsets(
+    measured: Measurements, cluster: Cluster, application_id: str, now_ms: int, sources: Collection[str] = ()
+) -> Measurements:
     """Return the measurements with the offsets of changelogs that a cluster tells now, unless they were given.
 
     Args:
@@ -83,6 +87,7 @@ def with_asked_offsets(measured: Measurements, cluster: Cluster, application_id:
         cluster: where the group is.
         application_id: the group's application: other applications' changelogs are not asked for.
         now_ms: the time, since 1970.
+        sources: the topics that the application reads.
 
     Raises:
         ClusterError: the cluster cannot be reached or refuses.
@@ -90,7 +95,8 @@ def with_asked_offsets(measured: Measurements, cluster: Cluster, application_id:
     if measured.ends:
         return measured
     restored = {partition for scrape in measured.scrapes for _, partition in scrape.positions}
-    topics = cluster.topics(sorted({topic for topic, _ in restored if topic.startswith(f"{application_id}-")}))
+    own = f"{application_id}-"
+    topics = cluster.topics(sorted({topic for topic, _ in restored if topic in sources or topic.startswith(own)}))
     partitions = sorted((topic, number) for topic, number in restored if number < len(topics.get(topic, ())))
     if not partitions:
         return measured
@@ -100,4 +106,7 @@ def with_asked_offsets(measured: Measurements, cluster: Cluster, application_id:
         return Offsets((OffsetSet(now_ms, by_name),))
 
     ends, starts = cluster.end_offsets(partitions), measured.starts or as_of_now(cluster.start_offsets(partitions))
-    return replace(measured, ends=as_of_now(ends), starts=starts)
+    read_too = [partition for partition in partitions if partition[0] in sources]
+    committed = cluster.committed_offsets(application_id, read_too) if read_too else {}
+    limits = {(normal_topic(topic), number): committed.get((topic, number), 0) for topic, number in read_too}
+    return replace(measured, ends=as_of_now(ends), starts=starts, committed=limits)

@@ -68,9 +68,12 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     ends = measured.ends or _own_ends(row)
     topology = measured.topology_of(row["application_id"])
     published = _published(measured, ends) | _said(measured.store_lags, row)
-    seats = seats_of(row, topology, _stores(measured.scrapes), published)
+    restored = {normal_topic(topic) for scrape in measured.scrapes for _, (topic, _) in scrape.positions}
+    seats = seats_of(row, topology, _stores(measured.scrapes), published, restored)
     copies, notes = of_group(measured.scrapes, seats)
-    bounds = LogEnds(ends, measured.starts, _probing_interval_ms(row))
+    input_lags = _input_lags(measured.scrapes, seats)
+    waiting = {partition: lag for partition, lag in input_lags.items() if partition in seats.read_too}
+    bounds = LogEnds(ends, measured.starts, _probing_interval_ms(row), measured.committed, waiting)
     lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats)
     held = _Held.of(row)
     counted = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}
@@ -84,13 +87,17 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         *_nothing_measured(lag_rows, held),
         *_not_assigned(lags.keys() - counted.keys() - held.active.keys()),
         *_offsets_of_others(measured.ends, seats),
+        *_restored_from_sources(seats, bounds),
         *_about_offsets(measured, counted, seats, _merged_rates(row.get("rates") or {}, rates), ends),
         *old_scrapes(counted.values(), reference_ms, _probing_interval_ms(row)),
     ]
     overlaid = {
         **row,
         "tasks": _with_input_lags(
-            _with_ends(row.get("tasks") or (), seats, measured.ends, reference_ms), _input_lags(measured.scrapes, seats)
+            _with_ends(row.get("tasks") or (), seats, bounds, reference_ms)
+            if measured.ends
+            else row.get("tasks") or (),
+            input_lags,
         ),
         "lags": lag_rows,
     }
@@ -234,14 +241,15 @@ def _join_lag(rows: Sequence[Row], end_offset_sum: int | None) -> int:
     return total if rows else MAX_LONG
 
 
-def _with_ends(tasks: Sequence[Row], seats: Seats, ends: Offsets, reference_ms: int) -> list[dict[str, Any]]:
+def _with_ends(tasks: Sequence[Row], seats: Seats, bounds: LogEnds, reference_ms: int) -> list[dict[str, Any]]:
     """Return the tasks with the end offsets of now, where all of a task's are known; none falls behind its own."""
     found = []
     for task in tasks:
         of_task = [
-            (partition, ends.then(partition, reference_ms)) for partition in seats.changelogs.get(task["task_id"], ())
+            (partition, bounds.ends.then(partition, reference_ms))
+            for partition in seats.changelogs.get(task["task_id"], ())
         ]
-        known: dict[TopicPartition, int] = {partition: end.offset for partition, end in of_task if end is not None}
+        known = {partition: bounds.limit(partition, end.offset) for partition, end in of_task if end is not None}
         total = min(sum(known.values()), MAX_LONG)
         if not of_task or len(known) < len(of_task) or total < (task.get("end_offset_sum") or 0):
             found.append(dict(task))
@@ -274,6 +282,22 @@ def _with_input_lags(tasks: Iterable[Row], lags: Mapping[TopicPartition, int]) -
         known = [lags[partition] for partition in sources if partition in lags]
         found.append({**task, "input_lag": min(sum(known), MAX_LONG)} if known else dict(task))
     return found
+
+
+def _restored_from_sources(seats: Seats, bounds: LogEnds) -> list[Note]:
+    """Return a warning about tables that are restored from what is read, and how far that was read is unknown."""
+    unknown = sorted(seats.read_too - bounds.committed.keys() - bounds.waiting.keys())
+    if not unknown:
+        return []
+    tasks = tuple(
+        sorted({seats.tasks[partition] for partition in unknown}, key=lambda task: TaskId.parse(task).sort_key)
+    )
+    message = (
+        f"tables of {name_list(sorted({printable(topic) for topic, _ in unknown}), 1)} are restored from that topic, up "
+        "to what the group has committed of it, which is unknown: their lags are those to the topic's end, and may be "
+        "too large. snapshot --bootstrap-server asks for it; scrapes of stream threads (records-lag) tell about it"
+    )
+    return [Note("committed-offsets-unknown", message, tasks)]
 
 
 def _known_until(row: Row, copies: Sequence[CopyScrape]) -> str | None:

@@ -28,7 +28,8 @@ class Seats:
         clients: client id → the processes that have it.
         tasks: partition of a changelog, its topic with underscores for dots → task id.
         changelogs: task id → the partitions of its changelogs, in the same form.
-        sources: topics that are read, which a store may be read back from; with underscores for dots.
+        sources: topics that are read; with underscores for dots.
+        read_too: partitions of changelogs that are read as well, up to whose committed offsets a table is restored.
     """
 
     application_id: str
@@ -37,6 +38,7 @@ class Seats:
     tasks: Mapping[TopicPartition, str]
     changelogs: Mapping[str, Sequence[TopicPartition]]
     sources: frozenset[str]
+    read_too: frozenset[TopicPartition] = frozenset()
 
     def process_of(self, scrape: Scrape, client: str) -> str | None:
         """Return the process that a client id of a scrape is of, ``None`` if it is another application's.
@@ -106,11 +108,18 @@ class Seats:
         return not any(topic in known_topics if known_topics else topic.startswith(own) for topic in topics)
 
 
-def seats_of(row: Row, topology: Topology | None, stores: Collection[StoreLabel], published: Collection[str]) -> Seats:
+def seats_of(
+    row: Row,
+    topology: Topology | None,
+    stores: Collection[StoreLabel],
+    published: Collection[str],
+    restored: Collection[str] = (),
+) -> Seats:
     """Return whose copies are whose in a row.
 
     Which task a changelog is of is told by the row itself, else by the topology, else by the stores that the metrics of
-    tasks name: ``<application>-<store>-changelog``.
+    tasks name: ``<application>-<store>-changelog``. What a task reads, and a restore consumer too, is the changelog of
+    a table (``topology.optimization=all``).
 
     Args:
         row: a snapshot row.
@@ -118,9 +127,11 @@ def seats_of(row: Row, topology: Topology | None, stores: Collection[StoreLabel]
         stores: the stores that metrics name.
         published: topics that offsets or positions are known of, with underscores for dots; a store that is not
             logged has none.
+        restored: topics that restore consumers read, in the same form.
     """
     application_id = str(row["application_id"])
     changelogs: dict[str, list[TopicPartition]] = {}
+    sources: set[TopicPartition] = set()
     for item in row.get("tasks") or ():
         own = [(partition["topic"], partition["partition"]) for partition in item.get("changelog_partitions") or ()]
         if not own and item.get("stateful") is not False:
@@ -128,14 +139,13 @@ def seats_of(row: Row, topology: Topology | None, stores: Collection[StoreLabel]
             names = _stores_of(task, topology, stores)
             topics = [changelog_topic(application_id, task.topology_name, store) for store in names]
             own = [(topic, task.partition) for topic in topics if normal_topic(topic) in published]
-        if own:
-            changelogs[item["task_id"]] = [(normal_topic(topic), number) for topic, number in own]
+        changelog = [(normal_topic(topic), number) for topic, number in own]
+        read = _read_by(item, topology)
+        changelog += sorted(partition for partition in read if partition[0] in restored and partition not in changelog)
+        sources |= read
+        if changelog:
+            changelogs[item["task_id"]] = changelog
     tasks = {partition: task_id for task_id, own in changelogs.items() for partition in own}
-    sources = {
-        normal_topic(partition["topic"])
-        for item in row.get("tasks") or ()
-        for partition in item.get("source_partitions") or ()
-    }
     instances: Sequence[Row] = row["instances"]
     return Seats(
         application_id,
@@ -143,8 +153,19 @@ def seats_of(row: Row, topology: Topology | None, stores: Collection[StoreLabel]
         _clients(instances),
         tasks,
         changelogs,
-        frozenset(sources),
+        frozenset(topic for topic, _ in sources),
+        frozenset(sources & tasks.keys()),
     )
+
+
+def _read_by(item: Row, topology: Topology | None) -> set[TopicPartition]:
+    """Return the partitions that a task reads, topics with underscores for dots."""
+    task = TaskId.parse(item["task_id"])
+    subtopologies = {} if topology is None else topology.subtopologies
+    subtopology = subtopologies.get(SubtopologyKey(task.topology_name, task.subtopology))
+    topics = () if subtopology is None else subtopology.source_topics
+    told = {(normal_topic(of["topic"]), of["partition"]) for of in item.get("source_partitions") or ()}
+    return told | {(normal_topic(topic), task.partition) for topic in topics}
 
 
 def _stores_of(task: TaskId, topology: Topology | None, stores: Iterable[StoreLabel]) -> list[str]:
