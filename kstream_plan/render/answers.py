@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -13,33 +12,22 @@ from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.page import Page
 from kstream_plan.render.terminal import to_terminal
 
-#: The name of a result's type → the module and the function that make its page.
-PAGES: dict[str, tuple[str, str]] = {
-    "Bounces": ("bounce", "bounce_page"),
-    "Drain": ("drain", "drain_page"),
-    "WorkersDrained": ("drain_workers", "drain_workers_page"),
-    "Plan": ("plan", "plan_page"),
-    "Comparison": ("diff", "diff_page"),
-    "Outcomes": ("compare", "compare_page"),
-    "SaidAndHappened": ("happened", "happened_page"),
-    "SessionedUpgrade": ("sessioned", "sessioned_page"),
-    "Simulation": ("plan", "simulation_page"),
-    "Switch": ("switch", "switch_page"),
-    "Why": ("why", "why_page"),
+#: The name of a result's type → the module of its page, and of the words in its document.
+PAGES = {
+    "Bounces": "bounce",
+    "Comparison": "diff",
+    "Drain": "drain",
+    "Outcomes": "compare",
+    "Plan": "plan",
+    "SaidAndHappened": "happened",
+    "SessionedUpgrade": "sessioned",
+    "Simulation": "plan",
+    "Switch": "switch",
+    "Why": "why",
+    "WorkersDrained": "drain_workers",
 }
-
-#: The name of a result's type → the kind of its document, and the module of its page, which makes the words in it.
-_DOCUMENTS: dict[str, tuple[str, str]] = {
-    "Bounces": ("bounce", "bounce"),
-    "Comparison": ("diff", "diff"),
-    "Drain": ("drain", "drain"),
-    "Outcomes": ("compare", "compare"),
-    "SaidAndHappened": ("said-and-happened", "happened"),
-    "SessionedUpgrade": ("sessioned", "sessioned"),
-    "Switch": ("switch", "switch"),
-    "Why": ("why", "why"),
-    "WorkersDrained": ("drain-workers", "drain_workers"),
-}
+#: Pages that have more for experts.
+_WITH_DETAILS = {"compare", "diff", "drain", "happened", "plan"}
 
 
 def page_of(answer: Any, *, verbose: bool = False) -> Page:
@@ -48,20 +36,16 @@ def page_of(answer: Any, *, verbose: bool = False) -> Page:
     Raises:
         TypeError: nothing makes a page of such a value.
     """
-    module, name = PAGES[_kind(answer, PAGES)]
-    page: Page = getattr(_page_module(module), name)(answer, verbose=verbose)
+    name, module = _page_module(answer)
+    page: Page = getattr(module, f"{name}_page")(answer, **{"verbose": verbose} if name in _WITH_DETAILS else {})
     return page
 
 
-def _kind(answer: object, kinds: Mapping[str, Any]) -> str:
+def _page_module(answer: object) -> tuple[str, ModuleType]:
     for kind in type(answer).__mro__:
-        if kind.__name__ in kinds:
-            return kind.__name__
+        if name := PAGES.get(kind.__name__):
+            return name, import_module(f"kstream_plan.render.pages.{name}")
     raise TypeError(f"there is no page or document of a {type(answer).__name__}")
-
-
-def _page_module(name: str) -> ModuleType:
-    return import_module(f"kstream_plan.render.pages.{name}")
 
 
 def to_table(answer: Any, *, width: int = DEFAULT_WIDTH, colour: bool = False, verbose: bool = False) -> str:
@@ -91,7 +75,9 @@ def to_json(answer: Any, *, view: bool = False) -> str:
     Raises:
         TypeError: there is no document of such a value.
     """
-    kind, module = _DOCUMENTS[_kind(answer, _DOCUMENTS)]
-    document, page = document_of(kind), _page_module(module)
-    remarks, *words = (getattr(page, f"{module}_{name}")(answer) for name in ("remarks", *document.words))
+    name, page = _page_module(answer)
+    if name == "plan":
+        raise TypeError(f"there is no document of a {type(answer).__name__} here")
+    document = document_of("said-and-happened" if name == "happened" else name.replace("_", "-"))
+    remarks, *words = (getattr(page, f"{name}_{part}")(answer) for part in ("remarks", *document.words))
     return document.line(answer, remarks, extra=view, **dict(zip(document.words, words, strict=True)))

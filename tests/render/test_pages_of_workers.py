@@ -19,7 +19,7 @@ from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.render.pages.plan import plan_page, simulation_page
+from kstream_plan.render.pages.plan import plan_page
 from kstream_plan.render.report.timeline_table import timeline_table
 from kstream_plan.render.text.names import Names
 from kstream_plan.simulation.drain_workers import drain_workers
@@ -92,7 +92,7 @@ def test_why_one_worker_costs_minutes_and_another_one_seconds_is_said() -> None:
     notes = {note.code: note for note in remarks(simulated.plan).notes}
     assert notes[KEPT_WORK].subjects == ("w2",)
     assert notes[LEADER_LEFT].subjects == ("w0", "w1")
-    what_ifs = next(table for table in simulation_page(simulated).tables if table.title == "With other settings")
+    what_ifs = next(table for table in plan_page(simulated).tables if table.title == "With other settings")
     assert any("scheduled.rebalance.max.delay" in row.cells[0].items[0] for row in what_ifs.rows)
     [again] = read_saved(plan_json(simulated.plan).encode(), "")
     assert list(departures(again.plan)) == left, "a saved plan tells it as well"

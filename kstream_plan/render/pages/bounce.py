@@ -63,9 +63,8 @@ _SAFE = "no task starts cold, and the tasks of only one instance are paused at a
 _OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY)
 
 
-def bounce_page(bounces: Bounces, *, verbose: bool = False) -> Page:
-    """Return the page of the ways to restart a group; ``verbose`` changes nothing: the page has all there is."""
-    del verbose
+def bounce_page(bounces: Bounces) -> Page:
+    """Return the page of the ways to restart a group."""
     plan = bounces.played[0].plan
     names = Names(plan.group)
     source = source_text(plan, names)

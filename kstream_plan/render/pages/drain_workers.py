@@ -23,9 +23,8 @@ _WAYS = {
 }
 
 
-def drain_workers_page(drain: WorkersDrained, *, verbose: bool = False) -> Page:
-    """Return the page of the answer for one Connect group; ``verbose`` changes nothing: the page has all there is."""
-    del verbose
+def drain_workers_page(drain: WorkersDrained) -> Page:
+    """Return the page of the answer for one Connect group."""
     plan, names = drain.plan, Names(drain.plan.group)
     return Page(
         title=f"{names.escape(plan.group.application_id)}: stop {name_list(names.instances(drain.process_ids))}",

@@ -24,15 +24,21 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, generation, name_list, span_to, utc
 
 
-def plan_page(plan: Plan, *, verbose: bool = False) -> Page:
-    """Return the page of a plan; ``verbose`` adds every step with its reason."""
-    return _page(PlanView(plan, Names(plan.group)), verbose=verbose)
-
-
-def simulation_page(simulation: Simulation, *, verbose: bool = False) -> Page:
-    """Return the page of a simulation; ``verbose`` adds every step with its reason."""
-    plan = simulation.plan
-    return _page(PlanView(plan, Names(plan.group), simulation), verbose=verbose)
+def plan_page(answer: Plan | Simulation, *, verbose: bool = False) -> Page:
+    """Return the page of a plan or of a simulation; ``verbose`` adds every step with its reason."""
+    plan, simulation = (answer, None) if isinstance(answer, Plan) else (answer.plan, answer)
+    view = PlanView(plan, Names(plan.group), simulation)
+    tables = [rounds_table(view), instances_table(view)] if plan.rounds else []
+    return Page(
+        title=plan_title(view),
+        tone=plan_tone(view),
+        sentences=_sentences(view),
+        facts=plan_facts(view) if plan.rounds else tuple(_settled_facts(view)),
+        source=source_text(plan, view.names),
+        tables=(*tables, *simulation_tables(view)),
+        lines=remark_lines(remarks(plan, view.activities), view.names.escape_message),
+        sections=tuple(_sections(view)) if verbose else (),
+    )
 
 
 def excerpt_page(plan: Plan, focus: Focus) -> Page:
@@ -42,25 +48,14 @@ def excerpt_page(plan: Plan, focus: Focus) -> Page:
     positions = tuple(as_sentence(text) for text in where_it_stands(plan, view.names, focus))
     return Page(
         title=plan_title(view),
-        sentences=positions or (plan_sentences(view) if plan.rounds else settled_sentences(view)),
+        sentences=positions or _sentences(view),
         source=source_text(plan, view.names),
         sections=sections or (Section(NO_STEP, ()),),
     )
 
 
-def _page(view: PlanView, *, verbose: bool) -> Page:
-    plan = view.plan
-    tables = [rounds_table(view), instances_table(view)] if plan.rounds else []
-    return Page(
-        title=plan_title(view),
-        tone=plan_tone(view),
-        sentences=plan_sentences(view) if plan.rounds else settled_sentences(view),
-        facts=plan_facts(view) if plan.rounds else tuple(_settled_facts(view)),
-        source=source_text(plan, view.names),
-        tables=(*tables, *simulation_tables(view)),
-        lines=remark_lines(remarks(plan, view.activities), view.names.escape_message),
-        sections=tuple(_sections(view)) if verbose else (),
-    )
+def _sentences(view: PlanView) -> tuple[str, ...]:
+    return plan_sentences(view) if view.plan.rounds else settled_sentences(view)
 
 
 def plan_title(view: PlanView) -> str:

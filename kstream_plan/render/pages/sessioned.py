@@ -22,9 +22,8 @@ _EVENTS = {
 }
 
 
-def sessioned_page(upgrade: SessionedUpgrade, *, verbose: bool = False) -> Page:
-    """Return the page of the way of a Connect group to ``sessioned``; ``verbose`` changes nothing."""
-    del verbose
+def sessioned_page(upgrade: SessionedUpgrade) -> Page:
+    """Return the page of the way of a Connect group to ``sessioned``."""
     group, names = upgrade.snapshot.state.group, Names(upgrade.snapshot.state.group)
     items = count(len(group.tasks), "connector or task", "connectors and tasks")
     work = f"{count(len(group.instances), 'worker')}, {items}"

@@ -32,9 +32,8 @@ _COLUMNS = columns_of(
 )
 
 
-def switch_page(switch: Switch, *, verbose: bool = False) -> Page:
-    """Return the page of the switch of an application to a streams group; ``verbose`` changes nothing."""
-    del verbose
+def switch_page(switch: Switch) -> Page:
+    """Return the page of the switch of an application to a streams group."""
     group, names = switch.snapshot.state.group, Names(switch.snapshot.state.group)
     work = f"{count(len(group.instances), 'instance')}, {count(len(group.tasks), 'task')}"
     steps = steps_table("Steps", map(names.escape_message, switch_steps(switch)))

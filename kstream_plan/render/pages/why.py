@@ -25,7 +25,7 @@ from kstream_plan.render.text.numbers import count, duration, name_list, span_to
 _NAMED, _MOST_STEPS = 8, 40
 
 
-def why_page(answers: Why, *, verbose: bool = False) -> Page:  # noqa: ARG001 - every page can be asked for more
+def why_page(answers: Why) -> Page:
     """Return the page: about the task or the instance that was asked about, else about the group."""
     view = PlanView(answers.plan, Names(answers.plan.group))
     if answers.task is not None or answers.instance is not None:

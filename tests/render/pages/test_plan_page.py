@@ -21,7 +21,7 @@ from kstream_plan.model.times import duration
 from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED
 from kstream_plan.render.page import Page, Table
-from kstream_plan.render.pages.plan import excerpt_page, plan_page, simulation_page
+from kstream_plan.render.pages.plan import excerpt_page, plan_page
 from kstream_plan.render.pages.scenario_events import event_text
 from kstream_plan.render.pages.steps import NO_STEP, Focus
 from kstream_plan.render.text.names import Names
@@ -40,7 +40,7 @@ def shown(kind: str, name: str) -> tuple[Page, Mapping[str, Any]]:
         made = plan_cases.case(name)
         return plan_page(made), json.loads(plan_json(made))
     simulated = simulation_cases.case(name)
-    return simulation_page(simulated), json.loads(simulation_json(simulated))
+    return plan_page(simulated), json.loads(simulation_json(simulated))
 
 
 def facts(page: Page) -> dict[str, str]:
@@ -149,7 +149,7 @@ def test_nothing_to_do_is_not_said_of_what_may_change() -> None:
 def test_other_outcomes_that_were_not_simulated_are_told() -> None:
     simulated = simulation_cases.case("add-two")
     note = Note(ENDS_OF_OTHERS_NOT_PLAYED, "Other outcomes of the other sets were not simulated")
-    page = simulation_page(replace(simulated, plan=replace(simulated.plan, warnings=(*simulated.plan.warnings, note))))
+    page = plan_page(replace(simulated, plan=replace(simulated.plan, warnings=(*simulated.plan.warnings, note))))
     assert "Other outcomes of the other sets were not simulated" in " ".join(page.sentences)
     assert page.tone == "unknown"
 
@@ -195,11 +195,11 @@ def test_the_moment_is_that_of_the_snapshot_and_of_a_later_beginning() -> None:
 
 def test_bytes_are_shown_where_the_size_of_a_record_is_known() -> None:
     simulated = replace(simulation_cases.case("remove-one"), record_size=100)
-    assert facts(simulation_page(simulated))["restore"].startswith("48,000 records, 4.8 MB")
+    assert facts(plan_page(simulated))["restore"].startswith("48,000 records, 4.8 MB")
 
 
 def test_random_simulations_are_counted() -> None:
-    page = simulation_page(simulation_cases.case("add-two"))
+    page = plan_page(simulation_cases.case("add-two"))
     number = simulation_cases.case("add-two").draws
     assert number is not None
     assert f"{number.number:,} sets were simulated" in " ".join(page.sentences)
@@ -209,7 +209,7 @@ def test_other_settings_stand_beside_all_that_they_change() -> None:
     simulated = next(
         simulation_cases.case(name) for name in simulation_cases.NAMES if simulation_cases.case(name).what_ifs
     )
-    what_ifs = table(simulation_page(simulated), "With other settings")
+    what_ifs = table(plan_page(simulated), "With other settings")
     assert len(what_ifs.rows) >= len(simulated.what_ifs) + 1
     assert [column.head for column in what_ifs.columns][1:] == ["Duration", "Rebalances", "Extra copies", "Cold starts"]
 

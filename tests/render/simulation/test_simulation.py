@@ -16,7 +16,7 @@ from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.render.pages.plan import simulation_page
+from kstream_plan.render.pages.plan import plan_page
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios, simulation_cases
@@ -107,7 +107,7 @@ def test_each_cold_task_is_named_once_and_each_cold_start_counted(events_of_it: 
 
 def test_no_more_tasks_are_paused_than_there_are() -> None:
     simulated = _played("{at: 0s, bounce: {restart: 20s, pause: 10s}}, {at: 5m, join: 1}")
-    rounds = simulation_page(simulated).tables[0]
+    rounds = plan_page(simulated).tables[0]
     place = [column.head for column in rounds.columns].index("Paused")
     paused = [row.cells[place].items[0].replace("at most ", "") for row in rounds.rows[:-1]]
     assert max(int(number) for number in paused if number != "–") <= len(simulated.plan.group.tasks)
