@@ -50,7 +50,7 @@ class Subtopology:
     source_topics: tuple[str, ...]
     stores: tuple[str, ...]
     by_pattern: bool = False
-    table_topics: Mapping[str, str] = MappingProxyType({})
+    table_topics: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
