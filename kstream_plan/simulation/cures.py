@@ -11,6 +11,7 @@ from typing import TypeAlias, Unpack
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
+from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import Plan
@@ -163,7 +164,8 @@ def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
     if not _curable(finding, checked.plan):
         return finding
     kept = {one.rule for one in checked.of(Status.PASSED)} | {finding.rule}
-    for settings in _candidates(checked.plan)[finding.rule](checked.plan, finding):
+    candidates = _candidates(checked.plan)[finding.rule](checked.plan, finding)
+    for settings in (each for each in candidates if _can_be_set(checked.plan, each)):
         found, longer_ms = None, None
         for trial in trials.check(settings):
             broken = any(one.offences and one.rule in kept for one in trial.findings if not _guard(one))
@@ -174,6 +176,14 @@ def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
         if found is not None:
             return replace(finding, cure=Cure(tuple(sorted(settings.items())), found.measured, longer_ms))
     return finding
+
+
+def _can_be_set(plan: Plan, settings: Settings) -> bool:
+    """Tell whether a group can have these settings: a streams group has its own, which its broker limits."""
+    if plan.design != "streams":
+        return True
+    ranges = {name: range(least, most + 1) for name, _, least, most in GROUP_SETTINGS.values()}
+    return all(value in ranges.get(name, ()) for name, value in settings.items())
 
 
 def _longer_ms(checked: Plan, cured: Plan) -> int | None:

@@ -19,8 +19,9 @@ from kstream_plan.policy.findings import CheckedPlan, Standard, Status
 from kstream_plan.simulation.cures import cures, with_cures
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.simulation.simulate import simulate
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.benchmarks.whole_plan import scale_out
-from tests.helpers import captured_scenarios, check_cases, plan_cases
+from tests.helpers import captured_scenarios, check_cases, plan_cases, streams_rows
 
 _SHORT = b"version: 1\ndefaults: {max_duration: 200m}"
 
@@ -143,3 +144,22 @@ def test_a_cure_that_does_not_hold_at_first_is_not_looked_at_any_further() -> No
     assert finding.cure is not None
     assert dict(finding.cure.settings) == {"max_warmup_replicas": 8}
     assert thorough == [4, 8]
+
+
+def test_a_streams_group_is_offered_no_setting_that_it_does_not_have_or_that_its_broker_refuses() -> None:
+    nothing: dict[str, list[str]] = {"active": [], "standby": [], "warmup": []}
+    member = {"member_epoch": 12, **nothing, "target": nothing}
+    instances = {f"s{place}": [{"consumer_id": f"s{place}-1", "position": place, **member}] for place in range(3)}
+    snapshot = snapshot_from_row(streams_rows.row("4.4", instances, group_state="Assigning"), "group.json")
+    rules = "max_duration: 1ms, max_rebalances: 0, max_pause_per_handover: 1s, max_pause_per_task: 1s, min_standbys: 9"
+    standard = Standard(read_policy(f"version: 1\ndefaults: {{{rules}}}".encode(), "p"), check_cases.NOW)
+    checked = check_plan(plan(snapshot), standard)
+    tried: list[Snapshot] = []
+
+    def check_again(other: Snapshot) -> Iterator[CheckedPlan]:
+        tried.append(other)
+        yield check_plan(plan(other), standard)
+
+    assert checked.of(Status.ERROR)
+    with_cures(checked, snapshot, check_again)
+    assert not tried
