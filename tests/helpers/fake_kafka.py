@@ -62,7 +62,8 @@ class Answers:
     """What the cluster answers; a test sets what it needs.
 
     ``group`` is the described group, ``listed`` the groups that are listed, ``described`` the topics, ``racks`` the
-    rack of each broker, ``latest`` and ``at_time`` end offsets, ``records`` what the offsets topic's partitions hold;
+    rack of each broker, ``latest`` and ``at_time`` end offsets, ``committed`` the group's,
+    ``records`` what the offsets topic's partitions hold;
     ``failing`` is raised by whatever is asked that begins with ``failing_at``.
     """
 
@@ -73,6 +74,7 @@ class Answers:
         self.racks: dict[int, str | None] = {}
         self.latest: dict[TopicPartition, int] = {}
         self.at_time: dict[TopicPartition, int] = {}
+        self.committed: dict[TopicPartition, int] = {}
         self.records: dict[int, list[SimpleNamespace]] = {}
         self.failing: Exception | None = None
         self.failing_at = ""
@@ -141,6 +143,17 @@ class _Admin:
                 offset=(self._answers.latest if spec == -1 else self._answers.at_time)[partition]
             )
             for partition, spec in specs.items()
+        }
+
+    def list_group_offsets(
+        self, specs: dict[str, list[TopicPartition]]
+    ) -> dict[str, dict[TopicPartition, SimpleNamespace]]:
+        self._answers.ask(f"OffsetFetch {sorted(specs)}")
+        return {
+            group: {
+                partition: SimpleNamespace(offset=self._answers.committed.get(partition, -1)) for partition in asked
+            }
+            for group, asked in specs.items()
         }
 
     def close(self) -> None:

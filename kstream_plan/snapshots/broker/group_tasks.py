@@ -206,7 +206,7 @@ def _changelog_topics(
     missing, of_sources = [], []
     for key, subtopology in topology.subtopologies.items():
         names = {store: changelog_topic(application_id, key.topology_name, store) for store in subtopology.stores}
-        tables = {store: topic for store, topic in subtopology.table_topics.items() if names[store] not in topics}
+        tables = {store: topic for store, topic in subtopology.table_topics if names[store] not in topics}
         tables = {store: topic for store, topic in tables.items() if topic in topics}
         found[key] = sorted({*(name for name in names.values() if name in topics), *tables.values()})
         of_sources += sorted(tables.values())

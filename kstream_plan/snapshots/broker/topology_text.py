@@ -50,7 +50,7 @@ class Subtopology:
     source_topics: tuple[str, ...]
     stores: tuple[str, ...]
     by_pattern: bool = False
-    table_topics: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    table_topics: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +84,16 @@ class _Draft:
     sources: dict[str, list[str]] = field(default_factory=dict)
     processors: list[tuple[str, list[str], list[str]]] = field(default_factory=list)
 
-    def table_topics(self) -> Mapping[str, str]:
-        """Return the topic of each table that reads one, by its store."""
-        found = {}
+    def table_topics(self) -> tuple[tuple[str, str], ...]:
+        """Return the store of each table that reads a topic, and the topic."""
+        found = set()
         for name, stores, predecessors in self.processors:
             for source in predecessors:
                 topics = self.sources.get(source, [])
                 is_table = name.startswith(_TABLE_PROCESSOR) or source == f"{name}{_TABLE_SOURCE}"
                 if is_table and len(stores) == len(topics) == 1:
-                    found[stores[0]] = topics[0]
-        return MappingProxyType(found)
+                    found.add((stores[0], topics[0]))
+        return tuple(sorted(found))
 
 
 def read_topology(text: str, where: str) -> Topology:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
@@ -82,11 +81,11 @@ class LogEnds:
     ends: Offsets
     starts: Offsets
     far_ms: int = AssignmentConfig().probing_rebalance_interval_ms
-    committed: Mapping[TopicPartition, int] = MappingProxyType({})
-    waiting: Mapping[TopicPartition, int] = MappingProxyType({})
+    committed: Mapping[TopicPartition, int] = field(default_factory=dict)
+    waiting: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     def limit(self, partition: TopicPartition, end: int) -> int:
-        """Return up to where a partition that ends there is restored: a table's source as far as the group has read it."""
+        """Return up to where a partition is restored that ends there: a table's source as far as it has been read."""
         if partition in self.committed:
             return min(end, self.committed[partition])
         return max(end - self.waiting.get(partition, 0), 0)
@@ -361,6 +360,7 @@ def _task_of_store(one: StoreLags, store: str, partition: int, seats: Seats) -> 
         if number == partition
         and topic == normal_topic(changelog_topic(seats.application_id, TaskId.parse(task_id).topology_name, store))
     ]
+    found = found or [task for key, task in seats.table_tasks.items() if key == (store, partition)]
     if len(found) == 1:
         return found[0]
     what = f"of {shown(one.name)} has store {shown(store)}, partition {partition}, "

@@ -31,20 +31,20 @@ class Measurements:
         store_lags: what applications say of their own stores.
         ends: end offsets of changelogs.
         starts: start offsets of changelogs.
-        committed: what the group has committed of its input, by topic (with underscores for dots) and partition.
         topology_of: which task a changelog is of, by application id, where a snapshot does not tell.
         notes: warnings about what was read.
         now_ms: what counts as now, since 1970; ``None``: the newest that snapshot and measurements know.
+        committed: what the group has committed of its input, by topic (with underscores for dots) and partition.
     """
 
     scrapes: tuple[Scrape, ...] = ()
     store_lags: tuple[StoreLags, ...] = ()
     ends: Offsets = field(default_factory=Offsets)
     starts: Offsets = field(default_factory=Offsets)
-    committed: Mapping[TopicPartition, int] = field(default_factory=dict)
     topology_of: Callable[[str], Topology | None] = no_topology
     notes: tuple[Note, ...] = ()
     now_ms: int | None = None
+    committed: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 def read_measurements(

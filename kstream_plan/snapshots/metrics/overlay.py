@@ -292,8 +292,9 @@ def _restored_from_sources(seats: Seats, bounds: LogEnds) -> list[Note]:
     tasks = tuple(
         sorted({seats.tasks[partition] for partition in unknown}, key=lambda task: TaskId.parse(task).sort_key)
     )
+    topics = name_list(sorted({printable(topic) for topic, _ in unknown}), 1)
     message = (
-        f"tables of {name_list(sorted({printable(topic) for topic, _ in unknown}), 1)} are restored from that topic, up "
+        f"tables of {topics} are restored from that topic, up "
         "to what the group has committed of it, which is unknown: their lags are those to the topic's end, and may be "
         "too large. snapshot --bootstrap-server asks for it; scrapes of stream threads (records-lag) tell about it"
     )

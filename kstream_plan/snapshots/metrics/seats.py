@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import TaskId
-from kstream_plan.snapshots.broker.topology_text import SubtopologyKey, Topology, changelog_topic
+from kstream_plan.snapshots.broker.topology_text import Subtopology, SubtopologyKey, Topology, changelog_topic
 from kstream_plan.snapshots.metrics.names import StoreLabel, client_of_thread, normal_topic
 from kstream_plan.snapshots.metrics.scrapes import Identity, Scrape, TopicPartition
 from kstream_plan.snapshots.rows.fields import Row, printable, shown
@@ -30,6 +30,7 @@ class Seats:
         changelogs: task id → the partitions of its changelogs, in the same form.
         sources: topics that are read; with underscores for dots.
         read_too: partitions of changelogs that are read as well, up to whose committed offsets a table is restored.
+        table_tasks: store of a table, and partition, that the text of the topology tells → task id.
     """
 
     application_id: str
@@ -39,6 +40,7 @@ class Seats:
     changelogs: Mapping[str, Sequence[TopicPartition]]
     sources: frozenset[str]
     read_too: frozenset[TopicPartition] = frozenset()
+    table_tasks: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
     def process_of(self, scrape: Scrape, client: str) -> str | None:
         """Return the process that a client id of a scrape is of, ``None`` if it is another application's.
@@ -90,7 +92,7 @@ class Seats:
         name = f"{printable(partition[0])}-{partition[1]}"
         if self.tasks:
             what = f"restores {name}, which is no changelog of the group {shown(self.application_id)}"
-            fix = "take the snapshot again, with --topology of the version that is running"
+            fix = "give --topology of the version that is running: a table may be restored from the topic that it reads"
         else:
             what = f"restores {name}, whose task is unknown"
             fix = "make the snapshot with --topology FILE: what Topology.describe() prints"
@@ -131,14 +133,20 @@ def seats_of(
     """
     application_id = str(row["application_id"])
     changelogs: dict[str, list[TopicPartition]] = {}
-    sources: set[TopicPartition] = set()
+    sources, not_changelogs = set[TopicPartition](), set[str]()
     for item in row.get("tasks") or ():
         own = [(partition["topic"], partition["partition"]) for partition in item.get("changelog_partitions") or ()]
         if not own and item.get("stateful") is not False:
             task = TaskId.parse(item["task_id"])
             names = _stores_of(task, topology, stores)
-            topics = [changelog_topic(application_id, task.topology_name, store) for store in names]
-            own = [(topic, task.partition) for topic in topics if normal_topic(topic) in published]
+            tables = {store for store, topic in _tables_of(task, topology) if normal_topic(topic) in restored}
+            topics = {store: changelog_topic(application_id, task.topology_name, store) for store in names}
+            not_changelogs |= {normal_topic(topics[store]) for store in tables}
+            own = [
+                (topic, task.partition)
+                for store, topic in topics.items()
+                if store not in tables and normal_topic(topic) in published
+            ]
         changelog = [(normal_topic(topic), number) for topic, number in own]
         read = _read_by(item, topology)
         changelog += sorted(partition for partition in read if partition[0] in restored and partition not in changelog)
@@ -153,26 +161,41 @@ def seats_of(
         _clients(instances),
         tasks,
         changelogs,
-        frozenset(topic for topic, _ in sources),
+        frozenset({topic for topic, _ in sources} | not_changelogs),
         frozenset(sources & tasks.keys()),
+        {
+            (store, TaskId.parse(task_id).partition): task_id
+            for task_id in changelogs
+            for store, topic in _tables_of(TaskId.parse(task_id), topology)
+            if (normal_topic(topic), TaskId.parse(task_id).partition) in tasks
+        },
     )
 
 
 def _read_by(item: Row, topology: Topology | None) -> set[TopicPartition]:
     """Return the partitions that a task reads, topics with underscores for dots."""
     task = TaskId.parse(item["task_id"])
-    subtopologies = {} if topology is None else topology.subtopologies
-    subtopology = subtopologies.get(SubtopologyKey(task.topology_name, task.subtopology))
+    subtopology = _subtopology(task, topology)
     topics = () if subtopology is None else subtopology.source_topics
     told = {(normal_topic(of["topic"]), of["partition"]) for of in item.get("source_partitions") or ()}
     return told | {(normal_topic(topic), task.partition) for topic in topics}
 
 
+def _subtopology(task: TaskId, topology: Topology | None) -> Subtopology | None:
+    subtopologies = {} if topology is None else topology.subtopologies
+    return subtopologies.get(SubtopologyKey(task.topology_name, task.subtopology))
+
+
 def _stores_of(task: TaskId, topology: Topology | None, stores: Iterable[StoreLabel]) -> list[str]:
-    if topology is not None:
-        subtopology = topology.subtopologies.get(SubtopologyKey(task.topology_name, task.subtopology))
-        return [] if subtopology is None else list(subtopology.stores)
-    return sorted({label.store for label in stores if _group(label.task_id) == task.group})
+    subtopology = _subtopology(task, topology)
+    of_topology = () if subtopology is None else subtopology.stores
+    return sorted({*of_topology, *(label.store for label in stores if _group(label.task_id) == task.group)})
+
+
+def _tables_of(task: TaskId, topology: Topology | None) -> Sequence[tuple[str, str]]:
+    """Return the stores of a task's tables that read a topic, and that topic."""
+    subtopology = _subtopology(task, topology)
+    return () if subtopology is None else subtopology.table_topics
 
 
 def _group(task_id: str) -> str | None:

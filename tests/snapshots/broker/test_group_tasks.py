@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.broker.assignment_info import read_assignment_info
 from kstream_plan.snapshots.broker.members import read_members
-from kstream_plan.snapshots.broker.source import running_group
+from kstream_plan.snapshots.broker.source import group_history, running_group
 from kstream_plan.snapshots.broker.streams_group import DescribedGroup
 from kstream_plan.snapshots.broker.topology_text import Subtopology, SubtopologyKey, Topology, read_topology
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -49,6 +50,49 @@ def test_a_store_without_a_changelog_counts_for_nothing_and_is_told() -> None:
     assert [note.code for note in found.notes] == ["lag-age-unknown", "changelog-missing"]
     assert "S2b-unlogged-changelog" in found.notes[1].message
     assert found.rows[0]["tasks"] == taken(TEXT).rows[0]["tasks"]
+
+
+class _ReadsItsChangelog(CapturedCluster):
+    """A cluster where the topic ``clicks`` ends at 900, and of whose first two partitions something was committed."""
+
+    def end_offsets(
+        self, partitions: Sequence[tuple[str, int]], at_ms: int | None = None
+    ) -> dict[tuple[str, int], int]:
+        own = super().end_offsets([partition for partition in partitions if partition[0] != "clicks"], at_ms)
+        return own | {partition: 900 for partition in partitions if partition[0] == "clicks"}
+
+    def committed_offsets(self, group_id: str, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        assert group_id == self.group_id
+        return {("clicks", 0): 700, ("clicks", 1): 2_000}
+
+
+def test_a_table_is_restored_from_its_source_up_to_what_was_committed() -> None:
+    """As in Kafka (KAFKA-10085): what was never committed counts as 0."""
+    table = Subtopology(("clicks",), ("B", "C", "table"), table_topics=(("table", "clicks"),))
+    found, known = taken(with_subtopology(1, table), _ReadsItsChangelog(SCENARIO, DESCRIBED)), taken(TEXT)
+    assert [note.code for note in found.notes] == ["lag-age-unknown", "source-topic-restored"]
+    limits = [700, 900, *[0] * 10]
+    for task, before in zip(found.rows[0]["tasks"], known.rows[0]["tasks"], strict=True):
+        subtopology, _, partition = task["task_id"].partition("_")
+        if subtopology == "1":
+            assert task["end_offset_sum"] == before["end_offset_sum"] + limits[int(partition)]
+            assert "clicks" in [of["topic"] for of in task["changelog_partitions"]]
+        else:
+            assert task == before
+    snapshot_from_row(found.rows[0], "x")
+
+
+def test_what_was_committed_by_a_past_moment_is_unknown() -> None:
+    cluster = _ReadsItsChangelog(SCENARIO)
+    table = Subtopology(("clicks",), ("B", "C", "table"), table_topics=(("table", "clicks"),))
+    options: Any = {"newest_only": False, "config": {}}
+    text = with_subtopology(1, table)
+    rows_then = group_history(
+        cluster, cluster.group_id, text, 1_800_000_000_000, lambda at: at < 1.8e12, **options
+    ).rows
+    for task in rows_then[-1]["tasks"]:
+        assert ("end_offset_sum" in task) == (task["task_id"][0] == "0")
+    snapshot_from_row(rows_then[-1], "x")
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,13 @@ def test_start_offsets_are_those_of_the_oldest_records(answers: Answers) -> None
     assert "ListOffsets [-2]" in answers.asked
 
 
+def test_committed_offsets_are_those_that_there_are(answers: Answers) -> None:
+    answers.committed = {TopicPartition("players", 1): 4}
+    asked = [("players", 0), ("players", 1)]
+    assert KafkaCluster("a:9092", {}).committed_offsets("shop", asked) == {("players", 1): 4}
+    assert "OffsetFetch ['shop']" in answers.asked
+
+
 def test_only_the_group_s_own_partition_of_the_offsets_topic_is_read(answers: Answers) -> None:
     records = [SimpleNamespace(timestamp=at, offset=at, key=b"k" if at else None, value=None) for at in range(6)]
     answers.described = [

@@ -50,6 +50,33 @@ def test_subtopologies_with_what_they_read_and_keep() -> None:
     }
 
 
+def test_tables_that_read_a_topic_and_keep_a_store() -> None:
+    """Whatever else uses the store; a name of one's own is known by that of its source."""
+    text = """Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000001 (topics: [clicks])
+      --> KSTREAM-JOIN-0000000005
+    Source: KSTREAM-SOURCE-0000000002 (topics: [players])
+      --> KTABLE-SOURCE-0000000003
+    Source: games-source (topics: [games])
+      --> games
+    Processor: KTABLE-SOURCE-0000000003 (stores: [players-STATE-STORE-0000000000])
+      --> none
+      <-- KSTREAM-SOURCE-0000000002
+    Processor: games (stores: [games-store])
+      --> none
+      <-- games-source
+    Processor: KSTREAM-JOIN-0000000005 (stores: [players-STATE-STORE-0000000000])
+      --> KSTREAM-AGGREGATE-0000000006
+      <-- KSTREAM-SOURCE-0000000001
+    Processor: KSTREAM-AGGREGATE-0000000006 (stores: [counts])
+      --> none
+      <-- KSTREAM-JOIN-0000000005
+"""
+    (found,) = read_topology(text, "t").subtopologies.values()
+    assert found.table_topics == (("games-store", "games"), ("players-STATE-STORE-0000000000", "players"))
+
+
 def test_named_topologies_and_what_stands_before_them_in_a_log() -> None:
     first = TEXT.replace("Topologies:", "12:00:01 INFO app - Topology: billing:")
     second = TEXT.replace("Topologies:", "Topology: audit trail:")

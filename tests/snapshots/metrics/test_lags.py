@@ -343,3 +343,16 @@ def test_who_or_what_the_group_does_not_have_is_named_with_what_to_do() -> None:
     what, fix, _ = _refused("p", {("a", 0): 1}, unknown)
     assert "of 'p' has store 'a', partition 0, and its task in the group 'x' is unknown" in what
     assert fix == "give --topology FILE: what Topology.describe() of the running version prints, here or to snapshot"
+
+
+@given(st.integers(0, 2_000), st.integers(0, 2_000), st.integers(0, 3_000), st.booleans())
+def test_a_table_is_behind_what_was_read_of_its_source_and_not_behind_its_end(
+    lead: int, unread: int, committed: int, restore_consumer_tells: bool
+) -> None:
+    """What is known to be committed counts; else what stream threads have not read yet does not."""
+    end, ends = 2_000, at(0, 2_000)
+    copies = [scrape(Position(lead, end - lead if restore_consumer_tells else None))]
+    limited = LogEnds(ends, Offsets(), committed={A: committed})
+    assert measured_lags(copies, SEATS, limited)["p", "0_0"].records == max(min(end, committed) - lead, 0)
+    waiting = LogEnds(ends, Offsets(), waiting={A: unread})
+    assert measured_lags(copies, SEATS, waiting)["p", "0_0"].records == max(end - unread - lead, 0)

@@ -286,6 +286,19 @@ def test_a_cluster_is_asked_for_the_offsets_of_what_was_measured() -> None:
     assert with_asked_offsets(given_by_hand, cluster, "my.app", 0) is given_by_hand
 
 
+def test_a_cluster_is_asked_for_what_was_committed_of_a_source_that_is_restored() -> None:
+    class Cluster(_Cluster):
+        def committed_offsets(self, group_id: str, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+            assert group_id == "my.app"
+            return {partitions[0]: 7}
+
+    cluster: Any = Cluster()
+    measured = Measurements(scrapes=tuple(scrapes(text(leads(BOTH)))))
+    asked = with_asked_offsets(measured, cluster, "my.app", 0, {"my.app-A-changelog"})
+    assert set(asked.committed.values()) == {7, 0}
+    assert {topic for topic, _ in asked.committed} == {"my_app-A-changelog"}
+
+
 def test_running_actives_are_caught_up_whatever_lingers_of_them() -> None:
     lingering = [*leads(dict.fromkeys(BOTH, 5), client="two"), *lags(dict.fromkeys(BOTH, 0), client="two")]
     found = overlaid(text(lingering), ends=offsets(ENDS))

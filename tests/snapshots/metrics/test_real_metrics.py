@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from kstream_plan.model.times import format_time
 from kstream_plan.simulation.drain import Drain, DrainedTask, drain
+from kstream_plan.snapshots.broker.topology_text import read_topology
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.metrics.lags import CopyScrape, LogEnds, measured_lags, of_group
 from kstream_plan.snapshots.metrics.measurements import read_measurements
@@ -32,6 +34,7 @@ REAL = Path(__file__).parents[2] / "real" / "metrics"
 CAPTURES = REAL / "captures"
 #: How far apart the broker's end offsets were looked up.
 ENDS_APART_MS = 2_100
+UNREAD = "committed-offsets-unknown"
 
 
 def lines(name: str) -> list[str]:
@@ -238,3 +241,52 @@ def test_what_was_measured_just_before_is_as_it_was() -> None:
 def test_a_plan_begins_at_the_last_scrape() -> None:
     at = drained_at(RESTORING[0], None, *RESTORING[2:])
     assert told(at[1]).endswith(" records/s since 14:00:43 UTC")
+
+
+TOPOLOGY = """Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0000000000 (topics: [a])
+      --> P0
+    Processor: P0 (stores: [A])
+      --> none
+      <-- KSTREAM-SOURCE-0000000000
+   Sub-topology: 1
+    Source: KSTREAM-SOURCE-0000000003 (topics: [players])
+      --> KTABLE-SOURCE-0000000004
+    Processor: KTABLE-SOURCE-0000000004 (stores: [B])
+      --> none
+      <-- KSTREAM-SOURCE-0000000003
+"""
+
+
+def _with_source_topic(source: Path, target: Path) -> Path:
+    """Write a file in which store B is restored from the topic ``players``, as topology.optimization=all does."""
+    text = gzip.decompress(source.read_bytes()).decode()
+    kept = [line for line in text.splitlines(keepends=True) if "m_app-B-changelog" not in line]
+    target.write_bytes(gzip.compress("".join(kept).replace("m.app-B-changelog", "players").encode()))
+    return target
+
+
+def test_a_table_that_is_restored_from_its_source_is_measured(tmp_path: Path) -> None:
+    row = next(row for row in rows_of_the_log() if row["captured_at"] == "2026-11-22T13:58:00.713Z")
+    ends = REAL / "changelog_ends.jsonl.gz"
+    own = read_measurements(metrics=captured("04-warmup.i*"), end_offsets=[str(ends)])
+    scrapes = [str(_with_source_topic(Path(path), tmp_path / Path(path).name)) for path in captured("04-warmup.i*")]
+    measured = read_measurements(
+        metrics=scrapes,
+        end_offsets=[str(_with_source_topic(ends, tmp_path / ends.name))],
+        topology_of=lambda _of: read_topology(TOPOLOGY, "topology.txt"),
+    )
+    found, known = with_measured_lags(row, measured), with_measured_lags(row, own)
+    assert found.row["lags"] == known.row["lags"]
+    assert [task["end_offset_sum"] for task in found.row["tasks"]] == [
+        task["end_offset_sum"] for task in known.row["tasks"]
+    ]
+    assert {note.code for note in found.warnings} - {note.code for note in known.warnings} == {UNREAD}
+    committed = {("players", number): 10 for number in range(8)}
+    limited = with_measured_lags(row, replace(measured, committed=committed))
+    assert UNREAD not in [note.code for note in limited.warnings]
+    by_copy = {(lag["process_id"], lag["task_id"]): lag for lag in limited.row["lags"]}
+    for lag in known.row["lags"]:
+        other = by_copy[lag["process_id"], lag["task_id"]]
+        assert other["lag"] <= lag["lag"] if lag["task_id"].startswith("1") else other == lag
