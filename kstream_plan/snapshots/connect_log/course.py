@@ -185,6 +185,11 @@ class _Walk:
 
 def problem_of(of: LoggedRound) -> str | None:
     """Say why a round cannot be planned from by itself; ``None``: it can."""
+    if of.mixed is not None:
+        return (
+            f"{of.mixed}: workers of one client id are mixed in this log, and which of them was told what is unknown: "
+            "give the log of each worker as a file of its own"
+        )
     answers = [told.answer for told in of.told.values()]
     first = of.answer
     if len({answer.version for answer in answers}) > 1:

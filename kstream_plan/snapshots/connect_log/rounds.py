@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.connect_group import ConnectItems
+from kstream_plan.snapshots.connect_log.memory import keys_of
 from kstream_plan.snapshots.connect_log.messages import (
     Answered,
     Clock,
@@ -38,7 +39,8 @@ class LoggedRound:
     """A round: who joined, and what each was told, by member id.
 
     ``listed`` (in the order of the leader's table) and ``configured`` are what the leader's DEBUG lines say of it,
-    ``decided_ms`` the time there.
+    ``decided_ms`` the time there. ``mixed`` is where it was told to one of several workers of one client id in one
+    stream, and nothing tells to which.
     """
 
     number: int
@@ -47,6 +49,7 @@ class LoggedRound:
     listed: tuple[str, ...] | None = None
     configured: ConnectItems | None = None
     decided_ms: int | None = None
+    mixed: LogPlace | None = None
 
     @property
     def answer(self) -> Answered:
@@ -87,6 +90,39 @@ class _Speaker:
     at: Stamp | None
 
 
+@dataclass(slots=True)
+class _Speakers:
+    """Workers of one client id in one stream: the one that joined last, and by round those without an answer yet."""
+
+    last: _Speaker | None = None
+    waiting: dict[int, dict[str, _Speaker]] = field(default_factory=dict)
+
+    def join(self, speaker: _Speaker) -> None:
+        """A worker takes part in a round."""
+        self.last = speaker
+        self.waiting.setdefault(speaker.number, {})[speaker.member_id] = speaker
+
+    def answered(self, message: Answered, before: LoggedRound | None) -> tuple[_Speaker, bool] | None:
+        """Return who was told this in its round, and whether it is certain; ``None``: nobody here has joined it.
+
+        Of several it is the one that had, in the round before, some of what it is told to hold or to give up: nothing
+        goes from one worker to another within a round.
+        """
+        waiting = self.waiting.get(message.generation, {})
+        if not waiting:
+            repeated = self.last is not None and self.last.number == message.generation
+            return (self.last, True) if repeated and self.last is not None else None
+        found = list(waiting)
+        if len(found) > 1 and before is not None and before.mixed is None:
+            items = keys_of(message.held) | keys_of(message.revoked)
+            had = {member: keys_of(told.answer.held) for member, told in before.told.items()}
+            found = [member for member in waiting if items & had.get(member, frozenset())] or [
+                member for member in waiting if not had.get(member)
+            ]
+        member_id = (found or list(waiting))[0]
+        return waiting.pop(member_id), len(found) == 1
+
+
 def rounds_of(records: Iterable[Record | LogEnd]) -> FoundRounds:
     """Put the messages of all logs together; the same log given twice counts once.
 
@@ -94,7 +130,7 @@ def rounds_of(records: Iterable[Record | LogEnd]) -> FoundRounds:
         SnapshotError: two logs say unlike things of one worker in one round.
     """
     found = FoundRounds()
-    speakers: dict[Voice, _Speaker] = {}
+    speakers: dict[Voice, _Speakers] = {}
     begun: dict[tuple[str, str], dict[type, int]] = {}
     for record in records:
         if isinstance(record, LogEnd):
@@ -107,8 +143,9 @@ def rounds_of(records: Iterable[Record | LogEnd]) -> FoundRounds:
             process[MaxDelay] = message.delay_ms
         elif record.voice is not None:
             group = found.groups.setdefault(record.voice.group_id, LoggedGroup(record.voice.group_id))
-            _add(group, record, record.voice, speakers)
-            _know(group, speakers.get(record.voice), process)
+            of_voice = speakers.setdefault(record.voice, _Speakers())
+            _add(group, record, record.voice, of_voice)
+            _know(group, of_voice.last, process)
     return found
 
 
@@ -118,17 +155,20 @@ def _know(group: LoggedGroup, speaker: _Speaker | None, process: dict[type, int]
     group.max_delay_ms = process.get(MaxDelay, group.max_delay_ms)
 
 
-def _add(group: LoggedGroup, record: Record, voice: Voice, speakers: dict[Voice, _Speaker]) -> None:
-    message, speaker = record.message, speakers.get(voice)
+def _add(group: LoggedGroup, record: Record, voice: Voice, speakers: _Speakers) -> None:
+    message, speaker = record.message, speakers.last
     if isinstance(message, Joined):
-        speakers[voice] = _Speaker(message.member_id, message.generation, record.at)
+        speakers.join(_Speaker(message.member_id, message.generation, record.at))
         _round(group, message.generation).joined.setdefault(message.member_id, record.place)
     elif speaker is None:
         return  # the log begins inside the round: who says so is not known
     elif isinstance(message, Answered):
-        if message.generation == speaker.number:
-            told = Told(message, voice, record.host, speaker.at, record.at, record.place)
-            _tell(_round(group, message.generation), speaker.member_id, told)
+        found = speakers.answered(message, group.rounds.get(message.generation - 1))
+        if found is not None:
+            member, is_certain = found
+            of = _round(group, message.generation)
+            of.mixed = of.mixed if is_certain else record.place
+            _tell(of, member.member_id, Told(message, voice, record.host, member.at, record.at, record.place))
     elif isinstance(message, Configured):
         _round(group, speaker.number).configured = message.items
     elif isinstance(message, Members):
@@ -143,7 +183,7 @@ def _round(group: LoggedGroup, number: int) -> LoggedRound:
 
 def _tell(of: LoggedRound, member_id: str, told: Told) -> None:
     before = of.told.setdefault(member_id, told)
-    if before.answer != told.answer:
+    if before.answer != told.answer and of.mixed is None:
         what = (
             f"{printable(member_id)} got another answer in generation {of.number} than in {before.place}: a worker "
             "gets one answer"

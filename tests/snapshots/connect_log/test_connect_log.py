@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -207,6 +208,85 @@ def test_of_recorded_histories_everything_is_known_or_said_not_to_be(debug: bool
             allowed = TOLD & {note.code for note in entry.notes}
             assert not differs or allowed, (record["in"]["id"], entry.generation, differs)
     assert exact > (10 if debug else 4) * max(told, 1)
+
+
+# --- one client id ----------------------------------------------------------------------------------------------
+
+
+def in_one_stream(logs: Iterable[str], shuffled: Random) -> str:
+    """The logs of workers that have one client id, mixed line by line: of each second in any order that logs allow."""
+    found = list[str]()
+    queues = [re.sub(r"clientId=client-[^,]+", "clientId=connect-1", text).splitlines() for text in logs]
+    while any(queues):
+        first = min(queue[0][:26] for queue in queues if queue)
+        now = [queue for queue in queues if queue and queue[0][:26] == first]
+        joining = [queue for queue in now if "Successfully joined" in queue[0]]
+        found.append(shuffled.choice(joining or now).pop(0))
+    return "\n".join(found) + "\n"
+
+
+def _held(entry: ConnectEntry) -> dict[str, Any]:
+    return {worker["process_id"]: (worker["held"], worker["leader"]) for worker in entry.row["instances"]}
+
+
+def test_workers_of_one_client_id_in_one_stream_are_told_apart_or_said_to_be_mixed(tmp_path: Path) -> None:
+    """No generation that can be planned from has other workers than their separate logs tell."""
+    same, mixed = 0, 0
+    for record in islice(records(VECTORS / "connect-sequences.jsonl.gz"), 6, None, 40):
+        if record["in"]["protocol"] == "eager":
+            continue
+        rounds = {of.round.generation: of for of in played(record["in"], 17)}
+        logs, folder = written(rounds.values()), tmp_path / record["in"]["id"]
+        folder.mkdir()
+        for place, text in enumerate(logs.values()):
+            (folder / f"{place}.log").write_text(text, encoding="utf-8")
+        (tmp_path / "one.log").write_text(in_one_stream(logs.values(), Random(same)), encoding="utf-8")
+        if not rounds:
+            continue
+        separate = {entry.generation: entry for entry in read_connect_logs([str(folder)])}
+        for entry in read_connect_logs([str(tmp_path / "one.log")]):
+            mixed += "mixed in this log" in (entry.problem or "")
+            if entry.problem is None and separate[entry.generation].problem is None:
+                assert _held(entry) == _held(separate[entry.generation]), (record["in"]["id"], entry.generation)
+                same += 1
+    assert mixed > 10 * same > 0  # workers that begin together are never told apart
+
+
+def test_workers_of_one_client_id_that_came_one_by_one_are_told_apart(tmp_path: Path) -> None:
+    folder = tmp_path / "separate"
+    folder.mkdir()
+    separate = {of.generation: of for of in read_connect_logs([live_logs(folder, lambda text: on_info(dated(text)))])}
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())]
+    same = re.compile(r"clientId=[^,]+")
+    (tmp_path / "one.log").write_text(in_one_stream([same.sub("clientId=c", text) for text in texts], Random(0)))
+    told_apart = [of for of in read_connect_logs([str(tmp_path / "one.log")]) if of.problem is None]
+    assert [_held(of) for of in told_apart] == [_held(separate[of.generation]) for of in told_apart]
+    assert len(told_apart) > 8
+
+
+def test_a_mixed_first_generation_is_refused_with_what_would_do(tmp_path: Path) -> None:
+    file = tmp_path / "connect.log"
+    member = "Generation{{generationId=3, memberId='{0}', protocol='sessioned'}}"
+    answer = (
+        "Joined group at generation 3 with protocol version 2 and got assignment: Assignment{{error=0, leader='a', "
+        "leaderUrl='http://h:8083/', offset=4, connectorIds=[{0}], taskIds=[{1}], revokedConnectorIds=[], "
+        "revokedTaskIds=[], delay=0}} with rebalance delay: 0"
+    )
+    joined = [f"Successfully joined group with generation {member.format(name)}" for name in "ab"]
+    texts = [*joined, answer.format("c", "c-0"), answer.format("", "c-1")]
+    lines = [
+        f"2026-03-01 12:00:0{at} INFO [Worker clientId=connect-1, groupId=g] {line}" for at, line in enumerate(texts)
+    ]
+    file.write_text("\n".join(lines) + "\n")
+    (entry,) = read_connect_logs([str(file)])
+    with pytest.raises(SnapshotError, match=r"workers of one client id are mixed in this log.* as a file of its own"):
+        checked_row(entry)
+    file.write_text("\n".join([lines[0], lines[2], lines[1], lines[3]]) + "\n")
+    (entry,) = read_connect_logs([str(file)])
+    assert {process: [of["items"] for of in held] for process, (held, _) in _held(entry).items()} == {
+        "a": [[-1, 0]],
+        "b": [[1]],
+    }
 
 
 # --- layouts ----------------------------------------------------------------------------------------------------
