@@ -119,7 +119,7 @@ def test_every_report_at_once(plan_file: str, capsys: pytest.CaptureFixture[str]
     assert Path("a.md").read_text().startswith(MARK)
     assert next(iter(JUnitXml.fromstring(Path("a.xml").read_bytes()))).failures == 1
     assert Path("a.txt").read_text() == (
-        "::error title=S1%3A max_moves::20, above the limit of 19, from rebalance 22: 1_11 (clicks)\n"
+        "::error title=S1%3A max_moves::20, above the limit of 19: 1_11 (clicks); from rebalance 22\n"
     )
     assert "│ NO: " in capsys.readouterr().out
 

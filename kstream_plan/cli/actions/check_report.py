@@ -68,7 +68,7 @@ class CheckReport:
         return {name: partial(self._report, name) for name in self.forms.reports}
 
     def _report(self, name: str) -> str:
-        return form_of(name).report_of([part.parts[name] for part in self.plans], self.tally)
+        return str(form_of(name).report_of([part.parts[name] for part in self.plans], self.tally))
 
 
 def check_report(

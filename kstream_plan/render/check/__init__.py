@@ -6,13 +6,13 @@ Each is put together of what it says of every plan, which may be made where the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
-from kstream_plan.policy.findings import Check, CheckedPlan, Tally
+from kstream_plan.policy.findings import Check
 
 #: Format → where its ``part_of`` a plan and its ``report_of`` all parts are.
 _MODULES = {
@@ -24,25 +24,19 @@ _MODULES = {
 }
 
 
-class Form(NamedTuple):
-    """A format: what it says of a plan, of which a warning fails the check or not, and how all of that makes a report.
+def form_of(name: str) -> Any:
+    """Return a format by its name.
 
-    Plans stand worst first.
+    ``part_of``: what it says of a plan, of which a warning fails the check or not.
+    ``report_of``: how all of that, of the worst plan first, and the tally make a report.
     """
-
-    part_of: Callable[[CheckedPlan, bool], Any]
-    report_of: Callable[[Sequence[Any], Tally], str]
-
-
-def form_of(name: str) -> Form:
-    """Return a format by its name."""
-    module = import_module(_MODULES[name])
-    return Form(module.part_of, module.report_of)
+    return import_module(_MODULES[name])
 
 
 def _report(name: str, check: Check) -> str:
     form = form_of(name)
-    return form.report_of([form.part_of(checkup, check.fail_on_warning) for checkup in check.plans], check.tally)
+    parts = [form.part_of(checkup, check.fail_on_warning) for checkup in check.plans]
+    return str(form.report_of(parts, check.tally))
 
 
 REPORTS: Mapping[str, Callable[[Check], str]] = MappingProxyType({name: partial(_report, name) for name in _MODULES})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 
 from kstream_plan.model import WorkId
 from kstream_plan.model.answer import Answer
@@ -19,16 +18,16 @@ from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.policy.rules.restores import PAUSE_RULES
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, generation, name_list, span_to
-from kstream_plan.render.text.would_tell import would_tell
+from kstream_plan.render.text.would_tell import settled_by
 
-#: Rules that hold for each task by itself; of the others a task is one of those beyond the limit.
-_PER_TASK = ("max_pause_per_task", "max_pause_per_handover", "min_standbys", "distinct_tag_values")
 #: Rules whose figure grows with the rounds: to blame is what comes from a round on.
 _ADDS_UP = ("max_duration", "max_pause_in_all", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
 #: Rules whose figure may be worse for starts that are not proven to be warm.
 _ABOUT_COLD_STARTS = ("max_cold_handovers", *PAUSE_RULES)
 _WITH_NOTE = (*PAUSE_RULES, "max_snapshot_age", "--max-snapshot-age")
 _MOST_NAMED = 4
+#: Kinds of rules whose figure is a sentence.
+IN_WORDS = (Kind.SWITCH, Kind.GENERATION, Kind.DIGEST, Kind.TAGS)
 #: Why a figure is unknown, in a few words, by what the plan says (the code of a warning or an assumption).
 _WHY_UNKNOWN = {
     "group-not-as-told": "the group contradicts itself",
@@ -93,7 +92,8 @@ def all_figures(checkup: CheckedPlan) -> str:
     elif draws is not None:
         worse = ", ".join(_at_worst(checkup.plan, draws))
         texts += f" (one of {count(draws.number, 'random simulation')}{f'; the worst: {worse}' if worse else ''})"
-    if checkup.plan.is_of_workers and len(checkup.plan.pauses) and not _limits_pauses(checkup):
+    limits_pauses = any(finding.rule.startswith(("max_pause_", "max_paused_")) for finding in checkup.findings)
+    if checkup.plan.is_of_workers and len(checkup.plan.pauses) and not limits_pauses:
         texts += " (no rule limits that: max_pause_per_task would)"
     unknown = any(finding.measured is None and finding.offences for finding in checkup.findings)
     caveat_texts = [caveat.message for caveat in checkup.caveats if not (unknown and caveat.code == "delay-unknown")]
@@ -118,10 +118,6 @@ def _at_worst(plan: Plan, draws: OverDraws) -> Iterator[str]:
             yield f"{worst:,} {unit}"
 
 
-def _limits_pauses(checkup: CheckedPlan) -> bool:
-    return any(finding.rule.startswith(("max_pause_", "max_paused_")) for finding in checkup.findings)
-
-
 def sentence(finding: Finding, plan: Plan, names: Names) -> str:
     """Return one finding: figures, who is to blame, waiver, cure."""
     if finding.invariant:
@@ -132,13 +128,12 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
         return "does not apply: connectors and tasks have no state, so this was not checked"
     if not finding.offences:
         return _kept_plan(finding, plan)
-    parts = [violation(finding, plan, names)]
-    parts += [options] if (options := would_tell(undecided_starts(finding, plan))) else []
-    parts += [f"Why: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
-    parts += _waiver(finding, names)
-    parts += [f"Before: {figure_text(finding, finding.before, plan)}"] if finding.kept_before is not None else []
-    parts += [f"Cure: {', '.join(cure(finding.cure, finding, plan))}"] if finding.cure else []
-    return ". ".join(parts)
+    parts = _circumstances(finding, plan, names)
+    options = settled_by(undecided_starts(finding, plan))
+    parts += [f"options that would tell: {', '.join(options)}"] if options else []
+    parts += [f"cure: {', '.join(cure(finding.cure, finding, plan))}"] if finding.cure else []
+    figure = comparison(finding, plan, names)
+    return f"{figure}: {'; '.join(parts)}" if parts else figure
 
 
 def undecided_starts(finding: Finding, plan: Plan) -> tuple[UnprovenStart, ...]:
@@ -150,7 +145,11 @@ def undecided_starts(finding: Finding, plan: Plan) -> tuple[UnprovenStart, ...]:
 
 def cure(remedy: Cure, finding: Finding, plan: Plan) -> tuple[str, ...]:
     """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8``, ``then 9s``."""
-    settings = " ".join(f"{_kafka_name(name)}={_setting(value)}" for name, value in remedy.settings)
+    values = {
+        name.replace("_", "."): ",".join(map(str, value)) if isinstance(value, tuple) else value
+        for name, value in remedy.settings
+    }
+    settings = " ".join(f"{name}={value}" for name, value in values.items())
     effects = [] if finding.kind is Kind.SWITCH else [f"then {figure_text(finding, remedy.measured, plan)}"]
     effects += [] if remedy.longer_ms is None else [f"but takes about {duration(remedy.longer_ms)}"]
     return (settings, *effects)
@@ -161,29 +160,6 @@ def measure(kind: Kind, value: int | None) -> str:
     if value is None:
         return "unknown"
     return duration(value) if kind is Kind.DURATION else f"{value:,}"
-
-
-def violation(finding: Finding, plan: Plan, names: Names) -> str:
-    """Return what is measured beside the limit, where, and by which tasks."""
-    tasks, note = _tasks(finding.tasks, names), "".join(f", {detail}" for detail in _details(finding))
-    figure = comparison(finding, plan, names)
-    if finding.rule == "balance_factor" and finding.figures:
-        return f"{figure}: {_figures(finding)}. {_who_runs_what(finding, names)}"
-    if finding.worst_of is not None and (note or tasks):
-        return f"{figure}; in the one shown{note.removeprefix(',')}{f': {tasks}' if tasks else ''}"
-    if finding.rule in _PER_TASK and tasks:
-        return f"{tasks}{':' if len(finding.tasks) > _MOST_NAMED else ''} {figure}{note}"
-    return f"{figure}{note}{f': {tasks}' if tasks else ''}"
-
-
-def _details(finding: Finding) -> list[str]:
-    """Return what is to be known of the worst offence, and the rebalance that it is in, adds up from, or ends in."""
-    worst = finding.offences[0]
-    details = [worst.note] if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else []
-    if worst.round_number is not None:
-        word = "from" if finding.rule in _ADDS_UP else "the last in" if finding.rule == "max_pause_per_task" else "in"
-        details.append(f"{word} rebalance {worst.round_number:,}")
-    return details
 
 
 def comparison(finding: Finding, plan: Plan, names: Names) -> str:
@@ -203,17 +179,15 @@ def comparison(finding: Finding, plan: Plan, names: Names) -> str:
             amount = measure(finding.kind, worst.measured)
             return f"{amount} of {required_value} values of {names.escape(tag)}{_of_draws(finding)}"
     sign = "below" if finding.at_least else "above"
-    figure = f"{figure_text(finding, finding.measured, plan)}{_why_unknown(finding, plan)}"
-    return f"{figure}, {sign} the limit of {allowed(finding.allowed, finding)}{_of_draws(finding)}"
+    return f"{figure_text(finding, finding.measured, plan)}, {sign} the limit of {allowed(finding.allowed, finding)}"
 
 
 def _why_unknown(finding: Finding, plan: Plan) -> str:
-    """Return why a figure is not known, in brackets; empty if it is known, or the plan does not say."""
+    """Return why a figure is not known; empty if it is known, or the plan does not say."""
     if finding.measured is not None or finding.rule not in RULES:
         return ""
     rule = RULES[finding.rule]
-    reason = _reason(plan, (*rule.unknown_with, *NOT_PLAYED) if rule.figure else rule.unknown_with)
-    return f" ({reason})" if reason else ""
+    return _reason(plan, (*rule.unknown_with, *NOT_PLAYED) if rule.figure else rule.unknown_with)
 
 
 def _reason(plan: Plan, codes: Sequence[str]) -> str:
@@ -236,8 +210,7 @@ def _does_not_settle(finding: Finding, plan: Plan) -> str:
     if finding.measured is None and not plan.tells_ends:
         return f"whether the plan always settles is unknown: {_reason(plan, NOT_PLAYED)}"
     if finding.measured is None:
-        reason = _reason(plan, RULES["must_settle"].unknown_with)
-        return f"whether the plan settles is unknown: {reason}"
+        return f"whether the plan settles is unknown: {_reason(plan, RULES['must_settle'].unknown_with)}"
     if finding.worst_of is not None:
         return f"not all of {finding.worst_of:,} random simulations settle"
     if finding.between is not None:
@@ -256,7 +229,7 @@ def _of_draws(finding: Finding) -> str:
 def allowed(value: LimitValue | None, finding: Finding) -> str:
     """Return a limit as people read it; percent with what they come to."""
     limit = finding.limit.value
-    share = f"{_decimal(limit.value)}%" if isinstance(limit, Percent) else ""
+    share = f"{limit.value.normalize():f}%" if isinstance(limit, Percent) else ""
     if value is None:
         return f"{share} of unknown"
     if isinstance(value, bool):
@@ -294,16 +267,29 @@ def place_text(finding: Finding, plan: Plan, names: Names) -> str:
     """Return where a rule is broken: tasks, the rebalance, why a figure is unknown, the waiver."""
     if not finding.offences:
         return _of_draws(finding).removeprefix(", ")
-    parts = [tasks] if (tasks := _tasks(finding.tasks, names)) else []
+    return "; ".join(_circumstances(finding, plan, names))
+
+
+def _circumstances(finding: Finding, plan: Plan, names: Names) -> list[str]:
+    """Return what is to be said of a broken rule beside its figure."""
+    worst, parts = finding.offences[0], list[str]()
     if finding.rule == "balance_factor" and finding.figures:
-        parts = [_figures(finding), _who_runs_what(finding, names)]
-    parts += _details(finding)
-    parts += [reason.strip(" ()")] if (reason := _why_unknown(finding, plan)) else []
-    parts += [draws.removeprefix(", ")] if (draws := _of_draws(finding)) else []
+        parts += [_figures(finding), _who_runs_what(finding, names)]
+    elif finding.tasks:
+        parts.append(f"{'' if finding.worst_of is None else 'in the one shown '}{_tasks(finding.tasks, names)}")
+    parts += [worst.note] if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else []
+    if worst.round_number is not None:
+        word = "from" if finding.rule in _ADDS_UP else "the last in" if finding.rule == "max_pause_per_task" else "in"
+        parts.append(f"{word} rebalance {worst.round_number:,}")
+    if finding.kind not in IN_WORDS:
+        parts += filter(None, [_why_unknown(finding, plan), _of_draws(finding).removeprefix(", ")])
     parts += [f"reason: {names.escape_message(finding.limit.reason)}"] if finding.limit.reason else []
-    parts += _waiver(finding, names)
+    if finding.waiver is not None:
+        parts.append(f"waived until {finding.waiver.until}: {names.escape_message(finding.waiver.reason)}")
+    elif finding.expired is not None:
+        parts.append(f"the waiver ran out on {finding.expired.until}: {names.escape_message(finding.expired.reason)}")
     parts += [f"before: {figure_text(finding, finding.before, plan)}"] if finding.kept_before is not None else []
-    return "; ".join(parts)
+    return parts
 
 
 def figure_text(finding: Finding, value: int | None, plan: Plan) -> str:
@@ -320,17 +306,7 @@ def _length(plan: Plan, milliseconds: int) -> str:
     return f"about {duration(milliseconds)}{no_rate}"
 
 
-def _waiver(finding: Finding, names: Names) -> list[str]:
-    if finding.waiver is not None:
-        return [f"Waived until {finding.waiver.until}: {names.escape_message(finding.waiver.reason)}"]
-    if finding.expired is not None:
-        return [f"The waiver ran out on {finding.expired.until}: {names.escape_message(finding.expired.reason)}"]
-    return []
-
-
 def _tasks(tasks: tuple[WorkId, ...], names: Names) -> str:
-    if not tasks:
-        return ""
     task_names = [names.task(task_id) for task_id in tasks]
     if len(tasks) <= _MOST_NAMED and len({task_id.group for task_id in tasks}) == 1:
         task_names[-1] = names.task_and_topic(tasks[-1])
@@ -343,15 +319,3 @@ def members_text(plan: Plan) -> str:
     is_changed = {*plan.first_members} != {process_id for process_id, _ in plan.members}
     members = count(last_count, "worker" if plan.is_of_workers else "instance")
     return f"{first_count:,} → {members}" if is_changed else members
-
-
-def _kafka_name(name: str) -> str:
-    return name.replace("_", ".")
-
-
-def _setting(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _decimal(value: Decimal) -> str:
-    return f"{value.normalize():f}"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.policy.findings import CheckedPlan, Finding, Status, Tally
-from kstream_plan.policy.rules import Kind
 from kstream_plan.render.check.wording import (
+    IN_WORDS,
     all_figures,
     allowed,
     comparison,
@@ -38,11 +38,8 @@ from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, name_list
 from kstream_plan.render.text.would_tell import would_tell
 
-MARKS = {Status.ERROR: "✗", Status.WARNING: "!", Status.WAIVED: "○", Status.NOT_APPLICABLE: "–", Status.PASSED: "✓"}
-UNKNOWN_MARK = "?"
+_MARKS = {Status.ERROR: "✗", Status.WARNING: "!", Status.WAIVED: "○", Status.NOT_APPLICABLE: "–", Status.PASSED: "✓"}
 _TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "unknown", Status.PASSED: "plain"}
-#: Kinds of rules whose figure is a sentence.
-_IN_WORDS = (Kind.SWITCH, Kind.GENERATION, Kind.DIGEST, Kind.TAGS)
 #: So many rules are named in a sentence.
 _MOST_NAMED = 3
 
@@ -145,23 +142,19 @@ def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Ta
 
 def _row(finding: Finding, checkup: CheckedPlan, names: Names) -> Row:
     plan = checkup.plan
-    tone = "unknown" if mark_of(finding) == UNKNOWN_MARK else _TONES.get(finding.status, "dim")
+    is_unknown = finding.answer is Answer.UNKNOWN and finding.status is Status.ERROR  # and no waiver counts
+    mark = "?" if is_unknown else _MARKS[finding.status]
+    tone: Tone = "unknown" if is_unknown else _TONES.get(finding.status, "dim")
     if finding.invariant or not finding.applies:
         texts = ["", "", sentence(finding, plan, names)]
-    elif finding.kind in _IN_WORDS:
+    elif finding.kind in IN_WORDS:
         words = comparison(finding, plan, names) if finding.offences else "kept"
         texts = ["", allowed(finding.allowed, finding), words]
     else:
         figure = figure_text(finding, finding.measured, plan)
         texts = [figure, allowed(finding.allowed, finding), place_text(finding, plan, names)]
     remedy = Cell(cure(finding.cure, finding, plan)) if finding.cure else ""
-    return text_row(text_cell(mark_of(finding), tone), names.escape(finding.rule), *texts, remedy)
-
-
-def mark_of(finding: Finding) -> str:
-    """Return the mark of a finding: ``?`` where the answer is unknown, and no waiver counts."""
-    unknown = finding.answer is Answer.UNKNOWN and finding.status is Status.ERROR
-    return UNKNOWN_MARK if unknown else MARKS[finding.status]
+    return text_row(text_cell(mark, tone), names.escape(finding.rule), *texts, remedy)
 
 
 def _remarks(checkup: CheckedPlan) -> Remarks:
