@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kstream_plan.comparison.alternatives import Outcomes
@@ -19,68 +19,58 @@ _SEAT = ("process_id", "consumer_id", "role")
 
 def show(view: str, result: object) -> Any:
     """Return a result as ``html``, or its table ``rounds``, ``steps`` or ``alternatives``."""
-    if view == "html":
-        return _html(result)
     if isinstance(result, Outcomes):
-        return _alternatives(result)
+        return _html(result, None) if view == "html" else _alternatives(result)
     plan = result.plan if isinstance(result, Simulation) else result
     assert isinstance(plan, Plan)
-    return _rounds(plan) if view == "rounds" else _steps(plan)
+    if view == "html":
+        return _html(result, plan)
+    from kstream_plan.documents.plan.write import plan_document  # noqa: PLC0415 - only where a table is asked for
+
+    rounds: Any = plan_document(plan)["rounds"]
+    return _rounds(rounds) if view == "rounds" else _steps(rounds)
 
 
-def _html(result: object) -> str:
+def _html(result: Any, plan: Plan | None) -> str:
     from kstream_plan.render.report.markup import section_html  # noqa: PLC0415 - only where something is shown
     from kstream_plan.render.report.sections import answer_section, compare_section  # noqa: PLC0415
 
-    if isinstance(result, Outcomes):
-        return section_html(compare_section(result))
-    plan = result.plan if isinstance(result, Simulation) else result
-    assert isinstance(plan, Plan)
-    return section_html(answer_section(result, plan, is_single=False))
+    section = compare_section(result) if plan is None else answer_section(result, plan, is_single=False)
+    return section_html(section)
 
 
-def _document(plan: Plan) -> Mapping[str, Any]:
-    from kstream_plan.documents.plan.write import plan_document  # noqa: PLC0415 - only where a table is asked for
-
-    return plan_document(plan)
-
-
-def _rounds(plan: Plan) -> pa.Table:
+def _table(rows: Iterable[Mapping[str, Any]], types: Mapping[str, str]) -> pa.Table:
+    """Return rows as a table of Arrow with these columns."""
     import pyarrow as pa  # noqa: PLC0415 - takes its time
 
-    columns = {
-        "number": pa.int64(),
-        "generation": pa.int64(),
-        "at_ms": pa.int64(),
-        "trigger": pa.string(),
-        "phases": pa.list_(pa.string()),
-        "probing_rebalance": pa.bool_(),
-        "steps": pa.int64(),
-        **dict.fromkeys(_ROUND_FIGURES, pa.int64()),
+    kinds = {"integer": pa.int64(), "text": pa.string(), "texts": pa.list_(pa.string()), "boolean": pa.bool_()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in types.items()])
+    return pa.Table.from_pylist([{name: row.get(name) for name in types} for row in rows], schema)
+
+
+def _rounds(rounds: Sequence[Mapping[str, Any]]) -> pa.Table:
+    types = {
+        **dict.fromkeys(("number", "generation", "at_ms"), "integer"),
+        "trigger": "text",
+        "phases": "texts",
+        "probing_rebalance": "boolean",
+        **dict.fromkeys(("steps", *_ROUND_FIGURES), "integer"),
     }
-    rows = [
-        {**entry, "steps": len(entry["steps"]), **{name: entry["balance"][name] for name in _ROUND_FIGURES}}
-        for entry in _document(plan)["rounds"]
-    ]
-    return pa.Table.from_pylist([{name: row[name] for name in columns} for row in rows], pa.schema(columns))
+    return _table(({**entry, **entry["balance"], "steps": len(entry["steps"])} for entry in rounds), types)
 
 
-def _steps(plan: Plan) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415 - takes its time
-
-    columns = {
-        "round": pa.int64(),
-        "kind": pa.string(),
-        "task_id": pa.string(),
-        "task_ids": pa.list_(pa.string()),
-        "process_id": pa.string(),
-        **{f"{end}_{name}": pa.string() for end in ("from", "to") for name in _SEAT},
-        "caught_up": pa.bool_(),
-        "restore_records": pa.int64(),
-        "reason": pa.string(),
+def _steps(rounds: Sequence[Mapping[str, Any]]) -> pa.Table:
+    seats = [f"{end}_{name}" for end in ("from", "to") for name in _SEAT]
+    types = {
+        "round": "integer",
+        **dict.fromkeys(("kind", "task_id"), "text"),
+        "task_ids": "texts",
+        **dict.fromkeys(("process_id", *seats), "text"),
+        "caught_up": "boolean",
+        "restore_records": "integer",
+        "reason": "text",
     }
-    rows = [{"round": entry["number"], **_flat(step)} for entry in _document(plan)["rounds"] for step in entry["steps"]]
-    return pa.Table.from_pylist([{name: row.get(name) for name in columns} for row in rows], pa.schema(columns))
+    return _table(({"round": entry["number"], **_flat(step)} for entry in rounds for step in entry["steps"]), types)
 
 
 def _flat(step: Mapping[str, Any]) -> dict[str, Any]:

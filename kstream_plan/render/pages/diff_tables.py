@@ -20,7 +20,7 @@ from kstream_plan.render.page import Row, Table, columns_of, text_row
 from kstream_plan.render.pages.plan_instances import MemberLoad, members_table
 from kstream_plan.render.pages.ways import MOST_ROWS, End, Way, way_rows
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import duration
+from kstream_plan.render.text.numbers import duration, records
 
 _NO_LOAD = Load(0, 0, 0)
 _CHANGES = {
@@ -65,7 +65,8 @@ def moves_table(comparison: Comparison, names: Names, owners: Mapping[WorkId, Se
     noun = "Connectors and tasks" if comparison.of_workers else "Tasks"
     all_moves = all(change.kind.is_move for change in changes)
     columns = columns_of("From", "To", f">{noun}", "Which")
-    rows = tuple(Row(cells, tone) for cells, tone in way_rows(ways, whole=whole, member=_member(comparison)))
+    member = "worker" if comparison.of_workers else "instance"
+    rows = tuple(Row(cells, tone) for cells, tone in way_rows(ways, whole=whole, member=member))
     yield Table(f"{noun} that {'moved' if all_moves else 'changed'}", columns, rows)
 
 
@@ -86,10 +87,6 @@ def copies_table(comparison: Comparison, names: Names, *, whole: bool) -> Iterat
         )
     )
     yield Table("Standbys and warm-ups that changed", columns, rows)
-
-
-def _member(comparison: Comparison) -> str:
-    return "worker" if comparison.of_workers else "instance"
 
 
 def _way(change: TaskChange, comparison: Comparison, names: Names, ends: _Ends, owners: Mapping[WorkId, Seat]) -> Way:
@@ -114,12 +111,10 @@ def _way(change: TaskChange, comparison: Comparison, names: Names, ends: _Ends, 
 def _copy_way(task_id: WorkId, copy: CopyChange, names: Names, ends: _Ends) -> Way:
     first, last = copy.from_, copy.to
     roles = list(dict.fromkeys(_ROLES[seat.role] for seat in (first, last) if seat is not None))
-    records = ""
-    if copy.restore_records != 0:
-        records = f" ({'unknown' if copy.restore_records is None else f'{copy.restore_records:,}'} records)"
+    to_restore = f" ({records(copy.restore_records)} records)" if copy.restore_records != 0 else ""
     change = "swapped with the task" if copy.kind is CopyChangeKind.SWAPPED else copy.kind.value
     kind = f"{' → '.join(roles)} {change}" if len(roles) == 1 else " → ".join(roles)
-    return Way(ends.end(first, ""), ends.end(last, ""), kind, f"{names.task(task_id)}{records}")
+    return Way(ends.end(first, ""), ends.end(last, ""), kind, f"{names.task(task_id)}{to_restore}")
 
 
 def every_task_table(comparison: Comparison, names: Names) -> Iterator[Table]:
@@ -152,10 +147,8 @@ def _start_texts(start: Start | None) -> tuple[str, str]:
     """Return how far behind the new instance was, and what it restored."""
     if start is None:
         return "", ""
-    records = "unknown" if start.restore_records is None else f"{start.restore_records:,}"
-    if start.lag is None or start.lag == UNKNOWN:
-        return "unknown", records
-    return "ran there" if start.lag == LATEST else f"{start.lag:,}", records
+    lag = None if start.lag == UNKNOWN else start.lag
+    return "ran there" if lag == LATEST else records(lag), records(start.restore_records)
 
 
 def instances_table(comparison: Comparison, names: Names) -> Iterator[Table]:

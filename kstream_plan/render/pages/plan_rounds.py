@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
-from kstream_plan.plans.activity import Activity, only_return, records_of
+from kstream_plan.plans.activity import Activity, Move, NewCopy, only_return, records_of
 from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_folding import fold
 from kstream_plan.render.pages.plan_view import PlanView
@@ -108,16 +108,15 @@ def rebalance_name(activity: Activity, names: Names) -> str:
 
 def _cut_over(activity: Activity, names: Names) -> Cell:
     """Return which tasks change their owner; what starts cold is named, or counted where it is many."""
-    cold = [f"{names.move(move.task_id, move.source, move.destination)} cold" for move in activity.cold]
-    warm = [names.move(move.task_id, move.source, move.destination) for move in activity.warm]
-    if not cold and not warm:
-        return text_cell("")
-    places = [(move.task_id, move.destination) for move in activity.warm]
-    if cold:
-        warm_items = [_counts(places, "task", "tasks")] if len(warm) > 2 else warm
-        short = f"{_counts([(move.task_id, move.destination) for move in activity.cold], 'task', 'tasks')} cold"
-        return Cell((*cold, *warm_items), ", ".join([short, *warm_items]) if len(cold) > _MOST_COLD else "", tone="bad")
-    return Cell(tuple(warm), _counts(places, "task", "tasks"), tone="moved")
+    cold, warm = (
+        [names.move(move.task_id, move.source, move.destination) for move in moves]
+        for moves in (activity.cold, activity.warm)
+    )
+    if not cold:
+        return Cell(tuple(warm), _counts(activity.warm), tone="moved") if warm else text_cell("")
+    warm_items = [_counts(activity.warm)] if len(warm) > 2 else warm
+    short = ", ".join([f"{_counts(activity.cold)} cold", *warm_items]) if len(cold) > _MOST_COLD else ""
+    return Cell((*(f"{item} cold" for item in cold), *warm_items), short, tone="bad")
 
 
 def _kind_of_copies(plan: Plan) -> str:
@@ -130,27 +129,24 @@ def _kind_of_copies(plan: Plan) -> str:
 def _warm_up(activity: Activity, names: Names, kind: str) -> Cell:
     """Return which copies begin to restore: those that prepare a move, then those of the other kind."""
     kept_copies = activity.kept_copies()
-    items = [names.move(copy.task_id, copy.source, copy.destination) for copy in kept_copies if copy.to_run]
-    standbys = [copy for copy in kept_copies if not copy.to_run]
-    tasks_of: dict[str, list[WorkId]] = {}
-    for copy in standbys:
-        tasks_of.setdefault(copy.destination, []).append(copy.task_id)
-    items += [names.copies(task_ids, kind, destination) for destination, task_ids in tasks_of.items()]
+    to_run = [copy for copy in kept_copies if copy.to_run]
+    standbys: dict[str, list[WorkId]] = {}
+    for copy in kept_copies:
+        if not copy.to_run:
+            standbys.setdefault(copy.destination, []).append(copy.task_id)
+    items = [names.move(copy.task_id, copy.source, copy.destination) for copy in to_run]
+    items += [names.copies(task_ids, kind, destination) for destination, task_ids in standbys.items()]
     if not items:
         return text_cell("")
-    short = (
-        [_counts([copy.place for copy in kept_copies if copy.to_run], "task", "tasks")]
-        if len(kept_copies) > len(standbys)
-        else []
-    )
-    short += [count(len(standbys), f"new {kind}")] if standbys else []
+    short = [_counts(to_run)] if to_run else []
+    short += [count(len(kept_copies) - len(to_run), f"new {kind}")] if standbys else []
     return Cell(tuple(items), ", ".join(short))
 
 
-def _counts(places: Sequence[tuple[WorkId, str]], singular: str, plural: str) -> str:
+def _counts(moves: Sequence[Move | NewCopy]) -> str:
     """Return ``463 tasks to 56 instances``."""
-    instances = len({destination for _, destination in places})
-    return f"{count(len(places), singular, plural)} to {count(instances, 'instance')}"
+    instances = len({move.destination for move in moves})
+    return f"{count(len(moves), 'task')} to {count(instances, 'instance')}"
 
 
 def _records(activities: Sequence[Activity], lower_bounds: frozenset[str]) -> str:

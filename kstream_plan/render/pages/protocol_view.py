@@ -1,4 +1,4 @@
-"""What the leader and the members saw of a rebalance (KIP-429), as tables of a page and as JSON."""
+"""What the leader and the members saw of a rebalance (KIP-429), as tables of a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from kstream_plan.render.text.numbers import count
 def protocol_view_tables(comparison: Comparison, names: Names) -> Iterator[Table]:
     """Yield the three sets and what is withheld, then the callbacks of every member that has some."""
     view = protocol_view(comparison.old, comparison.new)
-    rows = tuple(text_row(name, f"{len(tasks):,}", _tasks(tasks, names)) for name, tasks in protocol_sets(view))
+    sets = {
+        "maybe-revoking": view.maybe_revoking,
+        "withheld": view.withheld,
+        "ready-to-migrate": view.ready_to_migrate,
+        "unknown-but-owned": view.unknown_but_owned,
+    }
+    rows = tuple(text_row(name, f"{len(tasks):,}", _tasks(tasks, names)) for name, tasks in sets.items())
     yield Table("What the leader saw (KIP-429)", columns_of("Set", ">Tasks", "Which"), rows, _rejoin(view))
     members = tuple(
         text_row(_member(member, names), _tasks(member.revoked, names), _tasks(member.added, names))
@@ -25,16 +31,6 @@ def protocol_view_tables(comparison: Comparison, names: Names) -> Iterator[Table
     )
     if members:
         yield Table("Callbacks", columns_of("Consumer", "onPartitionsRevoked", "onPartitionsAssigned"), members)
-
-
-def protocol_sets(view: ProtocolView) -> list[tuple[str, Sequence[WorkId]]]:
-    """Return the sets of KIP-429 by name, and of the first one what is withheld."""
-    return [
-        ("maybe-revoking", view.maybe_revoking),
-        ("withheld", view.withheld),
-        ("ready-to-migrate", view.ready_to_migrate),
-        ("unknown-but-owned", view.unknown_but_owned),
-    ]
 
 
 def _tasks(tasks: Sequence[WorkId], names: Names) -> Cell:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kstream_plan.plans import Plan
 from kstream_plan.plans.known_rates import GIVEN, KnownRate
-from kstream_plan.render.text.numbers import span_to
+from kstream_plan.render.text.numbers import count, rate_text, span_to
 
 _SOURCES = {
     "log": "the leader's log",
@@ -29,20 +29,16 @@ def rates_text(plan: Plan) -> str:
 def _text(rate: KnownRate | None, verb: str, noun: str) -> Iterator[str]:
     if rate is not None:
         bound = "at least " if rate.at_least else ""
-        yield f"{bound}{_records(rate.median)} records/s {verb} per {noun}{_evidence(rate, noun)}"
-
-
-def _records(rate: float) -> str:
-    return f"{rate:,.0f}" if rate >= 100 or rate == round(rate) else f"{rate:.1f}"
+        yield f"{bound}{rate_text(rate.median)} records/s {verb} per {noun}{_evidence(rate, noun)}"
 
 
 def _evidence(rate: KnownRate, noun: str) -> str:
     """Return `` (381 to 412; 3 of 4 instances, 1 to 3 intervals)``; empty for a rate that is given."""
     if GIVEN in rate.sources:
         return ""
-    least, most = _records(rate.least), _records(rate.most)
+    least, most = rate_text(rate.least), rate_text(rate.most)
     ends = f"{least} to {most}; " if least != most else ""
-    evidence = f"{rate.measured:,} of {rate.among:,} {noun}{'' if rate.among == 1 else 's'}"
+    evidence = f"{rate.measured:,} of {count(rate.among, noun)}"
     intervals = span_to(rate.least_intervals, rate.most_intervals)
     sample = f", {intervals} {'interval' if intervals == '1' else 'intervals'}" if rate.least_intervals else ""
     return f" ({ends}{evidence}{sample})"

@@ -131,21 +131,13 @@ _REASONS = {
 
 def because(reason: Reason) -> str:
     """Return the reason in words, with its numbers."""
-    return _REASONS[reason.code].format(lag=_lag(reason), other=_lag_words(reason.other_lag))
+    lag = "" if reason.lag is None else f" ({_lag_words(reason.lag, reason.limit)})"
+    return _REASONS[reason.code].format(lag=lag, other=_lag_words(reason.other_lag))
 
 
-def _lag(reason: Reason) -> str:
-    return "" if reason.lag is None else f" ({because_of_lag(reason.lag, reason.limit)})"
-
-
-def because_of_lag(lag: int | None, limit: int | None) -> str:
+def _lag_words(lag: int | None, limit: int | None = None) -> str:
     """Return a lag beside the limit it was compared with: ``lag 40, within the limit of 100``; markers in words."""
-    if lag is None or limit is None or lag in (LATEST, UNKNOWN):
-        return _lag_words(lag)
-    return f"lag {lag:,}, {'within' if lag <= limit else 'above'} the limit of {limit:,}"
-
-
-def _lag_words(lag: int | None) -> str:
     if lag is None:
         return "no lag reported"
-    return {LATEST: "it runs there", UNKNOWN: "lag unknown"}.get(lag, f"lag {lag:,}")
+    beside = "" if limit is None else f", {'within' if lag <= limit else 'above'} the limit of {limit:,}"
+    return {LATEST: "it runs there", UNKNOWN: "lag unknown"}.get(lag, f"lag {lag:,}{beside}")

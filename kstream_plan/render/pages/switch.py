@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS
-from kstream_plan.plans.simulated import Range
 from kstream_plan.render.page import (
     Cell,
     Page,
@@ -55,10 +54,14 @@ def _sentences(switch: Switch, names: Names) -> Iterator[str]:
     for kind, event in events.items():
         classic, streams = figures[kind, "classic"], figures[kind, "streams"]
         if streams.cold_handovers.most > classic.cold_handovers.most:
-            cold.append(f"{event} ({_count(streams.cold_handovers)} instead of {_count(classic.cold_handovers)})")
+            cold.append(
+                f"{event} ({count_range(*streams.cold_handovers)} instead of {count_range(*classic.cold_handovers)})"
+            )
         if _settles(streams) != _settles(classic):
             settles.append(f"{event} ({_settles(streams)} instead of {_settles(classic)})")
-    starts = f"{_count(outcome.cold_handovers)} of {count(len(switch.snapshot.state.group.stateful), 'stateful task')}"
+    starts = (
+        f"{count_range(*outcome.cold_handovers)} of {count(len(switch.snapshot.state.group.stateful), 'stateful task')}"
+    )
     yield (
         f"The switch stops every instance: tasks pause for about {duration(outcome.paused_ms.median)}, and {starts} "
         f"start cold; every task runs after {_settles(outcome)}."
@@ -136,20 +139,16 @@ def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
     cold = figures.cold_handovers
     tone: Tone = "bad" if cold.median else "unknown" if cold.most else "plain"
     records = figures.restored_records
-    texts = (_event(switch, row.what, names), f"{row.standbys:,}", row.side, _count(figures.rebalances))
+    texts = (_event(switch, row.what, names), f"{row.standbys:,}", row.side, count_range(*figures.rebalances))
     return text_row(
         *texts,
-        text_cell(_count(cold), tone),
+        text_cell(count_range(*cold), tone),
         duration(figures.paused_ms.median),
         _settle_cell(figures),
-        text_cell("unknown", "unknown") if records is None else text_cell(_count(records)),
+        text_cell("unknown", "unknown") if records is None else text_cell(count_range(*records)),
         range_text(*figures.paused_ms[1:]),
         "" if figures.runs_ms is None else range_text(*figures.runs_ms[1:]),
     )
-
-
-def _count(figure: Range) -> str:
-    return count_range(*figure)
 
 
 def _settle_cell(figures: SwitchFigures) -> Cell:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kstream_plan.plans import Plan
-from kstream_plan.render.page import Cell, Fact, Page, Table, columns_of, text_cell, text_row
+from kstream_plan.render.page import Page, Table, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan import plan_page, settings_fact
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
@@ -18,14 +18,13 @@ def two_plans_page(old: Plan, new: Plan) -> Page:
         for plan, page in zip((old, new), pages, strict=True)
     ]
     labels = {key: fact.label for of_plan in facts for key, fact in of_plan.items()}
-    rows = tuple(text_row(label, *(_cell(of_plan.get(key)) for of_plan in facts)) for key, label in labels.items())
+    rows = tuple(
+        text_row(label, *(text_cell(*of_plan[key][2:]) if key in of_plan else "" for of_plan in facts))
+        for key, label in labels.items()
+    )
     return Page(
         title=f"{names.escape(old.group.application_id)}: two plans of one snapshot",
         sentences=("Both plans begin with the same snapshot, so neither follows the other.",),
         source=pages[0].source,
         tables=(Table("Figures of each plan", columns_of("Figure", "Old plan", "New plan"), rows),),
     )
-
-
-def _cell(fact: Fact | None) -> Cell:
-    return text_cell("") if fact is None else text_cell(fact.value, fact.tone)

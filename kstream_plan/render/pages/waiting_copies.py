@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.plans.why_answers import WaitingCopy, Why
 from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration
+from kstream_plan.render.text.numbers import count, duration, rate_text, records
 
 #: Up to so many copies have a row each; of more, those of which the same is known share one.
 _MOST_ROWS = 12
@@ -47,7 +47,7 @@ def _places(copies: Sequence[WaitingCopy], names: Names) -> tuple[Cell, ...]:
 def _figures(copy: WaitingCopy, answers: Why) -> tuple[Cell, ...]:
     """Return how far behind a copy is, how that is known, how fast it restores, and when its task starts there."""
     return (
-        text_cell("unknown" if copy.lag is None else f"{copy.lag:,}"),
+        text_cell(records(copy.lag)),
         text_cell(_known_state(copy)),
         text_cell(_rate(copy)),
         text_cell(*_ready(copy, answers)),
@@ -66,12 +66,8 @@ def _known_state(copy: WaitingCopy) -> str:
 
 def _rate(copy: WaitingCopy) -> str:
     share = f" for {copy.shared_by:,} copies" if copy.shared_by > 1 else ""
-    rate = "unknown" if copy.restore_rate is None else f"{_number(copy.restore_rate)}{share}"
+    rate = "unknown" if copy.restore_rate is None else f"{rate_text(copy.restore_rate)}{share}"
     return rate if copy.needed_rate is None else f"{rate}, needs {copy.needed_rate:,}"
-
-
-def _number(records_per_second: float) -> str:
-    return f"{records_per_second:,.0f}" if records_per_second >= 10 else f"{records_per_second:,.2g}"
 
 
 def _ready(copy: WaitingCopy, answers: Why) -> tuple[str, Tone]:

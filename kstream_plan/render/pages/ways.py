@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from kstream_plan.render.page import Cell, Tone, text_cell
-from kstream_plan.render.text.numbers import name_list
+from kstream_plan.render.text.numbers import name_list, several
 
 #: Up to so many rows stand one by one; of more, those of one destination, one source or one kind share a row.
 MOST_ROWS = 24
@@ -82,6 +82,5 @@ def _ends(ends: Sequence[End], member: str) -> str:
     first = different[0]
     if len(different) == 1:
         return first.name
-    change = f"{first.change} " if first.change and all(end.change == first.change for end in different) else ""
-    ellipsis = ", …" if len(different) > 2 else ""
-    return f"{len(different):,} {change}{member}s ({first.name}, {different[1].name}{ellipsis})"
+    is_alike = all(end.change == first.change for end in different)
+    return several([end.name for end in different], member, first.change if is_alike else "")

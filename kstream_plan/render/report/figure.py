@@ -68,7 +68,7 @@ def timeline_figure(plan: Plan, activities: Sequence[Activity], axis: Timeline, 
     places = range(len(axis.instances))
     rows: list[Row] = []
     if len(places) <= MOST_ROWS:
-        instances = sorted(places, key=lambda place: names.reading_order(axis.instances[place].process_id))
+        instances = _in_order([course.process_id for course in axis.instances], names)
     else:
         rows += _area_rows(axis, names)
     rows += _instance_rows(axis, names, instances)
@@ -86,10 +86,7 @@ def timeline_figure(plan: Plan, activities: Sequence[Activity], axis: Timeline, 
 
 def shown_instances(plan: Plan, names: Names) -> tuple[list[int], int]:
     """Return the instances to show, in the order people count in, and the number of the others."""
-    group = plan.group
-    order = sorted(
-        range(len(group.instances)), key=lambda index: names.reading_order(group.instances[index].process_id)
-    )
+    order = _in_order([instance.process_id for instance in plan.group.instances], names)
     if len(order) <= _ALL:
         return order, 0
     first, last = at_first(plan), after_all(plan)
@@ -97,15 +94,18 @@ def shown_instances(plan: Plan, names: Names) -> tuple[list[int], int]:
     return [index for index in order if index in by_change[:_MOST_CHANGED]], len(order) - _MOST_CHANGED
 
 
+def _in_order(process_ids: Sequence[str], names: Names) -> list[int]:
+    return sorted(range(len(process_ids)), key=lambda place: names.reading_order(process_ids[place]))
+
+
 def everyone_figure(axis: Timeline, names: Names) -> Figure | None:
     """Return a row for each of many instances; ``None`` if :func:`timeline_figure` has them."""
     if len(axis.instances) <= MOST_ROWS:
         return None
-    places = sorted(range(len(axis.instances)), key=lambda place: names.reading_order(axis.instances[place].process_id))
+    places = _in_order([course.process_id for course in axis.instances], names)
     rows = tuple(_instance_rows(axis, names, places, height=20))
-    return Figure(
-        rows=rows, ticks=ticks_of(axis), marks=(), sentence=f"each of {count(len(rows), 'instance')} over time"
-    )
+    sentence = f"each of {count(len(rows), 'instance')} over time"
+    return Figure(rows=rows, ticks=ticks_of(axis), marks=(), sentence=sentence)
 
 
 def load_figure(plan: Plan, axis: Timeline) -> Figure:
@@ -149,10 +149,11 @@ def bars_figure(lengths: Sequence[Length]) -> Figure:
     axis = Span(0, longest + max(1_000, longest // 25))
     rows = []
     for name, text, median, least, most in lengths:
-        shapes = [Shape("runs", _spans([(0, median)], axis, 6, 14) if median else "")]
-        shapes += [Shape("still", _spans([(least, most)], axis, 11, 4))] if least != most else []
-        outlines = tuple(shape for shape in shapes if shape.path)
-        rows.append(Row(label=name, sums_up=text, description=f"{name}: {text}", shapes=outlines, height=26))
+        shapes = _visible(
+            Shape("runs", _spans([(0, median)] if median else [], axis, 6, 14)),
+            Shape("still", _spans([(least, most)] if least != most else [], axis, 11, 4)),
+        )
+        rows.append(Row(label=name, sums_up=text, description=f"{name}: {text}", shapes=shapes, height=26))
     return Figure(rows=tuple(rows), ticks=ticks_of(axis), marks=(), sentence="how long each takes")
 
 
@@ -162,29 +163,23 @@ def _area_rows(axis: Timeline, names: Names) -> Iterator[Row]:
     for course in axis.instances:
         areas.setdefault(names.area(course.process_id) or ("all", "instances"), []).append(course)
     sums = {area: summed([course.runs for course in courses]) for area, courses in areas.items()}
-    most = max((level.number for series in sums.values() for level in series), default=0)
+    most = _highest(*sums.values())
     for area in sorted(areas):
         courses = areas[area]
-        warmups, restoring, unsure = (
-            summed([getattr(course, name) for course in courses]) for name in ("warms_up", "restores", "unsure")
-        )
-        cold_ms = tuple(sorted(at_ms for course in courses for at_ms in course.cold_ms))
-        presence = tuple(span for course in courses for span in course.there)
         area_course = InstanceCourse(
             process_id="",
-            there=presence,
+            there=tuple(span for course in courses for span in course.there),
             runs=sums[area],
-            warms_up=warmups,
-            restores=restoring,
-            unsure=unsure,
-            cold_ms=cold_ms,
+            warms_up=summed([course.warms_up for course in courses]),
+            restores=summed([course.restores for course in courses]),
+            unsure=summed([course.unsure for course in courses]),
+            cold_ms=tuple(sorted(at_ms for course in courses for at_ms in course.cold_ms)),
         )
-        label = " ".join(area)
-        yield _course_row(area_course, f"{label} ({len(courses):,})", None, most, axis, height=34)
+        yield _course_row(area_course, f"{' '.join(area)} ({len(courses):,})", None, most, axis, height=34)
 
 
 def _instance_rows(axis: Timeline, names: Names, places: Sequence[int], height: int = 30) -> Iterator[Row]:
-    most = max((level.number for place in places for level in axis.instances[place].runs), default=0)
+    most = _highest(*(axis.instances[place].runs for place in places))
     for place in places:
         course = axis.instances[place]
         yield _course_row(course, names.instance(course.process_id), place, most, axis, height=height)
@@ -195,25 +190,29 @@ def _course_row(
 ) -> Row:
     strip = max(3, height // 6)
     room, base = height - strip - 7, height - strip - 4
-    shapes = [
+    cold = [x_of(at_ms, axis) for at_ms in course.cold_ms]
+    shapes = _visible(
         Shape("there", _spans(course.there, axis, base - room, room)),
         Shape("runs", _area(course.runs, axis, base, room, most)),
         Shape("unsure", _area(course.unsure, axis, base, room, most)),
         Shape("restores", _area(course.restores, axis, base, room, most)),
         Shape("warms-up", _strip(course.warms_up, axis, base + 2, strip)),
-        Shape("cold", _lines(course.cold_ms, axis, base - room, room)),
-    ]
+        Shape("cold", "".join(f"M{x} {base - room}v{room}" for x in dict.fromkeys(cold))),
+    )
     first, last = course.runs[0].number, course.runs[-1].number
-    is_absent = [not course.there or all(begin > axis.from_ms for begin, _ in course.there)]
-    is_absent.append(not course.there or all(end < axis.to_ms for _, end in course.there))
+    is_absent = [all(begin > axis.from_ms for begin, _ in course.there)]
+    is_absent.append(all(end < axis.to_ms for _, end in course.there))
     ends = ["–" if absent else f"{number:,}" for absent, number in zip(is_absent, (first, last), strict=True)]
     sums_up = arrow(*ends)
-    warmups = max((level.number for level in course.warms_up), default=0)
+    warmups = _highest(course.warms_up)
     description = f"{label}: runs {sums_up}"
     description += f", warms up {warmups:,} at once at most" if warmups else ""
     description += f", {count(len(course.cold_ms), 'cold start')}" if course.cold_ms else ""
-    outlines = tuple(shape for shape in shapes if shape.path)
-    return Row(label=label, sums_up=sums_up, description=description, shapes=outlines, place=place, height=height)
+    return Row(label=label, sums_up=sums_up, description=description, shapes=shapes, place=place, height=height)
+
+
+def _visible(*shapes: Shape) -> tuple[Shape, ...]:
+    return tuple(shape for shape in shapes if shape.path)
 
 
 def _still_row(plan: Plan, axis: Timeline) -> Row:
@@ -234,19 +233,17 @@ def _bound(plan: Plan, peak: int) -> str:
     return f"at least {min(least, peak):,}" if plan.pauses_are_least else f"at most {max(most, peak):,}"
 
 
-def _highest(series: Sequence[Level]) -> int:
-    return max(level.number for level in series)
+def _highest(*every_series: Sequence[Level]) -> int:
+    return max((level.number for series in every_series for level in series), default=0)
 
 
 def _still_shapes(series: Sequence[Level], axis: Timeline, height: int, most: int) -> tuple[Shape, ...]:
-    if not any(level.number for level in series):
-        return ()
     ticks = "".join(
         f"M{x_of(level.at_ms, axis)} {height}V{height - _high(level.number, most, height - 4)}"
         for level in series
         if level.number
     )
-    return (Shape("still", _area(series, axis, height, height - 4, most)), Shape("still-tick", ticks))
+    return _visible(Shape("still", _area(series, axis, height, height - 4, most)), Shape("still-tick", ticks))
 
 
 def _series_row(axis: Timeline, label: str, series: Sequence[Level], kind: str, means: str, bound: str = "") -> Row:
@@ -257,7 +254,7 @@ def _series_row(axis: Timeline, label: str, series: Sequence[Level], kind: str, 
     shapes = (
         _still_shapes(series, axis, 36, highest)
         if kind == "still"
-        else tuple(shape for shape in [Shape(kind, _area(series, axis, 36, 30, highest))] if shape.path)
+        else _visible(Shape(kind, _area(series, axis, 36, 30, highest)))
     )
     description = f"{label} ({means}): {highest:,} at most"
     return Row(label=label, sums_up=sums_up, description=description, shapes=shapes, height=40)
@@ -278,8 +275,7 @@ def _band_row(axis: Timeline, member: str) -> Row:
     middle = [span_to(least, most)] * (is_worse or is_beyond)
     description = f"tasks per {member}, least to most: {_ends(first)} at first, "
     description += "".join(f"{span} between, " for span in middle) + f"{_ends(last)} at the end"
-    path = _band(axis.loads, axis, 48, 42, most) if most else ""
-    shapes = tuple(shape for shape in [Shape("band", path)] if shape.path)
+    shapes = (Shape("band", _band(axis.loads, axis, 48, 42, most)),) if most else ()
     sums_up = arrow(_ends(first), *middle, _ends(last))
     return Row(label=f"tasks per {member}", sums_up=sums_up, description=description, shapes=shapes, height=52)
 
@@ -336,7 +332,3 @@ def _spans(spans: Iterable[tuple[int, int]], axis: Timeline | Span, top: int, he
         f"M{x_of(begin, axis)} {top}H{max(x_of(end, axis), x_of(begin, axis) + 1)}v{height}H{x_of(begin, axis)}Z"
         for begin, end in spans
     )
-
-
-def _lines(times_ms: Iterable[int], axis: Timeline, top: int, height: int) -> str:
-    return "".join(f"M{x} {top}v{height}" for x in dict.fromkeys(x_of(at_ms, axis) for at_ms in times_ms))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from kstream_plan.comparison.alternatives import SameOutcome
 from kstream_plan.comparison.changes import Comparison
@@ -55,16 +56,13 @@ def compare_html(outcomes: Sequence[Sequence[SameOutcome]]) -> str:
 
 def diff_html(comparisons: Sequence[Comparison]) -> str:
     """Return what changed as one page: of several applications an overview first."""
-    pages = [
-        diff_page(comparison, verbose=len(comparison.tasks) <= _MOST_TASKS)
-        for comparison in comparisons[:MOST_SECTIONS]
-    ]
+    pages = (diff_page(comparison, verbose=len(comparison.tasks) <= _MOST_TASKS) for comparison in comparisons)
     return _pages_html(pages, diffs_page(comparisons), len(comparisons))
 
 
 def happened_html(comparisons: Sequence[SaidAndHappened]) -> str:
     """Return plans beside what happened as one page: of several applications an overview first."""
-    pages = [happened_page(comparison, verbose=True) for comparison in comparisons[:MOST_SECTIONS]]
+    pages = (happened_page(comparison, verbose=True) for comparison in comparisons)
     return _pages_html(pages, happened_overview(comparisons), len(comparisons))
 
 
@@ -100,9 +98,9 @@ def _plan_section(entry: SavedPlan, *, is_single: bool) -> Section:
     return answer_section(entry.simulation or entry.plan, entry.plan, is_single=is_single)
 
 
-def _pages_html(pages: Sequence[Page], overview: Page, number: int) -> str:
+def _pages_html(pages: Iterable[Page], overview: Page, number: int) -> str:
     tables = tuple(replace(table, sortable=True) for table in overview.tables) if number > 1 else ()
-    return sections_html(list(map(Section, pages)), number, tables)
+    return sections_html(list(map(Section, islice(pages, MOST_SECTIONS))), number, tables)
 
 
 def _fleet_overview(results: Sequence[Result], selection: Sequence[Result]) -> tuple[Table, ...]:

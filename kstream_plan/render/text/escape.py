@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from kstream_plan.snapshots.rows.fields import printable as printable  # noqa: PLC0414 - part of how texts are escaped
+
 _PLAIN_IN_MARKDOWN = re.compile(r"(?!www\.)[A-Za-z0-9]+(?:[ .,_/→-][A-Za-z0-9]+)*", re.ASCII)
 _PLAIN_WORD = re.compile(
     r"\d\d:\d\d:\d\dZ?|[→–…]|(?!www\.)\(?(?:[A-Za-z0-9]+(?:[._/=→'–-][A-Za-z0-9]+)*|\d[\d,.]*)[.,;:)?!]*|", re.ASCII
@@ -27,17 +29,6 @@ _ASCII_FORMS = (
     *zip("▁▂▃▄▅▆▇█", "_.:-=+*#", strict=True),
     *zip("╭╮╰╯│─–", "++++|--", strict=True),
 )
-
-
-def printable(text: str) -> str:
-    """Return ``text`` with whatever could drive a terminal, hide or reorder text written as an escape.
-
-    That is every character Unicode calls not printable: control bytes, line ends, text direction marks, zero-width
-    characters and lone surrogates.
-    """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def markdown(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kstream_plan.model.note import name_list as name_list  # noqa: PLC0414 - it is looked for among the numbers
 from kstream_plan.model.times import duration as duration  # noqa: PLC0414 - so is this
 
@@ -23,6 +25,17 @@ def generation(number: int) -> str:
 def records(number: int | None) -> str:
     """Return a number of records, ``unknown`` for ``None``."""
     return "unknown" if number is None else f"{number:,}"
+
+
+def rate_text(per_second: float) -> str:
+    """Return a rate, with two digits at most below 10."""
+    return f"{per_second:,.0f}" if per_second >= 10 else f"{per_second:,.2g}"
+
+
+def several(names: Sequence[str], noun: str, change: str = "") -> str:
+    """Return ``5 new instances (i1, i2, …)``."""
+    ellipsis = ", …" if len(names) > 2 else ""
+    return f"{len(names):,} {f'{change} ' if change else ''}{noun}s ({', '.join(names[:2])}{ellipsis})"
 
 
 def least_ms(floor_ms: int | None) -> int:

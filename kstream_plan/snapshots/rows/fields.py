@@ -55,7 +55,13 @@ def shown(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a name (a path, say) without quotes and with whatever could drive a terminal escaped."""
+    """Return a text with whatever could drive a terminal, hide or reorder text written as an escape.
+
+    That is every character Unicode calls not printable: control bytes, line ends, text direction marks, zero-width
+    characters and lone surrogates.
+    """
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
