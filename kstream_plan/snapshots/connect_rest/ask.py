@@ -15,7 +15,7 @@ from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from kstream_plan.errors import ClusterError, UsageError
-from kstream_plan.snapshots.connect_rest.status import PATH
+from kstream_plan.snapshots.connect_rest.saved_forms import PATH
 from kstream_plan.snapshots.files.content import TooLargeError, limits
 from kstream_plan.snapshots.rows.fields import printable
 

@@ -1,5 +1,7 @@
 """The answer to ``GET /connectors?expand=status&expand=info`` → a snapshot row.
 
+What people save instead is read as well where it suffices (:mod:`saved_forms`).
+
 It says which worker runs what, by where the worker's REST interface is. Member ids, the leader, a delay that runs, the
 order in which a worker holds what it holds, and workers without work are not in it; and what a worker ran that is gone
 stays with it, as if it ran.
@@ -7,7 +9,6 @@ stays with it, as if it ran.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.model.java_hash import java_string_key
 from kstream_plan.model.note import name_list
+from kstream_plan.snapshots.connect_rest.saved_forms import FIX, read_saved_form
 from kstream_plan.snapshots.rows.fields import (
     FieldError,
     optional_rows,
@@ -25,13 +27,9 @@ from kstream_plan.snapshots.rows.fields import (
     wrong_type,
 )
 
-#: What is asked for, below the address of the interface.
-PATH = "/connectors?expand=status&expand=info"
-
 _CONNECTOR = -1
 _STATES = frozenset({"UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "RESTARTING", "STOPPED"})
 _NOBODYS = "UNASSIGNED"
-_FIX = f"save the answer to GET {PATH} as it is"
 
 
 class StatusRow(NamedTuple):
@@ -75,7 +73,8 @@ def row_of_status(
         SnapshotError: it is cut off, is something else, or has no status or no configuration in it.
     """
     try:
-        connectors = [_connector(name, of) for name, of in sorted(_answer(content).items(), key=_by_name)]
+        answer = read_saved_form(content)
+        connectors = [_connector(name, of) for name, of in sorted(answer.connectors.items(), key=_by_name)]
     except FieldError as error:
         raise SnapshotError(f"{error.path} {error.what}".strip(), where=printable(where), fix=error.fix) from None
     workers = _workers(connectors)
@@ -87,47 +86,30 @@ def row_of_status(
         row["captured_at"] = captured_at
     row |= {"exact": False, "config": dict(config), "connectors": [_written(of) for of in connectors]}
     row["instances"] = [{"process_id": worker, "host": worker, "held": held} for worker, held in workers.items()]
-    return StatusRow(row, tuple(_notes(connectors)))
+    return StatusRow(row, (*answer.notes, *_notes(connectors)))
 
 
 def _by_name(item: tuple[str, Any]) -> bytes:
     return java_string_key(item[0])
 
 
-def _answer(content: bytes) -> Mapping[str, Any]:
-    try:
-        answer = json.loads(content)
-    except UnicodeDecodeError:
-        raise FieldError("", "is no UTF-8", _FIX) from None
-    except (ValueError, RecursionError) as error:
-        raise FieldError("", f"is cut off, or no JSON: {_reason(error)}", _FIX) from None
-    if isinstance(answer, list):
-        raise FieldError("", "lists names only: it was asked for without expand=status&expand=info", _FIX)
-    if not isinstance(answer, Mapping):
-        raise wrong_type("it", answer, "an object of connectors", _FIX)
-    if "error_code" in answer and "message" in answer:
-        raise FieldError("", f"is an error: {shown(answer['message'])}", "ask again")
-    if not answer:
-        raise FieldError("", "holds no connector", "create one first")
-    return answer
-
-
-def _reason(error: Exception) -> str:
-    return f"line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else "it is too deep"
-
-
 def _connector(name: str, of: Any) -> _Connector:
     try:
-        info, status = _part(of, "info", "expand=info"), _part(of, "status", "expand=status")
-        numbers = frozenset(_number(task, "task", f"info.tasks[{at}]") for at, task in _rows(info, "info", "tasks"))
+        status = _part(of, "status", "expand=status")
+        info = of["info"] if isinstance(of.get("info"), Mapping) else None
+        numbers = frozenset(
+            _number(task, "task", f"info.tasks[{at}]") for at, task in _rows(info or {}, "info", "tasks")
+        )
         items = {} if not name else {_CONNECTOR: _placed(_part(status, "connector", ""), "status.connector")}
         for at, task in _rows(status, "status", "tasks"):
             items[_number(task, "id", f"status.tasks[{at}]")] = _placed(task, f"status.tasks[{at}]")
-        kind = optional_text(info, "type")
+        kind = optional_text(status if info is None else info, "type")
+        numbers = frozenset(items) - {_CONNECTOR} if info is None else numbers
     except FieldError as error:
         raise error.inside(f"{shown(name)}:") from None
     if numbers != frozenset(range(len(numbers))):
-        raise FieldError(f"{shown(name)}: info.tasks", "are not numbered from 0 on", _FIX)
+        told_by = "status" if info is None else "info"
+        raise FieldError(f"{shown(name)}: {told_by}.tasks", "are not numbered from 0 on", FIX)
     return _Connector(name, kind, numbers, items)
 
 
@@ -135,7 +117,7 @@ def _part(of: Any, name: str, asked_by: str) -> Mapping[str, Any]:
     part = of.get(name) if isinstance(of, Mapping) else None
     if not isinstance(part, Mapping):
         what = f"is missing: it was asked for without {asked_by}" if asked_by else "is missing"
-        raise FieldError(name, what, _FIX)
+        raise FieldError(name, what, FIX)
     return part
 
 
@@ -149,7 +131,7 @@ def _rows(of: Mapping[str, Any], outer: str, name: str) -> Iterator[tuple[int, M
 def _number(of: Mapping[str, Any], name: str, where: str) -> int:
     number = of.get(name)
     if type(number) is not int or not 0 <= number < 1 << 31:
-        raise wrong_type(f"{where}.{name}", number, "the number of a task", _FIX)
+        raise wrong_type(f"{where}.{name}", number, "the number of a task", FIX)
     return number
 
 

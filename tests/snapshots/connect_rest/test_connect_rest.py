@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import ssl
 import threading
 import time
@@ -23,7 +24,8 @@ from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs
 from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url, who_answers
-from kstream_plan.snapshots.connect_rest.status import PATH, StatusRow, row_of_status
+from kstream_plan.snapshots.connect_rest.saved_forms import PATH
+from kstream_plan.snapshots.connect_rest.status import StatusRow, row_of_status
 from kstream_plan.snapshots.files.content import Limits, reading_within
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.captured import REAL
@@ -386,3 +388,63 @@ def test_unassigned_items_are_told_as_such() -> None:
 def test_options_that_do_not_go_together_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["snapshot", *arguments]) == 2
     assert "Fix:" in capsys.readouterr().err
+
+
+SAVED_FORMS = Path(__file__).parent / "saved"
+
+
+def _row_of(content: bytes) -> StatusRow:
+    return row_of_status(content, "file", group_id="connect", captured_at=None, config={})
+
+
+class TestFormsThatPeopleSave:
+    """Statuses are read where they suffice, else named as what they are, with the request that is needed."""
+
+    def test_headers_of_curl_do_not_matter(self) -> None:
+        assert _row_of((SAVED_FORMS / "curl-i.json").read_bytes()) == _row_of((SAVED_FORMS / "full.json").read_bytes())
+
+    def test_without_info_tasks_are_those_with_a_status(self) -> None:
+        found, whole = (_row_of((SAVED_FORMS / name).read_bytes()) for name in ("status-only.json", "full.json"))
+        assert found.row == whole.row
+        assert [note.code for note in found.notes] == ["tasks-by-status", *(note.code for note in whole.notes)]
+
+    def test_without_info_a_task_without_a_status_is_noticed(self) -> None:
+        answer = json.loads((SAVED_FORMS / "status-only.json").read_bytes())
+        answer["orders-sink"]["status"]["tasks"].pop(0)
+        with pytest.raises(SnapshotError, match=r"status\.tasks are not numbered from 0 on"):
+            _row_of(json.dumps(answer).encode())
+
+    @pytest.mark.parametrize("separator", ["\n", ",", "list", "kubernetes"])
+    def test_statuses_of_several_connectors_are_read(self, separator: str) -> None:
+        statuses = [json.loads(line) for line in (SAVED_FORMS / "concat-status.json").read_text().splitlines()]
+        content = separator.join(map(json.dumps, statuses))
+        if separator == "list":
+            content = json.dumps(statuses)
+        elif separator == "kubernetes":
+            items = [
+                {"kind": "KafkaConnector", "apiVersion": "v1", "metadata": {}, "status": {"connectorStatus": status}}
+                for status in statuses
+            ]
+            content = json.dumps({"kind": "List", "apiVersion": "v1", "items": items})
+        found = _row_of(content.encode())
+        assert [of["name"] for of in found.row["connectors"]] == ["b", "orders-sink"]
+        assert found.notes[0].code == "connectors-by-status"
+
+    @pytest.mark.parametrize(
+        ("content", "what"),
+        [
+            ((SAVED_FORMS / "one-status.json").read_text(), "the status of one connector, 'orders-sink'"),
+            ((SAVED_FORMS / "strimzi-cr.json").read_text(), "the status of one connector, 'orders-sink'"),
+            ('["a", "b"]', "lists names only"),
+            ('{"name": "a", "config": {"tasks.max": "2"}, "tasks": [], "type": "sink"}', "the configuration of 'a'"),
+            ('[{"id": {"connector": "a", "task": 0}, "config": {}}]', "are the tasks of one connector"),
+            ('{"kind": "KafkaConnector", "apiVersion": "v1", "metadata": {}}', "without status.connectorStatus"),
+            ('{"kind": "KafkaConnect", "apiVersion": "v1", "metadata": {}}', "nor a KafkaConnector"),
+            ("HTTP/1.1 502 Bad Gateway\r\nServer: x\r\n\r\n<html></html>", "an HTTP answer with code 502"),
+            ('HTTP/1.1 409 Conflict\r\nServer: x\r\n\r\n{"error_code": 409, "message": "no"}', "is an error: 'no'"),
+        ],
+    )
+    def test_anything_else_is_named(self, content: str, what: str) -> None:
+        with pytest.raises(SnapshotError, match=re.escape(what)) as error:
+            _row_of(content.encode())
+        assert error.value.fix
