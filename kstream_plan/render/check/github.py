@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kstream_plan.policy.findings import CheckedPlan, Status, Tally, badness
 from kstream_plan.render.check.wording import sentence
-from kstream_plan.render.text.escape import TERMINAL, printable
+from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
 
 _COMMANDS = {Status.ERROR: "error", Status.WARNING: "warning", Status.WAIVED: "notice", Status.NOT_APPLICABLE: "notice"}
@@ -36,7 +36,7 @@ def report_of(plans: Sequence[Annotations], tally: Tally) -> str:
 
 def part_of(checkup: CheckedPlan, _warnings_too: bool) -> Annotations:
     """Return what is said of one plan."""
-    names = Names(checkup.plan.group, TERMINAL)
+    names = Names(checkup.plan.group)
     violations = []
     for finding in checkup.findings:
         if finding.status is not Status.PASSED:

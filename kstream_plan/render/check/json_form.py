@@ -7,7 +7,6 @@ from kstream_plan.answers.check import PlanPart, Warned, WordedFinding, WordedPl
 from kstream_plan.model import Note
 from kstream_plan.policy.findings import CheckedPlan, Status
 from kstream_plan.render.check.wording import sentence, undecided_starts
-from kstream_plan.render.text.escape import TERMINAL
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.would_tell import settled_by
 
@@ -16,7 +15,7 @@ report_of = check.report_of
 
 def part_of(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
     """Return what is said of one plan, whose warnings fail the check or not."""
-    plan, names = checkup.plan, Names(checkup.plan.group, TERMINAL)
+    plan, names = checkup.plan, Names(checkup.plan.group)
     findings = [
         WordedFinding(
             finding,

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from kstream_plan.model.answer import Answer
 from kstream_plan.policy.findings import CheckedPlan, Finding, Status, Tally
 from kstream_plan.render.check.wording import figures, sentence
-from kstream_plan.render.text.escape import TERMINAL, printable
+from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
 
 
@@ -34,7 +34,7 @@ def report_of(plans: Iterable[Element], tally: Tally) -> str:
 def part_of(checkup: CheckedPlan, warnings_too: bool) -> Element:
     """Return what is said of one plan."""
     suite = Element("testsuite", name=printable(checkup.application_id))
-    names = Names(checkup.plan.group, TERMINAL)
+    names = Names(checkup.plan.group)
     results = Counter(_case(suite, finding, checkup, names, warnings_too) for finding in checkup.findings)
     for caveat in checkup.caveats:
         name = printable(checkup.application_id)

@@ -10,7 +10,7 @@ from kstream_plan.policy.findings import CheckedPlan, Tally
 from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.check import check_page
 from kstream_plan.render.pages.plan import plan_page
-from kstream_plan.render.text.escape import MARKDOWN
+from kstream_plan.render.text.escape import markdown, markdown_sentence
 
 #: The first line of every comment.
 MARK = "<!-- kstream-plan check -->"
@@ -52,12 +52,12 @@ def part_of(checkup: CheckedPlan, warnings_too: bool) -> PlanComment:
 
 
 def _error(application_id: str | None, message: str) -> str:
-    name = MARKDOWN.name(application_id) if application_id is not None else "an application"
-    return f"\n✗ **kstream-plan: {name} could not be checked**: {MARKDOWN.sentence(message)}\n"
+    name = markdown(application_id) if application_id is not None else "an application"
+    return f"\n✗ **kstream-plan: {name} could not be checked**: {markdown_sentence(message)}\n"
 
 
 def _rounds(checkup: CheckedPlan) -> str:
     if not checkup.plan.rounds:
         return ""
-    name = MARKDOWN.name(checkup.application_id)
+    name = markdown(checkup.application_id)
     return f"\n<details><summary>rounds</summary>\n\n{name}\n\n{to_markdown(plan_page(checkup.plan))}\n</details>\n"

@@ -10,7 +10,7 @@ from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.page import Page, remark_lines
 from kstream_plan.render.pages.check import check_page, tally_text
 from kstream_plan.render.terminal import to_terminal
-from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.escape import printable
 
 
 def table_report(check: Check, *, width: int = DEFAULT_WIDTH, colour: bool = False) -> str:
@@ -24,7 +24,7 @@ def table_of(plans: Iterable[str], tally: Tally, *, width: int = DEFAULT_WIDTH, 
     parts = []
     if len(tally.worst) != 1 or tally.errors:
         parts.append(to_terminal(Page(title=tally_text(tally)), width=width, colour=colour))
-    lines = remark_lines(Remarks(warnings=tuple(note for _, note in tally.warnings)), TERMINAL.sentence)
+    lines = remark_lines(Remarks(warnings=tuple(note for _, note in tally.warnings)), printable)
     parts += plans
     parts += [to_terminal(Page(title="", lines=lines), width=width, colour=colour).lstrip("\n")] if lines else []
     return "\n".join(parts)

@@ -28,7 +28,7 @@ from kstream_plan.render.page import (
     text_row,
 )
 from kstream_plan.render.pages.plan import source_text
-from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
     at_least,
@@ -321,5 +321,5 @@ def best_scenario(bounces: Bounces) -> str:
         f", with {kafka_name(name)}={value} (simulate --session-timeout {moment(value)})"
         for name, value in best.way.settings
     )
-    name = TERMINAL.name(bounces.first.group.application_id)
+    name = printable(bounces.first.group.application_id)
     return scenario_yaml(best.scenario, f"restarts of {name}: {WAY_NAMES.get(best.way.name, best.way.name)}{settings}")

@@ -35,7 +35,7 @@ from kstream_plan.render.page import (
     text_row,
 )
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, name_list
+from kstream_plan.render.text.numbers import count, is_are, name_list
 from kstream_plan.render.text.would_tell import would_tell
 
 _MARKS = {Status.ERROR: "✗", Status.WARNING: "!", Status.WAIVED: "○", Status.NOT_APPLICABLE: "–", Status.PASSED: "✓"}
@@ -85,7 +85,7 @@ def _sentence(checkup: CheckedPlan, *, warnings_too: bool) -> str:
         start for finding in (*violations, *mild_violations) for start in undecided_starts(finding, checkup.plan)
     )
     parts += [f"{options}."] if (options := would_tell(starts)) else []
-    parts += _violations(mild_violations, lambda number: f"{count(number, 'rule')} of level warning {_is(number)}")
+    parts += _violations(mild_violations, lambda number: f"{count(number, 'rule')} of level warning {is_are(number)}")
     parts += [f"{count(waivers, 'rule')} waived."] if waivers else []
     return " ".join(parts)
 
@@ -116,11 +116,7 @@ def _violations(findings: Sequence[Finding], subject: Callable[[int], str]) -> I
 def _of_rules(number: int, rules: int) -> str:
     if rules == 1:
         return "The one rule is"
-    return f"{number:,} of {count(rules, 'rule')} {_is(number)}"
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
+    return f"{number:,} of {count(rules, 'rule')} {is_are(number)}"
 
 
 def _facts(checkup: CheckedPlan) -> Iterator[Fact]:

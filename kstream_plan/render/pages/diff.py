@@ -23,9 +23,9 @@ from kstream_plan.render.page import (
 from kstream_plan.render.pages.diff_tables import copies_table, every_task_table, instances_table, moves_table
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.pages.protocol_view import protocol_view_tables
-from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import arrow, count, duration, generation, name_list, span_to, utc
+from kstream_plan.render.text.numbers import arrow, count, duration, generation, is_are, name_list, span_to, utc
 
 #: Codes of notes that say what may be worse than the page says.
 _WARNINGS = frozenset({"left-before", "old-lags"})
@@ -83,7 +83,7 @@ def _application_row(comparison: Comparison) -> Row:
     totals = comparison.totals
     orphans = totals.classes[TaskClass.ORPHANED]
     return text_row(
-        TERMINAL.name(comparison.new.group.application_id),
+        printable(comparison.new.group.application_id),
         arrow(*_members(comparison)),
         f"{totals.moved:,} of {totals.tasks:,}",
         text_cell(_cold_in_short(comparison), _cold_tone(comparison)),
@@ -148,7 +148,7 @@ def _source(comparison: Comparison) -> str:
     """Return when the two sides were captured, as far as that is known."""
     old, new = comparison.old.captured_at, comparison.new.captured_at
     times = [*([f"before: {utc(old)}"] if old else []), *([f"after: {utc(new)}"] if new else [])]
-    return TERMINAL.sentence(", ".join(times))
+    return printable(", ".join(times))
 
 
 def _orphans(comparison: Comparison) -> tuple[int, int]:
@@ -194,31 +194,23 @@ def _moves_text(comparison: Comparison) -> Iterator[str]:
     else:
         yield f"No {'connector or task' if comparison.of_workers else 'task'} runs on another {member}."
     if totals.started:
-        yield f"{_nouns(comparison, totals.started)} that {_was(totals.started)} unassigned started."
-
-
-def _was(number: int) -> str:
-    return "was" if number == 1 else "were"
+        verb = "was" if totals.started == 1 else "were"
+        yield f"{_nouns(comparison, totals.started)} that {verb} unassigned started."
 
 
 def _came_and_went(comparison: Comparison) -> Iterator[str]:
     classes = comparison.totals.classes
     orphans, start_next = _orphans(comparison)
     if orphans:
-        is_ = "is" if orphans == 1 else "are"
         continuation = ""
         if start_next:
             subject = "all of them start" if start_next == orphans > 1 else count(start_next, "starts", "of them start")
             continuation = f"; {'it starts' if orphans == 1 else subject} in the follow-up rebalance"
-        yield f"{_nouns(comparison, orphans)} that ran before {is_} unassigned{continuation}."
+        yield f"{_nouns(comparison, orphans)} that ran before {is_are(orphans)} unassigned{continuation}."
     if classes[TaskClass.NEW]:
-        yield f"{_nouns(comparison, classes[TaskClass.NEW])} {_is(classes[TaskClass.NEW])} new."
+        yield f"{_nouns(comparison, classes[TaskClass.NEW])} {is_are(classes[TaskClass.NEW])} new."
     if classes[TaskClass.GONE]:
-        yield f"{_nouns(comparison, classes[TaskClass.GONE])} {_is(classes[TaskClass.GONE])} gone."
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
+        yield f"{_nouns(comparison, classes[TaskClass.GONE])} {is_are(classes[TaskClass.GONE])} gone."
 
 
 def _cold(comparison: Comparison) -> Iterator[str]:
@@ -327,7 +319,7 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
     if comparison.untold:
         return Fact("pause", label, f"unknown: {between_text(comparison)}", "unknown")
     orphans = totals.classes[TaskClass.ORPHANED]
-    open_end = f"{_nouns(comparison, orphans)} {_is(orphans)} still unassigned" if orphans else ""
+    open_end = f"{_nouns(comparison, orphans)} {is_are(orphans)} still unassigned" if orphans else ""
     tone: Tone = "unknown" if least or orphans else "plain"
     if not totals.pause_ms:
         return Fact("pause", label, open_end or ("unknown" if least else "none"), tone)

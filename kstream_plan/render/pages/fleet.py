@@ -10,7 +10,7 @@ from kstream_plan.plans.result import Result
 from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import arrow, at_least, count, count_range, duration, range_text, span_to
+from kstream_plan.render.text.numbers import arrow, at_least, count, count_range, duration, is_are, range_text, span_to
 
 _NONE = text_cell("")
 _NO_END = ("stuck", "cyclic", "unfinished", "unreadable")
@@ -51,12 +51,12 @@ def _sentences(
     if at_risk := sum(map(bool, risks_of)):
         numbers = Counter(risk for risks in risks_of for risk in risks)
         by_risk = ", ".join(f"{numbers[risk]:,} with {risk}" for risk in RISKS if numbers[risk])
-        yield f"{count(at_risk, 'application')} {'is' if at_risk == 1 else 'are'} at risk: {by_risk}."
+        yield f"{count(at_risk, 'application')} {is_are(at_risk)} at risk: {by_risk}."
     if files := len(all_results) - len(applications):
         yield f"{count(files, 'file')} cannot be read."
     if len(selection) < len(all_results):
-        verb = "is" if len(selection) == 1 else "are"
-        yield f"{len(selection):,} of {len(all_results):,} {verb} shown{_out_of_sight(all_results, selection)}."
+        some = f"{len(selection):,} of {len(all_results):,} {is_are(len(selection))} shown"
+        yield f"{some}{_out_of_sight(all_results, selection)}."
 
 
 def _out_of_sight(all_results: Sequence[Result], selection: Sequence[Result]) -> str:
@@ -198,13 +198,8 @@ def _restore_cell(result: Result) -> Cell:
 
 
 def _balance(result: Result) -> str:
-    ends = (
-        result.tasks_per_instance_least,
-        result.tasks_per_instance_most,
-        result.tasks_per_instance_after_least,
-        result.tasks_per_instance_after_most,
-    )
-    least, most, after_least, after_most = ends
+    least, most = result.tasks_per_instance_least, result.tasks_per_instance_most
+    after_least, after_most = result.tasks_per_instance_after_least, result.tasks_per_instance_after_most
     if least is None or most is None or after_least is None or after_most is None:
         return ""
     return balance_text((least, most), (after_least, after_most))

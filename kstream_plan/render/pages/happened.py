@@ -32,9 +32,9 @@ from kstream_plan.render.page import (
     text_row,
 )
 from kstream_plan.render.pages.ways import End, Way, way_rows
-from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, name_list, utc
+from kstream_plan.render.text.numbers import count, duration, is_are, name_list, utc
 
 _DECISIONS: dict[Likeness, tuple[str, Tone]] = {
     Likeness.AS_SAID: ("as planned", "plain"),
@@ -55,13 +55,15 @@ _TRIGGERS = {
 def happened_page(comparison: SaidAndHappened, *, verbose: bool = False) -> Page:
     """Return the page of a plan beside what happened; ``verbose`` names every task that differs."""
     names = Names(comparison.group)
+    columns = columns_of(">#", ">Planned", ">Happened", ">Off by", "Rebalance", "Decision")
+    rebalances = Table("Rebalances", columns, tuple(map(_row, comparison.pairs)))
     return Page(
         title=f"{names.escape(comparison.group.application_id)}: what was planned, and what happened",
         tone=_tone(comparison),
-        sentences=(" ".join([happened_verdict(comparison), *_first(comparison)]),),
+        sentences=(f"{happened_verdict(comparison)}{_first(comparison)}",),
         facts=tuple(_facts(comparison, names)),
         source=f"from {utc(format_time(comparison.starts_ms))} on",
-        tables=(_table(comparison), *_differences(comparison, names, verbose=verbose)),
+        tables=(rebalances, *_differences(comparison, names, verbose=verbose)),
         lines=remark_lines(happened_remarks(comparison)),
     )
 
@@ -76,7 +78,7 @@ def happened_overview(comparisons: Sequence[SaidAndHappened]) -> Page:
     columns = columns_of("Application", ">Planned", ">Happened", ">As planned", "At the end")
     rows = (
         text_row(
-            TERMINAL.name(comparison.group.application_id),
+            printable(comparison.group.application_id),
             f"{comparison.said:,}",
             f"{len(comparison.seen):,}",
             text_cell(f"{comparison.came:,}", "plain" if comparison.alike else "unknown"),
@@ -91,13 +93,10 @@ def happened_verdict(comparison: SaidAndHappened) -> str:
     """Return how many rebalances came as planned, as the JSON has it."""
     observations, matches, by_thread = len(comparison.seen), comparison.came, comparison.came_by_thread
     if matches == observations:
-        text = (
-            "The only rebalance came as planned"
-            if observations == 1
-            else f"All {count(observations, 'rebalance')} came as planned"
-        )
+        subject = "The only rebalance" if observations == 1 else f"All {observations:,} rebalances"
     else:
-        text = f"{matches:,} of {count(observations, 'rebalance')} came as planned"
+        subject = f"{matches:,} of {count(observations, 'rebalance')}"
+    text = f"{subject} came as planned"
     if matches:
         text += ", thread by thread" if by_thread == matches else f", {by_thread:,} of them thread by thread"
     return f"{text}." if observations == comparison.said else f"{text}; the plan has {comparison.said:,}."
@@ -119,9 +118,9 @@ def happened_remarks(comparison: SaidAndHappened) -> Remarks:
     """Return the notes and assumptions, as the page and the JSON have them."""
     notes, assumptions = [], []
     if comparison.later:
-        later = f"{count(comparison.later, 'later rebalance')} of the history, started by something else, "
-        are = "is" if comparison.later == 1 else "are"
-        notes.append(Note("later-generations", f"{later}{are} left out; --to POINT includes those up to it"))
+        subject = f"{count(comparison.later, 'later rebalance')} of the history, started by something else,"
+        message = f"{subject} {is_are(comparison.later)} left out; --to POINT includes those up to it"
+        notes.append(Note("later-generations", message))
     if comparison.assumed:
         message = "The first rebalance is assumed to come at its planned time; --from TIME says when the event happened"
         assumptions.append(Note("start-assumed", message))
@@ -138,10 +137,12 @@ def _tone(comparison: SaidAndHappened) -> Tone:
     return "unknown" if ends_early else "bad"
 
 
-def _first(comparison: SaidAndHappened) -> Iterator[str]:
+def _first(comparison: SaidAndHappened) -> str:
+    """Return what the first difference comes from, after a blank."""
     difference = happened_first_difference(comparison)
-    if difference is not None:
-        yield f"The first difference is in rebalance {difference.first.pair.number:,}: {difference.message}."
+    if difference is None:
+        return ""
+    return f" The first difference is in rebalance {difference.first.pair.number:,}: {difference.message}."
 
 
 def _facts(comparison: SaidAndHappened, names: Names) -> Iterator[Fact]:
@@ -181,14 +182,8 @@ def _because(comparison: SaidAndHappened, first: FirstDifference, names: Names) 
         case DifferenceCause.LENGTH:
             return _length(comparison, first.pair)
         case DifferenceCause.UNKNOWN:
-            return _unknown(first.copy, names)
-
-
-def _unknown(copy: CopyEvidence | None, names: Names) -> str:
-    if copy is None:
-        return "the cause is unknown, because the records do not say"
-    place = f"{names.task(copy.task_id)} on {names.instance(copy.process_id)}"
-    return f"the cause is unknown, because the lag of {place} was not reported"
+            lag = "" if first.copy is None else f"the lag of {_place(first.copy, names)} was not reported"
+            return f"the cause is unknown, because {lag or 'the records do not say'}"
 
 
 def _trigger(first: FirstDifference) -> str:
@@ -221,11 +216,13 @@ def _members(pair: GenerationPair, names: Names) -> str:
 def _copy(copy: CopyEvidence | None, names: Names) -> str:
     if copy is None or copy.lag is None:
         return ""
+    behind = f"{count(copy.lag, 'record')} behind (limit {copy.limit:,})"
     direction = "later" if copy.said_caught_up else "earlier"
-    place = f"{names.task(copy.task_id)} on {names.instance(copy.process_id)}"
-    return (
-        f": {place} was {count(copy.lag, 'record')} behind (limit {copy.limit:,}), caught up {direction} than planned"
-    )
+    return f": {_place(copy, names)} was {behind}, caught up {direction} than planned"
+
+
+def _place(copy: CopyEvidence, names: Names) -> str:
+    return f"{names.task(copy.task_id)} on {names.instance(copy.process_id)}"
 
 
 def _length(comparison: SaidAndHappened, pair: GenerationPair) -> str:
@@ -236,11 +233,6 @@ def _length(comparison: SaidAndHappened, pair: GenerationPair) -> str:
     if last is not None and last.settled:
         return "the group had settled, the plan goes on"
     return "the history ends before it, the plan goes on"
-
-
-def _table(comparison: SaidAndHappened) -> Table:
-    columns = columns_of(">#", ">Planned", ">Happened", ">Off by", "Rebalance", "Decision")
-    return Table("Rebalances", columns, tuple(map(_row, comparison.pairs)))
 
 
 def _row(pair: GenerationPair) -> Row:

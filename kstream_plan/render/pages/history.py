@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, remark_lines, text_cell, text_row
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import count, duration, utc
+from kstream_plan.render.text.numbers import count, duration, is_are, utc
 from kstream_plan.snapshots.rows.lag_course import NOTABLE, InstanceCourse, LagCourse, Progress, Series, TaskCourse
 from kstream_plan.snapshots.rows.lag_remarks import instance_names, lag_remarks
 
@@ -49,17 +49,16 @@ def _sentences(course: LagCourse) -> Iterator[str]:
         verb = "falls" if late_count == 1 else "fall"
         yield f"{late_count:,} of {count(number, 'instance')} {verb} behind: more is written than restored."
     if unknown:
-        verb = "is uncertain" if unknown == 1 else "are uncertain"
-        yield f"{unknown:,} of {count(number, 'instance')} {verb}: the lag of a copy is unknown, or reports stopped."
+        uncertain = f"{unknown:,} of {count(number, 'instance')} {is_are(unknown)} uncertain"
+        yield f"{uncertain}: the lag of a copy is unknown, or reports stopped."
     if not late_count and not unknown:
         yield f"No instance falls behind: no lag grew by more than {NOTABLE:,} records."
 
 
 def _facts(course: LagCourse) -> Iterator[Fact]:
-    lag, writes, restores = _texts(course.progress)
-    yield Fact("lag", "Lag", lag if lag == "unknown" else f"{lag} records")
-    yield Fact("written", "Written", writes if writes == "unknown" else f"{writes} records/s")
-    yield Fact("restored", "Restored", restores if restores == "unknown" else f"{restores} records/s")
+    heads = (("lag", "Lag", " records"), ("written", "Written", " records/s"), ("restored", "Restored", " records/s"))
+    for (key, label, unit), text in zip(heads, _texts(course.progress), strict=True):
+        yield Fact(key, label, text if text == "unknown" else f"{text}{unit}")
     if any(lag is not None for lag in course.lags):
         yield Fact("lags", "Lag over time", f"{_spark(course.lags)} (steps of {duration(course.step_ms)})")
 
@@ -71,12 +70,8 @@ def _instances_table(course: LagCourse, top: int) -> Table:
         "Lag: when first reported in this time → at the end. Over time: · is 0, ? unknown. Written and restored: each "
         "copy counts. Instances go by the beginnings of their process ids, for lags have no names."
     )
-    return Table(
-        "Instances",
-        _INSTANCES,
-        rows,
-        " ".join(filter(None, (note, _additional(len(course.instances) - top, "instance")))),
-    )
+    note = " ".join(filter(None, (note, _additional(len(course.instances) - top, "instance"))))
+    return Table("Instances", _INSTANCES, rows, note)
 
 
 def _instance_row(instance: InstanceCourse, name: str) -> Row:

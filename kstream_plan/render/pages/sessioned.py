@@ -14,6 +14,10 @@ from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeRow
 _COLUMNS = columns_of(
     "Event", "Protocol", ">Rebalances", ">Unassigned", ">Longest pause", ">Over all", ">Settles after"
 )
+_NOTE = (
+    "Unassigned: most connectors and tasks at once. Longest pause, over all: of one connector or task, and of all "
+    "together."
+)
 _EVENTS = {
     "upgrade": "all restart",
     "restart": "one restarts",
@@ -27,11 +31,12 @@ def sessioned_page(upgrade: SessionedUpgrade) -> Page:
     group, names = upgrade.snapshot.state.group, Names(upgrade.snapshot.state.group)
     items = count(len(group.tasks), "connector or task", "connectors and tasks")
     work = f"{count(len(group.instances), 'worker')}, {items}"
+    rows = Table("What happens", _COLUMNS, tuple(_row(upgrade, row) for row in upgrade.rows), _NOTE)
     return Page(
         title=f"{names.escape(group.application_id)}: {work}, from {upgrade.protocol} to sessioned",
         tone=_tone(upgrade),
         sentences=(_sentence(upgrade, names),),
-        tables=(steps_table("Steps", sessioned_steps(upgrade)), _rows_table(upgrade)),
+        tables=(steps_table("Steps", sessioned_steps(upgrade)), rows),
         lines=remark_lines(sessioned_remarks(upgrade)),
     )
 
@@ -76,14 +81,6 @@ def sessioned_steps(upgrade: SessionedUpgrade) -> list[str]:
         "protocol='sessioned'",
         f"{back}one worker with connect.protocol=compatible makes the group compatible again",
     ]
-
-
-def _rows_table(upgrade: SessionedUpgrade) -> Table:
-    note = (
-        "Unassigned: most connectors and tasks at once. Longest pause, over all: of one connector or task, and "
-        "of all together."
-    )
-    return Table("What happens", _COLUMNS, tuple(_row(upgrade, row) for row in upgrade.rows), note)
 
 
 def _row(upgrade: SessionedUpgrade, row: UpgradeRow) -> Row:

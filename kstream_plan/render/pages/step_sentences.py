@@ -9,7 +9,7 @@ from kstream_plan.model import LATEST, UNKNOWN, WorkId
 from kstream_plan.plans import Reason, ReasonCode, Role, Step
 from kstream_plan.plans import steps as kinds
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import duration, name_list, records
+from kstream_plan.render.text.numbers import duration, is_are, name_list, records
 
 #: So many tasks of one step are named.
 _MOST_NAMED = 6
@@ -50,7 +50,7 @@ def _sentence(  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
             return f"{_task_list(step.task_ids, names)} {verb} for the rebalance"
         case kinds.NobodyRuns():
             period = "" if step.until_ms is None else f" until {duration(step.until_ms)}"
-            return f"{_task_list(step.task_ids, names)} {'is' if len(step.task_ids) == 1 else 'are'} unassigned{period}"
+            return f"{_task_list(step.task_ids, names)} {is_are(len(step.task_ids))} unassigned{period}"
         case kinds.Place():
             return f"{names.task(step.task_id)} {_placed(step, names, lower_bounds)}"
         case kinds.Withhold():

@@ -29,6 +29,11 @@ _COLUMNS = columns_of(
     *(">State to restore", ">Range of pauses", ">Range until it settles"),
     wide={"State to restore": 105, "Range of pauses": 125, "Range until it settles": 150},
 )
+_NOTE = (
+    "Rebalances: of a streams group, the targets that its broker computes. Longest pause: without what a task restores "
+    "before it runs. Settles after: until every task runs where it stays, restores included; the tasks of a classic "
+    "group run on until they move."
+)
 
 
 def switch_page(switch: Switch) -> Page:
@@ -36,11 +41,12 @@ def switch_page(switch: Switch) -> Page:
     group, names = switch.snapshot.state.group, Names(switch.snapshot.state.group)
     work = f"{count(len(group.instances), 'instance')}, {count(len(group.tasks), 'task')}"
     steps = steps_table("Steps", map(names.escape_message, switch_steps(switch)))
+    rows = tuple(_row(switch, row, names) for row in switch.rows)
     return Page(
         title=f"{names.escape(group.application_id)}: {work}, to a streams group at brokers of {switch.broker_version}",
         tone=_tone(switch.rows),
         sentences=tuple(_sentences(switch, names)),
-        tables=(steps, _rows_table(switch, names)),
+        tables=(steps, Table("What happens on either side", _COLUMNS, rows, _NOTE)),
         lines=remark_lines(switch_remarks(switch), names.escape_message),
     )
 
@@ -123,15 +129,6 @@ def switch_steps(switch: Switch) -> list[str]:
         "Committed offsets are kept, and topics are as they were. The way back is the same, with "
         "group.protocol=classic",
     ]
-
-
-def _rows_table(switch: Switch, names: Names) -> Table:
-    note = (
-        "Rebalances: of a streams group, the targets that its broker computes. Longest pause: without what a task "
-        "restores before it runs. Settles after: until every task runs where it stays, restores included; the tasks of "
-        "a classic group run on until they move."
-    )
-    return Table("What happens on either side", _COLUMNS, tuple(_row(switch, row, names) for row in switch.rows), note)
 
 
 def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:

@@ -10,7 +10,7 @@ from kstream_plan.render.pages.check import check_page, tally_text
 from kstream_plan.render.report.page import Section
 from kstream_plan.render.report.reports import MOST_SECTIONS, sections_html
 from kstream_plan.render.report.sections import answer_section
-from kstream_plan.render.text.escape import TERMINAL
+from kstream_plan.render.text.escape import printable
 
 _TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "unknown"}
 
@@ -31,8 +31,8 @@ def report_of(plans: Sequence[CheckedPlan], tally: Tally) -> str:
 
 
 def _unchecked(application_id: str | None, message: str) -> Section:
-    name = "an application" if application_id is None else TERMINAL.name(application_id)
-    sentence = f"It could not be checked: {TERMINAL.sentence(message)}"
+    name = "an application" if application_id is None else printable(application_id)
+    sentence = f"It could not be checked: {printable(message)}"
     return Section(Page(title=name, tone="bad", sentences=(sentence,)))
 
 
@@ -45,12 +45,12 @@ def _section(checkup: CheckedPlan, *, is_single: bool, warnings_too: bool) -> Se
 
 def _overview(plans: Sequence[CheckedPlan], tally: Tally) -> Table:
     rows = [
-        text_row("", TERMINAL.name(application_id or "an application"), "could not be checked", tone="bad")
+        text_row("", printable(application_id or "an application"), "could not be checked", tone="bad")
         for application_id, _ in tally.errors
     ]
     for plan, answer in zip(plans, tally.answers, strict=True):
         page = check_page(plan, warnings_too=tally.fail_on_warning)
-        texts = (answer.word, TERMINAL.name(plan.application_id), page.sentences[0])
+        texts = (answer.word, printable(plan.application_id), page.sentences[0])
         rows.append(text_row(*texts, tone=_TONES.get(plan.worst, "plain")))
     columns = columns_of("", "application", "what was found")
     return Table(tally_text(tally), columns, tuple(rows), sortable=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from kstream_plan.snapshots.rows.fields import printable as printable  # noqa: PLC0414 - part of how texts are escaped
 
@@ -56,17 +55,6 @@ def markdown_sentence(text: str) -> str:
         word if _PLAIN_WORD.fullmatch(word) and "__" not in word else markdown(word)
         for word in printable(text).split(" ")
     )
-
-
-class Escape(NamedTuple):
-    """How one form of output makes a name and a whole sentence harmless."""
-
-    name: Callable[[str], str]
-    sentence: Callable[[str], str]
-
-
-TERMINAL = Escape(printable, printable)
-MARKDOWN = Escape(markdown, markdown_sentence)
 
 
 def _with_wider_signs(line: str) -> str:

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from kstream_plan.model import Group, Instance, ItemName, WorkId
 from kstream_plan.plans import Seat
-from kstream_plan.render.text.escape import TERMINAL, Escape, printable
+from kstream_plan.render.text.escape import printable
 
 _LEAST_PREFIX = 4
 _LONG_NAME = 12
@@ -20,32 +20,26 @@ _THREAD = re.compile(r"-StreamThread-(\d{1,9})(?:-|$)", re.ASCII)
 
 
 class Names:
-    """The names of one group's members and tasks, each put through ``escape``.
+    """The names of one group's members and tasks, each of them printable.
 
     Instances go by host or pod name where known, else by the shortest unique prefix of their id; a domain, then a
     beginning, that all of them share is left out (``common`` is that beginning, empty if there is none). ``earlier`` is
     the same group with other consumers, which are named too. ``have_disks``: the instances keep state, unlike workers.
     """
 
-    def __init__(self, group: Group, escape: Escape = TERMINAL, earlier: Group | None = None) -> None:
-        self._escape, self._escape_sentence = escape
+    #: Any other text of the snapshot, and a note, which may quote it, made printable.
+    escape = escape_message = staticmethod(printable)
+
+    def __init__(self, group: Group, earlier: Group | None = None) -> None:
         self.have_disks = not group.tasks or not all(isinstance(task.task_id, ItemName) for task in group.tasks)
         self._short, self.common = _short_names(group.instances)
         self._topics = _first_topics(group)
         self._areas = _areas(group.instances)
         self._threads = ({} if earlier is None else _thread_labels(earlier)) | _thread_labels(group)
 
-    def escape(self, text: str) -> str:
-        """Return any other text of the snapshot as this form shows it."""
-        return self._escape(text)
-
-    def escape_message(self, message: str) -> str:
-        """Return a sentence of a note, which may quote the snapshot."""
-        return self._escape_sentence(message)
-
     def instance(self, process_id: str) -> str:
         """Return an instance's short name."""
-        return self._escape(self._short[process_id])
+        return printable(self._short[process_id])
 
     def instances(self, process_ids: Sequence[str]) -> list[str]:
         """Return the short names of several instances, in the order people count in (``i2`` before ``i10``)."""
@@ -54,7 +48,7 @@ class Names:
     def area(self, process_id: str) -> tuple[str, str] | None:
         """Return the rack or zone of an instance (``zone``, ``a``), escaped, if all of them have one of a few."""
         area = self._areas.get(process_id)
-        return None if area is None else (self._escape(area[0]), self._escape(area[1]))
+        return None if area is None else (printable(area[0]), printable(area[1]))
 
     def whole_area(self, process_ids: Sequence[str]) -> str:
         """Return ``zone a`` if these are all of its instances, and several; else nothing."""
@@ -72,25 +66,25 @@ class Names:
     def seat(self, seat: Seat) -> str:
         """Return an instance with its thread: ``i3/2``; without, if it has only one."""
         thread = self._threads[seat.consumer_id]
-        return self._escape(self._short[seat.process_id] + (f"/{thread}" if thread else ""))
+        return printable(self._short[seat.process_id] + (f"/{thread}" if thread else ""))
 
     def task(self, task_id: WorkId) -> str:
         """Return a task's id."""
-        return self._escape(str(task_id))
+        return printable(str(task_id))
 
     def task_and_topic(self, task_id: WorkId) -> str:
         """Return a task's id beside the topic its subtopology reads: ``2_0 (audit)``."""
         topic = self._topics.get(task_id.group)
-        return f"{self.task(task_id)} ({self._escape(_shorten(topic))})" if topic else self.task(task_id)
+        return f"{self.task(task_id)} ({printable(_shorten(topic))})" if topic else self.task(task_id)
 
     def move(self, task_id: WorkId, source: str | None, destination: str) -> str:
         """Return ``0_0 i3→i5``, or ``0_0 →i5`` if nobody had it; the ends are process ids."""
         start = "" if source is None else self._short[source]
-        return self._escape(f"{task_id} {start}→{self._short[destination]}")
+        return printable(f"{task_id} {start}→{self._short[destination]}")
 
     def copies(self, task_ids: Sequence[WorkId], kind: str, destination: str) -> str:
         """Return ``0_0 0_1 standby i5``; ``kind`` says what the copies are, ``destination`` is a process id."""
-        return self._escape(f"{' '.join(map(str, task_ids))} {kind} {self._short[destination]}")
+        return printable(f"{' '.join(map(str, task_ids))} {kind} {self._short[destination]}")
 
 
 def _areas(instances: Sequence[Instance]) -> dict[str, tuple[str, str]]:

@@ -17,6 +17,11 @@ def count(number: int, singular: str = "", plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
+def is_are(number: int) -> str:
+    """Return the verb of so many."""
+    return "is" if number == 1 else "are"
+
+
 def generation(number: int) -> str:
     """Return ``generation 7``; a snapshot that does not tell which has 0, for Kafka counts from 1."""
     return f"generation {number:,}" if number else "unknown generation"
@@ -28,8 +33,10 @@ def records(number: int | None) -> str:
 
 
 def rate_text(per_second: float) -> str:
-    """Return a rate, with two digits at most below 10."""
-    return f"{per_second:,.0f}" if per_second >= 10 else f"{per_second:,.2g}"
+    """Return a rate: whole from 100 on, to a tenth below, to two digits below 1."""
+    if per_second >= 100 or per_second == round(per_second):
+        return f"{per_second:,.0f}"
+    return f"{per_second:.1f}" if per_second >= 1 else f"{per_second:.2g}"
 
 
 def several(names: Sequence[str], noun: str, change: str = "") -> str:

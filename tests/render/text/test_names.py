@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from kstream_plan.model import Consumer, Group, Instance, TaskId
 from kstream_plan.plans import Role, Seat
 from kstream_plan.render.answers import to_table as table
-from kstream_plan.render.text.escape import MARKDOWN, markdown, markdown_row, printable, to_encoding
+from kstream_plan.render.text.escape import markdown, markdown_row, markdown_sentence, printable, to_encoding
 from kstream_plan.render.text.names import Names
 from tests.helpers import plan_cases
 
@@ -108,7 +108,7 @@ def test_a_bar_does_not_end_a_cell() -> None:
 
 def test_a_sentence_keeps_its_words_and_quotes_the_rest() -> None:
     sentence = "Tasks 0_1, 1_2 (of 24) wait for num.standby.replicas=2; <b> is @not plain."
-    assert MARKDOWN.sentence(sentence) == (
+    assert markdown_sentence(sentence) == (
         "Tasks 0_1, 1_2 (of 24) wait for num.standby.replicas=2; `<b>` is `@not` plain."
     )
 
