@@ -7,20 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.policy.findings import CheckedPlan, Finding, Status, Tally
-from kstream_plan.render.check.wording import (
-    IN_WORDS,
-    all_figures,
-    allowed,
-    comparison,
-    cure,
-    figure_text,
-    figures,
-    members_text,
-    origin,
-    place_text,
-    sentence,
-    undecided_starts,
-)
+from kstream_plan.render.check import wording
 from kstream_plan.render.page import (
     Cell,
     Fact,
@@ -55,12 +42,12 @@ def check_page(checkup: CheckedPlan, *, verbose: bool = False, warnings_too: boo
     names = Names(checkup.plan.group)
     answer = checkup.answered(warnings_too=warnings_too)
     return Page(
-        title=f"{names.escape(checkup.application_id)}: {members_text(checkup.plan)}",
+        title=f"{names.escape(checkup.application_id)}: {wording.members_text(checkup.plan)}",
         tone=answer_tone(answer),
         answer=answer,
         sentences=(_sentence(checkup, warnings_too=warnings_too),),
         facts=tuple(_facts(checkup)),
-        source=f"snapshot: {origin(checkup)}" + (f"; {names.escape(checkup.source)}" if checkup.source else ""),
+        source=f"snapshot: {wording.origin(checkup)}" + (f"; {names.escape(checkup.source)}" if checkup.source else ""),
         tables=tuple(_tables(checkup, names, verbose=verbose)),
         lines=remark_lines(_remarks(checkup), names.escape_message),
     )
@@ -75,14 +62,14 @@ def _sentence(checkup: CheckedPlan, *, warnings_too: bool) -> str:
         violations, mild_violations = (*violations, *mild_violations), ()
     rules = len(checkup.findings) - len(checkup.of(Status.NOT_APPLICABLE))
     waivers = len(checkup.of(Status.WAIVED))
-    parts = (
-        []
-        if violations
-        else list(_nothing_broken(checkup, mild_violations, rules - waivers, warnings_too=warnings_too))
-    )
+    parts = list[str]()
+    if not violations:
+        parts += _nothing_broken(checkup, mild_violations, rules - waivers, warnings_too=warnings_too)
     parts += _violations(violations, lambda number: _of_rules(number, rules))
     starts = dict.fromkeys(
-        start for finding in (*violations, *mild_violations) for start in undecided_starts(finding, checkup.plan)
+        start
+        for finding in (*violations, *mild_violations)
+        for start in wording.undecided_starts(finding, checkup.plan)
     )
     parts += [f"{options}."] if (options := would_tell(starts)) else []
     parts += _violations(mild_violations, lambda number: f"{count(number, 'rule')} of level warning {is_are(number)}")
@@ -120,9 +107,9 @@ def _of_rules(number: int, rules: int) -> str:
 
 
 def _facts(checkup: CheckedPlan) -> Iterator[Fact]:
-    yield Fact("plan", "Plan", all_figures(checkup))
+    yield Fact("plan", "Plan", wording.all_figures(checkup))
     if checkup.baseline is not None:
-        yield Fact("before", "Before", figures(checkup.baseline))
+        yield Fact("before", "Before", wording.figures(checkup.baseline))
 
 
 def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Table]:
@@ -142,14 +129,14 @@ def _row(finding: Finding, checkup: CheckedPlan, names: Names) -> Row:
     mark = "?" if is_unknown else _MARKS[finding.status]
     tone: Tone = "unknown" if is_unknown else _TONES.get(finding.status, "dim")
     if finding.invariant or not finding.applies:
-        texts = ["", "", sentence(finding, plan, names)]
-    elif finding.kind in IN_WORDS:
-        words = comparison(finding, plan, names) if finding.offences else "kept"
-        texts = ["", allowed(finding.allowed, finding), words]
+        texts = ["", "", wording.sentence(finding, plan, names)]
+    elif finding.kind in wording.IN_WORDS:
+        words = wording.comparison(finding, plan, names) if finding.offences else "kept"
+        texts = ["", wording.allowed(finding.allowed, finding), words]
     else:
-        figure = figure_text(finding, finding.measured, plan)
-        texts = [figure, allowed(finding.allowed, finding), place_text(finding, plan, names)]
-    remedy = Cell(cure(finding.cure, finding, plan)) if finding.cure else ""
+        figure = wording.figure_text(finding, finding.measured, plan)
+        texts = [figure, wording.allowed(finding.allowed, finding), wording.place_text(finding, plan, names)]
+    remedy = Cell(wording.cure(finding.cure, finding, plan)) if finding.cure else ""
     return text_row(text_cell(mark, tone), names.escape(finding.rule), *texts, remedy)
 
 

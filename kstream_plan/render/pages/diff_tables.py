@@ -38,14 +38,19 @@ _CHANGES_OF_WORKERS = _CHANGES | {TaskClass.WARM: "moved", TaskClass.GONE: "dele
 _ROLES = {Role.STANDBY: "standby", Role.WARMUP: "warm-up", Role.TEMPORARY: "temporary copy"}
 
 
+def _member_changes(comparison: Comparison) -> dict[str, str]:
+    """Return which members are ``new`` or ``gone``."""
+    old, new = comparison.old.active_tasks.keys(), comparison.new.active_tasks.keys()
+    arrivals = {change.process_id for change in comparison.instances if change.kind is InstanceChangeKind.JOINED}
+    return dict.fromkeys(old - new, "gone") | dict.fromkeys((new - old) | arrivals, "new")
+
+
 class _Ends:
     """Where tasks and copies of a comparison were, and are."""
 
     def __init__(self, comparison: Comparison, names: Names) -> None:
         self._names = names
-        old, new = comparison.old.active_tasks.keys(), comparison.new.active_tasks.keys()
-        arrivals = {change.process_id for change in comparison.instances if change.kind is InstanceChangeKind.JOINED}
-        self._changes = dict.fromkeys((new - old) | arrivals, "new") | dict.fromkeys(old - new, "gone")
+        self._changes = _member_changes(comparison)
 
     def end(self, seat: Seat | None, placeholder: str, *, thread: bool = False) -> End:
         """Return an end; ``placeholder`` is what stands for none."""
@@ -153,21 +158,10 @@ def _start_texts(start: Start | None) -> tuple[str, str]:
 
 def instances_table(comparison: Comparison, names: Names) -> Iterator[Table]:
     """Yield what every member runs before and after."""
-    old_loads, new_loads = comparison.old.loads, comparison.new.loads
-    kinds = {change.process_id: change.kind for change in comparison.instances}
-    arrivals = {process_id for process_id, kind in kinds.items() if kind is InstanceChangeKind.JOINED}
+    old, new, changes = comparison.old.loads, comparison.new.loads, _member_changes(comparison)
     members = [
-        MemberLoad(
-            process_id,
-            old_loads.get(process_id, _NO_LOAD),
-            new_loads.get(process_id, _NO_LOAD),
-            "new"
-            if process_id in arrivals or process_id not in old_loads
-            else ""
-            if process_id in new_loads
-            else "gone",
-        )
-        for process_id in old_loads.keys() | new_loads.keys()
+        MemberLoad(member, old.get(member, _NO_LOAD), new.get(member, _NO_LOAD), changes.get(member, ""))
+        for member in old.keys() | new.keys()
     ]
     if members:
         yield members_table(members, names, of_workers=comparison.of_workers)

@@ -6,69 +6,52 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from kstream_plan.model import Instance
-from kstream_plan.model.scenario import (
-    Bounce,
-    Burst,
-    ConfigChange,
-    CreateConnectors,
-    DeleteConnectors,
-    Event,
-    Join,
-    Leave,
-    NewInstance,
-    ProduceRate,
-    RescaleConnectors,
-    RestoreRate,
-    Return,
-    Stop,
-    TaskCount,
-    Threads,
-)
+from kstream_plan.model import scenario as kinds
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list
 
 
-def event_text(event: Event, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind
+def event_text(event: kinds.Event, names: Names) -> str:  # noqa: C901, PLR0911, PLR0912 - one case per kind
     """Say what an event is; its new instances have their process ids."""
     match event:
-        case Join():
+        case kinds.Join():
             return _do(_ids(event.instances), names, "joins", "join")
-        case Leave() if event.announced:
+        case kinds.Leave() if event.announced:
             return _do(event.process_ids, names, "announces that it leaves", "announce that they leave")
-        case Leave():
+        case kinds.Leave():
             return _do(event.process_ids, names, "leaves", "leave")
-        case Stop():
+        case kinds.Stop():
             return _do(event.process_ids, names, *(("crashes", "crash") if event.crash else ("stops", "stop")))
-        case Return() if not event.keeps_disk and names.have_disks:
+        case kinds.Return() if not event.keeps_disk and names.have_disks:
             return _do(event.process_ids, names, "returns without its disk", "return without their disks")
-        case Return():
+        case kinds.Return():
             return _do(event.process_ids, names, "returns", "return")
-        case Bounce():
+        case kinds.Bounce():
             return _bounce(event, names)
-        case Threads():
+        case kinds.Threads():
             return f"{_members([event.process_id], names)} runs {count(event.threads, 'thread')}"
-        case ProduceRate():
+        case kinds.ProduceRate():
             return f"{event.per_second:,g} records/s are written per task{_subtopology(event.subtopology, names)}"
-        case RestoreRate():
+        case kinds.RestoreRate():
             rate = f"{event.per_second:,g} records/s"
             if not event.process_ids:
                 return f"every instance restores {rate}"
             return _do(event.process_ids, names, f"restores {rate}", f"restore {rate}")
-        case Burst():
+        case kinds.Burst():
             return f"{event.records:,} records are written per task{_subtopology(event.subtopology, names)}"
-        case ConfigChange():
+        case kinds.ConfigChange():
             return _settings(event, names)
-        case CreateConnectors():
+        case kinds.CreateConnectors():
             return f"{_with_tasks(event.task_counts, names)} created"
-        case RescaleConnectors():
+        case kinds.RescaleConnectors():
             return f"{_with_tasks(event.task_counts, names)} from now on"
-        case DeleteConnectors():
+        case kinds.DeleteConnectors():
             return f"{name_list([names.escape(name) for name in event.connectors])} deleted"
         case _:
             assert_never(event)
 
 
-def _ids(instances: Sequence[NewInstance | Instance]) -> list[str]:
+def _ids(instances: Sequence[kinds.NewInstance | Instance]) -> list[str]:
     return [instance.process_id or "" for instance in instances]
 
 
@@ -77,7 +60,7 @@ def _do(process_ids: Sequence[str], names: Names, singular: str, plural: str) ->
     return f"{_members(process_ids, names)} {singular if len(process_ids) == 1 else plural}"
 
 
-def _bounce(event: Bounce, names: Names) -> str:
+def _bounce(event: kinds.Bounce, names: Names) -> str:
     new = f", with {_settings(event, names)}" if event.settings else ""
     length = duration(event.restart_ms)
     if event.surge:
@@ -90,11 +73,11 @@ def _bounce(event: Bounce, names: Names) -> str:
     return f"{_do(event.process_ids, names, *words)}, {downtime}{new}"
 
 
-def _with_tasks(counts: Sequence[TaskCount], names: Names) -> str:
+def _with_tasks(counts: Sequence[kinds.TaskCount], names: Names) -> str:
     return name_list([f"{names.escape(item.connector)} with {count(item.task_count, 'task')}" for item in counts])
 
 
-def _settings(event: ConfigChange | Bounce, names: Names) -> str:
+def _settings(event: kinds.ConfigChange | kinds.Bounce, names: Names) -> str:
     return ", ".join(f"{name.replace('_', '.')}={names.escape(str(value))}" for name, value in event.settings)
 
 
