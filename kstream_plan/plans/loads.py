@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from kstream_plan.model import Holding
+from kstream_plan.model.connect_group import is_connector
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.role_counts import running, warming
 from kstream_plan.plans.rounds import Trigger
@@ -203,3 +204,13 @@ def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[int, str]:
         for task in roles.active
         if group.stateful_flags[task]
     }
+
+
+def tasks_of_connectors(plan: Plan) -> dict[tuple[str, str], int]:
+    """Return how many tasks of a connector a worker runs at the end, by connector and process id; the most first."""
+    group, counts = plan.group, Counter[tuple[str, str]]()
+    for consumer, held in enumerate(plan.final):
+        process_id = group.instances[group.instance_of[consumer]].process_id
+        items = [str(group.tasks[task].task_id) for task in held.active]
+        counts.update((name.rpartition("-")[0], process_id) for name in items if not is_connector(name))
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -20,8 +20,8 @@ NOTE_CODES = frozenset(
 )
 #: Codes of what is read off the rounds: made anew for whoever reads a plan, and no part of the plan itself.
 COLD_STARTS, STATELESS_MOVES, THREAD_MOVES = "cold-starts", "stateless-moves", "thread-moves"
-KEPT_WORK, LEADER_LEFT = "work-kept", "leader-left"
-FROM_ROUNDS = frozenset({COLD_STARTS, STATELESS_MOVES, THREAD_MOVES, KEPT_WORK, LEADER_LEFT})
+KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN = "work-kept", "leader-left", "connector-uneven"
+FROM_ROUNDS = frozenset({COLD_STARTS, STATELESS_MOVES, THREAD_MOVES, KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN})
 
 
 def warnings_first(notes: Iterable[Note]) -> tuple[Note, ...]:

@@ -13,7 +13,16 @@ from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity, Totals, events, totals
 from kstream_plan.plans.kept import departures
-from kstream_plan.plans.note_codes import COLD_STARTS, KEPT_WORK, LEADER_LEFT, NOTE_CODES, STATELESS_MOVES, THREAD_MOVES
+from kstream_plan.plans.loads import tasks_of_connectors
+from kstream_plan.plans.note_codes import (
+    COLD_STARTS,
+    CONNECTOR_UNEVEN,
+    KEPT_WORK,
+    LEADER_LEFT,
+    NOTE_CODES,
+    STATELESS_MOVES,
+    THREAD_MOVES,
+)
 from kstream_plan.plans.plan import Plan
 
 #: Stateless tasks that change the instance so often each are worth a note.
@@ -29,6 +38,7 @@ def remarks(plan: Plan, activities: Sequence[Activity] | None = None) -> Remarks
         notes=(
             *(note for note in plan.warnings if note.code in NOTE_CODES),
             *_kept_work(plan),
+            *_uneven_connectors(plan),
             *_stateless_moves(plan, total),
             *_thread_moves(plan, total),
         ),
@@ -89,6 +99,25 @@ def _kept_work(plan: Plan) -> Iterator[Note]:
         leaders = name_list(led, _MOST_NAMED)
         message = f"{leaders} led the group: the next leader knows of no delay, and assigns the work at once"
         yield Note(LEADER_LEFT, message, led)
+
+
+def _uneven_connectors(plan: Plan) -> Iterator[Note]:
+    """Yield the connector most of whose tasks one worker runs, if these are at least twice its share (KAFKA-17049)."""
+    if not plan.is_of_workers or any(note.code == "counts-only" for note in plan.assumptions):
+        return
+    counts, workers = tasks_of_connectors(plan), len(plan.members)
+    totals: dict[str, int] = {}
+    for (connector, _), tasks in counts.items():
+        totals[connector] = totals.get(connector, 0) + tasks
+    for (connector, process_id), tasks in counts.items():
+        if 2 <= tasks >= 2 * -(-totals[connector] // workers):
+            worker = plan.group.instances[plan.group.instance_index[process_id]].host or process_id
+            message = (
+                f"{worker} runs {tasks:,} of the {totals[connector]:,} tasks of connector {connector} at the end: "
+                "Kafka Connect evens out the tasks of all connectors together (KAFKA-17049)"
+            )
+            yield Note(CONNECTOR_UNEVEN, message, (connector, process_id))
+            return
 
 
 def _stateless_moves(plan: Plan, total: Totals) -> Iterator[Note]:

@@ -11,6 +11,7 @@ import pytest
 
 from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.plans import Plan
+from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard, Status
@@ -210,3 +211,35 @@ def test_no_format_reads_as_a_plain_pass_where_rest_does_not_tell_of_a_crash_or_
     assert suite is not None
     assert (suite.get("tests"), suite.get("skipped")) == (str(len(found.findings) + 2), "2")
     assert f"({crash}) ({several})" in " ".join(table_report(made).replace("│", "").split())
+
+
+def test_the_most_tasks_of_a_connector_on_one_worker_are_limited() -> None:
+    """Each worker of the fixture runs all tasks of one connector (KAFKA-17049); names the worst first."""
+    rule = "max_connector_tasks_per_worker"
+    unmoved = plan_checked(snapshot(even(3)))
+    [kept] = [one for one in checked(unmoved, **{rule: 4}).findings if one.rule == rule]
+    assert (kept.status, kept.measured) == (Status.PASSED, 4)
+    broken = checked(unmoved, **{rule: 3})
+    [finding] = [one for one in broken.findings if one.rule == rule]
+    assert (finding.status, finding.measured) == (Status.ERROR, 4)
+    assert [offence.note for offence in finding.offences] == [
+        f"runs 4 of 4 tasks of connector c{number}" for number in range(3)
+    ]
+    assert "w0 runs 4 of 4 tasks of connector c0" in table_report(check_all([broken], NOW), width=200)
+    assert [note.code for note in remarks(unmoved).notes] == ["connector-uneven"]
+
+
+def test_of_which_tasks_rest_tells_nothing_is_known() -> None:
+    of_rest = even(3)
+    for instance in of_rest["instances"]:
+        instance.pop("leader", None)
+        instance.pop("memory", None)
+    found = checked(plan_checked(snapshot({**of_rest, "exact": False})), max_connector_tasks_per_worker=100)
+    [finding] = [one for one in found.findings if one.rule == "max_connector_tasks_per_worker"]
+    assert finding.status is not Status.PASSED
+
+
+def test_a_streams_application_has_no_connectors() -> None:
+    found = checked(plan_cases.case("crash-standbys"), max_connector_tasks_per_worker=1)
+    assert [one.rule for one in found.of(Status.NOT_APPLICABLE)] == ["max_connector_tasks_per_worker"]
+    assert "it is about workers of Kafka Connect" in table_report(check_all([found], NOW), width=200)

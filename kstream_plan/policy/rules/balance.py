@@ -1,9 +1,11 @@
-"""The rule about how even a plan leaves the active tasks: KIP-441's ``balance_factor``."""
+"""The rules about how even a plan leaves the tasks: KIP-441's ``balance_factor``, and connectors on one worker."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from kstream_plan.plans.loads import tasks_of_connectors
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number
 
@@ -37,6 +39,25 @@ def balance(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         Offence(one.width, process_id=members[place][0], note=note) for one in broken for place, note in one.to_blame()
     )
     return Measurement(max(width for _, width in figures[:2]), offences, figures)
+
+
+def connector_tasks(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
+    """Measure the most tasks of one connector that one worker runs at the end.
+
+    Kafka Connect evens out the tasks of all connectors together, so that a worker may get all tasks of one
+    (KAFKA-17049). To blame are the workers with more tasks of a connector than the limit.
+    """
+    counts, totals = tasks_of_connectors(subject.plan), Counter[str]()
+    for (connector, _), tasks in counts.items():
+        totals[connector] += tasks
+    offences = tuple(
+        Offence(
+            tasks, process_id=worker, note=f"runs {tasks:,} of {totals[connector]:,} tasks of connector {connector}"
+        )
+        for (connector, worker), tasks in counts.items()
+        if tasks > number(limit)
+    )
+    return Measurement(max(counts.values(), default=0), offences)
 
 
 def _loads(subject: MeasuredPlan) -> tuple[list[int], dict[str, list[int]]]:

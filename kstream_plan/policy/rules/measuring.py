@@ -95,10 +95,11 @@ class Rule(NamedTuple):
     """How one rule is measured.
 
     ``whole`` gives what a limit in percent is a part of; ``None``: percent has no meaning. ``lowest`` is the least
-    limit that makes sense; ``at_least``: the limit is a minimum, not a maximum; ``of_input``: it is about what the
-    plan was made from, so that another plan's figure says nothing about it. ``figure``: the one of a plan that it is
-    about, where that may be a range. ``of_state``: it is about copies of state, so that it does not apply where no work
-    has any. ``unknown_with``: what a plan may say (codes of its warnings and assumptions) that makes it unknown.
+    limit that makes sense; ``at_least``: the limit is a minimum, not a maximum; ``of_input``: it is about what the plan
+    was made from, so that another plan's figure says nothing about it. ``figure``: the one of a plan that it is about,
+    where that may be a range. ``of_state``: it is about copies of state, so that it does not apply where no work has
+    any. ``of_workers``: it is about workers of Kafka Connect. ``unknown_with``: what a plan may say (codes of its
+    warnings and assumptions) that makes it unknown.
     """
 
     kind: Kind
@@ -109,11 +110,12 @@ class Rule(NamedTuple):
     of_input: bool = False
     figure: str = ""
     of_state: bool = False
+    of_workers: bool = False
     unknown_with: tuple[str, ...] = ()
 
     def applies(self, plan: Plan) -> bool:
         """Tell whether there can be anything in the plan that the rule is about: connectors and tasks have no state."""
-        return not (self.of_state and plan.is_of_workers)
+        return not (self.of_state if plan.is_of_workers else self.of_workers)
 
     def worst(self, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         """Measure a plan; where what is limited hangs on what nobody knows, the worse end counts.

@@ -25,6 +25,7 @@ _ADDS_UP = ("max_duration", "max_pause_in_all", "max_rebalances", "max_moves", "
 #: Rules whose figure may be worse for starts that are not proven to be warm.
 _ABOUT_COLD_STARTS = ("max_cold_handovers", *PAUSE_RULES)
 _WITH_NOTE = (*PAUSE_RULES, "max_snapshot_age", "--max-snapshot-age")
+_OF_CONNECTORS = "max_connector_tasks_per_worker"
 _MOST_NAMED = 4
 #: Kinds of rules whose figure is a sentence.
 IN_WORDS = (Kind.SWITCH, Kind.GENERATION, Kind.DIGEST, Kind.TAGS)
@@ -125,6 +126,8 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
         place = "" if first.round_number is None else f" in rebalance {first.round_number}"
         return f"{names.escape_message(first.note)}{place}: {_EDITED if finding.was_saved else _DEFECT}"
     if not finding.applies:
+        if RULES[finding.rule].of_workers:
+            return "does not apply: it is about workers of Kafka Connect, so this was not checked"
         return "does not apply: connectors and tasks have no state, so this was not checked"
     if not finding.offences:
         return _kept_plan(finding, plan)
@@ -275,6 +278,8 @@ def _circumstances(finding: Finding, plan: Plan, names: Names) -> list[str]:
     worst, parts = finding.offences[0], list[str]()
     if finding.rule == "balance_factor" and finding.figures:
         parts += [_figures(finding), _who_runs_what(finding, names)]
+    elif finding.rule == _OF_CONNECTORS and worst.note:
+        parts.append(_who_runs_what(finding, names))
     elif finding.tasks:
         parts.append(f"{'' if finding.worst_of is None else 'in the one shown '}{_tasks(finding.tasks, names)}")
     parts += [worst.note] if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else []
