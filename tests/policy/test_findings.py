@@ -25,7 +25,11 @@ from kstream_plan.simulation.one_plan import plan
 from tests.helpers import plan_cases, strategies
 
 NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
-NUMBERS = [name for name, rule in RULES.items() if rule.kind in (Kind.DURATION, Kind.COUNT, Kind.RECORDS)]
+NUMBERS = [
+    name
+    for name, rule in RULES.items()
+    if not rule.of_workers and rule.kind in (Kind.DURATION, Kind.COUNT, Kind.RECORDS)
+]
 
 
 def checked(made: Plan, waivers: tuple[Waiver, ...] = (), **limits: Limit) -> CheckedPlan:
