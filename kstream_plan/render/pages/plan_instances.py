@@ -39,18 +39,15 @@ class MemberLoad(NamedTuple):
 def instances_table(view: PlanView) -> Table:
     """Return the table of a plan's instances: tasks before → after, and a bar of the load after."""
     plan = view.plan
+    changes = dict.fromkeys(view.departures, "gone") | dict.fromkeys(view.arrivals, "new")
     rows_of_loads = zip(plan.group.instances, loads(plan, initial=True), loads(plan, initial=False), strict=True)
     members = [
-        MemberLoad(instance.process_id, old, new, _change(view, instance.process_id))
+        MemberLoad(instance.process_id, old, new, changes.get(instance.process_id, ""))
         for instance, old, new in rows_of_loads
     ]
     orphans = without_owner(plan)
     note = f"{count(orphans, 'task')} without an owner when the plan ends" if orphans else ""
     return members_table(members, view.names, of_workers=plan.is_of_workers, note=note)
-
-
-def _change(view: PlanView, process_id: str) -> str:
-    return "new" if process_id in view.arrivals else "gone" if process_id in view.departures else ""
 
 
 def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bool, note: str = "") -> Table:

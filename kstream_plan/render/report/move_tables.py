@@ -28,27 +28,28 @@ def moves_tables(plan: Plan, activities: Sequence[Activity], axis: Timeline, nam
     if len(moves) > _MOST_MOVES:
         yield _moves_by_group(plan, moves, names)
         return
-    still = {task_id: _still(plan, axis, task_id) for task_id in {move.task_id for _, move in moves}}
+    pauses = {move.task_id: _pause_text(plan, axis, move.task_id) for _, move in moves}
     columns = columns_of(">at", "why", "task", "from", "to", "copy there", ">records to restore", ">paused in all")
     columns = tuple(column._replace(of_tasks=column.head == "task") for column in columns)
-    rows = (_move_row(plan, event, move, names, still[move.task_id]) for event, move in moves)
+    rows = (_move_row(plan, event, move, names, pauses[move.task_id]) for event, move in moves)
     left_out = ["copy there"] if plan.is_of_workers else []
     if plan.is_of_workers or not any(move.records != 0 for _, move in moves):
         left_out.append("records to restore")
     yield Table("Moves", columns, tuple(rows)).leave_out(*left_out)
 
 
-def _still(plan: Plan, axis: Timeline, task_id: WorkId) -> str:
+def _pause_text(plan: Plan, axis: Timeline, task_id: WorkId) -> str:
     """Return how long a task is paused: what it restores before it runs is no part of its pauses."""
-    pauses = duration(plan.pauses.ms.get(task_id, 0))
+    pause_ms = plan.pauses.ms.get(task_id, 0)
     restores = [start.restores_ms for start in axis.cold_starts if start.task == plan.group.task_index[task_id]]
     if None in restores:
-        return f"at least {at_least(plan.pauses.ms.get(task_id, 0))}"
-    return f"{pauses}, then restores for about {duration(sum(filter(None, restores)))}" if restores else pauses
+        return f"at least {at_least(pause_ms)}"
+    restore = f", then restores for about {duration(sum(filter(None, restores)))}" if restores else ""
+    return f"{duration(pause_ms)}{restore}"
 
 
-def _move_row(plan: Plan, event: Activity, move: Move, names: Names, still: str) -> Row:
-    """Return a move; ``still``: how long its task is paused in all."""
+def _move_row(plan: Plan, event: Activity, move: Move, names: Names, pause: str) -> Row:
+    """Return a move; ``pause``: how long its task is paused in all."""
     group = plan.group
     ends = [move.destination] if move.source is None else [move.source, move.destination]
     texts = (
@@ -59,7 +60,7 @@ def _move_row(plan: Plan, event: Activity, move: Move, names: Names, still: str)
         names.instance(move.destination),
         "cold start" if move.cold else "caught up",
         records(move.records) if move.records != 0 else "",
-        still,
+        pause,
     )
     attributes = {
         "task": names.task(move.task_id),
@@ -71,21 +72,19 @@ def _move_row(plan: Plan, event: Activity, move: Move, names: Names, still: str)
 
 def _moves_by_group(plan: Plan, moves: Sequence[tuple[Activity, Move]], names: Names) -> Table:
     """Return how many moves there are of each subtopology, from which area to which."""
-    counts: Counter[tuple[str, str, str, bool]] = Counter()
+    order = list(dict.fromkeys(task.task_id.group for task in plan.group.tasks))
+    counts: Counter[tuple[int, str, str, bool]] = Counter()
     for _, move in moves:
-        ends = [
+        source, destination = (
             "–" if place is None else " ".join(names.area(place) or ("all",))
             for place in (move.source, move.destination)
-        ]
-        counts[move.task_id.group, ends[0], ends[1], move.cold] += 1
+        )
+        counts[order.index(move.task_id.group), source, destination, move.cold] += 1
     rows = []
-    order = {group: place for place, group in enumerate(dict.fromkeys(task.task_id.group for task in plan.group.tasks))}
-    for (group, source, destination, cold), number in sorted(
-        counts.items(), key=lambda item: (order[item[0][0]], *item[0])
-    ):
-        copy = "cold start" if cold else "caught up"
-        row = text_row(names.escape(group), source, destination, copy, f"{number:,}", tone="bad" if cold else "plain")
-        rows.append(row._replace(attributes={"group": names.escape(group)}))
+    for (place, source, destination, cold), number in sorted(counts.items()):
+        group, copy = names.escape(order[place]), "cold start" if cold else "caught up"
+        row = text_row(group, source, destination, copy, f"{number:,}", tone="bad" if cold else "plain")
+        rows.append(row._replace(attributes={"group": group}))
     note = f"{count(len(moves), 'move')}: one by one above, by task or instance"
     columns = columns_of("subtopology", "from", "to", "copy there", ">moves")
     return Table("Moves by subtopology", columns, tuple(rows), note, on_demand=len(rows) > _MOST_LISTED)

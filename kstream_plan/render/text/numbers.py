@@ -45,15 +45,10 @@ def several(names: Sequence[str], noun: str, change: str = "") -> str:
     return f"{len(names):,} {f'{change} ' if change else ''}{noun}s ({', '.join(names[:2])}{ellipsis})"
 
 
-def least_ms(floor_ms: int | None) -> int:
-    """Return a least time as far as it is shown, never more than it is."""
-    unit_ms = _shown_to_ms(floor_ms or 0)
-    return (floor_ms or 0) // unit_ms * unit_ms
-
-
 def at_least(milliseconds: int) -> str:
     """Return a least time as :func:`duration` does, never more than it is."""
-    return duration(least_ms(milliseconds))
+    unit_ms = _shown_to_ms(milliseconds)
+    return duration(milliseconds // unit_ms * unit_ms)
 
 
 def at_most(milliseconds: int) -> str:
