@@ -1,4 +1,4 @@
-"""Settings that decide who runs what, and that no plan goes by: for an application that has them it may not hold."""
+"""Settings and releases that decide who runs what, and that no plan goes by: where they are it may not hold."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from kstream_plan.model.snapshot import Snapshot
 #: The code of the warning that instances leave the group when they close.
 LEAVES_ON_CLOSE = "leaves-on-close"
 _NOT_MODELLED = "not-modelled"
-#: The codes of the warnings that a setting decides otherwise than the plan does.
-NOT_MODELLED = (_NOT_MODELLED, LEAVES_ON_CLOSE)
+#: The code of the warning that a release runs that decides otherwise.
+RELEASE_NOT_MODELLED = "release-not-modelled"
+#: The codes of the warnings that a setting or a release decides otherwise than the plan does.
+NOT_MODELLED = (_NOT_MODELLED, LEAVES_ON_CLOSE, RELEASE_NOT_MODELLED)
+_OLDEST_MODELLED = (3, 9)
 _ASSIGNOR = "HighAvailabilityTaskAssignor"
 _ASSIGNOR_CLASS = f"org.apache.kafka.streams.processor.internals.assignment.{_ASSIGNOR}"
 _UNSET = ("", "null", "none")
@@ -38,6 +41,17 @@ def warnings_of(settings: Mapping[str, str], snapshot: Snapshot) -> tuple[Note, 
         return ()
     given = {name: value.strip() for name, value in settings.items() if value.strip().lower() not in _UNSET}
     return (*_of_protocol(given, snapshot), *(_of_classic_group(given, snapshot) if _is_classic(snapshot) else ()))
+
+
+def warnings_of_release(release: str | None) -> tuple[Note, ...]:
+    """Return the warning that Kafka's ``release`` decides otherwise than a plan, if it does."""
+    if (
+        release is None
+        or tuple(int(number) for number in release.split(".")[:2] if number.isdigit()) >= _OLDEST_MODELLED
+    ):
+        return ()
+    message = f"Kafka {release} runs, and plans go by what 3.9 to 4.3 decide: older releases decide otherwise"
+    return (Note(RELEASE_NOT_MODELLED, message),)
 
 
 def _is_classic(snapshot: Snapshot) -> bool:

@@ -32,7 +32,7 @@ _OF_STREAMS = (
     *("offsets_topic", "streams_config", "names", "topology", "metrics", "end_offsets", "start_offsets", "store_lags"),
 )
 #: What is of some of the sources only.
-_OF_LOGS = ("generation", "now", "as_of", "from_time", "to_time", "everything", "listed", "more_logs")
+_OF_LOGS = ("generation", "now", "as_of", "from_time", "to_time", "everything", "listed", "more_logs", "log_dates")
 #: Options that are written otherwise than they are called.
 _WRITTEN = {"from_time": "--from", "to_time": "--to", "everything": "--all", "listed": "--list", "more_logs": "FILE"}
 #: The group that REST does not name.
@@ -133,7 +133,7 @@ def connect_entries(options: SnapshotOptions, in_range: Callable[[int], bool]) -
     """Read the logs; return the generations that are asked for, of each group the newest unless more are."""
     configs = per_application(options.connect_config, "--connect-config", _settings_in)
     paths = [*(options.connect_log or ()), *(options.more_logs or ())]
-    entries = read_connect_logs(paths, config=configs.value_for, now_ms=options.now)
+    entries = read_connect_logs(paths, config=configs.value_for, now_ms=options.now, dates=options.log_dates)
     configs.check_used({entry.group_id for entry in entries})
     selection = Selection(tuple(options.application_id or ()))
     matches = [entry for entry in entries if selection.wants(entry.group_id) and _is_meant(entry, options, in_range)]

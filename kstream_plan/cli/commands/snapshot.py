@@ -234,6 +234,7 @@ def _read(options: SnapshotOptions, configs: PerApplication[Mapping[str, Any]]) 
         application_id=only_application(options.application_id),
         config=lambda application_id: configs.value_for(application_id) or {},
         names=None if options.names is None else load_instance_names(options.names),
+        dates=options.log_dates,
     )
 
 

@@ -9,7 +9,8 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Measuring
-from kstream_plan.cli.options.shared import parser, whole_number
+from kstream_plan.cli.options.shared import one_of, parser, whole_number
+from kstream_plan.snapshots.leader_log.log_times import DATE_ORDERS
 
 
 class SnapshotOptions(Measuring, Limited):
@@ -77,6 +78,15 @@ class SnapshotOptions(Measuring, Limited):
         ),
     ] = None
     now: shared.Now = None
+    log_dates: Annotated[
+        str | None,
+        typer.Option(
+            "--log-dates",
+            hidden=True,
+            **one_of(DATE_ORDERS),
+            help="Order of day, month and year in the logs' dates, where they do not tell it.",
+        ),
+    ] = None
     listed: Annotated[
         bool,
         typer.Option("--list", help="List the generations found, with instances (threads), instead of a snapshot."),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.snapshots.connect_log.course import Course, courses_of
-from kstream_plan.snapshots.connect_log.notes import notes_about
+from kstream_plan.snapshots.connect_log.notes import notes_about, notes_about_gaps
 from kstream_plan.snapshots.connect_log.records import read_records
 from kstream_plan.snapshots.connect_log.rounds import FoundRounds, LoggedGroup, Told, rounds_of
 from kstream_plan.snapshots.connect_log.rows import hosts_of, row_of
@@ -51,29 +52,33 @@ def read_connect_logs(
     config: Callable[[str], Config | None] = lambda _: None,
     now_ms: int | None = None,
     stdin: BinaryIO | None = None,
+    dates: str | None = None,
 ) -> list[ConnectEntry]:
     """Read the logs of the workers of one or several groups, in any order.
+
+    A message that cannot be read is left out, and told in the notes of the entries.
 
     Args:
         paths: files, folders and globs, plain or gzip; ``-`` is standard input.
         config: gives the settings of a group.
         now_ms: when the logs' last lines were written, since 1970, where their times have no date.
         stdin: what ``-`` stands for, by default the process's standard input.
+        dates: the order of day, month and year (``dmy``, ``mdy``, ``ymd``), where the logs' dates do not tell it.
 
     Returns:
         The generations, by group and number.
 
     Raises:
-        SnapshotError: a log cannot be read, has a message that is cut, contradicts another one, or no round is in any.
+        SnapshotError: a log cannot be read, contradicts another one, or no round is in any.
     """
-    found = rounds_of(each_log(paths, stdin or sys.stdin.buffer, read_records))
+    found = rounds_of(each_log(paths, stdin or sys.stdin.buffer, partial(read_records, dates=dates)))
     entries = [
         entry
         for group_id, group in sorted(found.groups.items())
         for entry in _entries(group, found, config(group_id), now_ms)
     ]
     if not entries:
-        raise _nothing_found(paths)
+        raise _nothing_found(paths, found)
     return entries
 
 
@@ -120,7 +125,7 @@ def _entries(
             of.round.place,
             of.problem,
             row,
-            tuple(notes_about(of, group, hosts, config)),
+            (*notes_about_gaps(found), *notes_about(of, group, hosts, config)),
         )
 
 
@@ -153,8 +158,12 @@ def _settings(of: Course, group: LoggedGroup, config: Config | None) -> Config:
     return {**({} if logged_ms is None else {name: logged_ms}), **(config or {})}
 
 
-def _nothing_found(paths: Sequence[str]) -> SnapshotError:
+def _nothing_found(paths: Sequence[str], found: FoundRounds) -> SnapshotError:
     where = printable(", ".join("standard input" if path == "-" else path for path in paths[:3]))
+    if found.gaps:
+        place, why = found.gaps[0]
+        what = f"no rebalance of Kafka Connect's workers can be read; the message at {place}: {printable(why)}"
+        return SnapshotError(what, where=where, fix="give more of the logs, of all workers")
     fix = (
         "give the logs of all workers from a time with a rebalance, with org.apache.kafka.connect.runtime.distributed "
         "and org.apache.kafka.clients.consumer.internals on level INFO"

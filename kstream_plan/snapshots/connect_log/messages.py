@@ -77,7 +77,21 @@ class MaxDelay:
     delay_ms: int
 
 
-Message: TypeAlias = Joined | Answered | Configured | Members | Clock | RunsOn | MaxDelay
+@dataclass(frozen=True, slots=True)
+class RunsRelease:
+    """A client begins, of this release of Kafka."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A message is there that cannot be read; ``why`` says what is wrong with it."""
+
+    why: str
+
+
+Message: TypeAlias = Joined | Answered | Configured | Members | Clock | RunsOn | MaxDelay | RunsRelease | Gap
 
 
 class CutMessageError(ValueError):
@@ -93,6 +107,7 @@ MARKERS = (
     b" diff scheduledRebalance - now: ",
     b"jvm.spec = ",
     b"scheduled.rebalance.max.delay.ms = ",
+    b"Kafka version: ",
 )
 _MARKERS_AS_TEXT = tuple(marker.decode() for marker in MARKERS)
 _WORKER, _GROUP = "[Worker clientId=", ", groupId="
@@ -113,8 +128,8 @@ _MEMBER = re.compile(r"(?<![^\s{},=])([^\s{},=]++)=\{ connectorIds=\[")
 _CLOCK = re.compile(r" now: (\d{1,18}) diff scheduledRebalance - now: ")
 _JAVA = re.compile(r"jvm\.spec = [^\n]{0,1000}?, (?:1\.)?(\d{1,3})[\d._+-]{0,60}(?:-[\w.-]{0,60})?, ")
 _MAX_DELAY = re.compile(r"scheduled\.rebalance\.max\.delay\.ms = (\d{1,10})\b")
-#: Where a logger's name may stand behind a message, as Kafka's own ``%m (%c:%L)%n`` has it.
-_LOGGER = re.compile(r"(?: \([\w.$:]++\))?+\s*+\Z")
+#: ``AppInfoParser`` of every client, the same in all releases.
+_RELEASE = re.compile(r"Kafka version: (\d[\w.-]{0,60})(?=\s*(?:\Z|[^\w\s]))")
 
 
 def is_marked(text: str) -> bool:
@@ -132,16 +147,20 @@ def worker_of(header: str) -> tuple[str, str] | None:
     return header[start + len(_WORKER) : between], header[between + len(_GROUP) : end]
 
 
-def message_in(text: str) -> tuple[str, Message] | None:
-    """Return what stands before the message in a line, and the message; ``None`` if there is none.
+def messages_in(text: str) -> Iterator[tuple[str, Message]]:
+    """Yield what stands before the message in a text, and the message.
+
+    What a worker says of itself at its start may be several in one text; of others there is one at most.
 
     Raises:
         CutMessageError: it is cut or mixed up.
     """
     for words, pattern, read in _READERS:
         if words in text and (match := pattern.search(text)):
-            return text[: match.start()], read(text, match)
-    return None
+            message = read(text, match)
+            yield text[: match.start()], message
+            if not isinstance(message, RunsOn | MaxDelay | RunsRelease):
+                return
 
 
 def _joined(_text: str, match: re.Match[str]) -> Message:
@@ -173,13 +192,17 @@ def _answered(text: str, match: re.Match[str]) -> Message:
     )
 
 
+def _release(_text: str, match: re.Match[str]) -> Message:
+    return RunsRelease(match[1])
+
+
 def _configured(text: str, match: re.Match[str]) -> Message:
     connectors, rest = _pieces(text, match.end(), ("], taskIds=[",))
-    return Configured(ConnectItems(_names(connectors), _tasks(_until_end(rest, "]}"))))
+    return Configured(ConnectItems(_names(connectors), _tasks(_until(rest, "]}"))))
 
 
 def _members(text: str, match: re.Match[str]) -> Message:
-    inside = _until_end(text[match.end() :], "}}")
+    inside = _until(text[match.end() :], "}}")
     return Members(tuple(found[1] for found in _MEMBER.finditer(inside)))
 
 
@@ -205,6 +228,7 @@ _READERS: tuple[tuple[str, re.Pattern[str], Callable[[str, re.Match[str]], Messa
     (" diff scheduledRebalance", _CLOCK, _clock),
     ("jvm.spec = ", _JAVA, _java),
     ("scheduled.rebalance.max.delay.ms = ", _MAX_DELAY, _max_delay),
+    ("Kafka version: ", _RELEASE, _release),
 )
 
 
@@ -219,10 +243,10 @@ def _pieces(text: str, at: int, ends: tuple[str, ...]) -> Iterator[str]:
     yield text[at:]
 
 
-def _until_end(text: str, end: str) -> str:
-    """Return what stands before the last ``end``, behind which there is a logger's name at most."""
-    at = text.rfind(end)
-    if at < 0 or _LOGGER.match(text, at + len(end)) is None:
+def _until(text: str, end: str) -> str:
+    """Return what stands before the first ``end``; whatever a layout has behind it."""
+    at = text.find(end)
+    if at < 0:
         raise CutMessageError("its end is missing")
     return text[:at]
 

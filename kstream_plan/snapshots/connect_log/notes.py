@@ -7,9 +7,21 @@ from typing import Any
 
 from kstream_plan.model import Note
 from kstream_plan.snapshots.connect_log.course import Course, named_items
-from kstream_plan.snapshots.connect_log.rounds import LoggedGroup
+from kstream_plan.snapshots.connect_log.rounds import FoundRounds, LoggedGroup
+from kstream_plan.snapshots.rows.fields import printable
 
 _DELAY = "scheduled_rebalance_max_delay_ms"
+
+
+def notes_about_gaps(found: FoundRounds) -> Iterator[Note]:
+    """Yield a warning if messages cannot be read."""
+    if found.gaps:
+        places, (place, why) = tuple(str(place) for place, _ in found.gaps), found.gaps[0]
+        number = "1 message of a worker" if len(places) == 1 else f"{len(places)} messages of workers"
+        message = (
+            f"{number} cannot be read and left out, as if the log had a gap; the first is at {place}: {printable(why)}"
+        )
+        yield Note("unread-message", message, places)
 
 
 def notes_about(

@@ -1,4 +1,4 @@
-"""A worker's log → the messages in it, each with its time and place."""
+"""A worker's log → the messages in it, each with its time and place; one that cannot be read is a gap."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.connect_log.messages import (
     MARKERS,
     CutMessageError,
+    Gap,
     MaxDelay,
     Message,
     RunsOn,
+    RunsRelease,
     is_marked,
-    message_in,
+    messages_in,
     worker_of,
 )
-from kstream_plan.snapshots.leader_log.envelope import CutLineError, header_time, opened, unwrap
-from kstream_plan.snapshots.leader_log.lines import LogLines
+from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, opened, unwrap
+from kstream_plan.snapshots.leader_log.lines import LogLines, text_blocks
+from kstream_plan.snapshots.leader_log.log_stores import LogStore
+from kstream_plan.snapshots.leader_log.log_times import AmbiguousDatesError, LogTimes, Moment
 from kstream_plan.snapshots.leader_log.message_values import LogPlace
 from kstream_plan.snapshots.leader_log.split_lines import PART_SIGN, SplitLines, WholeLine
 from kstream_plan.snapshots.rows.fields import printable
@@ -30,11 +33,15 @@ _HEADER_CHARACTERS = 60
 
 
 class Stamp(NamedTuple):
-    """When a line was logged: ``ms`` since 1970 if it is ``dated``, else since its process began."""
+    """When a line was logged: ``ms`` since 1970 if it is ``dated``, else since its process began.
+
+    ``moment`` is what its date may mean, before the dates of the log are known.
+    """
 
     ms: int
     dated: bool
     zoned: bool = True
+    moment: Moment | None = None
 
 
 class Voice(NamedTuple):
@@ -68,68 +75,108 @@ class LogEnd(NamedTuple):
     at: Stamp
 
 
-def read_records(stream: BinaryIO, name: str) -> Iterator[Record | LogEnd]:
+def read_records(stream: BinaryIO, name: str, dates: str | None = None) -> Iterator[Record | LogEnd]:
     """Yield the messages of one log in order, and when it ends.
 
     Args:
         stream: the log, plain or gzip.
         name: how people know it.
+        dates: the order of day, month and year in it, if it is given.
 
     Raises:
-        SnapshotError: it cannot be read, or a message in it is cut.
+        SnapshotError: it cannot be read, or the order of its dates is not known.
     """
-    lines, split = LogLines(stream, name, MARKERS, PART_SIGN), SplitLines(is_marked)
-    shown = printable(name)
-    while line := lines.next_line() if split else lines.next_marked():
-        try:
-            whole_lines = list(split.add(line, lines.before()))
-        except CutLineError as error:
-            raise _cut(LogPlace(shown, line.number), str(error)) from None
-        for whole in whole_lines:
-            yield from _read(whole, shown)
-    for whole in split.rest():
-        yield from _read(whole, shown)
-    ended = [at for line in lines.newest if (at := _stamp_of_line(line)) is not None]
-    if ended:
-        yield LogEnd(shown, max(at for at in ended if at.dated) if any(at.dated for at in ended) else ended[-1])
-
-
-def _read(line: WholeLine, name: str) -> Iterator[Record]:
-    if not is_marked(line.envelope.text):
-        return
-    place = LogPlace(name, line.number)
+    times, shown = LogTimes.of_file(stream, dates), printable(name)
+    store = LogStore(text_blocks(stream, name), name, is_marked, times)
+    found = list(_found(store, _Reader(shown, times)))
+    store.see_dates()
     try:
-        envelope = opened(line.envelope, is_marked)
-        found = message_in(envelope.text)
-    except (CutLineError, CutMessageError) as error:
-        raise _cut(place, str(error)) from None
-    if found is None:
-        return
-    header, message = found
-    worker = worker_of(header)
-    if worker is None and not isinstance(message, RunsOn | MaxDelay):
-        return  # of a connector's own consumer, say
-    voice = None if worker is None else Voice(name, envelope.stream, *worker)
-    at = header_time(header) or envelope.at
-    stamp = _since_start(header) if at is None else Stamp(at.us // 1000, dated=True, zoned=at.zoned)
-    yield Record(message, stamp, place, name, envelope.stream, voice, envelope.host)
+        settled = times.settled(each.at.moment if each.at is not None else None for each in found)
+        for each, moment in zip(found, settled, strict=True):
+            at = _dated(each.at, moment)
+            if isinstance(each, Record) or at is not None:
+                yield each._replace(at=at)
+    except AmbiguousDatesError as error:
+        if any(isinstance(each, Record) for each in found):
+            raise error.at(shown) from None
+
+
+def _dated(at: Stamp | None, moment: Moment | None) -> Stamp | None:
+    if at is None or not at.dated:
+        return at
+    return None if moment is None else Stamp(moment.us // 1000, dated=True, zoned=moment.zoned)
+
+
+def _found(store: LogStore, reader: _Reader) -> Iterator[Record | LogEnd]:
+    stored = store.records()
+    ended = list[Stamp]()
+    if stored is not None:
+        for each in stored:
+            if each.envelope is None:
+                yield reader.gap(LogPlace(reader.name, each.number, each.unit), each.why)
+                continue
+            ended += [at] if (at := _stamp_of(each.envelope.at)) else []
+            yield from reader.read(WholeLine(each.envelope, each.number, b""), each.unit)
+    else:
+        lines, split = LogLines(store.lines()[0], reader.name, MARKERS, PART_SIGN), SplitLines(is_marked, reader.times)
+        while line := lines.next_line() if split else lines.next_marked():
+            try:
+                whole_lines = list(split.add(line, lines.before()))
+            except CutLineError as error:
+                yield reader.gap(LogPlace(reader.name, line.number), str(error))
+                continue
+            for whole in whole_lines:
+                yield from reader.read(whole)
+        for whole in split.rest():
+            yield from reader.read(whole)
+        ended = [at for text in lines.newest if (at := reader.stamp_of_line(text)) is not None]
+    if ended:
+        yield LogEnd(reader.name, max(at for at in ended if at.dated) if any(at.dated for at in ended) else ended[-1])
+
+
+class _Reader(NamedTuple):
+    """Reads the lines of a log: how people know it, and what reads its times."""
+
+    name: str
+    times: LogTimes
+
+    def read(self, line: WholeLine, unit: str = "line") -> Iterator[Record]:
+        if not is_marked(line.envelope.text):
+            return
+        place = LogPlace(self.name, line.number, unit)
+        try:
+            envelope = opened(line.envelope, is_marked, self.times)
+            messages = list(messages_in(envelope.text))
+        except (CutLineError, CutMessageError) as error:
+            yield self.gap(place, str(error), line.envelope.stream)
+            return
+        for header, message in messages:
+            worker = worker_of(header)
+            if worker is None and not isinstance(message, RunsOn | MaxDelay | RunsRelease):
+                continue  # of a connector's own consumer, say
+            voice = None if worker is None else Voice(self.name, envelope.stream, *worker)
+            stamp = self._stamp(header, envelope)
+            yield Record(message, stamp, place, self.name, envelope.stream, voice, envelope.host)
+
+    def gap(self, place: LogPlace, why: str, stream: str = "") -> Record:
+        return Record(Gap(why), None, place, self.name, stream, None, None)
+
+    def stamp_of_line(self, line: bytes) -> Stamp | None:
+        try:
+            envelope = opened(unwrap(line, self.times), is_marked, self.times)
+        except CutLineError:
+            return None
+        return self._stamp(envelope.text[:_HEADER_CHARACTERS], envelope)
+
+    def _stamp(self, header: str, envelope: Envelope) -> Stamp | None:
+        at = self.times.logged_at(header, envelope.at)
+        return _stamp_of(at) or _since_start(header)
+
+
+def _stamp_of(at: Moment | None) -> Stamp | None:
+    return None if at is None else Stamp(at.us // 1000, dated=True, zoned=at.zoned, moment=at)
 
 
 def _since_start(header: str) -> Stamp | None:
     match = _SINCE_START.match(header)
     return None if match is None else Stamp(int(match[1]), dated=False)
-
-
-def _stamp_of_line(line: bytes) -> Stamp | None:
-    try:
-        envelope = opened(unwrap(line), is_marked)
-    except CutLineError:
-        return None
-    header = envelope.text[:_HEADER_CHARACTERS]
-    at = header_time(header) or envelope.at
-    return _since_start(header) if at is None else Stamp(at.us // 1000, dated=True, zoned=at.zoned)
-
-
-def _cut(place: LogPlace, why: str) -> SnapshotError:
-    fix = "give the log as it was written, or only up to the line before"
-    return SnapshotError(f"a message of a worker cannot be read: {printable(why)}", where=str(place), fix=fix)

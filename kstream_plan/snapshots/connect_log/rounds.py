@@ -12,10 +12,12 @@ from kstream_plan.snapshots.connect_log.messages import (
     Answered,
     Clock,
     Configured,
+    Gap,
     Joined,
     MaxDelay,
     Members,
     RunsOn,
+    RunsRelease,
 )
 from kstream_plan.snapshots.connect_log.records import LogEnd, Record, Stamp, Voice
 from kstream_plan.snapshots.leader_log.message_values import LogPlace
@@ -65,20 +67,25 @@ class LoggedRound:
 
 @dataclass(slots=True)
 class LoggedGroup:
-    """The rounds of a group by number, the Java of its workers, and the longest delay that they are set to."""
+    """The rounds of a group by number, the Java of its workers, and the longest delay that they are set to.
+
+    ``releases`` are those of Kafka that its workers have started with, by member id.
+    """
 
     group_id: str
     rounds: dict[int, LoggedRound] = field(default_factory=dict)
     java: dict[str, int] = field(default_factory=dict)
     max_delay_ms: int | None = None
+    releases: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class FoundRounds:
-    """What the logs hold: groups by id, and when each log ends."""
+    """What the logs hold: groups by id, when each log ends, and the messages that cannot be read."""
 
     groups: dict[str, LoggedGroup] = field(default_factory=dict)
     ends: dict[str, Stamp] = field(default_factory=dict)
+    gaps: list[tuple[LogPlace, str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -131,16 +138,21 @@ def rounds_of(records: Iterable[Record | LogEnd]) -> FoundRounds:
     """
     found = FoundRounds()
     speakers: dict[Voice, _Speakers] = {}
-    begun: dict[tuple[str, str], dict[type, int]] = {}
+    begun: dict[tuple[str, str], _Process] = {}
     for record in records:
         if isinstance(record, LogEnd):
             found.ends[record.file] = record.at
             continue
-        process, message = begun.setdefault((record.file, record.stream), {}), record.message
-        if isinstance(message, RunsOn):
-            process[RunsOn] = message.java
+        process, message = begun.setdefault((record.file, record.stream), _Process()), record.message
+        if isinstance(message, Gap):
+            found.gaps.append((record.place, message.why))
+            speakers = {voice: speaker for voice, speaker in speakers.items() if voice.file != record.file}
+        elif isinstance(message, RunsOn):
+            process.java = message.java
         elif isinstance(message, MaxDelay):
-            process[MaxDelay] = message.delay_ms
+            process.max_delay_ms = message.delay_ms
+        elif isinstance(message, RunsRelease):
+            process.release = message.version
         elif record.voice is not None:
             group = found.groups.setdefault(record.voice.group_id, LoggedGroup(record.voice.group_id))
             of_voice = speakers.setdefault(record.voice, _Speakers())
@@ -149,10 +161,21 @@ def rounds_of(records: Iterable[Record | LogEnd]) -> FoundRounds:
     return found
 
 
-def _know(group: LoggedGroup, speaker: _Speaker | None, process: dict[type, int]) -> None:
-    if speaker is not None and RunsOn in process:
-        group.java[speaker.member_id] = process[RunsOn]
-    group.max_delay_ms = process.get(MaxDelay, group.max_delay_ms)
+@dataclass(slots=True)
+class _Process:
+    """What a process has said of itself since it began."""
+
+    java: int | None = None
+    max_delay_ms: int | None = None
+    release: str | None = None
+
+
+def _know(group: LoggedGroup, speaker: _Speaker | None, process: _Process) -> None:
+    if speaker is not None and process.java is not None:
+        group.java[speaker.member_id] = process.java
+    if speaker is not None and process.release is not None:
+        group.releases[speaker.member_id] = process.release
+    group.max_delay_ms = group.max_delay_ms if process.max_delay_ms is None else process.max_delay_ms
 
 
 def _add(group: LoggedGroup, record: Record, voice: Voice, speakers: _Speakers) -> None:

@@ -12,6 +12,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.connect_log.course import Course
 from kstream_plan.snapshots.connect_log.memory import CONNECTOR, ItemKey, Remembered
 from kstream_plan.snapshots.connect_log.rounds import LoggedGroup, Told
+from kstream_plan.snapshots.leader_log.running_release import oldest
 
 _DEFAULT_CLIENT = "connect-"
 _PROTOCOLS = ("eager", "compatible", "sessioned")
@@ -35,6 +36,9 @@ def row_of(
     at = of.round.told[answer.leader].at
     if since_1970_ms is not None and at is not None:
         row["captured_at"] = format_time(at.ms + since_1970_ms)
+    release = oldest(group.releases[member] for member in of.members if member in group.releases)
+    if release is not None:
+        row["streams_version"] = release
     row["config"] = {**config, "connect_protocol": protocol_of(answer.version)}
     row["connectors"] = _connectors(of.configured)
     row["instances"] = [_instance(member, of, group, hosts, since_1970_ms) for member in of.members]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kstream_plan.model import TaskId
-from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
+from kstream_plan.snapshots.leader_log.log_times import Moment
 
 #: (process id, task)
 _Seat = tuple[str, TaskId]

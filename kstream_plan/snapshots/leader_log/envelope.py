@@ -1,7 +1,8 @@
 """What stands around a message in a line: shippers' prefixes and JSON, colours, times.
 
-Understood are text of any layout, JSON lines with the message in a field, Docker's ``json-file``, the containers' own
-format (CRI), and the prefixes of ``kubectl logs --prefix``, ``stern`` and ``docker compose logs``.
+Understood are text of any layout, JSON lines with the message in a field (:mod:`.log_fields`), Docker's ``json-file``,
+the containers' own format (CRI), and the prefixes of ``kubectl logs --prefix``, ``stern``, ``docker compose logs``,
+syslog and the journal.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kstream_plan.snapshots.rows.times import parse_time_us
+from kstream_plan.snapshots.leader_log.log_fields import HOST_FIELDS, TEXT_FIELDS, TIME_FIELDS, fields_of, text_of
+from kstream_plan.snapshots.leader_log.log_times import LogTimes, Moment
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 #: What is no UTF-8, as Python keeps it in a text.
@@ -20,40 +22,32 @@ _CRI = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)) (stdout|stderr)
 _NO_LEVEL = r"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|STATUS)\b)"
 _HOST_PREFIXES = (
     re.compile(r"\[pod/([^/\]\s]+)/[^\]\s]+\] "),  # kubectl logs --prefix
-    re.compile(_NO_LEVEL + r"([\w.-]+) *\| ?"),  # docker compose logs
+    re.compile(r"\s{0,9}" + _NO_LEVEL + r"([\w.-]+) *\| ?"),  # docker compose logs
     re.compile(_NO_LEVEL + r"([\w.-]+) (?:\u203a )?[\w.-]+ (?=\[?\d{4}-\d\d-\d\d[T ])"),  # stern
 )
-_TIME = re.compile(
-    r"(?<![\d.])(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ?(Z|[+-]\d\d:?\d\d|UTC|GMT)(?![\w:]))?"
+#: What syslog and the journal put before a line: time, host, and the program with its process id.
+_SYSLOG = re.compile(
+    r"(?:(?:<\d{1,3}>)?(?P<short>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?) (?P<host>[\w.:-]+) "
+    r"(?P<program>[\w./@-]+(?:\[\d+\])?): ?"
+    r"|(?P<iso>\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)) (?P<host2>[\w.:-]+) (?P<program2>[\w./@-]+\[\d+\]): ?"
+    r"|<\d{1,3}>1 (?P<new>\S+) (?P<host3>\S+) (?P<program3>\S+ \S+) \S+ (?:-|\[[^\]]*\]) ?)"
 )
-_RECORD_START = re.compile(r"\W{0,3}(?:(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b|\d{4}-\d\d-\d\d[T ]\d|\d\d:\d\d:\d\d)")
+_SYSLOG_GROUPS = (("short", "iso", "new"), ("host", "host2", "host3"), ("program", "program2", "program3"))
+_RECORD_START = re.compile(
+    r"\W{0,3}(?:(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE)\b"
+    r"|\d{4}[-/.]\d\d[-/.]\d\d[T ]\d|\d\d:\d\d:\d\d|\d{8}[ T]\d\d:?\d\d|\d{13}[ \]]"
+    r"|\d\d?[-/. ](?:\d\d?|[A-Z][a-z]{2,8}\.?)[-/. ]\d{2,4}[ ,:T]{1,2}\d\d?:"
+    r"|[A-Z][a-z]{2} [ \d]?\d,? (?:\d{4},? )?(?:@ )?\d\d?:\d\d:)"
+)
 
-#: Where JSON layouts have the message, and the time.
-TEXT_FIELDS = ("message", "msg", "log", "@message", "short_message", "full_message", "MESSAGE", "textPayload")
-TIME_FIELDS = ("@timestamp", "timestamp", "time", "ts", "instant", "timeMillis", "datetime", "eventTime")
-_HOST_FIELDS = (
-    ("kubernetes", "pod_name"),
-    ("kubernetes", "pod", "name"),
-    ("pod_name",),
-    ("pod",),
-    ("hostname",),
-    ("host", "name"),
-    ("host",),
-)
 _DOCKER_FIELDS = {"log", "stream", "time", "attrs"}
 _JSON_STARTS = ('{"', '{ "')
 _MAX_DEPTH = 4
+_LONGEST_TIME = 40
 
 
 class CutLineError(ValueError):
     """A line is a JSON object that ends too early."""
-
-
-class Moment(NamedTuple):
-    """A time, in microseconds since 1970, in UTC if it named no zone."""
-
-    us: int
-    zoned: bool
 
 
 class Envelope(NamedTuple):
@@ -73,7 +67,7 @@ class Envelope(NamedTuple):
     was_json: bool = False
 
 
-def unwrap(line: bytes) -> Envelope:
+def unwrap(line: bytes, times: LogTimes) -> Envelope:
     """Take a line, or a part of one, out of what shippers put around it.
 
     What is no UTF-8 is left to :func:`opened`, as the rest of a character may be in the next part; so is JSON.
@@ -82,20 +76,40 @@ def unwrap(line: bytes) -> Envelope:
     host, text = _host_prefix(text)
     if match := _CRI.match(text):
         at, stream, flag, inner = match.groups()
-        return Envelope(inner, _outermost_time(at), host, f"{host or ''} {stream}", goes_on=flag == "P")
+        return Envelope(inner, times.in_text(at), host, f"{host or ''} {stream}", goes_on=flag == "P")
     if row := _docker_row(text):
         inner, stream = row["log"], f"{host or ''} {row.get('stream')}"
         text, goes_on = inner.removesuffix("\n"), not inner.endswith("\n")
-        return Envelope(text, _json_time(row), host, stream, goes_on, was_json=True)
+        return Envelope(text, times.in_value(row.get("time")), host, stream, goes_on, was_json=True)
+    if host is None and (match := _SYSLOG.match(text)):
+        at, host, program = (next(filter(None, match.group(*names))) for names in _SYSLOG_GROUPS)
+        return Envelope(text[match.end() :], times.in_text(at), host, f"{host} {program}")
     return Envelope(text, host=host, stream=host or "")
 
 
-def opened(envelope: Envelope, wanted: Callable[[str], bool]) -> Envelope:
+def of_row(row: Mapping[str, Any], wanted: Callable[[str], bool], times: LogTimes) -> Envelope | None:
+    """Return the record that an object of a log store is; ``None``: it has no message.
+
+    Args:
+        row: the object, with its fields under the names of :mod:`.log_fields`.
+        wanted: whether a text is a message that matters; decides which field is meant.
+        times: what reads the log's times.
+    """
+    fields = fields_of(row)
+    text = _message(fields, row, wanted)
+    if text is None:
+        return None
+    host = next((value for name in HOST_FIELDS if isinstance(value := fields.get(name), str) and value), None)
+    return Envelope(_uncoloured(text.removesuffix("\n")), _time_of(fields, times), host, host or "", was_json=True)
+
+
+def opened(envelope: Envelope, wanted: Callable[[str], bool], times: LogTimes) -> Envelope:
     """Return the message of a whole line that is JSON, or JSON inside JSON; any other line as it is.
 
     Args:
         envelope: the line.
         wanted: whether a text is a message that matters; decides which field of a JSON object is meant.
+        times: what reads the log's times.
 
     Raises:
         CutLineError: it is a JSON object that ends too early.
@@ -109,31 +123,23 @@ def opened(envelope: Envelope, wanted: Callable[[str], bool]) -> Envelope:
             row = json.loads(start)
         except (ValueError, RecursionError):
             raise CutLineError("a JSON line that is cut or damaged") from None
-        inner = _message(row, wanted)
+        inner = of_row(row, wanted, times) if isinstance(row, Mapping) else None
         if inner is None:
             break
-        envelope = envelope._replace(
-            text=_uncoloured(inner.removesuffix("\n")),
-            at=_json_time(row) or envelope.at,
-            host=_json_host(row) or envelope.host,
-            was_json=True,
-        )
+        host = inner.host or envelope.host
+        at, stream = inner.at or envelope.at, envelope.stream or inner.stream
+        envelope = inner._replace(at=at, host=host, stream=stream)
     return envelope
-
-
-def header_time(header: str) -> Moment | None:
-    """Return the time in what stands before a message: the last one with a zone, else the last one."""
-    found = None
-    for match in _TIME.finditer(header):
-        moment = _moment(match)
-        if moment is not None and (found is None or moment.zoned or not found.zoned):
-            found = moment
-    return found
 
 
 def starts_a_record(text: str) -> bool:
     """Tell whether a line begins like a record of its own: with a time or a level."""
     return _RECORD_START.match(text) is not None
+
+
+def is_empty(text: str) -> bool:
+    """Tell whether a line has no more than a time in it, as a shipper puts one before every line."""
+    return len(text) < _LONGEST_TIME and not text[_LONGEST_TIME:].strip() and " " not in text.strip()
 
 
 def _uncoloured(text: str) -> str:
@@ -166,14 +172,12 @@ def _host_prefix(text: str) -> tuple[str | None, str]:
     return None, text
 
 
-def _message(row: Any, wanted: Callable[[str], bool]) -> str | None:
-    if not isinstance(row, Mapping):
-        return None
-    named = [row[name] for name in TEXT_FIELDS if isinstance(row.get(name), str)]
+def _message(fields: Mapping[str, Any], row: Mapping[str, Any], wanted: Callable[[str], bool]) -> str | None:
+    named = [text for name in TEXT_FIELDS if (text := text_of(fields.get(name))) is not None]
     for text in [*named, *_texts(row, 0)]:
         if wanted(text):
-            return str(text)
-    return str(named[0]) if named else None
+            return text
+    return named[0] if named else None
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:
@@ -184,46 +188,13 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
             yield from _texts(inner, depth + 1)
 
 
-def _json_time(row: Mapping[str, Any]) -> Moment | None:
+def _time_of(fields: Mapping[str, Any], times: LogTimes) -> Moment | None:
     for name in TIME_FIELDS:
-        value = row.get(name)
+        value = fields.get(name)
         if isinstance(value, Mapping) and type(value.get("epochSecond")) is int:  # log4j's JSON template
             nanos = value.get("nanoOfSecond")
-            return _epoch(value["epochSecond"] + (nanos if type(nanos) is int else 0) / 1e9)
-        if isinstance(value, str) and (moment := _outermost_time(value)):
+            return times.in_value(value["epochSecond"] + (nanos if type(nanos) is int else 0) / 1e9)
+        moment = times.in_value(value)
+        if moment is not None:
             return moment
-        if isinstance(value, int | float) and not isinstance(value, bool) and (moment := _epoch(value)):
-            return moment
-    return None
-
-
-def _epoch(value: float) -> Moment | None:
-    """Read a number of seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by its size."""
-    for limit, factor in ((1e11, 1e6), (1e14, 1e3), (1e17, 1), (1e20, 1e-3)):
-        if 0 <= value < limit:
-            return Moment(round(value * factor), zoned=True)
-    return None
-
-
-def _outermost_time(text: str) -> Moment | None:
-    match = _TIME.search(text)
-    return _moment(match) if match else None
-
-
-def _moment(match: re.Match[str]) -> Moment | None:
-    day, time, fraction, zone = match.groups()
-    offset = "" if zone is None else "Z" if not zone.startswith(("+", "-")) else f"{zone[:3]}:{zone[-2:]}"
-    try:
-        return Moment(parse_time_us(f"{day}T{time}.{fraction or 0}{offset}"), zoned=zone is not None)
-    except ValueError:
-        return None
-
-
-def _json_host(row: Mapping[str, Any]) -> str | None:
-    for path in _HOST_FIELDS:
-        value: Any = row
-        for name in path:
-            value = value.get(name) if isinstance(value, Mapping) else None
-        if isinstance(value, str) and value:
-            return value
     return None

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 from kstream_plan.model import TaskId
-from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.grammar import Clients
-from kstream_plan.snapshots.leader_log.message_values import Decided, EndOffsets, Finished, LogPlace, Members, Split
+from kstream_plan.snapshots.leader_log.log_times import Moment
+from kstream_plan.snapshots.leader_log.message_values import (
+    Decided,
+    EndOffsets,
+    Finished,
+    Gap,
+    LogPlace,
+    Members,
+    Split,
+)
 from kstream_plan.snapshots.leader_log.records import Record
+
+#: So long a leader takes at most from what it decides to the last that it says of it.
+_LONGEST_US = 120_000_000
+_SECOND_US = 1_000_000
 
 
 @dataclass(slots=True)
 class LoggedGeneration:
     """One rebalance as its leader logged it.
 
-    ``at`` is when it was decided, ``place`` where. ``number`` and ``group`` are known if the leader's consumer logged
-    them; ``thread`` is the leader's stream thread. ``end_offset_sums`` are told apart from what ``clients`` has, where
-    the leader warned of a process that reported more.
+    ``at`` is when it was decided, ``place`` and ``source`` where. ``number`` and ``group`` are known if the leader's
+    consumer logged them; ``thread`` is the leader's stream thread. ``end_offset_sums`` are told apart from what
+    ``clients`` has, where the leader warned of a process that reported more.
     """
 
     at: Moment | None
     place: LogPlace
+    source: tuple[str, str]
     thread: str | None
     clients: Clients
     probing: bool
@@ -32,6 +46,21 @@ class LoggedGeneration:
     end_offset_sums: dict[TaskId, int] = field(default_factory=dict)
     number: int | None = None
     group: str | None = None
+
+    def has(self, split: Split, record: Record) -> bool:
+        """Tell whether a split over consumers is of this decision: its tasks are those that were decided."""
+        state = self.clients.states.get(split.process_id)
+        if state is None or not _are_together((self.at, self.source), record):
+            return False
+        if self.thread is not None and record.thread not in (None, self.thread):
+            return False
+        members = self.consumers.get(split.process_id)
+        return (
+            all_tasks(split.active) == state.active
+            and state.standby <= all_tasks(split.standby)
+            and all_tasks(split.owned) == state.had_active
+            and (members is None or named_consumers(split) <= set(members))
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -51,18 +80,23 @@ class LoggedGeneration:
 
 @dataclass(slots=True)
 class FoundDecision:
-    """What the messages gave: whole generations in order of time, and where one began that is not whole."""
+    """What the messages gave: whole generations in order of time, and where one began that is not whole.
+
+    ``incomplete`` has the first message of such a one, ``gaps`` the messages that cannot be read.
+    """
 
     generations: list[LoggedGeneration] = field(default_factory=list)
-    incomplete: list[LogPlace] = field(default_factory=list)
+    incomplete: list[Record] = field(default_factory=list)
+    gaps: list[Record] = field(default_factory=list)
 
 
 def generations_of(records: Iterable[Record]) -> FoundDecision:
     """Put messages together to generations.
 
     They may be of several leaders and applications, in any order that keeps each log's own: they are sorted by time,
-    and what belongs together is told by the ids of processes and consumers in them. A message that is there twice (the
-    same log given twice, say) counts once.
+    and what belongs together is told by the ids of processes and consumers in them, by the tasks, and by who said so
+    when. A message that is there twice (the same log given twice, say) counts once. Messages without a time belong
+    together only inside of a log.
     """
     assembly = _Assembly()
     for record in _in_order(records):
@@ -71,14 +105,20 @@ def generations_of(records: Iterable[Record]) -> FoundDecision:
 
 
 def _in_order(records: Iterable[Record]) -> list[Record]:
-    """Sort by time, keeping the order within each log; a message without a time stays with the one before it."""
+    """Sort by time, keeping the order within each log; a message without a time stays with the one before it.
+
+    What several logs say at one time counts once. Where times are whole seconds, a log may say a thing twice in one.
+    """
     keyed: list[tuple[int, int, Record]] = []
     last: dict[str, int] = {}
-    seen: set[tuple[int, bytes]] = set()
+    seen: set[tuple[int, bytes, int]] = set()
+    times_said: Counter[tuple[str, int, bytes]] = Counter()
     for position, record in enumerate(records):
         at = record.at.us if record.at else last.get(record.place.file, -1)
         last[record.place.file] = at
-        identity = (at, sha256(repr(record.message).encode()).digest())
+        digest = sha256(repr(record.message).encode()).digest()
+        times_said[record.place.file, at, digest] += 1
+        identity = at, digest, 1 if at % _SECOND_US else times_said[record.place.file, at, digest]
         if record.at is None or identity not in seen:
             keyed.append((at, position, record))
         seen.add(identity)
@@ -90,7 +130,7 @@ class _Assembly:
     def __init__(self) -> None:
         self._found = FoundDecision()
         self._members: list[tuple[Members, Record]] = []
-        self._open: list[LoggedGeneration] = []
+        self._open: list[tuple[LoggedGeneration, Record]] = []
         self._corrections: dict[str, dict[TaskId, int]] = {}
         self._unnumbered: dict[str, LoggedGeneration] = {}  # by process: its last generation, until another one begins
 
@@ -103,7 +143,10 @@ class _Assembly:
             case Split():
                 self._split(record.message, record)
             case Finished():
-                self._finished(record.message)
+                self._finished(record.message, record)
+            case Gap():
+                self._found.gaps.append(record)
+                self._unnumbered.clear()
             case EndOffsets():
                 corrections = self._corrections.setdefault(record.message.process_id, {})
                 corrections[record.message.task_id] = record.message.end_offset_sum
@@ -111,9 +154,9 @@ class _Assembly:
                 pass
 
     def result(self) -> FoundDecision:
-        self._found.incomplete += [generation.place for generation in self._open]
-        self._found.incomplete += [record.place for _, record in self._members]
-        self._found.incomplete.sort()
+        self._found.incomplete += [record for _, record in self._open]
+        self._found.incomplete += [record for _, record in self._members]
+        self._found.incomplete.sort(key=lambda record: record.place)
         return self._found
 
     def _begin(self, message: Members, record: Record) -> None:
@@ -122,46 +165,52 @@ class _Assembly:
         self._forget_unnumbered(ids)
         for earlier in [item for item in self._members if not ids.isdisjoint(item[0].consumers)]:
             self._members.remove(earlier)
-            self._found.incomplete.append(earlier[1].place)
+            self._found.incomplete.append(earlier[1])
         self._members.append((message, record))
 
     def _decided(self, message: Decided, record: Record) -> None:
         ids = message.clients.states.keys()
         self._forget_unnumbered(ids)
-        for earlier in [item for item in self._open if not ids.isdisjoint(item.clients.states)]:
+        for earlier in [item for item in self._open if not ids.isdisjoint(item[0].clients.states)]:
             self._open.remove(earlier)
-            self._found.incomplete.append(earlier.place)
-        generation = LoggedGeneration(record.at, record.place, record.thread, message.clients, message.probing)
+            self._found.incomplete.append(earlier[1])
+        generation = LoggedGeneration(
+            record.at, record.place, record.source, record.thread, message.clients, message.probing
+        )
         for item in self._members:
-            if item[0].consumers.keys() == ids:
+            if item[0].consumers.keys() == ids and _are_together((record.at, record.source), item[1]):
                 self._members.remove(item)
                 generation.consumers = item[0].consumers
                 generation.thread = item[1].thread or generation.thread
                 break
         for process_id in ids:
             generation.end_offset_sums.update(self._corrections.pop(process_id, {}))
-        self._open.append(generation)
+        self._open.append((generation, record))
 
     def _split(self, message: Split, record: Record) -> None:
-        for generation in self._open:
-            if message.process_id in generation.clients.states:
+        for item in self._open:
+            generation = item[0]
+            if generation.has(message, record):
                 generation.splits.setdefault(message.process_id, message)
                 generation.thread = generation.thread or record.thread
                 if generation.is_whole:
-                    self._open.remove(generation)
+                    self._open.remove(item)
                     self._close(generation)
                 return
-        self._found.incomplete.append(record.place)
+        self._found.incomplete.append(record)
 
     def _close(self, generation: LoggedGeneration) -> None:
         if not generation.consumers:
-            generation.consumers = {process_id: _named(split) for process_id, split in generation.splits.items()}
+            generation.consumers = {
+                process_id: sorted(named_consumers(split)) for process_id, split in generation.splits.items()
+            }
         self._found.generations.append(generation)
         self._unnumbered.update(dict.fromkeys(generation.clients.states, generation))
 
-    def _finished(self, message: Finished) -> None:
+    def _finished(self, message: Finished, record: Record) -> None:
         for process_id, generation in self._unnumbered.items():
-            if message.member in generation.consumers[process_id]:
+            is_its = message.member in generation.consumers[process_id]
+            if is_its and _are_together((generation.at, generation.source), record):
                 generation.number, generation.group = message.generation, message.group
                 self._forget_unnumbered(generation.clients.states)
                 return
@@ -171,6 +220,22 @@ class _Assembly:
             self._unnumbered.pop(process_id, None)
 
 
-def _named(split: Split) -> list[str]:
+def named_consumers(split: Split) -> set[str]:
     """Return the consumers that a split names."""
-    return sorted({*split.owned, *split.reported, *split.active, *split.standby})
+    return {*split.owned, *split.reported, *split.active, *split.standby}
+
+
+def all_tasks(by_consumer: Mapping[str, Sequence[TaskId]]) -> set[TaskId]:
+    """Return the tasks of all consumers."""
+    return {task for tasks in by_consumer.values() for task in tasks}
+
+
+def _are_together(begin: tuple[Moment | None, tuple[str, str]], record: Record) -> bool:
+    """Tell whether a message may be of the rebalance that began then and there.
+
+    A leader says all of it within moments; without times only one log tells what followed what.
+    """
+    at, source = begin
+    if at is None or record.at is None:
+        return source == record.source
+    return abs(at.us - record.at.us) <= _LONGEST_US

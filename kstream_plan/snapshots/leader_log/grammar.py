@@ -17,14 +17,16 @@ class GrammarError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ClientState:
-    """One process as ``ClientState.toString`` shows it (the same in Kafka 3.2 to 4.3).
+    """One process as ``ClientState.toString`` shows it (the same in Kafka 3.2 to 4.3; before, it had no client tags).
 
-    ``lags`` are what the leader made of the offset sums that the process reported, Kafka's markers included; what it
-    did not report is not in there.
+    ``had_active`` and ``had_standby`` are what it had before. ``lags`` are what the leader made of the offset sums that
+    the process reported, Kafka's markers included; what it did not report is not in there.
     """
 
     active: frozenset[TaskId]
     standby: frozenset[TaskId]
+    had_active: frozenset[TaskId]
+    had_standby: frozenset[TaskId]
     lags: Mapping[TaskId, int]
     tags: Mapping[str, str]
     capacity: int
@@ -32,20 +34,23 @@ class ClientState:
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """All processes of a group, its stateful tasks, and the sums of their end offsets as far as the lags tell them."""
+    """All processes of a group, its stateful tasks, and the sums of their end offsets as far as the lags tell them.
+
+    ``has_tags``: the release that prints it has client tags, as Kafka has since 3.2.
+    """
 
     states: Mapping[str, ClientState]
     stateful: frozenset[TaskId]
     end_offset_sums: Mapping[TaskId, int]
+    has_tags: bool = True
 
 
 _CLIENT = re.compile(
     r"([^\s{},=\[\]]+)=\[activeTasks: \(\[([^\]]*)\]\) standbyTasks: \(\[([^\]]*)\]\) "
     r"prevActiveTasks: \(\[([^\]]*)\]\) prevStandbyTasks: \(\[([^\]]*)\]\) "
     r"changelogOffsetTotalsByTask: \(\[([^\]]*)\]\) taskLagTotals: \(\[([^\]]*)\]\) "
-    r"clientTags: \(\[(.*?)\]\) capacity: (\d{1,9}) assigned: (\d{1,9})\](?:, |\Z)"
+    r"(?:clientTags: \(\[(.*?)\]\) )?capacity: (\d{1,9}) assigned: (\d{1,9})\](?:, |\Z)"
 )
-_BEFORE_CLIENT_TAGS = re.compile(r"\]\) capacity: \d{1,9} assigned: \d{1,9}\]\}\Z")
 _TASKS_OF = re.compile(r"([^\s{},=\[\]]+)=\[([^\]]*)\](?:, |\Z)")
 _SUMS = re.compile(r"(?:[^\s,=]+=-?\d{1,19}(?:, (?=.)|\Z))*", re.ASCII)
 
@@ -59,13 +64,13 @@ def read_clients(text: str) -> Clients:
     Raises:
         GrammarError: it is something else, or its counts contradict its lists.
     """
-    if "clientTags: (" not in text and _BEFORE_CLIENT_TAGS.search(text):
-        raise GrammarError("it is worded as before Kafka 3.2, which is not supported")
     states: dict[str, ClientState] = {}
     names: frozenset[str] | None = None  # of the stateful tasks, as texts: there may be a million lags
     sums: dict[str, int] = {}
     for match in _entries(_CLIENT, _inside_braces(text)):
-        process_id, active, standby, _, _, offset_text, lag_text, tags, capacity, assigned = match.groups()
+        process_id, active, standby, had_active, had_standby, offset_text, lag_text, tags, capacity, assigned = (
+            match.groups()
+        )
         offsets, lags = _read_sums(offset_text), _read_sums(lag_text)
         if process_id in states or names not in (None, lags.keys()) or not offsets.keys() <= lags.keys():
             raise GrammarError(f"what it says of {process_id} contradicts the rest")
@@ -73,8 +78,10 @@ def read_clients(text: str) -> Clients:
         state = ClientState(
             frozenset(read_tasks(active)),
             frozenset(read_tasks(standby)),
+            frozenset(read_tasks(had_active)),
+            frozenset(read_tasks(had_standby)),
             {_task(name): lags[name] for name in offsets},
-            _read_tags(tags),
+            _read_tags(tags or ""),
             int(capacity),
         )
         if len(state.active) + len(state.standby) != int(assigned):
@@ -85,7 +92,8 @@ def read_clients(text: str) -> Clients:
                 sums[name] = lag + offset
     if not states:
         raise GrammarError("it names no process")
-    return Clients(states, frozenset(map(_task, names or ())), {_task(name): total for name, total in sums.items()})
+    end_offset_sums = {_task(name): total for name, total in sums.items()}
+    return Clients(states, frozenset(map(_task, names or ())), end_offset_sums, "clientTags: (" in text)
 
 
 def read_tasks_by_consumer(text: str) -> dict[str, tuple[TaskId, ...]]:

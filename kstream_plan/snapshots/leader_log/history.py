@@ -5,23 +5,41 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Note
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
-from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
 from kstream_plan.snapshots.leader_log.log_files import each_log
-from kstream_plan.snapshots.leader_log.message_values import Ended, LogPlace
+from kstream_plan.snapshots.leader_log.log_times import Moment
+from kstream_plan.snapshots.leader_log.logged_settings import (
+    GroupSettings,
+    LoggedValues,
+    settings_for,
+    settings_of,
+)
+from kstream_plan.snapshots.leader_log.message_values import Ended, Gap, LogPlace, Split
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
-from kstream_plan.snapshots.leader_log.records import read_records
+from kstream_plan.snapshots.leader_log.records import Record, read_records
 from kstream_plan.snapshots.leader_log.rows import Names, row_of, time_text
-from kstream_plan.snapshots.leader_log.running_release import Releases, release_of, releases_of
+from kstream_plan.snapshots.leader_log.running_release import (
+    BEFORE_TAGS,
+    Releases,
+    release_of,
+    releases_of,
+    releases_running,
+)
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
 from kstream_plan.snapshots.rows.restarts import with_stores_by_restarts
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+
+#: The code of the warning that a rebalance after the newest one here cannot be read.
+NEWER_UNREAD = "newer-rebalance-unread"
 
 
 class Entry(NamedTuple):
@@ -30,7 +48,8 @@ class Entry(NamedTuple):
     ``row`` is the group as the leader knew it, ``decision`` what it decided; ``moved_tasks`` how many tasks got another
     process by it, ``withheld_tasks`` how many wait for their owner to revoke them. ``at_ms`` is when, in milliseconds
     since 1970, ``None`` if the log has no times; ``zoned``: with a zone. ``place`` is where the decision is.
-    ``follows``: the generation before it is in the logs too.
+    ``follows``: the generation before it is in the logs too. ``deciding`` are settings in the log that decide who runs
+    what and are in no plan; ``notes`` are what is not certain of it.
     """
 
     application_id: str
@@ -42,14 +61,20 @@ class Entry(NamedTuple):
     decision: Mapping[str, Any]
     moved_tasks: int
     withheld_tasks: int
+    deciding: Mapping[str, str] = MappingProxyType({})
+    notes: tuple[Note, ...] = ()
 
 
 class LogHistory(NamedTuple):
-    """All generations in order of time, where one began that is not whole, and names given that are nobody's."""
+    """All generations in order of time, where one began that is not whole, and names given that are nobody's.
+
+    ``unread`` are the messages that cannot be read, each with what is wrong with it.
+    """
 
     entries: tuple[Entry, ...]
     incomplete: tuple[LogPlace, ...] = ()
     unused_names: tuple[str, ...] = ()
+    unread: tuple[tuple[LogPlace, str], ...] = ()
 
 
 def read_leader_logs(
@@ -59,20 +84,25 @@ def read_leader_logs(
     config: Mapping[str, Any] | Callable[[str], Mapping[str, Any]] | None = None,
     names: Names | None = None,
     stdin: BinaryIO | None = None,
+    dates: str | None = None,
 ) -> LogHistory:
     """Read the logs of one or several instances, in any order; the leader may move between them.
+
+    A message that cannot be read is left out, and told in what is returned.
 
     Args:
         paths: files, folders and globs, plain or gzip; ``-`` is standard input.
         application_id: the application of generations whose log does not name it.
-        config: settings, by the names of the snapshot's ``config``; or what gives those of an application.
+        config: settings, by the names of the snapshot's ``config``; or what gives those of an application. They count
+            before what the logs say.
         names: ``host`` and ``rack`` by process id, client id or host.
         stdin: what ``-`` stands for, by default the process's standard input.
+        dates: the order of day, month and year (``dmy``, ``mdy``, ``ymd``), where the logs' dates do not tell it.
 
     Raises:
-        SnapshotError: a log cannot be read, has a message that is cut, or no whole generation is in any of them.
+        SnapshotError: a log cannot be read, no whole generation is in any of them, or which is the newest is not known.
     """
-    records = list(each_log(paths, stdin or sys.stdin.buffer, read_records))
+    records = list(each_log(paths, stdin or sys.stdin.buffer, partial(read_records, dates=dates)))
     found = generations_of(records)
     if not found.generations:
         raise _nothing_found(paths, found)
@@ -80,17 +110,24 @@ def read_leader_logs(
     by_application: dict[str, list[LoggedGeneration]] = defaultdict(list)
     for generation in found.generations:
         by_application[application_of(generation) or application_id or _nameless(generation)].append(generation)
-    started = releases_of(records)
+    for generations in by_application.values():
+        _check_order(generations)
+    started, logged = releases_of(records), settings_of(records)
     ended = max((record.at for record in records if isinstance(record.message, Ended) and record.at), default=None)
     entries = [
         entry
         for name, generations in sorted(by_application.items())
         for entry in _entries(
-            name, generations, config(name) if callable(config) else config or {}, known, started, ended
+            name,
+            generations,
+            _Known(
+                config(name) if callable(config) else config or {}, known, started, ended, logged.get(name, ()), found
+            ),
         )
     ]
     entries.sort(key=lambda entry: (entry.at_ms is not None, entry.at_ms or 0))
-    return LogHistory(tuple(entries), tuple(found.incomplete), unused)
+    unread = ((gap.place, gap.message.why) for gap in found.gaps if isinstance(gap.message, Gap))
+    return LogHistory(tuple(entries), _beginnings(found.incomplete), unused, tuple(unread))
 
 
 def checked_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
@@ -104,30 +141,44 @@ def checked_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     return [{**entry.row, "decision": entry.decision} for entry in entries]
 
 
-def _entries(
-    application_id: str,
-    generations: Sequence[LoggedGeneration],
-    config: Mapping[str, Any],
-    names: Names,
-    started: Releases,
-    ended: Moment | None,
-) -> Iterator[Entry]:
+class _Known(NamedTuple):
+    """What is known of an application beside its generations."""
+
+    config: Mapping[str, Any]
+    names: Names
+    started: Releases
+    ended: Moment | None
+    logged: Sequence[LoggedValues]
+    found: FoundDecision
+
+
+def _entries(application_id: str, generations: Sequence[LoggedGeneration], known: _Known) -> Iterator[Entry]:
     pairs = [
         (generation, before if before is not None and _follows(generation, before) else None)
         for generation, before in zip(generations, [None, *generations], strict=False)
     ]
+    settings = [settings_for(generation, known.logged) for generation in generations]
     rows = [
-        row_of(generation, before, since, application_id=application_id, config=config, names=names)
-        for (generation, before), since in zip(pairs, copies_since(pairs), strict=True)
+        row_of(
+            generation,
+            before,
+            since,
+            application_id=application_id,
+            config={**logged.config, **known.config},
+            names=known.names,
+        )
+        for (generation, before), since, logged in zip(pairs, copies_since(pairs), settings, strict=True)
     ]
     for row, generation in zip(rows, generations, strict=True):
-        release = release_of(generation, started)
+        release = release_of(generation, known.started)
         if release is not None:
             row["streams_version"] = release
-    last = generations[-1].at
-    if last is not None and ended is not None and ended.us >= last.us and ended.zoned == last.zoned:
+    last, ended = generations[-1].at, known.ended
+    later = _later(generations[-1], known.found)
+    if later is None and last is not None and ended is not None and ended.us >= last.us and ended.zoned == last.zoned:
         rows[-1]["known_until"] = time_text(ended)
-    for row, (generation, before) in zip(with_stores_by_restarts(with_rates(rows, "log")), pairs, strict=True):
+    rated = with_stores_by_restarts(with_rates(rows, "log"))
+    for row, (generation, before), logged in zip(rated, pairs, settings, strict=True):
         at = generation.at
         yield Entry(
             application_id,
@@ -136,10 +187,91 @@ def _entries(
             generation.place,
             before is not None,
             row,
-            decision_of(generation, before, names),
+            decision_of(generation, before, known.names),
             moved_tasks(generation, before),
             sum(len(tasks) for split in generation.splits.values() for tasks in split.revoking.values()),
+            logged.deciding,
+            (
+                *(_of_later(later) if later is not None and generation is generations[-1] else ()),
+                *_of_generation(generation, known, logged),
+            ),
         )
+
+
+def _later(last: LoggedGeneration, found: FoundDecision) -> Record | None:
+    """Return the first sign of a rebalance after the newest one that is whole."""
+    return next(
+        (
+            record
+            for record in sorted([*found.incomplete, *found.gaps], key=lambda record: record.place)
+            if (
+                record.at.us > last.at.us
+                if record.at is not None and last.at is not None
+                else record.place.file == last.place.file and record.place.line > last.place.line
+            )
+        ),
+        None,
+    )
+
+
+def _of_later(record: Record) -> Iterator[Note]:
+    message = (
+        f"a rebalance after the newest one that can be read begins at {record.place}, and is not whole: the "
+        "group may have gone on since. Give more of the log, and the logs of all instances"
+    )
+    yield Note(NEWER_UNREAD, message, (str(record.place),))
+
+
+def _of_generation(generation: LoggedGeneration, known: _Known, logged: GroupSettings) -> Iterator[Note]:
+    """Yield what is not certain of a generation: its year, its release, its settings."""
+    if generation.at is not None and generation.at.year_assumed:
+        year = time_text(generation.at)[:4]
+        yield Note("year-assumed", f"the log's times name no year: {year} is assumed, the newest that is not to come")
+    running = releases_running(generation, known.started)
+    if len(running) > 1:
+        message = f"instances run different releases of Kafka: {', '.join(running)}; the oldest is taken"
+        yield Note("releases-differ", message, tuple(running))
+    elif not running and not generation.clients.has_tags:
+        message = f"the log is worded as Kafka 2.6 to 3.1 word it, and names no release: {BEFORE_TAGS} is assumed"
+        yield Note("release-assumed", message)
+    yield from logged.notes
+    for name, value in known.config.items():
+        if logged.config.get(name, value) != value:
+            shown = logged.config[name]
+            message = (
+                f"{name.replace('_', '.')} is {value} by --streams-config and {shown} by the log: the file is used"
+            )
+            yield Note("settings-not-as-logged", message, (name,))
+
+
+def _check_order(generations: Sequence[LoggedGeneration]) -> None:
+    """Check that it is known which generation is the newest.
+
+    Raises:
+        SnapshotError: they are in several logs, and one has no times.
+    """
+    undated = next((generation for generation in generations if generation.at is None), None)
+    if undated is not None and len({generation.place.file for generation in generations}) > 1:
+        what = (
+            "its times have no date, and other logs have rebalances of the same application: which is newer is unknown"
+        )
+        fix = "give one log, or logs with dates: kubectl logs --timestamps adds them"
+        raise SnapshotError(what, where=str(undated.place), fix=fix)
+
+
+def _beginnings(incomplete: Sequence[Record]) -> tuple[LogPlace, ...]:
+    """Return where rebalances begin that are not whole: what belongs to one counts once."""
+    begun: list[Record] = []
+    for record in incomplete:
+        before = begun[-1] if begun else None
+        goes_on = (
+            before is not None
+            and isinstance(record.message, Split)
+            and record.source == before.source
+            and (record.at is None or before.at is None or record.at.us - before.at.us < 1_000_000)
+        )
+        begun += [] if goes_on else [record]
+    return tuple(record.place for record in begun)
 
 
 def _follows(generation: LoggedGeneration, before: LoggedGeneration) -> bool:
@@ -175,9 +307,14 @@ def _known(
 
 def _nothing_found(paths: Sequence[str], found: FoundDecision) -> SnapshotError:
     where = printable(", ".join("standard input" if path == "-" else path for path in paths[:3]))
+    fix = "give more of the log, and the logs of all instances"
+    if found.gaps and isinstance(found.gaps[0].message, Gap):
+        gap, why = found.gaps[0].place, printable(found.gaps[0].message.why)
+        what = f"no rebalance is there from beginning to end; the message at {gap} cannot be read: {why}"
+        return SnapshotError(what, where=where, fix=fix)
     if found.incomplete:
-        what = f"no rebalance is there from beginning to end; one begins at {found.incomplete[0]}"
-        return SnapshotError(what, where=where, fix="give more of the log, and the logs of all instances")
+        what = f"no rebalance is there from beginning to end; one begins at {found.incomplete[0].place}"
+        return SnapshotError(what, where=where, fix=fix)
     what = "no decision of Kafka Streams' HighAvailabilityTaskAssignor is in it"
     fix = (
         "give the log of the group's leader (if in doubt, of all instances) from a time with a rebalance, with "

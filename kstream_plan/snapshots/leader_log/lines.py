@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
@@ -59,14 +59,14 @@ class LogLines:
     Memory is bounded by a few blocks and the longest line that has a marker in it, which may have 64 MiB.
 
     Args:
-        stream: the log; it is read once, from where it is.
+        blocks: the log, block by block (:func:`text_blocks`).
         name: how people know it.
         markers: what makes a line matter, each without a line end.
         sign: what also does, if it is in a line that is no longer than a few blocks.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, markers: Sequence[bytes], sign: Sign | None = None) -> None:
-        self._blocks = _blocks(stream, name)
+    def __init__(self, blocks: Iterable[bytes], name: str, markers: Sequence[bytes], sign: Sign | None = None) -> None:
+        self._blocks = iter(blocks)
         self._name = name
         self._markers = markers
         self._sign = sign
@@ -188,8 +188,8 @@ def _newest_line(lines: bytes) -> bytes:
     return lines[newest.start() : end if end >= 0 else len(lines)].rstrip(b"\r")
 
 
-def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the log block by block, as :func:`_texts` does.
+def text_blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield a log block by block, unzipped, in UTF-8; it is read once, from where it is.
 
     Raises:
         SnapshotError: it cannot be read, is damaged gzip, or there is more text in it than the limit.

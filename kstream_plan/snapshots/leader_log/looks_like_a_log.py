@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 
 from kstream_plan.snapshots.files.sources import OF_A_WORKER
-from kstream_plan.snapshots.leader_log.envelope import TEXT_FIELDS, TIME_FIELDS, starts_a_record
+from kstream_plan.snapshots.leader_log.envelope import starts_a_record
+from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, TIME_FIELDS
 from kstream_plan.snapshots.leader_log.messages import is_marked
 
 _LINES = 5
@@ -27,8 +28,5 @@ def _is_record(line: str) -> bool:
         row = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return (
-        isinstance(row, Mapping)
-        and any(name in row for name in TEXT_FIELDS)
-        and any(name in row for name in TIME_FIELDS)
-    )
+    names = {name.lower() for name in row} if isinstance(row, Mapping) else set()
+    return not names.isdisjoint(TEXT_FIELDS) and not names.isdisjoint(TIME_FIELDS)

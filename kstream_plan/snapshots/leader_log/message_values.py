@@ -11,13 +11,14 @@ from kstream_plan.snapshots.leader_log.grammar import Clients
 
 
 class LogPlace(NamedTuple):
-    """Where a message begins: file and line, from 1."""
+    """Where a message begins: file and line, from 1; or record, in a log store's document."""
 
     file: str
     line: int
+    unit: str = "line"
 
     def __str__(self) -> str:
-        return f"{self.file}, line {self.line}"
+        return f"{self.file}, {self.unit} {self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +91,21 @@ class Heard:
     """A stream thread said something, wherever its log is."""
 
 
-Message: TypeAlias = Members | Decided | Split | Finished | EndOffsets | Hosts | Heard | Started | Ended
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an application or one of its consumers is set to, by Kafka's names; ``kind``: ``streams``, ``consumer``."""
+
+    kind: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A message is there that cannot be read; ``why`` says what is wrong with it."""
+
+    why: str
+
+
+Message: TypeAlias = (
+    Members | Decided | Split | Finished | EndOffsets | Hosts | Heard | Started | Ended | Settings | Gap
+)

@@ -1,19 +1,22 @@
-"""The messages of the assignor that matter, and their wording release by release.
+r"""The messages of the assignor that matter, and their wording release by release.
 
 All are of ``org.apache.kafka.streams.processor.internals`` and on level INFO, unless said otherwise. What a generation
 needs are three of them: who takes part, what was decided from which lags, and the split over each process's consumers.
 The others repeat what these say (``Assigning stateful tasks``, ``Assignment of tasks to nodes``, ``Removing task``,
 ``Adding removed stateful active task``, ``Requesting followup rebalance``), so they are not needed.
 
-A line may be megabytes of anything. So what has to end in certain words is looked for from its end: no pattern searches
-for the same end again from every place where it could have begun.
+A message ends in words of its own, or where the next record begins. What a layout puts behind a message (its logger,
+thread, file and line, context) is therefore never looked at. Its lines may stand in one text, with their ends as they
+are, escaped (``#012``, ``\n``) or gone.
+
+A line may be megabytes of anything: no pattern searches for the same end again from every place where it could have
+begun.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kstream_plan.snapshots.leader_log.grammar import (
@@ -23,6 +26,7 @@ from kstream_plan.snapshots.leader_log.grammar import (
     read_tasks,
     read_tasks_by_consumer,
 )
+from kstream_plan.snapshots.leader_log.log_times import EARLIEST_US
 from kstream_plan.snapshots.leader_log.message_values import (
     Decided,
     EndOffsets,
@@ -31,6 +35,7 @@ from kstream_plan.snapshots.leader_log.message_values import (
     Hosts,
     Members,
     Message,
+    Settings,
     Split,
     Started,
 )
@@ -46,29 +51,34 @@ MARKERS = (
     b"=ClientMetadata{hostInfo=HostInfo{",
     b"Kafka Streams version: ",
     b"Kafka version: ",
+    b"Config values:",
 )
 _MARKERS_AS_TEXT = tuple(marker.decode() for marker in MARKERS)
-
-#: Where a logger's name may stand behind a message, as Kafka's own ``%m (%c)%n`` has it.
-_LOGGER = r"(?: \([\w.$]++\))?+\s*+\Z"
-#: The end of a message is no longer than this, the logger's name included.
-_LONGEST_END = 400
 
 #: ``StreamsPartitionAssignor.assignTasksToClients``: "{} client nodes and {} consumers participating …" since 3.5,
 #: "All members participating …" in 3.2 to 3.4.
 _MEMBERS = re.compile(r"(?:(?P<nodes>\d{1,9}) client nodes and \d{1,9} consumers|All members) participating in this")
-_MEMBER = re.compile(r"(?:^|(?<=\s))(?P<process>[^\s:\[\]]++): \[")
-_MEMBER_END = re.compile(r"\](?P<last>\.?)" + _LOGGER)
+_MEMBER = re.compile(
+    r"(?:^|(?<=[\s\]]))(?P<process>[^\s:\[\],={}]++): \[(?P<names>[^\[\]\n]++)\](?P<last>\.?)", re.MULTILINE
+)
+_MEMBER_BEGUN = re.compile(r"(?:^|(?<=[\s\]]))[^\s:\[\],={}]++: \[[^\[\]]*+\Z")
 
-#: ``assignment.HighAvailabilityTaskAssignor.assign``, the same in 3.2 to 4.3.
+#: ``assignment.HighAvailabilityTaskAssignor.assign``, the same in 2.6 to 4.3.
 _DECIDED = re.compile(r"Decided on assignment: (?=\{)")
-_DECIDED_END = re.compile(r" with(?P<no> no)? followup probing rebalance\." + _LOGGER)
+_DECIDED_END = re.compile(r" with(?P<no> no)? followup probing rebalance\.")
+_LONGEST_END = 50
 
-#: ``StreamsPartitionAssignor.computeNewAssignment``, five lines more, the same in 3.2 to 4.3.
+#: ``StreamsPartitionAssignor.computeNewAssignment``, five lines more, the same in 3.2 to 4.3; four in 2.6 to 3.1.
 _SPLIT = re.compile(r"Client (?P<process>\S+) per-consumer assignment:")
 _SPLIT_FIELDS = ("prev owned active", "prev owned standby", "assigned active", "revoking active", "assigned standby")
-_SPLIT_FIELD = re.compile(rf"(?P<name>{'|'.join(_SPLIT_FIELDS)}) (?=\{{)")
-_SPLIT_FIELD_END = re.compile(r"\}" + _LOGGER)
+_SPLIT_FIELD = re.compile(rf"(?P<name>{'|'.join(_SPLIT_FIELDS)}) (?P<value>\{{[^{{}}\n]*+\}})")
+_SPLIT_FIELD_BEGUN = re.compile(rf"(?:{'|'.join(_SPLIT_FIELDS)}) \{{[^{{}}]*+\Z")
+
+#: ``AbstractConfig.logAll`` when a client or an application starts: a line a setting.
+_CONFIG = re.compile(r"(?P<kind>Streams|Consumer)Config values:")
+_SETTING = re.compile(r"\s*([a-z][\w.-]*) = ?(.*?)\s*", re.DOTALL)
+_SHIPPED_AT = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d) ")
+_JOINED_SETTING = re.compile(r"(?:(?<=\s)|^)(?=[a-z][\w-]*(?:\.[\w-]+)+ =(?:\s|$))")
 
 #: ``ConsumerCoordinator`` of ``org.apache.kafka.clients.consumer.internals``, the same in 3.2 to 4.3.
 _FINISHED = re.compile(
@@ -88,8 +98,12 @@ _HOST_INFO = re.compile(r"(?<![^\s{},=])([^\s{},=]++)=ClientMetadata\{hostInfo=H
 #: ``KafkaStreams`` when it is made, the same in 3.2 to 4.3; ``AppInfoParser`` of every client, which names none.
 _STARTED = re.compile(
     r"(?:stream-client \[(?P<client>[^\]\n]{1,600})\] )?Kafka (?:Streams )?version: (?P<version>\d[\w.-]{0,60})"
-    + _LOGGER
+    r"(?=\s*(?:\Z|[^\w\s]))"
 )
+
+_ESCAPED_LINE_END = re.compile(r"\\{1,4}(?:r\\{1,4})?n")
+#: When releases came out, in microseconds since 1970.
+_KAFKA_3_2_US, _KAFKA_3_5_US = 1_652_745_600_000_000, 1_686_787_200_000_000
 
 _THREAD, _THREAD_END = "stream-thread [", "-consumer]"
 
@@ -121,6 +135,16 @@ class Draft(ABC):
     def whole(self) -> bool:
         """Whether the message is there to its end."""
         return True
+
+    @property
+    def ends_with_the_record(self) -> bool:
+        """Whether it is whole as well where the next record begins."""
+        return False
+
+    @property
+    def logged_after_us(self) -> int:
+        """Since when a release words it so, in microseconds since 1970."""
+        return EARLIEST_US
 
     @abstractmethod
     def offer(self, text: str, *, joinable: bool) -> bool:
@@ -160,107 +184,126 @@ class _Short(Draft):
 
 @dataclass(slots=True)
 class _DecidedDraft(Draft):
+    ended: bool = False
+
     @property
     def whole(self) -> bool:
-        return _DECIDED_END.search(_tail(self.pieces)) is not None
+        return self.ended
+
+    @property
+    def logged_after_us(self) -> int:
+        return _KAFKA_3_2_US if any("clientTags: (" in piece for piece in self.pieces) else EARLIEST_US
 
     def offer(self, text: str, *, joinable: bool) -> bool:
         if joinable:
+            before = "".join(piece[-_LONGEST_END:] for piece in self.pieces[-3:])[-_LONGEST_END:]
+            self.ended = _DECIDED_END.search(before + text) is not None
             self.pieces.append(text)
         return joinable
 
     def read(self) -> Message:
         text = "".join(self.pieces)
-        end = _DECIDED_END.search(text, max(0, len(text) - _LONGEST_END))
+        end = _DECIDED_END.search(text)
         if end is None:
             raise GrammarError("its end is missing")
         return Decided(read_clients(text[: end.start()]), probing=end["no"] is None)
 
 
 @dataclass(slots=True)
-class _Lines(Draft):
-    """A message of several lines, each of which can be told by what it looks like.
+class _Entries(Draft):
+    """A message of several entries, each of which can be told by what it looks like, on lines of their own or not.
 
-    ``pieces`` are those of a line that goes on in the next one.
+    ``pieces`` are those of an entry that goes on in the next line.
     """
 
-    end = re.compile("")
+    closer = ""
 
     @abstractmethod
-    def take(self, text: str) -> bool:
-        """Take a whole line of the message, if it is one."""
+    def take(self, text: str) -> int:
+        """Take all entries that are whole in a text; return where the last one ends, 0 if there is none."""
 
     @abstractmethod
-    def starts(self, text: str) -> bool:
-        """Tell whether a text is a line of the message but for its end."""
+    def begins(self, text: str) -> bool:
+        """Tell whether a text ends in an entry that is not whole."""
 
     def offer(self, text: str, *, joinable: bool) -> bool:
-        if not joinable or not self.pieces:
-            if self.take(text):
-                self.pieces = []
+        if joinable and self.pieces:
+            self.pieces.append(text)
+            if self.closer not in text:
                 return True
-            self.pieces = [text] if joinable and self.starts(text) else self.pieces
-            return joinable and bool(self.pieces)
-        self.pieces.append(text)
-        if self.end.search(_tail(self.pieces)) is None:
+            text, self.pieces = "".join(self.pieces), []
+        end = self.take(text)
+        if end:
+            self.pieces = []
+        if joinable and not self.whole and self.begins(text[end:]):
+            self.pieces = [text[end:]]
             return True
-        joined, self.pieces = "".join(self.pieces), []
-        return self.take(joined)
+        return end > 0
 
 
 @dataclass(slots=True)
-class _MembersDraft(_Lines):
+class _MembersDraft(_Entries):
     nodes: int | None = None
     consumers: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    lines: int = 0
+    entries: int = 0
     last: bool = False
-    end = _MEMBER_END
+    closer = "]"
 
     @property
     def whole(self) -> bool:
         return self.last
 
-    def take(self, text: str) -> bool:
-        end = _MEMBER_END.search(text)
-        start = end and _MEMBER.search(text, _after_bracket(text, end.start()), end.start())
-        if not end or not start:
-            return False
-        self.consumers[start["process"]] = read_names(text[start.end() : end.start()])
-        self.lines += 1
-        self.last = bool(end["last"])
-        return True
+    @property
+    def logged_after_us(self) -> int:
+        return EARLIEST_US if self.nodes is None else _KAFKA_3_5_US
 
-    def starts(self, text: str) -> bool:
-        return _MEMBER.search(text, _after_bracket(text, len(text))) is not None
+    def take(self, text: str) -> int:
+        end = 0
+        matches = list(_MEMBER.finditer(text))
+        next_starts = [*(match.start() for match in matches[1:]), len(text)]
+        for match, next_start in zip(matches, next_starts, strict=False):
+            if not match["last"] and text[match.end() : next_start].strip():
+                continue  # of a layout's own, before the entry
+            self.consumers[match["process"]] = read_names(match["names"])
+            self.entries += 1
+            end = match.end()
+            if match["last"]:
+                self.last = True
+                break
+        return end
+
+    def begins(self, text: str) -> bool:
+        return _MEMBER_BEGUN.search(text) is not None
 
     def read(self) -> Message:
         if not self.whole or self.pieces:
             raise GrammarError("its end is missing")
-        if len(self.consumers) != self.lines or self.nodes not in (None, self.lines):
+        if len(self.consumers) != self.entries or self.nodes not in (None, self.entries):
             raise GrammarError(f"it lists {len(self.consumers)} processes, not as many as it says")
         return Members(self.consumers)
 
 
 @dataclass(slots=True)
-class _SplitDraft(_Lines):
+class _SplitDraft(_Entries):
     process_id: str = ""
     fields: list[tuple[str, str]] = field(default_factory=list)
-    end = _SPLIT_FIELD_END
+    closer = "}"
 
     @property
     def whole(self) -> bool:
         return len(self.fields) >= len(_SPLIT_FIELDS)
 
-    def take(self, text: str) -> bool:
-        end = _SPLIT_FIELD_END.search(text)
-        start = end and _SPLIT_FIELD.search(text, text.rfind("\n", 0, end.start()) + 1, end.start())
-        if not end or not start:
-            return False
-        self.fields.append((start["name"], text[start.end() : end.start() + 1]))
-        return True
+    def take(self, text: str) -> int:
+        end = 0
+        for match in _SPLIT_FIELD.finditer(text):
+            if self.whole:
+                break
+            self.fields.append((match["name"], match["value"]))
+            end = match.end()
+        return end
 
-    def starts(self, text: str) -> bool:
-        return _SPLIT_FIELD.search(text) is not None
+    def begins(self, text: str) -> bool:
+        return _SPLIT_FIELD_BEGUN.search(text) is not None
 
     def read(self) -> Message:
         if tuple(name for name, _ in self.fields) != _SPLIT_FIELDS or self.pieces:
@@ -268,13 +311,33 @@ class _SplitDraft(_Lines):
         return Split(self.process_id, *(read_tasks_by_consumer(value) for _, value in self.fields))
 
 
-def _tail(pieces: Sequence[str]) -> str:
-    """Return the end of a text in pieces, where a shipper may have split the very words that end it."""
-    return "".join(piece[-_LONGEST_END:] for piece in pieces[-3:])[-_LONGEST_END:]
+@dataclass(slots=True)
+class _ConfigDraft(Draft):
+    """Settings, until something else comes."""
 
+    kind: str = ""
+    values: dict[str, str] = field(default_factory=dict)
 
-def _after_bracket(text: str, end: int) -> int:
-    return text.rfind("]", 0, end) + 1
+    @property
+    def whole(self) -> bool:
+        return False
+
+    @property
+    def ends_with_the_record(self) -> bool:
+        return True
+
+    def offer(self, text: str, *, joinable: bool) -> bool:  # noqa: ARG002 - a setting looks like one
+        text = _SHIPPED_AT.sub("", text)
+        for piece in _JOINED_SETTING.split(text) if text.count(" = ") > 1 else [text]:
+            match = _SETTING.fullmatch(piece)
+            if match is not None:
+                self.values[match[1]] = match[2]
+            elif piece.strip():
+                return False
+        return True
+
+    def read(self) -> Message:
+        return Settings(self.kind, self.values)
 
 
 def begun(text: str) -> Draft | None:
@@ -298,11 +361,17 @@ def _begin_split(text: str, match: re.Match[str]) -> Draft:
 
 
 def _begin_decided(text: str, match: re.Match[str]) -> Draft:
-    return _DecidedDraft(text[: match.start()], [text[match.end() :]])
+    draft = _DecidedDraft(text[: match.start()])
+    draft.offer(text[match.end() :], joinable=True)
+    return draft
+
+
+def _begin_config(text: str, match: re.Match[str]) -> Draft:
+    return _with_lines(_ConfigDraft(text[: match.start()], kind=match["kind"].lower()), text[match.end() :])
 
 
 def _begin_finished(text: str, match: re.Match[str]) -> Draft | None:
-    start = text.find(_GROUP, _after_bracket(text, match.start()), match.start())
+    start = text.find(_GROUP, text.rfind("]", 0, match.start()) + 1, match.start())
     if start < 0:
         return None
     group = text[start + len(_GROUP) : match.start()]
@@ -331,8 +400,11 @@ def _begin_started(text: str, match: re.Match[str]) -> Draft:
 
 
 def _with_lines(draft: Draft, text: str) -> Draft:
-    for line in text.split("\n")[1:]:
-        if not draft.whole:
+    """Offer a message what stands in the text of its first line, whose own line ends may be escaped."""
+    if "#012" in text:
+        text = text.replace("#012", "\n").replace("#011", "\t")
+    for line in _ESCAPED_LINE_END.sub("\n", text).split("\n"):
+        if not draft.whole and line.strip():
             draft.offer(line, joinable=True)
     return draft
 
@@ -347,4 +419,5 @@ _BEGINNINGS = (
     ("No followup rebalance", _NO_FOLLOWUP, _begin_heard),
     ("Constructed client metadata", _CONSTRUCTED, _begin_hosts),
     (" version: ", _STARTED, _begin_started),
+    ("Config values:", _CONFIG, _begin_config),
 )

@@ -5,27 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.model import Note
-from kstream_plan.snapshots.leader_log.history import Entry, LogHistory
+from kstream_plan.model.not_modelled import warnings_of
+from kstream_plan.snapshots.leader_log.history import NEWER_UNREAD, Entry, LogHistory
+from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.restarts import lost_state_notes
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 
 def notes_about(history: LogHistory, entries: Sequence[Entry]) -> list[Note]:
     """Return one warning for each thing that is not known of ``entries``, with its cost and the cure."""
     notes = [*_about_times(entries), *_about_groups(entries), *_about_copies(entries)]
-    known = [note for note in notes if note is not None]
-    return [*notes_about_logs(history), *known, *lost_state_notes([entry.row for entry in entries])]
+    of_entries = dict.fromkeys(note for entry in entries for note in entry.notes if note.code != NEWER_UNREAD)
+    known = [*notes_about_logs(history), *of_entries, *(note for note in notes if note is not None)]
+    deciding = [note for entry in entries[-1:] for note in _about_deciding(entry)]
+    return [*known, *deciding, *lost_state_notes([entry.row for entry in entries])]
 
 
 def notes_about_logs(history: LogHistory) -> list[Note]:
     """Return one warning for what of the logs does not count, and one for names that are nobody's."""
     places, names = tuple(map(str, history.incomplete)), history.unused_names
-    notes = []
+    newest = {entry.application_id: entry for entry in history.entries}
+    notes = [note for entry in newest.values() for note in entry.notes if note.code == NEWER_UNREAD]
     if places:
         message = (
             f"{_many(len(places), 'rebalance')} in the logs left out, because incomplete or not by the "
             f"HighAvailabilityTaskAssignor; the first begins at {places[0]}"
         )
         notes.append(Note("incomplete-generation", message, places))
+    if history.unread:
+        place, why = history.unread[0]
+        message = (
+            f"{_many(len(history.unread), 'message')} of the assignor cannot be read and left out, as if the log had a "
+            f"gap; the first is at {place}: {printable(why)}"
+        )
+        notes.append(Note("unread-message", message, tuple(str(place) for place, _ in history.unread)))
     if names:
         message = f"no instance has a name that --names gives, {names[0]} first: ids change at a restart"
         notes.append(Note("unused-names", message, names))
@@ -102,6 +115,15 @@ def _about_copies(entries: Sequence[Entry]) -> list[Note | None]:
         if guessed
         else None,
     ]
+
+
+def _about_deciding(entry: Entry) -> list[Note]:
+    """Warn of settings in the log that decide otherwise than a plan, which a snapshot does not keep."""
+    if not entry.deciding:
+        return []
+    notes = warnings_of(entry.deciding, snapshot_from_row(entry.row, str(entry.place)))
+    more = "; a snapshot does not keep it: give --streams-config to the plan's command, too"
+    return [note._replace(message=f"{note.message}{more}") for note in notes]
 
 
 def _many(number: int, what: str) -> str:

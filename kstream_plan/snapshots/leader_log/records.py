@@ -1,5 +1,8 @@
 """A log's lines → the messages in it, each with its time and place; lines that were split are joined again.
 
+A message ends in its own words, or where the next record of its source begins. One that does not, or says what Kafka
+Streams never does, is a :class:`.Gap`: the rest of the log counts.
+
 Parts of which the shipper says that it split a line are joined by :mod:`.split_lines`. A line that was split without a
 word about it is joined with the one before it only where that is certain: the message before it is unfinished, the line
 begins no record of its own, it is of the same source, and what comes out is to the last count what Kafka Streams
@@ -12,19 +15,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
-from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.leader_log.envelope import (
     CutLineError,
     Envelope,
-    Moment,
-    header_time,
+    is_empty,
     opened,
     starts_a_record,
     unwrap,
 )
 from kstream_plan.snapshots.leader_log.grammar import GrammarError
-from kstream_plan.snapshots.leader_log.lines import LogLine, LogLines
-from kstream_plan.snapshots.leader_log.message_values import Ended, Heard, LogPlace, Message
+from kstream_plan.snapshots.leader_log.lines import LogLine, LogLines, text_blocks
+from kstream_plan.snapshots.leader_log.log_stores import LogStore, StoredRecord
+from kstream_plan.snapshots.leader_log.log_times import AmbiguousDatesError, LogTimes, Moment
+from kstream_plan.snapshots.leader_log.message_values import Ended, Gap, Heard, LogPlace, Message
 from kstream_plan.snapshots.leader_log.messages import MARKERS, Draft, begun, is_marked, thread_of
 from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines, WholeLine
 from kstream_plan.snapshots.rows.fields import printable
@@ -32,31 +35,53 @@ from kstream_plan.snapshots.rows.fields import printable
 #: What stands before a message, its time among it, is seldom longer.
 _HEADER_CHARACTERS = 60
 
-_FIX = "give the log as it was written, or only up to the line before"
-
 
 class Record(NamedTuple):
-    """A message, when and where it was logged, by which stream thread and on which host as far as the log says."""
+    """A message, when and where it was logged, by which stream thread and on which host as far as the log says.
+
+    ``stream`` tells the lines of one source in a log from others'.
+    """
 
     message: Message
     at: Moment | None
     place: LogPlace
     thread: str | None
     host: str | None
+    stream: str = ""
+
+    @property
+    def source(self) -> tuple[str, str]:
+        """The log, and the source in it."""
+        return self.place.file, self.stream
 
 
-def read_records(stream: BinaryIO, name: str) -> Iterator[Record]:
+def read_records(stream: BinaryIO, name: str, dates: str | None = None) -> Iterator[Record]:
     """Yield the messages of one log, in the order in which they end.
 
     Args:
         stream: the log, plain or gzip.
         name: how people know it.
+        dates: the order of day, month and year in it, if it is given.
 
     Raises:
-        SnapshotError: it cannot be read, or a message in it is cut.
+        SnapshotError: it cannot be read, or the order of its dates is not known.
     """
-    reader = _Reader(LogLines(stream, name, MARKERS, PART_SIGN), printable(name))
-    yield from reader.records()
+    times = LogTimes.of_file(stream, dates)
+    store = LogStore(text_blocks(stream, name), name, is_marked, times)
+    stored = store.records()
+    if stored is not None:
+        found = list(_Reader(printable(name), times).of_store(stored))
+    else:
+        blocks, is_turned = store.lines()
+        lines = LogLines(blocks, name, MARKERS, PART_SIGN)
+        found = list(_Reader(printable(name), times, is_turned=is_turned).of_lines(lines))
+    store.see_dates()
+    try:
+        settled = times.settled(record.at for record in found)
+        yield from (record._replace(at=at) for record, at in zip(found, settled, strict=True))
+    except AmbiguousDatesError as error:
+        if any(not isinstance(record.message, Ended) for record in found):
+            raise error.at(printable(name)) from None
 
 
 @dataclass(slots=True)
@@ -78,44 +103,68 @@ class _Open:
 
 
 class _Reader:
-    def __init__(self, lines: LogLines, name: str) -> None:
-        self._lines = lines
+    """Reads the messages of one log.
+
+    Args:
+        name: how people know the log.
+        times: what reads its times.
+        is_turned: whether its lines come in another order than they stand in it.
+    """
+
+    def __init__(self, name: str, times: LogTimes, *, is_turned: bool = False) -> None:
         self._name = name
+        self._times = times
+        self._unit = "line from its end" if is_turned else "line"
         self._open: list[_Open] = []
-        self._split = SplitLines(is_marked)
         self._voices: set[tuple[str | None, str | None]] = set()
 
-    def records(self) -> Iterator[Record]:
-        while line := self._next():
-            try:
-                whole_lines = list(self._split.add(line, self._lines.before()))
-            except CutLineError as error:
-                raise self._cut(LogPlace(self._name, line.number), str(error)) from None
-            for whole in whole_lines:
-                yield from self._read(whole)
-        for whole in self._split.rest():
+    def of_lines(self, lines: LogLines) -> Iterator[Record]:
+        split = SplitLines(is_marked, self._times)
+        while line := lines.next_line() if self._open or split else lines.next_marked():
+            yield from self._of_line(line, lines, split)
+        for whole in split.rest():
             yield from self._read(whole)
-        for waiting in self._open:
-            raise self._cut(waiting.place, "its end is missing")
-        ended = max((at for line in self._lines.newest if (at := _logged_at(line)) is not None), default=None)
+        yield from self._closed(self._open)
+        ended = max((at for line in lines.newest if (at := self._logged_at(line)) is not None), default=None)
         if ended is not None:
             yield Record(Ended(), ended, LogPlace(self._name, 0), None, None)
 
-    def _next(self) -> LogLine | None:
-        return self._lines.next_line() if self._open or self._split else self._lines.next_marked()
+    def of_store(self, records: Iterator[StoredRecord]) -> Iterator[Record]:
+        newest: Moment | None = None
+        for envelope, number, unit, why in records:
+            if envelope is None:
+                yield self._gap(LogPlace(self._name, number, unit), why)
+                continue
+            newest = max(filter(None, (newest, envelope.at)), default=None)
+            yield from self._read(WholeLine(envelope, number, b""), unit)
+        yield from self._closed(self._open)
+        if newest is not None:
+            yield Record(Ended(), newest, LogPlace(self._name, 0), None, None)
 
-    def _read(self, line: WholeLine) -> Iterator[Record]:
+    def _of_line(self, line: LogLine, lines: LogLines, split: SplitLines) -> Iterator[Record]:
+        try:
+            whole_lines = list(split.add(line, lines.before()))
+        except CutLineError as error:
+            yield self._gap(LogPlace(self._name, line.number, self._unit), str(error))
+            return
+        for whole in whole_lines:
+            yield from self._read(whole)
+
+    def _read(self, line: WholeLine, unit: str | None = None) -> Iterator[Record]:
         if not self._open and not is_marked(line.envelope.text):
             return  # it is here only as it was split, or stands between the parts of one that was
-        found = self._message(line)
-        if found is None:
+        try:
+            envelope, number = self._message(line)
+        except CutLineError as error:
+            if is_marked(line.envelope.text):
+                yield self._gap(LogPlace(self._name, line.number, unit or self._unit), str(error))
             return
-        envelope, number = found
         draft = begun(envelope.text)
         if draft is None:
             yield from self._continued(envelope)
             return
-        started = _Open(draft, envelope, LogPlace(self._name, number))
+        yield from self._closed([each for each in self._open if each.envelope.stream == envelope.stream])
+        started = _Open(draft, envelope, LogPlace(self._name, number, unit or self._unit))
         if not draft.whole:
             self._open.append(started)
             return
@@ -123,14 +172,13 @@ class _Reader:
         if not self._heard_before(record):
             yield record
 
-    def _message(self, line: WholeLine) -> tuple[Envelope, int] | None:
-        """Return what a line says, and where it begins; ``None`` for damaged JSON of others."""
-        try:
-            envelope = opened(line.envelope, is_marked)
-        except CutLineError as error:
-            if is_marked(line.envelope.text):
-                raise self._cut(LogPlace(self._name, line.number), str(error)) from None
-            return None
+    def _message(self, line: WholeLine) -> tuple[Envelope, int]:
+        """Return what a line says, and where it begins.
+
+        Raises:
+            CutLineError: it is damaged JSON.
+        """
+        envelope = opened(line.envelope, is_marked, self._times)
         before = self._beginning(envelope, line.before)
         if before is None:
             return envelope, line.number
@@ -144,31 +192,56 @@ class _Reader:
         if not before or envelope.was_json or starts_a_record(envelope.text) or not is_marked(envelope.text):
             return None
         try:
-            first = opened(unwrap(before) if isinstance(before, bytes) else before, is_marked)
+            first = opened(unwrap(before, self._times) if isinstance(before, bytes) else before, is_marked, self._times)
         except CutLineError:
             return None
         is_its = first.stream == envelope.stream and starts_a_record(first.text) and not is_marked(first.text)
         return first if is_its else None
 
     def _continued(self, envelope: Envelope) -> Iterator[Record]:
-        for waiting in self._open:
+        """Give a line to the message that it belongs to; one that begins a record ends those of its source."""
+        for waiting in reversed(self._open):
             if waiting.takes(envelope):
                 if waiting.draft.whole:
                     self._open.remove(waiting)
                     yield self._record(waiting)
                 return
+        ended = [
+            each
+            for each in self._open
+            if each.envelope.stream == envelope.stream
+            and (each.draft.ends_with_the_record or _starts_another(envelope.text))
+        ]
+        yield from self._closed(ended)
         for waiting in self._open:
             waiting.gap += 1
-            if waiting.gap > MAX_GAP:
-                raise self._cut(waiting.place, "its end is missing")
+        yield from self._closed([waiting for waiting in self._open if waiting.gap > MAX_GAP])
 
-    def _record(self, found: _Open) -> Record:
-        draft, envelope = found.draft, found.envelope
+    def _closed(self, ended: list[_Open]) -> Iterator[Record]:
+        """Yield messages that nothing comes to any more."""
+        for waiting in list(ended):
+            self._open.remove(waiting)
+            if waiting.draft.ends_with_the_record:
+                yield self._record(waiting)
+            else:
+                yield self._gap(waiting.place, "its end is missing", waiting)
+
+    def _record(self, whole: _Open) -> Record:
+        draft, envelope = whole.draft, whole.envelope
         try:
             message = draft.read()
         except GrammarError as error:
-            raise self._cut(found.place, str(error)) from None
-        return Record(message, _time(draft.header, envelope), found.place, thread_of(draft.header), envelope.host)
+            return self._gap(whole.place, str(error), whole)
+        self._times.not_before(draft.logged_after_us)
+        at = self._times.logged_at(draft.header, envelope.at)
+        return Record(message, at, whole.place, thread_of(draft.header), envelope.host, envelope.stream)
+
+    def _gap(self, place: LogPlace, why: str, waiting: _Open | None = None) -> Record:
+        if waiting is None:
+            return Record(Gap(why), None, place, None, None)
+        envelope = waiting.envelope
+        at = self._times.logged_at(waiting.draft.header, envelope.at)
+        return Record(Gap(why), at, place, thread_of(waiting.draft.header), envelope.host, envelope.stream)
 
     def _heard_before(self, record: Record) -> bool:
         """Tell whether a record says again, as every rebalance makes it, where a thread is."""
@@ -179,19 +252,13 @@ class _Reader:
         self._voices.add(voice)
         return known
 
-    def _cut(self, place: LogPlace, why: str) -> SnapshotError:
-        return SnapshotError(f"a message of the assignor cannot be read: {printable(why)}", where=str(place), fix=_FIX)
+    def _logged_at(self, line: bytes) -> Moment | None:
+        try:
+            envelope = opened(unwrap(line, self._times), is_marked, self._times)
+        except CutLineError:
+            return None
+        return self._times.logged_at(envelope.text[:_HEADER_CHARACTERS], envelope.at)
 
 
-def _time(header: str, envelope: Envelope) -> Moment | None:
-    """Return when a message was logged: what its own header says, unless only its envelope names a zone."""
-    at = header_time(header)
-    return envelope.at if at is None or (envelope.at and envelope.at.zoned and not at.zoned) else at
-
-
-def _logged_at(line: bytes) -> Moment | None:
-    try:
-        envelope = opened(unwrap(line), is_marked)
-    except CutLineError:
-        return None
-    return _time(envelope.text[:_HEADER_CHARACTERS], envelope)
+def _starts_another(text: str) -> bool:
+    return starts_a_record(text) and not is_empty(text)

@@ -8,8 +8,8 @@ from typing import Any
 from kstream_plan.model import TaskId
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.leader_log.copy_ages import Ages
-from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
+from kstream_plan.snapshots.leader_log.log_times import Moment
 
 #: What is known of a process from elsewhere: ``host``, ``rack``.
 Names = Mapping[str, Mapping[str, str]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from kstream_plan.snapshots.leader_log.envelope import Moment
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
+from kstream_plan.snapshots.leader_log.log_times import Moment
 from kstream_plan.snapshots.leader_log.message_values import Started
 from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.leader_log.records import Record
@@ -15,6 +15,9 @@ _NUMBERS = re.compile(r"(?P<major>\d{1,4})\.(?P<minor>\d{1,4})(?P<rest>[\w.-]*)"
 #: Confluent's builds are numbered by their platform: 7.9 is Kafka 3.9, 8.0 is 4.0.
 _CONFLUENT = re.compile(r"-(?:ccs|ce)\b")
 _CONFLUENT_AHEAD = 4
+
+#: The last release without client tags, which is assumed where a log has none and names no release.
+BEFORE_TAGS = "3.1"
 
 #: By client id, and by the file where no client is named: what was started and when, in time.
 Releases = Mapping[str, Sequence[tuple[int, str]]]
@@ -36,12 +39,25 @@ def release_of(generation: LoggedGeneration, releases: Releases) -> str | None:
 
     Where none of them is named, what was started in the log of the decision counts. ``None``: not known.
     """
+    known = releases_running(generation, releases)
+    if known:
+        return known[0]
+    return None if generation.clients.has_tags else BEFORE_TAGS
+
+
+def releases_running(generation: LoggedGeneration, releases: Releases) -> list[str]:
+    """Return the releases that a generation's members had started last, the oldest first, as far as the logs tell."""
     clients = {client_of(consumer) for consumers in generation.consumers.values() for consumer in consumers}
-    of_members = [_last(releases.get(client, ()), generation.at) for client in sorted(filter(None, clients))]
-    known = [release for release in of_members if release is not None]
-    if not known:
-        return _last(releases.get(generation.place.file, ()), generation.at)
-    return min(known, key=_order)
+    of_members = {_last(releases.get(client, ()), generation.at) for client in filter(None, clients)} - {None}
+    known = of_members or {_last(releases.get(generation.place.file, ()), generation.at)} - {None}
+    return sorted((release for release in known if release is not None), key=_order)
+
+
+def oldest(versions: Iterable[str]) -> str | None:
+    """Return the oldest release of those that clients name; ``None``: they name none."""
+    return min(
+        (release for version in versions if (release := _release(version)) is not None), key=_order, default=None
+    )
 
 
 def _last(started: Sequence[tuple[int, str]], at: Moment | None) -> str | None:

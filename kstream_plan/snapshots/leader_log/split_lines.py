@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, unwrap
 from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES, LogLine, Sign
+from kstream_plan.snapshots.leader_log.log_times import LogTimes
 
 #: What stands behind the text in a line of Docker's own log, and in hardly any other.
 _DOCKER_END = rb'(?:out|err)", ?"(?:attrs"|time": ?"[^"\n]*"\})'
@@ -80,10 +81,12 @@ class SplitLines:
 
     Args:
         is_marked: whether a text has the words of a message that matters.
+        times: what reads the log's times.
     """
 
-    def __init__(self, is_marked: Callable[[str], bool]) -> None:
+    def __init__(self, is_marked: Callable[[str], bool], times: LogTimes) -> None:
         self._is_marked = is_marked
+        self._times = times
         self._begun: dict[str, _Begun] = {}
         self._joined: tuple[Envelope, int] | None = None  # the line that was joined last, and where it ended
 
@@ -102,7 +105,7 @@ class SplitLines:
         """
         if self._begun:
             yield from self._given_up(line.number)
-        part = unwrap(line.text)
+        part = unwrap(line.text, self._times)
         begun = self._begun.get(part.stream)
         if begun is None:
             first = WholeLine(part, line.number, self._joined_at(line.number - 1) or before)
@@ -110,7 +113,11 @@ class SplitLines:
                 yield first
                 return
             begun = self._begun[part.stream] = _Begun(first, line.number, self._is_marked)
-        begun.add(part, line.number)
+        try:
+            begun.add(part, line.number)
+        except CutLineError:
+            del self._begun[part.stream]
+            raise
         if not part.goes_on:
             del self._begun[part.stream]
             whole = begun.whole()

@@ -21,6 +21,7 @@ from kstream_plan.model.connect_group import (
     work_of,
 )
 from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.model.not_modelled import warnings_of_release
 from kstream_plan.model.note import name_list
 from kstream_plan.model.scenario import MOST_TASKS
 from kstream_plan.model.settings import AssignmentConfig
@@ -56,9 +57,15 @@ _NOBODYS = "UNASSIGNED"
 
 
 def read_connect(
-    row: Row, application_id: str, generation: int, captured_at_ms: int | None, *, config_as_text: bool = False
+    row: Row,
+    application_id: str,
+    generation: int,
+    captured_at_ms: int | None,
+    *,
+    config_as_text: bool = False,
+    release: str | None = None,
 ) -> Snapshot:
-    """Read the row of a Connect group.
+    """Read the row of a Connect group; ``release`` is the oldest of Kafka that its workers run.
 
     Raises:
         FieldError: a field of the wrong type, or what is not planned: workers of unlike configurations or tables, or
@@ -111,7 +118,8 @@ def read_connect(
         state=state,
         config=config,
         captured_at=None if captured_at_ms is None else format_time(captured_at_ms),
-        warnings=(*unknown, *warnings),
+        warnings=(*warnings_of_release(release), *unknown, *warnings),
+        streams_version=release,
         assumptions=tuple(notes),
         group_protocol="connect",
     )

@@ -12,6 +12,7 @@ from typing import NamedTuple, cast, get_args
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Holding, Instance, Note, Snapshot, Task
+from kstream_plan.model.not_modelled import warnings_of_release
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.stores import stores_of
 from kstream_plan.model.times import format_time
@@ -133,7 +134,7 @@ class _Header(NamedTuple):
 def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_text: bool) -> Snapshot:
     header = _read_header(row)
     if header.protocol == "connect":
-        return read_connect(row, *header[:3], config_as_text=config_as_text)
+        return read_connect(row, *header[:3], config_as_text=config_as_text, release=_streams_version(row))
     streams = header.protocol == "streams"
     config, config_notes = (read_group_config if streams else read_config)(row, as_text=config_as_text)
     task_rows = read_task_rows(row)
@@ -181,7 +182,15 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         rates=read_rates(row, group)
         if lags is None
         else rates_of(lags.stores, group, config.acceptable_recovery_lag, lags.most_intervals),
-        warnings=(*config_notes, *lag_notes, *task_notes, *copy_notes, *broker_notes, *notes_of(group, still)),
+        warnings=(
+            *_of_release(header, row),
+            *config_notes,
+            *lag_notes,
+            *task_notes,
+            *copy_notes,
+            *broker_notes,
+            *notes_of(group, still),
+        ),
         assumptions=(*assumptions, *(() if streams else no_settings(row, config))),
         coverage=coverage(reports, held_now, group, header.captured_at_ms),
         measured_lags=_from(LagSource.METRICS, reports),
@@ -257,6 +266,11 @@ def _known_until_ms(row: Row, captured_at_ms: int | None) -> int:
         what = f"is {shown(row['known_until'])}, before captured_at"
         raise FieldError("known_until", what, "give a time at or after captured_at")
     return until_ms - captured_at_ms
+
+
+def _of_release(header: _Header, row: Row) -> tuple[Note, ...]:
+    """Return the warning that the release decides otherwise; in a streams group the brokers decide."""
+    return () if header.protocol == "streams" else warnings_of_release(_streams_version(row))
 
 
 def _streams_version(row: Row) -> str | None:

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.snapshots.leader_log import lines
-from kstream_plan.snapshots.leader_log.lines import LogLine, LogLines
+from kstream_plan.snapshots.leader_log.lines import LogLine, LogLines, text_blocks
 
 MARKERS = (b"ab", b"cde")
 TEXTS = st.lists(st.text("abcde x", max_size=12).map(str.encode), max_size=30)
 
 
 def marked(content: bytes) -> list[LogLine]:
-    log = LogLines(io.BytesIO(content), "log", MARKERS)
+    log = LogLines(text_blocks(io.BytesIO(content), "log"), "log", MARKERS)
     found = []
     while line := log.next_marked():
         found.append(line)
@@ -40,7 +40,7 @@ def test_the_marked_lines_are_those_with_a_marker(texts: list[bytes], ended: boo
 @given(TEXTS, st.lists(st.booleans(), min_size=60, max_size=60))
 def test_marked_lines_and_all_lines_may_be_asked_for_in_turn(texts: list[bytes], turns: list[bool]) -> None:
     content = b"".join(text + b"\r\n" for text in texts)
-    log = LogLines(io.BytesIO(content), "log", MARKERS)
+    log = LogLines(text_blocks(io.BytesIO(content), "log"), "log", MARKERS)
     last = 0
     for is_marked in turns:
         line = log.next_marked() if is_marked else log.next_line()

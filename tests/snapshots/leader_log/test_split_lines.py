@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from kstream_plan.snapshots.leader_log.lines import LogLines
+from kstream_plan.snapshots.leader_log.lines import LogLines, text_blocks
+from kstream_plan.snapshots.leader_log.log_times import LogTimes
 from kstream_plan.snapshots.leader_log.messages import is_marked
 from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines
 
@@ -24,7 +25,7 @@ def docker(text: str, separators: tuple[str, str] = (",", ":"), **more: object) 
 
 def is_a_part(line: str) -> bool:
     """Whether a line is one that tells that the next continues it."""
-    lines = LogLines(io.BytesIO(f"first\n{line}\nlast\n".encode()), "log", [], PART_SIGN)
+    lines = LogLines(text_blocks(io.BytesIO(f"first\n{line}\nlast\n".encode()), "log"), "log", [], PART_SIGN)
     found = lines.next_marked()
     return found is not None and found.text == line.encode()
 
@@ -45,14 +46,14 @@ def test_a_part_is_told_from_a_whole_line(separators: tuple[str, str]) -> None:
 
 def test_a_part_is_found_behind_lines_of_another_kind() -> None:
     text = "".join(f"{'x' * 100}\n" for _ in range(20_000)) + f"{cri('a', 'F')}\n" * 20_000 + cri("b", "P")
-    found = LogLines(io.BytesIO(text.encode()), "log", [], PART_SIGN).next_marked()
+    found = LogLines(text_blocks(io.BytesIO(text.encode()), "log"), "log", [], PART_SIGN).next_marked()
     assert found is not None
     assert (found.number, found.text) == (40_001, cri("b", "P").encode())
 
 
 def joined(lines: list[str]) -> list[tuple[str, int]]:
-    log = LogLines(io.BytesIO("\n".join(lines).encode()), "log", [])
-    split = SplitLines(is_marked)
+    log = LogLines(text_blocks(io.BytesIO("\n".join(lines).encode()), "log"), "log", [])
+    split = SplitLines(is_marked, LogTimes())
     found = []
     while line := log.next_line():
         found += list(split.add(line, log.before()))

@@ -1,0 +1,60 @@
+"""Where log stores and JSON layouts have the message, the time and the source of a record: one table for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+#: In small letters. The first one that is there counts; ``a.b`` is ``b`` inside ``a``, wherever ``a`` stands.
+TEXT_FIELDS = (
+    *("message", "msg", "log", "line", "@message", "textpayload", "_raw", "content", "log message", "logmessage"),
+    *("logentry", "log_processed", "short_message", "full_message", "event.original", "event_message", "body", "text"),
+)
+TIME_FIELDS = (
+    *("@timestamp", "timestamp", "time", "ts", "_time", "date", "datetime", "eventtime", "instant", "timemillis"),
+    *("timegenerated", "timegenerated [utc]", "timegenerated_utc", "__realtime_timestamp", "timestamp_ms", "tsns"),
+    *("receivetimestamp", "timestamp (utc)", "ingestiontime"),
+)
+HOST_FIELDS = (
+    *("kubernetes.pod_name", "kubernetes.pod.name", "pod.name", "pod_name", "podname", "pod", "k8s.pod.name"),
+    *("resource.labels.pod_name", "k8s_pod_name", "kubernetes_pod_name", "instance", "hostname", "host.name", "host"),
+    *("_hostname", "source_host", "computer", "logstreamname", "@logstream", "logstream", "source"),
+)
+_MAX_DEPTH = 5
+
+
+def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all fields of a record by name in small letters; what stands farther outside comes first."""
+    fields: dict[str, Any] = {}
+    level: list[tuple[str, Any]] = [("", row)]
+    for _ in range(_MAX_DEPTH):
+        deeper: list[tuple[str, Any]] = []
+        for parent, value in level:
+            for name, inner in _items(value):
+                fields.setdefault(name, inner)
+                if parent:
+                    fields.setdefault(f"{parent}.{name}", inner)
+                deeper.append((name, inner))
+        level = deeper
+    return fields
+
+
+def _items(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield names and values: of an object, of tags as ``pod_name:orders-1``, of ``{"field": …, "value": …}``."""
+    if isinstance(value, Mapping):
+        yield from ((str(name).strip().lower(), inner) for name, inner in value.items())
+    elif isinstance(value, list):
+        for item in value[:100]:
+            if isinstance(item, str) and ":" in item:
+                name, _, text = item.partition(":")
+                yield name.strip().lower(), text
+            elif isinstance(item, Mapping) and item.keys() >= {"field", "value"}:
+                yield str(item["field"]).lower(), item["value"]
+
+
+def text_of(value: Any) -> str | None:
+    """Return a text; the journal has one that is no UTF-8, or longer, as a list of bytes."""
+    if isinstance(value, str):
+        return value
+    is_bytes = isinstance(value, list) and value and all(type(item) is int and 0 <= item < 256 for item in value)
+    return bytes(value).decode("utf-8", "replace") if is_bytes else None

@@ -1,0 +1,297 @@
+"""Exports of log stores → their records, oldest first: one JSON document, CSV, or lines with the newest first.
+
+Where a record's message, time and pod stand is one table for all stores (:mod:`.log_fields`). A document may be a list
+of records (GCP, Grafana, ``az monitor``), have one inside (``aws logs``, Elasticsearch, Datadog, Splunk), be Loki's or
+that of CloudWatch Insights, or several of them one after the other.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, pairwise
+from typing import Any, NamedTuple
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, of_row, opened, unwrap
+from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES
+from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, TIME_FIELDS, fields_of
+from kstream_plan.snapshots.leader_log.log_times import LogTimes
+from kstream_plan.snapshots.rows.fields import printable
+
+#: So large may a text be that has to be kept whole: a document, or what has to be turned round.
+MAX_WHOLE_BYTES = 512 << 20
+_SAMPLED_ROWS = 500
+_SEEN_BYTES = 64 << 10
+_LONGEST_HEADER = 16 << 10
+_HEADER_CHARACTERS = 60
+_CUT = "the text breaks off in it"
+_DELIMITERS = ",;\t|"
+_BOM = b"\xef\xbb\xbf"
+_BETWEEN = re.compile(r"[\s,]*")
+
+
+class StoredRecord(NamedTuple):
+    """A record of a store: what it holds, and where it is, as line or record.
+
+    ``envelope`` is ``None`` if it cannot be read, and ``why`` says what is wrong with it.
+    """
+
+    envelope: Envelope | None
+    number: int
+    unit: str = "record"
+    why: str = ""
+
+
+class LogStore:
+    """Tells what form a log has, and reads the forms that are no lines.
+
+    Args:
+        blocks: the log, block by block.
+        name: how people know it.
+        is_marked: whether a text has the words of a message that matters.
+        times: what reads the log's times.
+    """
+
+    def __init__(self, blocks: Iterable[bytes], name: str, is_marked: Callable[[str], bool], times: LogTimes) -> None:
+        rest = iter(blocks)
+        self._head = next(rest, b"").removeprefix(_BOM)
+        self._blocks = chain([self._head] if self._head else [], rest)
+        self._name = name
+        self._is_marked = is_marked
+        self._times = times
+
+    def records(self) -> Iterator[StoredRecord] | None:
+        """Return the records of a document or of CSV; ``None``: it is lines.
+
+        Raises:
+            SnapshotError: it is too large to be kept whole.
+        """
+        first_line, _, more = self._head.lstrip().partition(b"\n")
+        if _is_document(first_line, has_more=bool(more)):
+            return self._of_document()
+        if len(first_line) > _LONGEST_HEADER:
+            return None
+        delimiter = _delimiter(first_line.decode("utf-8", "replace").strip())
+        return None if delimiter is None else self._of_csv(delimiter)
+
+    def see_dates(self) -> None:
+        """Look at the dates at the beginning of the log, which may tell how others are to be read."""
+        self._times.see(self._head[:_SEEN_BYTES].decode("utf-8", "replace"))
+
+    def lines(self) -> tuple[Iterable[bytes], bool]:
+        """Return the log block by block, the oldest line first, and whether it was turned round for that."""
+        lines = self._head[: self._head.rfind(b"\n") + 1].split(b"\n")[:_SAMPLED_ROWS]
+        at_us = [at for line in lines if (at := self._line_time(line)) is not None]
+        if not _is_newest_first(at_us, least=3):
+            return self._blocks, False
+        groups: list[list[bytes]] = []
+        for line in self._whole("tac FILE").splitlines(keepends=True):
+            if not groups or self._line_time(line) is not None:
+                groups.append([])
+            groups[-1].append(line if line.endswith(b"\n") else line + b"\n")
+        return [b"".join(line for group in reversed(groups) for line in group)], True
+
+    def _line_time(self, line: bytes) -> int | None:
+        if not line.strip():
+            return None
+        try:
+            envelope = opened(unwrap(line, self._times), self._is_marked, self._times)
+        except CutLineError:
+            return None
+        at = self._times.in_header(envelope.text[:_HEADER_CHARACTERS]) or envelope.at
+        return None if at is None else at.us
+
+    def _whole(self, fix: str) -> bytes:
+        pieces, size = [], 0
+        for block in self._blocks:
+            pieces.append(block)
+            size += len(block)
+            if size > MAX_WHOLE_BYTES:
+                what = (
+                    f"more than {MAX_WHOLE_BYTES >> 20} MiB that have to be read as one, newest first or as a document"
+                )
+                raise SnapshotError(what, where=printable(self._name), fix=f"write it line by line first: {fix}")
+        return b"".join(pieces)
+
+    def _of_document(self) -> Iterator[StoredRecord]:
+        text = self._whole("jq -c '.[]' FILE, with the path of the list of records").decode("utf-8", "replace")
+        envelopes, is_cut = list[Envelope](), False
+        for value in _values(text):
+            if value is None:
+                is_cut = True
+                break
+            envelopes += [
+                envelope for row in _rows(value) if (envelope := of_row(row, self._is_marked, self._times)) is not None
+            ]
+        if not envelopes and self._is_marked(text):
+            why = _CUT if is_cut else "it is in a JSON document without a list of records that have a message"
+            yield StoredRecord(None, 1, why=why)
+            return
+        yield from _oldest_first([StoredRecord(each, number) for number, each in enumerate(envelopes, 1)])
+        if is_cut:
+            yield StoredRecord(None, len(envelopes) + 1, why=_CUT)
+
+    def _of_csv(self, delimiter: str) -> Iterator[StoredRecord]:
+        csv.field_size_limit(LONGEST_LINE_BYTES)
+        reader = csv.reader(_text_lines(self._blocks), delimiter=delimiter)
+        rows = self._csv_rows(reader)
+        first = list(islice(rows, _SAMPLED_ROWS))
+        if not _is_newest_first(_times_of(first)):
+            yield from chain(first, rows)
+            return
+        size, records = 0, first
+        for row in rows:
+            size += 0 if row.envelope is None else len(row.envelope.text)
+            if size > MAX_WHOLE_BYTES:
+                what = f"is CSV with the newest record first, and more than {MAX_WHOLE_BYTES >> 20} MiB"
+                raise SnapshotError(what, where=printable(self._name), fix="export it with the oldest record first")
+            records.append(row)
+        yield from reversed(records)
+
+    def _csv_rows(self, reader: Any) -> Iterator[StoredRecord]:
+        names: list[str] = next(reader, [])
+        begins = reader.line_num + 1
+        while True:
+            try:
+                values = next(reader, None)
+            except csv.Error:
+                yield StoredRecord(None, begins, "line", "its line is no CSV")
+                begins = reader.line_num + 1
+                continue
+            if values is None:
+                return
+            row = dict(zip(names, values, strict=False))
+            envelope = of_row(row, self._is_marked, self._times) if values else None
+            if envelope is not None:
+                yield StoredRecord(envelope, begins, "line")
+            begins = reader.line_num + 1
+
+
+def _text_lines(blocks: Iterable[bytes]) -> Iterator[str]:
+    rest = b""
+    for block in blocks:
+        *lines, rest = (rest + block).split(b"\n")
+        yield from (f"{line.decode('utf-8', 'replace')}\n" for line in lines)
+    if rest:
+        yield rest.decode("utf-8", "replace")
+
+
+def _is_document(first_line: bytes, *, has_more: bool) -> bool:
+    """Tell whether a text is JSON that is no object a line."""
+    begin = first_line.strip()
+    if begin.startswith(b"["):
+        return re.match(rb"\[\s*(?:[\[{\]]|\Z)", begin) is not None
+    if not begin.startswith(b"{"):
+        return False
+    try:
+        row = json.loads(begin)
+    except (ValueError, RecursionError):
+        return not has_more or begin.endswith((b"{", b"[", b","))
+    fields = fields_of(row)
+    return not any(isinstance(fields.get(name), str) for name in TEXT_FIELDS) and any(
+        isinstance(value, list) and value and isinstance(value[0], Mapping | list) for value in fields.values()
+    )
+
+
+def _delimiter(header: str) -> str | None:
+    """Return what stands between the names of a CSV export's columns; ``None``: it is none."""
+    for delimiter in _DELIMITERS:
+        try:
+            names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
+        except csv.Error:
+            return None
+        has_text, has_time = (any(name in table for name in names) for table in (TEXT_FIELDS, TIME_FIELDS))
+        if len(names) > 1 and (has_text or has_time) and all(len(name) < 60 for name in names):
+            return delimiter
+    return "," if header.strip('"').lower() in TEXT_FIELDS else None
+
+
+def _values(text: str) -> Iterator[Any]:
+    """Yield the values that stand one after the other; of a list that is cut its items, and ``None`` for the rest."""
+    decoder = json.JSONDecoder()
+    at = _BETWEEN.match(text, 0).end()  # type: ignore[union-attr]
+    while at < len(text):
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            yield from _items_before_the_cut(text, at, decoder)
+            yield None
+            return
+        yield value
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+
+
+def _items_before_the_cut(text: str, at: int, decoder: json.JSONDecoder) -> Iterator[Any]:
+    at = text.find("[", at) + 1
+    while at:
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
+        yield value
+
+
+def _rows(value: Any) -> list[Mapping[str, Any]]:
+    """Return the records in a value: it is one, or the first list inside that holds some, outside first."""
+    level = [value]
+    for _ in range(6):
+        for each in level:
+            rows = _rows_of(each)
+            if rows:
+                return rows
+        level = [inner for each in level for inner in _inside(each)]
+    return []
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value[:10]
+
+
+def _rows_of(value: Any) -> list[Mapping[str, Any]]:
+    if isinstance(value, Mapping):
+        if isinstance(value.get("columns"), list) and isinstance(value.get("rows"), list):  # Azure's tables
+            names = [column.get("name") if isinstance(column, Mapping) else column for column in value["columns"]]
+            return [dict(zip(map(str, names), row, strict=False)) for row in value["rows"] if isinstance(row, list)]
+        return [value] if _has_text(value) else []
+    if not isinstance(value, list):
+        return []
+    rows = [row for item in value for row in _rows_of_item(item)]
+    return rows if any(map(_has_text, rows)) else []
+
+
+def _rows_of_item(item: Any) -> list[Mapping[str, Any]]:
+    if isinstance(item, list):  # CloudWatch Insights: a list of fields
+        return [{"fields": item}]
+    if not isinstance(item, Mapping):
+        return []
+    if isinstance(item.get("values"), list) and isinstance(item.get("stream"), Mapping):  # Loki
+        pairs = [pair for pair in item["values"] if isinstance(pair, list) and len(pair) > 1]
+        return [{"ts": pair[0], "line": pair[1], "labels": item["stream"]} for pair in pairs]
+    return [item]
+
+
+def _has_text(row: Mapping[str, Any]) -> bool:
+    fields = fields_of(row)
+    return any(isinstance(fields.get(name), str) for name in TEXT_FIELDS)
+
+
+def _oldest_first(records: Sequence[StoredRecord]) -> Sequence[StoredRecord]:
+    return records[::-1] if _is_newest_first(_times_of(records)) else records
+
+
+def _times_of(records: Iterable[StoredRecord]) -> list[int]:
+    return [each.envelope.at.us for each in records if each.envelope is not None and each.envelope.at is not None]
+
+
+def _is_newest_first(at_us: Sequence[int], least: int = 1) -> bool:
+    """Tell whether times go back, but for a few."""
+    earlier = sum(after < before for before, after in pairwise(at_us))
+    later = sum(after > before for before, after in pairwise(at_us))
+    return earlier >= least and earlier > 4 * later

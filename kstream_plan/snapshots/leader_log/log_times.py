@@ -1,0 +1,289 @@
+"""When a line of a log was logged, in whatever form the time stands there.
+
+Read is every form that has one meaning: Java's layouts, syslog's (which has no year), those of web servers, seconds and
+milliseconds since 1970. Numbers whose order is not known (``03/04/2026``, ``26/11/21``) are kept as they may be read,
+until all dates of the log are known: one that can be read in one order only settles it for all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from typing import Any, BinaryIO, NamedTuple
+
+from kstream_plan.errors import SnapshotError
+
+#: The orders of day, month and year that ``--log-dates`` takes.
+DATE_ORDERS = ("dmy", "mdy", "ymd")
+
+_SECOND, _DAY = 1_000_000, 86_400_000_000
+_QUARTER_HOUR, _WIDEST_ZONE, _LONGEST_DELAY = 900 * _SECOND, 15 * 3600 * _SECOND, 120 * _SECOND
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+#: Kafka 2.6 is of August 2020: nothing that is read here was logged before.
+EARLIEST_US = (date(2020, 8, 1).toordinal() - _EPOCH_DAY) * _DAY
+_LATEST_S = 4_102_444_800  # 2100
+
+_MONTHS: Mapping[str, int] = {
+    name: number
+    for number, names in enumerate(
+        ("jan", "feb", "mar mär mrz", "apr", "may mai", "jun", "jul", "aug", "sep", "oct okt", "nov", "dec dez"), 1
+    )
+    for name in names.split()
+}
+#: Names of zones that mean one thing, in hours.
+_ZONES: Mapping[str, int] = {
+    **dict.fromkeys(("Z", "UTC", "GMT", "WET"), 0),
+    **dict.fromkeys(("CET", "WEST", "MEZ"), 1),
+    **dict.fromkeys(("CEST", "EET", "MESZ"), 2),
+    "EEST": 3,
+    **{name: -hours for name, hours in (("EDT", 4), ("EST", 5), ("MDT", 6), ("MST", 7), ("PDT", 7), ("PST", 8))},
+}
+_MONTH = r"(?:Jan|Feb|Mar|Mär|Mrz|Apr|May|Mai|Jun|Jul|Aug|Sep|Oct|Okt|Nov|Dec|Dez)[a-zä]{0,7}\.?"
+_ZONE = rf"(?:Z|[+-]\d\d:?\d\d|{'|'.join(sorted(_ZONES, key=len, reverse=True))})(?![\w:])"
+_TIME = re.compile(
+    rf"""(?<![\w./-])(?:
+        (?P<y1>20\d\d)(?P<sep1>[-/.])(?P<m1>\d\d?)(?P=sep1)(?P<d1>\d\d?)
+        | (?P<y2>20\d\d)(?P<m2>\d\d)(?P<d2>\d\d)
+        | (?P<d3>\d\d?)\.?[-/\ ](?P<m3>{_MONTH})[-/,\ ]{{1,2}}(?P<y3>20\d\d|\d\d)
+        | (?P<m4>{_MONTH})\ {{1,2}}(?P<d4>\d\d?)(?:,?\ (?P<y4>20\d\d))?
+        | (?P<a>\d\d?)(?P<sep5>[-/.])(?P<b>\d\d?)(?P=sep5)(?P<c>20\d\d|\d\d)
+    )
+    (?:(?(a):|[T:_-])|,?\ {{1,2}}(?:@\ |at\ )?)
+    (?P<hour>\d\d?):?(?P<minute>\d\d):?(?P<second>\d\d)(?:[.,](?P<fraction>\d{{1,9}})|:(?P<millis>\d{{3}})(?!\d))?
+    (?:\s?(?P<half>[AP])\.?M\b\.?)?
+    (?:\ ?(?P<zone>{_ZONE}))?
+    (?:\ (?P<y6>20\d\d)(?![\w:]))?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_EPOCH = re.compile(r"\W{0,3}(\d{13}|\d{10}[.,]\d{1,9})(?=[\s\]|,;]|\Z)")
+_EPOCH_TEXT = re.compile(r"-?\d{9,19}(?:\.\d{1,9})?")
+_ZONE_NUMBER = re.compile(r"([+-])(\d\d):?(\d\d)")
+
+
+class Moment(NamedTuple):
+    """A time, in microseconds since 1970, in UTC if it named no zone.
+
+    ``readings`` are what it may be where the order of day, month and year is not known, by order. ``year_assumed``: it
+    named none.
+    """
+
+    us: int
+    zoned: bool
+    readings: tuple[tuple[str, int], ...] = ()
+    year_assumed: bool = False
+
+
+class LogTimes:
+    """Reads the times of one log.
+
+    Args:
+        order: the order of day, month and year, if it is given.
+        until_us: when the log was written last, in microseconds since 1970: nothing in it is later.
+    """
+
+    def __init__(self, order: str | None = None, until_us: int | None = None) -> None:
+        self._order = order
+        self._until_us = (time.time_ns() // 1000 if until_us is None else until_us) + _DAY
+        self._earliest_us = EARLIEST_US - _DAY
+        self._readings: dict[tuple[tuple[str, int], ...], str] = {}
+
+    @classmethod
+    def of_file(cls, stream: BinaryIO, order: str | None) -> LogTimes:
+        """Return what reads the times of a log that is open: a file says when it was written last."""
+        try:
+            status = os.fstat(stream.fileno())
+        except (OSError, AttributeError):
+            return cls(order)
+        return cls(order, status.st_mtime_ns // 1000 if stat.S_ISREG(status.st_mode) else None)
+
+    def in_header(self, header: str) -> Moment | None:
+        """Return the time in what stands before a message: the last one with a zone, else the last one."""
+        best = None
+        for match in _TIME.finditer(header):
+            moment = self._moment(match)
+            if moment is not None and (best is None or moment.zoned or not best.zoned):
+                best = moment
+        epoch = _EPOCH.match(header) if best is None else None
+        return best if epoch is None else of_number(float(epoch[1].replace(",", ".")))
+
+    def logged_at(self, header: str, outside: Moment | None) -> Moment | None:
+        """Return when a message was logged.
+
+        It is what its own header says. If only ``outside``, the time that a shipper gives, names a zone, that of the
+        header follows from it: the shipper came by moments later.
+        """
+        own = self.in_header(header)
+        if own is None or outside is None or own.zoned or not outside.zoned:
+            return outside if own is None else own
+        zone_us = round((own.us - outside.us) / _QUARTER_HOUR) * _QUARTER_HOUR
+        delay_us = abs(outside.us - (own.us - zone_us))
+        if own.readings or abs(zone_us) > _WIDEST_ZONE or delay_us > _LONGEST_DELAY:
+            return outside
+        return Moment(own.us - zone_us, zoned=True)
+
+    def in_text(self, text: str) -> Moment | None:
+        """Return the first time in a text."""
+        match = _TIME.search(text)
+        return self._moment(match) if match else None
+
+    def in_value(self, value: Any) -> Moment | None:
+        """Return the time that a field of a log store's has: a number since 1970, or a text."""
+        if isinstance(value, bool):
+            return None
+        if isinstance(value, int | float):
+            return of_number(value)
+        if not isinstance(value, str):
+            return None
+        return of_number(float(value)) if _EPOCH_TEXT.fullmatch(value.strip()) else self.in_text(value)
+
+    def not_before(self, us: int) -> None:
+        """Know that the log was written later than this: what it says came with a release of Kafka."""
+        self._earliest_us = max(self._earliest_us, us - _DAY)
+
+    def see(self, text: str) -> None:
+        """Look at the dates in a text: one of them may tell how the others are to be read."""
+        for match in _TIME.finditer(text) if self._readings else ():
+            self._moment(match)
+
+    def settled(self, moments: Iterable[Moment | None]) -> list[Moment | None]:
+        """Return times as the log's dates together tell them.
+
+        A damaged date among others that have one meaning is none.
+
+        Raises:
+            AmbiguousDatesError: they do not tell it.
+        """
+        moments = list(moments)
+        try:
+            return [self._settled(moment) for moment in moments]
+        except AmbiguousDatesError:
+            if all(moment is None or moment.readings for moment in moments):
+                raise
+        return [None if moment is None or moment.readings else moment for moment in moments]
+
+    def _settled(self, moment: Moment | None) -> Moment | None:
+        if moment is None or not moment.readings:
+            return moment
+        by_order, order = dict(moment.readings), self._settled_order()
+        if order not in by_order:
+            raise AmbiguousDatesError(self._readings[_days(moment.readings)], list(by_order))
+        return Moment(by_order[order], moment.zoned)
+
+    def _settled_order(self) -> str:
+        if self._order is None:
+            possible = [order for order in DATE_ORDERS if all(self._fits(order, each) for each in self._readings)]
+            if not possible or len({tuple(dict(each)[order] for each in self._readings) for order in possible}) > 1:
+                raise AmbiguousDatesError(next(iter(self._readings.values())), possible)
+            self._order = possible[0]
+        return self._order
+
+    def _fits(self, order: str, readings: tuple[tuple[str, int], ...]) -> bool:
+        us = dict(readings).get(order)
+        return us is not None and self._earliest_us <= us <= self._until_us
+
+    def _moment(self, match: re.Match[str]) -> Moment | None:
+        try:
+            us = _clock_us(match) - _zone_us(match["zone"])
+        except ValueError:
+            return None
+        zoned = match["zone"] is not None
+        if match["a"]:
+            return self._numbers(match, us, zoned)
+        number = next(number for number in "1234" if match[f"m{number}"])
+        month = match[f"m{number}"]
+        month_number = int(month) if month.isdigit() else _MONTHS[month[:3].lower()]
+        year = match[f"y{number}"] if number != "4" else match["y4"] or match["y6"]
+        if year is None:
+            return self._without_year(month_number, int(match["d4"]), us, zoned)
+        day_us = _day_us(int(year) % 100 + 2000, month_number, int(match[f"d{number}"]))
+        return None if day_us is None else Moment(day_us + us, zoned)
+
+    def _without_year(self, month: int, day: int, us: int, zoned: bool) -> Moment | None:
+        """Take the newest year in which the time is not later than the end of the log."""
+        newest = date.fromordinal(_EPOCH_DAY + self._until_us // _DAY).year
+        for year in range(newest, newest - 8, -1):
+            day_us = _day_us(year, month, day)
+            if day_us is not None and day_us + us <= self._until_us:
+                return Moment(day_us + us, zoned, year_assumed=True)
+        return None
+
+    def _numbers(self, match: re.Match[str], us: int, zoned: bool) -> Moment | None:
+        """Read three numbers in each order that makes a date; with dots the day is always the first."""
+        first, second, third = int(match["a"]), int(match["b"]), int(match["c"])
+        orders: dict[str, Callable[[], int | None]] = {
+            "dmy": lambda: _day_us(third % 100 + 2000, second, first),
+            "mdy": lambda: _day_us(third % 100 + 2000, first, second),
+        }
+        if third < 100:
+            orders["ymd"] = lambda: _day_us(first + 2000, second, third)
+        days = {order: day_us for order, read in orders.items() if (day_us := read()) is not None}
+        if match["sep5"] == "." and "dmy" in days:
+            return Moment(days["dmy"] + us, zoned)
+        if not days:
+            return None
+        self._readings.setdefault(tuple(days.items()), match[0])
+        readings = tuple((order, day_us + us) for order, day_us in days.items())
+        return Moment(readings[0][1], zoned, readings)
+
+
+def _days(readings: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
+    """Return the days of readings, without the time of day, which is the same in all."""
+    clock_us = readings[0][1] % _DAY
+    return tuple((order, us - clock_us) for order, us in readings)
+
+
+class AmbiguousDatesError(ValueError):
+    """Dates can be read in more than one way, or in none that fits."""
+
+    def __init__(self, example: str, possible: list[str]) -> None:
+        names = {"dmy": "day first", "mdy": "month first", "ymd": "year first"}
+        ways = " or ".join(names[order] for order in possible)
+        self.orders = possible or list(DATE_ORDERS[:2])
+        what = f"{example} is {ways}" if ways else f"{example} fits no order of day, month and year"
+        super().__init__(f"the order of day, month and year in its dates is not known: {what}")
+
+    def at(self, where: str) -> SnapshotError:
+        """Return the error as the command tells it."""
+        options = " or ".join(f"--log-dates {order}" for order in self.orders)
+        return SnapshotError(str(self), where=where, fix=f"say which: {options}")
+
+
+def of_number(value: float) -> Moment | None:
+    """Read a number of seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by its size."""
+    for limit, factor in ((1e11, 1e6), (1e14, 1e3), (1e17, 1), (1e20, 1e-3)):
+        if 0 <= value < limit:
+            return Moment(round(value * factor), zoned=True)
+    return None
+
+
+def _clock_us(match: re.Match[str]) -> int:
+    hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"])
+    half = (match["half"] or "").upper()
+    if half:
+        hour = hour % 12 + (12 if half == "P" else 0)
+    if hour > 23 or minute > 59 or second > 59:
+        raise ValueError
+    fraction = ((match["fraction"] or match["millis"] or "") + "000000")[:6]
+    return ((hour * 60 + minute) * 60 + second) * _SECOND + int(fraction)
+
+
+def _zone_us(zone: str | None) -> int:
+    if zone is None:
+        return 0
+    if match := _ZONE_NUMBER.fullmatch(zone):
+        minutes = int(match[2]) * 60 + int(match[3])
+        if minutes >= 24 * 60:
+            raise ValueError
+        return (-minutes if match[1] == "-" else minutes) * 60 * _SECOND
+    return _ZONES[zone.upper()] * 3600 * _SECOND
+
+
+def _day_us(year: int, month: int, day: int) -> int | None:
+    try:
+        return (date(year, month, day).toordinal() - _EPOCH_DAY) * _DAY
+    except ValueError:
+        return None

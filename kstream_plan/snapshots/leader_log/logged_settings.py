@@ -1,0 +1,121 @@
+"""Settings as instances log them when they start: ``StreamsConfig values``, ``ConsumerConfig values``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kstream_plan.model import Note
+from kstream_plan.model.not_modelled import DECIDING_SETTINGS
+from kstream_plan.model.settings import CONFIG_NAMES, RACK_STRATEGIES, RANGES
+from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
+from kstream_plan.snapshots.leader_log.message_values import LogPlace, Settings
+from kstream_plan.snapshots.leader_log.records import Record
+
+#: What the stream threads' own consumers are set to, which their application's settings do not tell.
+_OF_CONSUMERS = ("session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "group_instance_id")
+_MAIN_CONSUMER, _THREAD = "-consumer", "-StreamThread-"
+_TAGS, _STRATEGY = "rack_aware_assignment_tags", "rack_aware_assignment_strategy"
+
+
+class LoggedValues(NamedTuple):
+    """What an instance said that it is set to, by the names of a snapshot's ``config``; when and where it said so.
+
+    ``deciding`` are settings that decide who runs what and are in no plan, as texts.
+    """
+
+    at_us: int
+    place: LogPlace
+    source: tuple[str, str]
+    config: Mapping[str, Any]
+    deciding: Mapping[str, str]
+
+
+class GroupSettings(NamedTuple):
+    """What counts for a generation, and a note of each setting that instances say unlike things of."""
+
+    config: Mapping[str, Any]
+    deciding: Mapping[str, str]
+    notes: tuple[Note, ...] = ()
+
+
+#: By application id.
+LoggedSettings = Mapping[str, Sequence[LoggedValues]]
+
+
+def settings_of(records: Iterable[Record]) -> LoggedSettings:
+    """Return what the records say that applications, and their main consumers, are set to, in order of time."""
+    found: dict[str, list[LoggedValues]] = {}
+    last: dict[str, int] = {}
+    for record in records:
+        at_us = last[record.place.file] = record.at.us if record.at else last.get(record.place.file, -1)
+        if isinstance(record.message, Settings):
+            application_id, values = _application(record.message)
+            if application_id:
+                logged = LoggedValues(at_us, record.place, record.source, *values)
+                found.setdefault(application_id, []).append(logged)
+    return {name: sorted(each, key=lambda logged: logged.at_us) for name, each in found.items()}
+
+
+def settings_for(generation: LoggedGeneration, logged: Sequence[LoggedValues]) -> GroupSettings:
+    """Return what the leader was set to, as far as its log says; else what was said last by anybody.
+
+    Args:
+        generation: what the leader decided.
+        logged: what was said of its application.
+    """
+    by_then = [each for each in logged if generation.at is None or each.at_us <= generation.at.us]
+    config: dict[str, Any] = {}
+    deciding: dict[str, str] = {}
+    for each in sorted(by_then or logged, key=lambda each: (each.source == generation.source, each.at_us)):
+        config |= each.config
+        deciding |= each.deciding
+    return GroupSettings(config, deciding, tuple(_differences(by_then or logged, config)))
+
+
+def _differences(logged: Sequence[LoggedValues], config: Mapping[str, Any]) -> Iterator[Note]:
+    for name, value in config.items():
+        places = {_text(each.config[name]): each.place for each in logged if name in each.config}
+        if len(places) > 1:
+            said = ", ".join(f"{text} ({place})" for text, place in places.items())
+            message = (
+                f"instances log different values of {name.replace('_', '.')}: {said}; {_text(value)} is used, the "
+                "leader's as far as its log tells"
+            )
+            yield Note("settings-differ", message, tuple(map(str, places.values())))
+
+
+def _text(value: Any) -> str:
+    return (",".join(value) or "none") if isinstance(value, list) else str(value)
+
+
+def _application(message: Settings) -> tuple[str, tuple[Mapping[str, Any], Mapping[str, str]]]:
+    """Return whose settings they are, those that count, and those that decide and are in no plan."""
+    values = {name.replace(".", "_"): value.strip() for name, value in message.values.items()}
+    if message.kind == "streams":
+        return values.get("application_id", ""), (_config(values, CONFIG_NAMES), _deciding(values, DECIDING_SETTINGS))
+    client = values.get("client_id", "")
+    if _THREAD not in client or not client.endswith(_MAIN_CONSUMER):
+        return "", ({}, {})
+    names = [name for name in _OF_CONSUMERS if name in CONFIG_NAMES]
+    deciding = _deciding(values, [name for name in _OF_CONSUMERS if name in DECIDING_SETTINGS])
+    return values.get("group_id", ""), (_config(values, names), deciding)
+
+
+def _config(values: Mapping[str, str], names: Iterable[str]) -> dict[str, Any]:
+    pairs = ((name, _value(name, values[name])) for name in names if name in values)
+    return {name: value for name, value in pairs if value is not None}
+
+
+def _value(name: str, text: str) -> Any:
+    """Return a value as Kafka prints it; ``None``: it is none that counts."""
+    if name == _TAGS:
+        return [tag.strip() for tag in text.strip("[]").split(",") if tag.strip()]
+    if name == _STRATEGY:
+        return text if text in RACK_STRATEGIES else None
+    low, high = RANGES.get(name, (0, -1))
+    return int(text) if text.isascii() and text.isdigit() and low <= int(text) <= high else None
+
+
+def _deciding(values: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    return {name: values[name] for name in names if values.get(name, "null") not in ("", "null", "none")}
