@@ -23,6 +23,7 @@ class Side:
     ``stopping`` are the consumers that stop everything before a rebalance. ``decided`` is the decision that led here,
     with what it withheld, if it is known; ``holdings`` is what came of it. ``models`` are the releases whose behaviour
     led here, if it was planned. ``measured`` says of how many copies the lag was measured, and when, if any was.
+    ``next_decision`` is the generation that a snapshot's decision leads to; what it moves is no part of the side.
     """
 
     group: Group
@@ -36,6 +37,7 @@ class Side:
     decided: tuple[Holding, ...] | None = None
     models: str | None = None
     measured: str | None = None
+    next_decision: int | None = None
 
     @property
     def active_tasks(self) -> dict[str, int]:

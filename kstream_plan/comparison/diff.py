@@ -57,7 +57,7 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
         totals=_totals(
             old, new, changes, course, unchanged, stopped_ms, told=evidence.pauses_known or not evidence.of_workers
         ),
-        notes=(*_lags_measured(old, new), *evidence.notes(changes)),
+        notes=(*_lags_measured(old, new), *_next_decision(new, course), *evidence.notes(changes)),
         untold=evidence.untold,
     )
 
@@ -67,6 +67,13 @@ def _lags_measured(old: Side, new: Side) -> Iterator[Note]:
     for when, side in (("Before", old), ("After", new)):
         if side.measured is not None:
             yield Note("lags-measured", f"{when}: {side.measured}")
+
+
+def _next_decision(new: Side, course: Between) -> Iterator[Note]:
+    """Yield that the newer snapshot has a decision that is not compared; a history has what follows from most."""
+    if new.next_decision not in (None, new.generation) and not course.seen:
+        message = f"The newer snapshot also has the decision of generation {new.next_decision:,}"
+        yield Note("decision-not-compared", f"{message}; what that changes is not shown here")
 
 
 def _all_tasks(old: Group, new: Group) -> Iterable[WorkId]:
@@ -108,9 +115,13 @@ def _task_change(task_id: WorkId, before: _Seats, after: _Seats, evidence: Evide
         kind = TaskClass.NEW
     elif task_id not in after.known:
         kind = TaskClass.GONE
-    elif from_ != to:
+    elif not _is_same(from_, to):
         kind, start = _class_of_change(task_id, from_, to, evidence)
     return TaskChange(task_id, kind, from_, to, copies, start, evidence.pause_ms(task_id, from_, kind))
+
+
+def _is_same(seat: Seat | None, other: Seat | None) -> bool:
+    return seat is other if seat is None or other is None else seat.is_at(other)
 
 
 def _owners(task_id: WorkId, before: _Seats, after: _Seats) -> tuple[Seat | None, Seat | None]:
@@ -146,8 +157,9 @@ def _class_of_change(
 
 def _copy_changes(task_id: WorkId, before: _Seats, after: _Seats, evidence: Evidence) -> Iterator[CopyChange]:
     """Pair what ended with what began: a swap with the active first, then within an instance, then within a role."""
-    ended = {seat.process_id: seat for seat in before.copies.get(task_id, set()) - after.copies.get(task_id, set())}
-    begun = {seat.process_id: seat for seat in after.copies.get(task_id, set()) - before.copies.get(task_id, set())}
+    had, has = before.copies.get(task_id, set()), after.copies.get(task_id, set())
+    ended = {seat.process_id: seat for seat in had if not any(map(seat.is_at, has))}
+    begun = {seat.process_id: seat for seat in has if not any(map(seat.is_at, had))}
     from_, to = before.active.get(task_id), after.active.get(task_id)
     if from_ is not None and to is not None and to.process_id in ended and from_.process_id in begun:
         yield CopyChange(CopyChangeKind.SWAPPED, ended.pop(to.process_id), begun.pop(from_.process_id))

@@ -57,6 +57,7 @@ def snapshot_side(snapshot: Snapshot) -> Side:
         copies=state.copies,
         newcomers=frozenset(state.group.instances[index].process_id for index in newcomers(state)),
         measured=None if snapshot.coverage is None else snapshot.coverage.told(snapshot.known_until_ms),
+        next_decision=None if snapshot.decision is None else snapshot.decision.generation,
     )
 
 

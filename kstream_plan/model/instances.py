@@ -14,6 +14,14 @@ from kstream_plan.model.java_hash import java_string_key
 #: Only this text form counts as a UUID: Java and Python read more forms, and not the same ones.
 _CANONICAL_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
+_THREAD = re.compile(r"-StreamThread-(\d{1,9})(?:-|$)", re.ASCII)
+
+
+def thread_number(consumer_id: str) -> str:
+    """Return the number of the stream thread that a consumer id names; empty: it names none."""
+    match = _THREAD.search(consumer_id)
+    return "" if match is None else match[1]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumer:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.model.times import duration
-from kstream_plan.plans.activity import Activity, Totals, events, totals
+from kstream_plan.plans.activity import Activity, Totals, events, membership, totals
 from kstream_plan.plans.kept import departures
 from kstream_plan.plans.loads import tasks_of_connectors
 from kstream_plan.plans.note_codes import (
@@ -24,6 +24,7 @@ from kstream_plan.plans.note_codes import (
     THREAD_MOVES,
 )
 from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.rounds import Trigger
 
 #: Stateless tasks that change the instance so often each are worth a note.
 _MANY_HOPS = 3
@@ -53,9 +54,22 @@ def _next(plan: Plan) -> Iterator[Note]:
         yield Note("ask-why", "kstream-plan why SNAPSHOT")
     elif not plan.rounds and plan.group.tasks and not plan.outages:
         yield Note("scale-out", "kstream-plan simulate-scaleout SNAPSHOT --add 1")
-    elif plan.design == "classic" and plan.digest == plan.snapshot_digest and plan.summary.probing_rebalances > 1:
+    elif plan.design == "classic" and (change := _change(plan)) is not None and plan.summary.probing_rebalances > 1:
         values = ",".join(f"{plan.config.max_warmup_replicas * factor}" for factor in (1, 2, 4))
-        yield Note("other-settings", f"kstream-plan compare SNAPSHOT --vary max.warmup.replicas={values}")
+        yield Note("other-settings", f"kstream-plan compare SNAPSHOT{change} --vary max.warmup.replicas={values}")
+
+
+def _change(plan: Plan) -> str | None:
+    """Return the option that makes the change of a plan, after a blank: none, or instances that join; None: another."""
+    if plan.digest == plan.snapshot_digest:
+        return ""
+    joining, leaving = membership(plan)
+    starts = [rnd for rnd in plan.rounds if rnd.trigger not in (Trigger.PROBING, Trigger.FOLLOW_UP)]
+    is_whole = [step.process_id for step in starts[0].member_steps] == joining if len(starts) == 1 else False
+    instances = [plan.group.instances[plan.group.instance_index[process_id]] for process_id in joining]
+    is_plain = not any(instance.rack or instance.client_tags for instance in instances)
+    is_plain = is_plain and len({instance.capacity for instance in plan.group.instances}) == 1
+    return f" --add {len(joining)}" if joining and is_whole and is_plain and not leaving else None
 
 
 def _cold_starts(plan: Plan, total: Totals) -> Iterator[Note]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+from kstream_plan.model.instances import thread_number
+
 
 class Role(StrEnum):
     """What a consumer is to a task."""
@@ -21,3 +23,10 @@ class Seat(NamedTuple):
     process_id: str
     consumer_id: str
     role: Role
+
+    def is_at(self, other: Seat) -> bool:
+        """Return whether it is the same thread in the same role; a thread that joins again has another consumer id."""
+        if self.process_id != other.process_id or self.role is not other.role:
+            return False
+        number = thread_number(self.consumer_id)
+        return self.consumer_id == other.consumer_id or (number != "" and number == thread_number(other.consumer_id))

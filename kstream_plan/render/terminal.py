@@ -25,15 +25,12 @@ NARROWEST, _WIDEST_PANEL = 40, 120
 _MOST_RICH_ROWS = 200
 #: A list of more lines stands as its short form, if it has one.
 _MOST_LINES = 2
-#: The cells of a column that is no wider are never broken.
-_NARROW = 12
-#: What stays on one line of a cell, and the length beyond which it may be broken: the first of these that fits. A
-#: range in brackets is kept whole if there is room.
+#: What stays on one line of a cell, the length beyond which it may be broken, and the width up to which a column of
+#: numbers is never broken: the first of these that fits. A range in brackets is kept whole if there is room.
 _RANGE = re.compile(r"\([^()]* to [^()]*\)")
 _UNBROKEN = (
-    (re.compile(rf"{_RANGE.pattern}|[^ ]+"), 24),
-    (re.compile(r"[^ ]+"), 24),
-    (re.compile(r"[^ ]+"), 14),
+    *((re.compile(rf"{_RANGE.pattern}|[^ ]+"), 24, narrow) for narrow in (12, 6)),
+    *((re.compile(r"[^ ]+"), longest, narrow) for longest, narrow in ((24, 12), (14, 12), (14, 6))),
 )
 
 #: What tones look like; the only place that knows colours.
@@ -163,8 +160,9 @@ def _table_lines(table: Table, width: int) -> Iterator[RenderableType]:
     """Yield a table: of rich cells, as text if it is long, as a list of its cells if the page is too narrow."""
     table = table.leave_out(*(column.head for column in table.columns if column.from_width > width))
     room = width - 2 * (len(table.columns) - 1)
-    for unit, longest in _UNBROKEN:
-        least = [_least(table, place, unit, longest) for place in range(len(table.columns))]
+    for unit, longest, narrow in _UNBROKEN:
+        is_whole = [_is_narrow(table, place, narrow) for place in range(len(table.columns))]
+        least = [_least(table, place, unit, longest, is_whole=whole) for place, whole in enumerate(is_whole)]
         if sum(least) <= room:
             break
     if sum(least) > room:
@@ -172,28 +170,28 @@ def _table_lines(table: Table, width: int) -> Iterator[RenderableType]:
     elif len(table.rows) > _MOST_RICH_ROWS:
         yield _as_text(table)
     else:
-        yield _rich(table, _widths(table, least, room))
+        yield _rich(table, _widths(table, least, room, is_whole), is_whole)
 
 
-def _least(table: Table, place: int, unit: re.Pattern[str], longest: int) -> int:
+def _least(table: Table, place: int, unit: re.Pattern[str], longest: int, *, is_whole: bool) -> int:
     """Return the columns that a column of a table needs: the longest unit of its head and cells, up to a limit.
 
-    The cells of a narrow column stay whole.
+    ``is_whole``: its cells stay whole.
     """
     texts = [text for row in table.rows for text in _texts(row.cells[place])]
     head_width = max((cell_len(word) for word in table.columns[place].head.split(" ")), default=0)
-    if _is_narrow(table, place):
+    if is_whole:
         return max([head_width, *map(cell_len, texts)])
     units = (cell_len(word) for text in texts for word in unit.findall(text))
     return min(max([head_width, *units]), longest)
 
 
-def _is_narrow(table: Table, place: int) -> bool:
-    """Return whether a column is one of numbers, whose cells stay on one line."""
+def _is_narrow(table: Table, place: int, narrow: int) -> bool:
+    """Return whether a column is one of numbers, none of them longer than so much: they stay on one line."""
     cells = [row.cells[place] for row in table.rows]
     if not table.columns[place].right or any(len(cell.items) > 1 for cell in cells):
         return False
-    return max((cell_len(text) for cell in cells for text in cell.items), default=0) <= _NARROW
+    return max((cell_len(text) for cell in cells for text in cell.items), default=0) <= narrow
 
 
 def _texts(cell: Cell) -> tuple[str, ...]:
@@ -201,7 +199,7 @@ def _texts(cell: Cell) -> tuple[str, ...]:
     return (cell.short,) if cell.short and len(cell.items) > _MOST_LINES else cell.items
 
 
-def _widths(table: Table, least: Sequence[int], room: int) -> Sequence[int | None]:
+def _widths(table: Table, least: Sequence[int], room: int, is_whole: Sequence[bool]) -> Sequence[int | None]:
     """Return the widths of columns of texts that do not fit as they are, so that words stay whole.
 
     Columns grow to what is in them as far as there is room, those first that lack least, and cells before heads.
@@ -213,7 +211,7 @@ def _widths(table: Table, least: Sequence[int], room: int) -> Sequence[int | Non
     if sum(whole) <= room:
         return [None] * len(whole)
     if lists:
-        return _widths_of_lists(table, least, room)
+        return _widths_of_lists(table, least, room, is_whole)
     widths = list(least)
     for widths_of_goal in (cells, whole):
         deficits = [max(0, want - width) for want, width in zip(widths_of_goal, widths, strict=True)]
@@ -222,10 +220,10 @@ def _widths(table: Table, least: Sequence[int], room: int) -> Sequence[int | Non
     return widths
 
 
-def _widths_of_lists(table: Table, least: Sequence[int], room: int) -> Sequence[int]:
+def _widths_of_lists(table: Table, least: Sequence[int], room: int, is_whole: Sequence[bool]) -> Sequence[int]:
     """Return the widths of columns among which are lists: the widest are narrowed, none to less than it needs."""
     places = range(len(table.columns))
-    wholes = [least[place] if _is_narrow(table, place) else _in_one_line(table, place) for place in places]
+    wholes = [least[place] if is_whole[place] else _in_one_line(table, place) for place in places]
 
     def limit_to(most: int) -> list[int]:
         return [max(width, min(whole, most)) for width, whole in zip(least, wholes, strict=True)]
@@ -251,11 +249,10 @@ def _longest(table: Table, place: int) -> int:
     return max([*bars, *(cell_len(text) for cell in cells if cell.bar is None for text in cell.items)], default=0)
 
 
-def _rich(table: Table, widths: Sequence[int | None]) -> RichTable:
+def _rich(table: Table, widths: Sequence[int | None], is_whole: Sequence[bool]) -> RichTable:
     grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold")
-    for place, (column, width) in enumerate(zip(table.columns, widths, strict=True)):
+    for column, width, plain in zip(table.columns, widths, is_whole, strict=True):
         justify: JustifyMethod = "right" if column.right else "left"
-        plain = _is_narrow(table, place)
         grid.add_column(Text(column.head, no_wrap=False), justify=justify, no_wrap=plain, overflow="fold", width=width)
     for row in table.rows:
         grid.add_row(*map(_cell, row.cells, widths), style=f"tone.{row.tone}")

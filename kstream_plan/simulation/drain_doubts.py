@@ -13,29 +13,28 @@ RATE_GIVEN = "rate-given"
 
 #: What is known of the copies that several tasks start from, by the fact that decides it.
 _MESSAGES = {
-    Fact.OLD_REPORT: "The copies of these tasks may be behind by now: they were last heard of {when}",
-    Fact.HEARD_LATER: "The copies of these tasks were heard of only after the time that counts as now, {when}: that "
+    Fact.OLD_REPORT: "Copies may be behind by now: they were last heard of {when}",
+    Fact.HEARD_LATER: "Copies were heard of only after the time that counts as now, {when}: that "
     "proves nothing about now",
-    Fact.UNDATED: "The snapshot does not say when {unsaid}: how old the reports of these tasks' copies are is unknown",
-    Fact.NOT_MEASURED: "Measuring was asked for, and the copies of these tasks were not measured; they were last heard "
-    "of {when}",
-    Fact.FORECAST: "These tasks start warm only if their copies, which were behind in their last report, {when}, are "
+    Fact.UNDATED: "The snapshot does not say when {unsaid}: how old reports of copies are is unknown",
+    Fact.NOT_MEASURED: "Measuring was asked for, and copies were not measured; they were last heard of {when}",
+    Fact.FORECAST: "Starts are warm only if copies, which were behind in their last report, {when}, are "
     "restored at the measured rate",
-    Fact.LEAST_LAG: "Only a lower bound of how far the copies of these tasks are behind is known",
-    Fact.NOT_REPORTED: "How far the copies of these tasks are behind is unknown (--metrics and --lags would tell, and "
+    Fact.LEAST_LAG: "Only a lower bound of how far copies are behind is known",
+    Fact.NOT_REPORTED: "How far copies are behind is unknown (--metrics and --lags would tell, and "
     "brokers of 4.4 for a streams group)",
-    Fact.LEFT_OVER: "These tasks start from left-over state, which state.cleanup.delay.ms may have deleted by then",
-    Fact.STORES_UNKNOWN: "These tasks are closed and opened again, by a restart or on another thread, which empties "
+    Fact.LEFT_OVER: "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",
+    Fact.STORES_UNKNOWN: "Tasks are closed and opened again, by a restart or on another thread, which empties "
     "stores in memory; whether stores are persistent or in memory is unknown (--stores)",
-    Fact.IN_MEMORY: "The stores of these tasks are in memory: a restart or a move leaves nothing of them",
-    Fact.NEW_COPY: "These tasks start from copies that are still to be made, and how fast they are restored and "
+    Fact.IN_MEMORY: "Stores are in memory: a restart or a move leaves nothing of them",
+    Fact.NEW_COPY: "Starts are from copies that are still to be made, and how fast they are restored and "
     "written is unknown",
 }
 _MESSAGES[Fact.WITHIN_LIMIT] = (
-    "The copies of these tasks count as caught up, because they are within acceptable.recovery.lag in any case; "
+    "Copies count as caught up, because they are within acceptable.recovery.lag in any case; "
     "how long they restore before their tasks run is unknown"
 )
-_BEHIND = "The copies of these tasks are behind"
+_BEHIND = "Copies are behind"
 
 
 def doubts_of(snapshot: Snapshot, unproven: Sequence[UnprovenStart]) -> tuple[Note, ...]:
@@ -84,7 +83,7 @@ def rests_on(snapshot: Snapshot, seats: Sequence[tuple[int, int]]) -> tuple[Note
     least, most = (f"{end(rate for _, rate in given):,.0f}" for end in (min, max))
     span = least if least == most else f"{least} to {most}"
     message = (
-        "The copies of these tasks were behind in their last report: that they have caught up depends on the given "
+        "Copies were behind in their last report: that they have caught up depends on the given "
         f"restore rate, {span} records/s per instance"
     )
     tasks = tuple(str(snapshot.state.group.tasks[task].task_id) for task, _ in given)

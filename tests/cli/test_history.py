@@ -206,7 +206,7 @@ def test_an_instance_that_is_not_heard_of_any_more_is_never_taken_for_well(
     out = capsys.readouterr().out
     words = " ".join(out.replace("│", " ").split())
     assert "1d296588… uncertain" in words
-    assert "Warning: no reports from 1d296588… for 10h: it may be gone, and its last lag counts." in words
+    assert "Warning: No reports from 1d296588… for 10h: it may be gone, and its last lag counts." in words
     assert "1 of 3 instances is uncertain" in words
     assert max(map(len, out.splitlines())) <= 60
 
@@ -303,7 +303,7 @@ def test_how_to_see_more_of_a_short_history_is_said(
     assert run(["history", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "(steps of 1h)" in out
-    assert ("Note: the history is short: --over 1h shows more of it" in out) == is_short
+    assert ("Note: The history is short: --over 1h shows more of it" in out) == is_short
 
 
 def test_an_offset_beyond_the_end_hides_no_lag_of_others(tmp_path: Path, capsys: Capture) -> None:

@@ -302,7 +302,7 @@ def test_what_is_only_the_least_is_never_called_warm(
     old.write_text(text([line.replace("records_lead", "records_lag") for line in leads(dict.fromkeys(BOTH, 30))]))
     assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", str(old)]) == 3
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
-    assert "Only a lower bound of how far the copies of these tasks are behind is known." in page
+    assert "Only a lower bound of how far copies are behind is known." in page
 
 
 def test_a_lower_bound_is_never_printed_as_the_figure(

@@ -31,6 +31,7 @@ IN_COLOUR = (
 )
 #: Settings, limits and settings of what is also tried, which are no result.
 _OF_THE_RULE = {
+    "classic-5/bounce": {"45s"},  # session.timeout.ms
     "classic-5/history": {"10,000"},  # a lag that grew by less is none
     "classic-5/why": {"100"},  # acceptable.recovery.lag
     "classic-5/why-instance": {"100"},

@@ -15,6 +15,7 @@ from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.history_course import history_course
 from kstream_plan.comparison.sides import plan_course, plan_side, snapshot_side, starts_at
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Snapshot, TaskId
+from kstream_plan.model.instances import thread_number
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
@@ -32,14 +33,20 @@ from tests.helpers.strategies import snapshots, two_snapshots
 Held = dict[TaskId, set[Seat]]
 
 
+def place(seat: Seat) -> Seat:
+    """A seat by its thread: one that joined again, with another consumer id, is the same."""
+    return seat._replace(consumer_id=thread_number(seat.consumer_id) or seat.consumer_id)
+
+
 def held(side: Side) -> Held:
-    """Every seat of every task, active and copies."""
+    """Every seat of every task, active and copies, by thread."""
     found: Held = {task.task_id: set() for task in side.group.tasks}
     for consumer, roles in enumerate(side.holdings):
         process_id = side.group.instances[side.group.instance_of[consumer]].process_id
         for role, tasks in zip(Role, roles, strict=True):
             for task in tasks:
-                found[side.group.tasks[task].task_id].add(Seat(process_id, side.group.consumer_ids[consumer], role))
+                seat = Seat(process_id, side.group.consumer_ids[consumer], role)
+                found[side.group.tasks[task].task_id].add(place(seat))
     return found
 
 
@@ -50,10 +57,10 @@ def applied(before: Held, changes: Comparison) -> Held:
         seats = after.setdefault(change.task_id, set())
         for from_, to in [(change.from_, change.to), *((copy.from_, copy.to) for copy in change.copies)]:
             if from_ is not None:
-                seats.remove(from_)
+                seats.remove(place(from_))
             if to is not None:
-                assert to not in seats
-                seats.add(to)
+                assert place(to) not in seats
+                seats.add(place(to))
         if change.kind is TaskClass.GONE:
             assert not after.pop(change.task_id)
     return after
@@ -166,9 +173,13 @@ def test_every_task_has_the_class_of_its_definition_and_the_totals_are_the_sums(
 
 def stops_at_every_rebalance(side: Side, task_id: TaskId) -> bool:
     """Whether its owner lists ``eager``."""
-    consumers = {c.consumer_id: c for instance in side.group.instances for c in instance.consumers}
+    consumers = {
+        (instance.process_id, thread_number(c.consumer_id)): c
+        for instance in side.group.instances
+        for c in instance.consumers
+    }
     owner = next((seat for seat in held(side)[task_id] if seat.role is Role.ACTIVE), None)
-    return owner is not None and "eager" in consumers[owner.consumer_id].protocols
+    return owner is not None and "eager" in consumers[owner.process_id, owner.consumer_id].protocols
 
 
 @given(snapshot=snapshots(), ends=st.tuples(st.integers(0, 12), st.integers(0, 12)))

@@ -99,14 +99,17 @@ def test_as_markdown(name: str) -> None:
     assert_golden(f"drain/{name}.md", to_markdown(CASES[name]()))
 
 
-def test_a_restart_is_proposed_only_where_it_may_be_safer() -> None:
+def test_a_restart_is_told_of_only_where_it_may_be_safer() -> None:
     cold = CASES["no-standbys"]()
     assert cold.answer is Answer.NO
-    assert [note.code for note in drain_remarks(cold).next] == ["if-only-restarted"]
+    assert [note.code for note in drain_remarks(cold).notes] == ["if-only-restarted"]
+    assert [note.message for note in drain_remarks(cold).next] == [
+        "kstream-plan simulate-scaleout SNAPSHOT --remove i3"
+    ]
     over = replace(cold, over=(Note("over", "what is known may be over"),))
     for drained in (over, replace(cold, now=()), CASES["with-standbys"]()):
         assert drained.over or drained.answer is Answer.YES
-        assert drain_remarks(drained).next == ()
+        assert drain_remarks(drained).notes == ()
 
 
 def test_names_of_tasks_in_a_doubt_are_harmless() -> None:
@@ -313,7 +316,7 @@ def _with_copy(lag: int | None, remaining: int = 0) -> Snapshot:
         (
             replace(_with_copy(0), least_lags=frozenset({(2, 0)})),
             "changelog-within-limit",
-            "The copies of these tasks count as caught up, because they are within acceptable.recovery.lag",
+            "Copies count as caught up, because they are within acceptable.recovery.lag",
         ),
         (replace(_with_copy(0), decision=KnownDecision(generation=2)), None, ""),
     ],
@@ -485,10 +488,10 @@ def test_of_pauses_that_read_the_same_the_one_that_may_be_longer_is_named() -> N
 def test_a_warning_about_tasks_names_them(number: int, named: str) -> None:
     drained = drain(_with_copy(0), ["i3"])
     tasks = tuple(f"0_{place}" for place in range(number))
-    old = Note("old", "The copies of these tasks may be behind by now", tasks)
+    old = Note("old", "Copies may be behind by now", tasks)
     nothing = Note("other", "This is about no task")
     warned = replace(drained, warnings=(old, nothing))
     assert [line.text for line in page_of(warned).lines if line.kind == "warning"][:2] == [
-        f"{named}: The copies of these tasks may be behind by now.",
+        f"{named}: Copies may be behind by now.",
         "This is about no task.",
     ]

@@ -13,7 +13,7 @@ from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, Unprove
 from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
 from tests.helpers.one_standby import IDS, snapshot
 
-BEHIND = "The copies of these tasks are behind"
+BEHIND = "Copies are behind"
 TASKS = [task.task_id for task in snapshot().state.group.tasks]
 NOON = "2026-11-22 12:00:0{} UTC"
 
@@ -33,49 +33,47 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
 @pytest.mark.parametrize(
     ("fact", "words"),
     [
-        (Fact.OLD_REPORT, "The copies of these tasks may be behind by now: they were last heard of at {}"),
+        (Fact.OLD_REPORT, "Copies may be behind by now: they were last heard of at {}"),
         (
             Fact.HEARD_LATER,
-            "The copies of these tasks were heard of only after the time that counts as now, at {}: that proves "
-            "nothing about now",
+            "Copies were heard of only after the time that counts as now, at {}: that proves nothing about now",
         ),
         (
             Fact.UNDATED,
-            "The snapshot does not say when it was taken: how old the reports of these tasks' copies are is unknown",
+            "The snapshot does not say when it was taken: how old reports of copies are is unknown",
         ),
         (
             Fact.NOT_MEASURED,
-            "Measuring was asked for, and the copies of these tasks were not measured; they were last heard of at {}",
+            "Measuring was asked for, and copies were not measured; they were last heard of at {}",
         ),
         (
             Fact.FORECAST,
-            "These tasks start warm only if their copies, which were behind in their last report, at {}, are restored "
+            "Starts are warm only if copies, which were behind in their last report, at {}, are restored "
             "at the measured rate",
         ),
-        (Fact.LEAST_LAG, "Only a lower bound of how far the copies of these tasks are behind is known"),
+        (Fact.LEAST_LAG, "Only a lower bound of how far copies are behind is known"),
         (
             Fact.NOT_REPORTED,
-            "How far the copies of these tasks are behind is unknown (--metrics and --lags would tell, and brokers of "
+            "How far copies are behind is unknown (--metrics and --lags would tell, and brokers of "
             "4.4 for a streams group)",
         ),
         (
             Fact.LEFT_OVER,
-            "These tasks start from left-over state, which state.cleanup.delay.ms may have deleted by then",
+            "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",
         ),
         (
             Fact.STORES_UNKNOWN,
-            "These tasks are closed and opened again, by a restart or on another thread, which empties stores in "
+            "Tasks are closed and opened again, by a restart or on another thread, which empties stores in "
             "memory; whether stores are persistent or in memory is unknown (--stores)",
         ),
-        (Fact.IN_MEMORY, "The stores of these tasks are in memory: a restart or a move leaves nothing of them"),
+        (Fact.IN_MEMORY, "Stores are in memory: a restart or a move leaves nothing of them"),
         (
             Fact.NEW_COPY,
-            "These tasks start from copies that are still to be made, and how fast they are restored and written is "
-            "unknown",
+            "Starts are from copies that are still to be made, and how fast they are restored and written is unknown",
         ),
         (
             Fact.WITHIN_LIMIT,
-            "The copies of these tasks count as caught up, because they are within acceptable.recovery.lag in any "
+            "Copies count as caught up, because they are within acceptable.recovery.lag in any "
             "case; how long they restore before their tasks run is unknown",
         ),
         (Fact.NO_CLOSER, BEHIND),
@@ -157,7 +155,7 @@ def test_what_is_taken_for_granted_is_the_rate_that_was_given(
     (note,) = notes
     assert note.code == "rate-given"
     assert note.message == (
-        "The copies of these tasks were behind in their last report: that they have caught up depends on the given "
+        "Copies were behind in their last report: that they have caught up depends on the given "
         f"restore rate, {span} records/s per instance"
     )
     assert note.subjects == (tasks or ("0_0", "0_1"))

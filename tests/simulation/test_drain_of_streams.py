@@ -49,7 +49,7 @@ def test_copies_of_which_nobody_says_anything_may_be_behind() -> None:
     assert "Cold starts 0 to 2 of 2 tasks" in text
     assert "Copy there To restore Pause" in text
     assert "0_2 a unknown unknown" in text
-    assert "How far the copies of these tasks are behind is unknown (--metrics and --lags would tell" in text
+    assert "How far copies are behind is unknown (--metrics and --lags would tell" in text
     assert "probing" not in text
 
 

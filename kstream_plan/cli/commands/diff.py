@@ -11,6 +11,7 @@ from kstream_plan.cli.actions.remote_plans import download_plans
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.next_commands import input_of, with_paths
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
@@ -211,4 +212,6 @@ def _pages(comparisons: _Compared, options: DiffOptions) -> Iterator[Page]:
         yield diffs_page(comparisons.comparisons)
     if len(comparisons.comparisons) == 1 or options.verbose:
         for comparison in comparisons.comparisons:
-            yield diff_page(comparison, verbose=options.verbose, protocol_view=options.view)
+            name = comparison.new.group.application_id
+            source = input_of([options.new or options.old], name, is_plural=len(comparisons.comparisons) > 1)
+            yield with_paths(diff_page(comparison, verbose=options.verbose, protocol_view=options.view), source)

@@ -32,6 +32,7 @@ _PASSAGE, _TYPED = 740, 6
 _FIRST = 360
 _COMMENT = re.compile(r"^<!-- .*? -->\n", re.DOTALL | re.MULTILINE)
 _SHELL = re.compile(r"^ *```sh\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+_FILE = re.compile(r"\A *```\n+(```yaml\n.*?\n```)", re.DOTALL)
 _CONSOLE = re.compile(r"^\$ (kstream-plan (?:.*\\\n)*.*)$", re.MULTILINE)
 
 
@@ -160,7 +161,8 @@ def _typed(section: Section, place: int) -> str:
             lines = [line for line in commands[0].strip().splitlines() if line.strip()]
             whole = [number for number in range(1, len(lines) + 1) if not lines[number - 1].rstrip().endswith("\\")]
             last = max((number for number in whole if number <= _TYPED), default=whole[0])
-            return "```sh\n" + "\n".join(lines[:last]) + "\n```"
+            file = _FILE.search(text.partition(commands[0])[2])
+            return "```sh\n" + "\n".join(lines[:last]) + "\n```" + (f"\n\n{file[1]}" if file else "")
     return ""
 
 

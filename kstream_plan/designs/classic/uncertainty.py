@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note, Rates
 from kstream_plan.model.movement_queue import MovementQueue
+from kstream_plan.model.note import name_list
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, KeepTemporary, Place, Promote, Step, Withhold
 from kstream_plan.plans.design import LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
@@ -129,8 +130,8 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
         found.append(
             Note(
                 "threads-race",
-                "An instance takes up left-over state of a task that it closed: which of its threads gets the "
-                "task is a race between them",
+                "Tasks return to instances that still have their left-over state: which thread of the instance gets "
+                "a task is random",
                 _names(state.group, races),
             )
         )
@@ -156,8 +157,9 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
         found.append(
             Note(
                 LEFT_OVER_CLEANUP,
-                "The decision depends on left-over state of closed tasks, and when that is deleted is unknown: "
-                "instances check every state.cleanup.delay.ms, by the time a directory was changed",
+                "Whether instances still have the state that closed tasks left on their disks is unknown: they delete "
+                "it some time after state.cleanup.delay.ms. If it is gone, tasks may go to other instances: "
+                f"{name_list(_names(state.group, deletions), 5)}",
                 _names(state.group, deletions),
             )
         )

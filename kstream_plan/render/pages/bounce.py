@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.scenario_file import scenario_yaml
@@ -27,6 +27,7 @@ from kstream_plan.render.page import (
     text_cell,
     text_row,
 )
+from kstream_plan.render.pages.drain import instance_words
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
@@ -36,8 +37,6 @@ from kstream_plan.render.text.numbers import (
     count_range,
     duration,
     name_list,
-    pause_text,
-    range_text,
     span_to,
     utc,
 )
@@ -72,9 +71,13 @@ def bounce_page(bounces: Bounces) -> Page:
         title=_title(bounces, names),
         tone=_tone(bounces),
         answer=bounces.answer,
-        sentences=tuple(filter(None, (_sentence(bounces, names), _how_long(bounces)))),
+        sentences=(
+            _sentence(bounces, names),
+            f"An instance that is away for {duration(plan.config.session_timeout_ms)} (session.timeout.ms) or longer "
+            "counts as gone, and its tasks move.",
+        ),
         facts=tuple(_facts(bounces)) if bounces.process_ids else (),
-        source=source if bounces.time is None else f"{source}; asked of {utc(bounces.time)}",
+        source=source if bounces.time is None or utc(bounces.time) in source else f"{source}; now {utc(bounces.time)}",
         tables=(_table(bounces, names),),
         lines=remark_lines(bounce_remarks(bounces), names.escape_message),
     )
@@ -109,7 +112,7 @@ def _sentence(bounces: Bounces, names: Names) -> str:
     way = bounces.as_it_is
     if bounces.answer is Answer.YES:
         assert best is not None
-        pause = f", one by one, {moment(best.pause_ms)} between them" if len(bounces.process_ids) > 1 else ""
+        pause = f", one by one, {_wait(best)} between them" if len(bounces.process_ids) > 1 else ""
         return f"{_SAFE[0].upper()}{_SAFE[1:]} ({way_name(best.way)}{pause})."
     if bounces.answer is Answer.NO:
         return f"{_why_not(way, number_of(bounces))}.{_other_way(best)}"
@@ -124,40 +127,46 @@ def _other_way(best: PlayedWay | None) -> str:
 
 def _best_of_all(bounces: Bounces, best: PlayedWay | None) -> str:
     if best is not None:
-        pause = f" with {moment(best.pause_ms)} between restarts" if number_of(bounces) > 1 else ""
+        pause = f" with {_wait(best)} between restarts" if number_of(bounces) > 1 else ""
         faster = ", ".join(dict.fromkeys(way_name(way.way) for way in bounces.faster_safe))
         faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
         stores = ", if stores are persistent (--stores)" if stores_unknown(bounces) else ""
         return f"Safe by {way_name(best.way)}{pause}{stores}: {_SAFE}.{faster_ways}"
     if any(way.is_likely_safe for way in bounces.played):
         return "No way is proven to be safe."
-    is_undecided = any(way.found.outcome == "undecided" for way in bounces.played)
-    certainty = "known to be " if is_undecided else ""
+    certainty = "" if all(way.is_likely_unsafe for way in bounces.played) else "known to be "
     return f"No way is {certainty}safe. Standbys, or static members, would help."
 
 
-def _how_long(bounces: Bounces) -> str:
-    limit = duration(bounces.played[0].plan.config.session_timeout_ms)
-    if bounces.process_ids:
-        return (
-            f"An instance that is away for {limit} (session.timeout.ms) or longer counts as gone, and its tasks move: "
-            "drain tells what would start cold then."
-        )
-    return ""
+def _wait(way: PlayedWay) -> str:
+    return moment(way.pause_ms) if way.pause_ms else "no wait"
+
+
+def _duration(way: PlayedWay) -> str:
+    """Return how long it takes until the group has settled; that may be unknown."""
+    reason = way.found.reason
+    may_not_settle = not way.settles or (reason is not None and reason.code == "may-not-settle")
+    return f"{duration(way.ends_ms)}{', or unknown' if may_not_settle else ''}"
+
+
+def _cold(way: PlayedWay) -> Cell:
+    """Return how many starts are cold, with what else they may be."""
+    cold, most = way.figures.cold_handovers, max(way.figures.cold_handovers.most, way.most_cold)
+    text = count_range(cold.median, cold.least, most) if most else "none"
+    return text_cell(text, "bad" if cold.median else "unknown" if most else "plain")
 
 
 def _facts(bounces: Bounces) -> Iterator[Fact]:
     """Yield the figures of the way that is asked about."""
     way = bounces.best_safe or bounces.as_it_is
-    figures = way.figures
+    cold = _cold(way)
     yield Fact("way", "Way", way_name(way.way))
-    yield Fact("duration", "Duration", f"{duration(way.ends_ms)}, until the group has settled")
-    yield Fact("rebalances", "Rebalances", count_range(*figures.rebalances))
-    most = max(figures.cold_handovers.most, way.most_cold)
-    cold: Tone = "bad" if figures.cold_handovers.median else "unknown" if most else "plain"
-    yield Fact("cold", "Cold starts", span_to(figures.cold_handovers.least, most) if most else "none", cold)
-    yield Fact("pause", "Longest pause", _pause(way))
-    yield Fact("at_once", "Paused at once", f"{count(figures.paused_at_once, 'task')} at most, cut-overs included")
+    yield Fact("duration", "Duration", f"{_duration(way)}, until the group has settled")
+    yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
+    yield Fact("cold", "Cold starts", cold.text, cold.tone)
+    likely, *ends = _pause(way)
+    yield Fact("pause", "Longest pause", f"{likely} ({' to '.join(ends)})" if ends else likely)
+    yield Fact("at_once", "Paused at once", f"{count(way.figures.paused_at_once, 'task')} at most, cut-overs included")
 
 
 def way_name(way: Way) -> str:
@@ -172,44 +181,40 @@ def _table(bounces: Bounces, names: Names) -> Table:
     figures = (">Duration", ">Rebalances", ">Paused at once", ">Longest pause", ">Cold starts", ">Range of pauses")
     columns = columns_of("Way to restart", "Safe", ">Wait between", *figures, wide={"Range of pauses": 105})
     rows = tuple(_row(bounces, way, names) for way in bounces.played)
-    actions = [f"{way_name(way.way)}: {_WAY_ACTIONS[way.way.name]}" for way in bounces.played if _is_plain(way.way)]
+    ways = [way.way for way in bounces.played if way.way.name in _WAY_ACTIONS and not way.way.settings]
+    actions = [f"{way_name(way)}: {_WAY_ACTIONS[way.name]}" for way in ways]
     actions += ["paused at once: cut-overs included, which pause tasks of other instances for a moment"]
+    actions += ["longest pause: of one task, summed"]
+    tasks = len(bounces.first.group.stateful)
+    is_repeated = any(max(way.most_cold, way.figures.cold_handovers.most) > tasks for way in bounces.played)
+    actions += ["cold starts: over all restarts, so a task may count more than once"] if is_repeated else []
     actions += [] if bounces.best_safe is None else ["*: the best safe way"]
     table = Table("Ways to restart", columns, rows, "; ".join(actions))
     return table if number_of(bounces) > 1 else table.leave_out("Wait between")
 
 
-def _is_plain(way: Way) -> bool:
-    """Return whether a way has a line of its own: no zone and no other setting."""
-    return way.name in _WAY_ACTIONS and not way.settings
-
-
 def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
-    figures, pause, is_open = way.figures, way.figures.max_paused_ms, _pause_is_open(way)
-    most = max(figures.cold_handovers.most, way.most_cold)
-    cold = count_range(figures.cold_handovers.median, figures.cold_handovers.least, most)
     mark = " *" if way is bounces.best_safe else ""
-    wait = moment(way.pause_ms) if way.found.outcome == "safe" else ""
+    likely, *ends = _pause(way)
     return text_row(
         names.escape(f"{way_name(way.way)}{mark}"),
         _safe(way),
-        wait,
-        duration(way.ends_ms),
-        count_range(*figures.rebalances),
-        f"{figures.paused_at_once:,}",
-        f"at least {at_least(pause.least)}" if is_open else duration(pause.median),
-        text_cell(cold, "bad" if figures.cold_handovers.median else "unknown" if most else "plain"),
-        "" if is_open else range_text(*pause[1:]),
+        moment(way.pause_ms),
+        _duration(way),
+        count_range(*way.figures.rebalances),
+        f"{way.figures.paused_at_once:,}",
+        likely,
+        _cold(way),
+        " to ".join(ends),
     )
 
 
-def _pause(way: PlayedWay) -> str:
-    """Return how long a task is paused at most; what starts cold is paused until it is restored, too."""
-    return pause_text(*way.figures.max_paused_ms, is_open=_pause_is_open(way))
-
-
-def _pause_is_open(way: PlayedWay) -> bool:
-    return bool(way.plan.pauses_are_least or way.most_cold or way.figures.cold_handovers.most)
+def _pause(way: PlayedWay) -> tuple[str, ...]:
+    """Return how long a task is paused at most, and both ends; what starts cold is paused until it is restored, too."""
+    pause = way.figures.max_paused_ms
+    if way.plan.pauses_are_least or way.most_cold or way.figures.cold_handovers.most:
+        return (f"at least {at_least(pause.least)}",)
+    return tuple(map(duration, pause)) if pause.least < pause.most else (duration(pause.median),)
 
 
 def _safe(way: PlayedWay) -> Cell:
@@ -252,7 +257,7 @@ def _why_not(way: PlayedWay, number: int) -> str:
     most = max(way.most_cold, cold.most)
     verb = "would" if cold.median or way.behind else "may"
     starts = "cold start" if most == 1 else "cold starts"
-    reasons = [f"{span_to(min(cold.least or 1, most), most)} {starts} {verb} follow"] if most else []
+    reasons = [f"{span_to(cold.least, most)} {starts} {verb} follow"] if most else []
     if at_once.most:
         reasons.append(f"{count_range(*at_once)} tasks of several instances would pause at the same time")
     reasons += [] if way.settles else ["the group would not settle"]
@@ -302,15 +307,18 @@ def stores_unknown(bounces: Bounces) -> bool:
 
 
 def _next(bounces: Bounces) -> Iterator[Note]:
-    """Yield the command that saves the scenario of the best way."""
-    if not bounces.process_ids and bounces.best_safe is not None:
+    """Yield the command that saves the scenario of the best way, or tells what follows if an instance stays away."""
+    if bounces.process_ids:
+        words = " ".join(instance_words(bounces.first.group, bounces.process_ids))
+        yield Note("if-it-stays-away", f"kstream-plan drain SNAPSHOT {words}")
+    elif bounces.best_safe is not None:
         yield Note("save-scenario", "kstream-plan bounce SNAPSHOT --out restart.yaml")
 
 
 def _with_tasks(note: Note, names: Names) -> str:
-    """Return a note with the tasks that it is about."""
-    tasks: Sequence[str] = [names.escape(task_id) for task_id in note.subjects]
-    return f"{names.escape_message(note.message)}{f': {name_list(tasks, 5)}' if tasks else ''}"
+    """Return a note after the tasks that it is about."""
+    message, tasks = names.escape_message(note.message), [names.escape(task_id) for task_id in note.subjects]
+    return f"{name_list(tasks, 5)}: {message[0].lower()}{message[1:]}" if tasks else message
 
 
 def best_scenario(bounces: Bounces) -> str:

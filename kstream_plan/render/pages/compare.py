@@ -19,7 +19,7 @@ from kstream_plan.render.pages.plan import plan_title, source_text
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, count_range, duration, duration_range, pause_text
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range, pause_text
 
 #: So many alternatives have a column each in one table at most.
 _MOST_COLUMNS = 5
@@ -110,7 +110,7 @@ def duration_text(alternative: Alternative) -> str:
     if not figures.rebalances.most:
         return "no rebalance"
     if alternative.plan.summary.duration_is == "least":
-        return f"at least {duration(figures.balanced_ms.median)}"
+        return f"at least {at_least(figures.balanced_ms.median)}"
     text = duration_range(*figures.balanced_ms)
     return text if alternative.settles else f"{text}, or does not settle"
 
@@ -121,7 +121,7 @@ def _balanced_ms(alternative: Alternative) -> int | None:
 
 def _shortest(alternative: Alternative) -> str:
     floor_ms = alternative.plan.summary.floor_ms
-    return "" if floor_ms is None else duration(floor_ms)
+    return "" if floor_ms is None else at_least(floor_ms)
 
 
 def _relief(alternative: Alternative) -> str:
@@ -169,7 +169,7 @@ _OF_STATE = (
     Figure("First relief of the busiest instance", _relief),
     _figure("Rebalances", "rebalances"),
     _figure("Stateful moves", "moves"),
-    _figure("Longest pause of a task", "max_paused_ms", _pause),
+    _figure("Longest pause of a task, summed", "max_paused_ms", _pause),
     _figure("Tasks paused at once", "paused_at_once"),
     _figure("Cold starts", "cold_handovers"),
     _figure("Records to restore", "restored_records"),
@@ -270,7 +270,9 @@ def _same(alike: Sequence[SameOutcome], figures: Sequence[Figure], different: Se
         for alternative in outcome.alternatives
         if alternative.draws is not None
     }
-    parts = [f"Each is simulated with the same {max(draws):,} random sets of process ids."] if draws else []
+    more = "ranges over more sets, as of simulate-scaleout, may be wider"
+    sets = f"the same {count(max(draws), 'random set')} of process ids" if draws else ""
+    parts = [f"Each is simulated with {sets}; {more}."] if draws else []
     same = [f"{figure.name.lower()} {figure.text(alike[0].one)}" for figure in figures if figure not in different]
     if same and len(alike) > 1:
         parts.append(f"The same in all: {'; '.join(same)}.")

@@ -367,11 +367,13 @@ def _balance_section(comparison: Comparison) -> Iterator[Section]:
 def diff_remarks(comparison: Comparison) -> Remarks:
     """Return the warnings, notes and assumptions of a comparison, as the page and the JSON have them."""
     notes = [note._replace(message=_message(note, comparison)) for note in comparison.notes]
+    is_open = any(note.code == "decision-not-compared" for note in notes)
+    commands = (Note("plan-decision", "kstream-plan assign SNAPSHOT"),) if is_open else ()
     return Remarks(
         warnings=tuple(note for note in notes if note.code in _WARNINGS),
         notes=tuple(note for note in notes if note.code not in _WARNINGS | _ASSUMPTIONS),
         assumptions=tuple(note for note in notes if note.code in _ASSUMPTIONS),
-        next=(),
+        next=commands,
     )
 
 

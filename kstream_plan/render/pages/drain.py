@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Note, WorkId
+from kstream_plan.model import Group, Note, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans.activity import records_of
@@ -65,22 +65,32 @@ def _tone(drain: Drain) -> Tone:
 def _sentences(drain: Drain, instances: str) -> Iterator[str]:
     least, most = drain.how_many_cold
     tasks = len(drain.now)
-    of_tasks = f"of the {count(tasks, 'task')} of {instances}"
+
+    def part(number: str) -> str:
+        return f"the only task of {instances}" if tasks == 1 else f"{number} of the {tasks:,} tasks of {instances}"
+
     if not tasks:
         yield f"{instances} {'runs' if len(drain.process_ids) == 1 else 'run'} no task, so none has to start elsewhere."
         yield from _of_others(drain)
     elif drain.answer is Answer.YES:
-        yield f"No task starts cold: for each {of_tasks} there is a copy that has provably caught up."
+        has_state = any(task.stateful for task in drain.now)
+        copies = f"each stateful task of {instances} has a copy that has provably caught up"
+        yield f"No task starts cold: {copies if has_state else f'no task of {instances} has state'}."
     elif least:
         verb = "starts" if most == 1 else "start"
-        yield f"{span_to(least, most)} {of_tasks} {verb} cold: their state is restored before they run."
+        subject = part(span_to(least, most))
+        state = "its state" if most == 1 else "the state of each"
+        yield f"{subject[0].upper()}{subject[1:]} {verb} cold: {state} is restored before it runs."
     elif not most or drain.follows.others_cold:
         yield from _of_others(drain)
     elif restoring := sum(answer is Answer.NO for answer in drain.answers.values()):
         verb, copies = ("restores", "its copy counts") if restoring == 1 else ("restore", "their copies count")
-        yield f"{restoring:,} {of_tasks} {verb} state first, though {copies} as caught up. {_reason(drain)}"
+        subject = part(f"{restoring:,}")
+        text = f"{subject[0].upper()}{subject[1:]} {verb} state first, though {copies} as caught up."
+        yield f"{text} {_reason(drain)}"
     else:
-        yield f"It is unknown whether {most:,} {of_tasks} {'starts' if most == 1 else 'start'} warm. {_reason(drain)}"
+        verb = "starts" if most == 1 else "start"
+        yield f"It is unknown whether {part(f'{most:,}')} {verb} warm. {_reason(drain)}"
     yield _notice(drain)
 
 
@@ -107,11 +117,12 @@ def _notice(drain: Drain) -> str:
     noticed_ms = drain.follows.noticed_ms
     if noticed_ms is None or not drain.now:
         return ""
-    if noticed_ms < drain.plan.config.session_timeout_ms / 2:
-        return "They leave the group when they stop, so that their tasks start elsewhere at once."
+    if _leaves(drain):
+        return "A stop leaves the group, so that the tasks start elsewhere at once."
     return (
-        f"Their tasks pause for about {duration(noticed_ms)} until the group notices (session.timeout.ms), because the "
-        "default close() does not leave the group; --leave shows the other way."
+        f"{'The task pauses' if len(drain.now) == 1 else 'The tasks pause'} for about {duration(noticed_ms)} until the "
+        "group notices (session.timeout.ms), because the default close() does not leave the group; --leave shows the "
+        "other way."
     )
 
 
@@ -122,8 +133,8 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
     records = records_of(task.restore_records for task in cold_tasks)
     bound = "at least " if least != most or any(task.restore_is == "floor" for task in cold_tasks) else ""
     amount = ", an unknown number of records" if records is None else f", {bound}{records:,} records to restore"
-    tasks = f"of {count(len(drain.now), 'task')}"
-    value = f"{span_to(least, most)} {tasks}{amount if least else ''}" if most else "none"
+    tasks = f"{span_to(least, most)} of {len(drain.now):,} tasks" if len(drain.now) > 1 else span_to(least, most)
+    value = f"{tasks}{amount if least else ''}" if most else "none"
     yield Fact("cold", "Cold starts", value, tone)
     if drain.now:
         longest = max(
@@ -137,11 +148,11 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
             f"task {names.task_and_topic(longest.task_id)}: {bound}{duration(longest.pause_ms)}",
         )
     yield from _effects_on_others(drain)
-    busiest = drain.follows.busiest
+    busiest, noun = drain.follows.busiest, "stateful task" if drain.plan.group.stateful else "task"
     yield Fact(
         "load",
         "Load",
-        f"at most {count(busiest.most, 'task')} on one instance (now {busiest.before:,}, later {busiest.after:,})",
+        f"at most {count(busiest.most, noun)} on one instance (now {busiest.before:,}, later {busiest.after:,})",
     )
     yield _follow_on(drain)
     yield from _wait(drain)
@@ -190,17 +201,12 @@ def _wait(drain: Drain) -> Iterator[Fact]:
 def _report_age(drain: Drain) -> Iterator[Fact]:
     """Yield when lags were reported, and when they were measured."""
     parts = [
-        f"{word} {_span(times)}"
+        f"{word} {' to '.join(dict.fromkeys(map(utc, times)))}"
         for word, times in (("measured", drain.measured), ("reported", drain.reported))
         if times is not None
     ]
     if parts:
         yield Fact("heard", "Lags", "; ".join(parts))
-
-
-def _span(times: tuple[str, str]) -> str:
-    first, last = utc(times[0]), utc(times[1])
-    return first if first == last else f"{first} to {last}"
 
 
 def _tables(drain: Drain, names: Names, *, verbose: bool) -> Iterator[Table]:
@@ -248,11 +254,21 @@ def _to_restore(task: DrainedTask, answer: Answer) -> str:
 def drain_remarks(drain: Drain) -> Remarks:
     """Return what is to be known of the group, why a warm start may be cold, and what answers the same of a restart."""
     warnings = (*drain.warnings, *(drain.doubts if drain.answer is not Answer.UNKNOWN else ()))
-    commands = []
+    notes = []
     if _restart_may_be_safer(drain):
-        instance = shlex.quote(_on_a_command_line(drain))
-        commands.append(Note("if-only-restarted", f"kstream-plan bounce SNAPSHOT --instance {instance}"))
-    return Remarks(warnings, (), (*drain.rests_on, *drain.plan.assumptions), tuple(commands))
+        limit = duration(drain.plan.config.session_timeout_ms)
+        message = f"An instance that is back within {limit} keeps its tasks: kstream-plan bounce answers for a restart"
+        notes.append(Note("if-only-restarted", message))
+    words = " ".join(f"--remove {word}" for word in instance_words(drain.plan.group, drain.process_ids))
+    command = Note("every-rebalance", f"kstream-plan simulate-scaleout SNAPSHOT {words}")
+    commands = (command,) if drain.plan.design == "classic" and drain.now and not _leaves(drain) else ()
+    return Remarks(warnings, tuple(notes), (*drain.rests_on, *drain.plan.assumptions), commands)
+
+
+def _leaves(drain: Drain) -> bool:
+    """Return whether they leave the group when they stop, so that it need not notice that they are gone."""
+    noticed_ms = drain.follows.noticed_ms
+    return noticed_ms is not None and noticed_ms < drain.plan.config.session_timeout_ms / 2
 
 
 def _restart_may_be_safer(drain: Drain) -> bool:
@@ -275,11 +291,13 @@ def _with_tasks(remarks: Remarks) -> Remarks:
     return remarks._replace(warnings=tuple(warnings))
 
 
-def _on_a_command_line(drain: Drain) -> str:
-    """Return a name of the only instance that is taken for no other one: its short name, else its process id."""
-    group, process_id = drain.plan.group, drain.process_ids[0]
-    name = Names(group).instance(process_id)
-    try:
-        return name if process_id_of(group, name) == process_id else process_id
-    except ScenarioError:
-        return process_id
+def instance_words(group: Group, process_ids: Sequence[str]) -> Iterator[str]:
+    """Yield a word of a command line for each instance: its short name if only it has that, else its process id."""
+    names = Names(group)
+    for process_id in process_ids:
+        name = names.instance(process_id)
+        try:
+            is_unique = process_id_of(group, name) == process_id
+        except ScenarioError:
+            is_unique = False
+        yield shlex.quote(name if is_unique else process_id)

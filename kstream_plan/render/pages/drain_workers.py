@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.render.page import Fact, Page, Table, answer_tone, as_sentence, columns_of, remark_lines, text_row
+from kstream_plan.render.pages.drain import instance_words
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, span_to
@@ -40,7 +42,9 @@ def drain_workers_page(drain: WorkersDrained) -> Page:
 
 def drain_workers_remarks(drain: WorkersDrained) -> Remarks:
     """Return the lines below the figures, as the page and the JSON have them."""
-    return remarks(drain.plan)._replace(next=())
+    words = " ".join(f"--remove {word}" for word in instance_words(drain.plan.group, drain.process_ids))
+    command = Note("every-rebalance", f"kstream-plan simulate-scaleout SNAPSHOT {words}")
+    return remarks(drain.plan)._replace(next=(command,))
 
 
 def _sentence(drain: WorkersDrained) -> str:
@@ -54,7 +58,7 @@ def _sentence(drain: WorkersDrained) -> str:
         return f"It is unknown whether anything stands unassigned meanwhile. {reasons}"
     if drain.items:
         return f"{len(drain.items):,} of {work} start on other workers within about {duration(round_ms(drain))}."
-    return "They run nothing, so nothing has to start on other workers."
+    return "Nothing runs there, so nothing has to start on other workers."
 
 
 def _delay(drain: WorkersDrained) -> str:
@@ -72,9 +76,9 @@ def _facts(drain: WorkersDrained, names: Names) -> Iterator[Fact]:
     now, follows = drain.ways[0], drain.follows
     items = {item.task_id for item in drain.items}
     item_names = name_list([names.task(item.task_id) for item in drain.items], 5) if items else "nothing"
-    yield Fact("runs", "They run", item_names)
+    yield Fact("runs", "Runs now", item_names)
     if now.longest_ms > round_ms(drain):
-        total = f"{now.at_once:,} at once, at most {duration(now.longest_ms)} each, {duration(now.item_ms)} over all"
+        total = f"{now.at_once:,} at once, at most {duration(now.longest_ms)} each, {duration(now.item_ms)} summed"
         yield Fact("unassigned", "Unassigned", total, "bad")
     other_count = len(drain.plan.pauses.ms.keys() - items)
     if other_count:
@@ -93,7 +97,7 @@ def _facts(drain: WorkersDrained, names: Names) -> Iterator[Fact]:
 
 
 def _ways_table(drain: WorkersDrained) -> Table:
-    columns = columns_of("Workers are", ">Rebalances", ">Unassigned", ">Longest", ">Over all", ">All run after")
+    columns = columns_of(*("Workers are", ">Rebalances", ">Unassigned", ">Longest pause", ">Summed", ">All run after"))
     rows = tuple(
         text_row(*way_texts(way), tone="bad" if way.longest_ms > round_ms(drain) else "plain") for way in drain.ways
     )

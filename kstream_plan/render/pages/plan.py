@@ -161,7 +161,7 @@ def settings_fact(view: PlanView) -> Fact:
     plan, config = view.plan, view.plan.config
     assignor = view.names.escape(plan.assignor)
     if not plan.probes:
-        return Fact("settings", "Settings", assignor)
+        return Fact("settings", "Assignor", assignor)
     return Fact(
         "settings",
         "Settings",

@@ -82,11 +82,9 @@ def duration_text(view: PlanView) -> str:
     text = f"about {duration_range(*likely)}"
     if plan.may_be_endless("duration_ms"):
         text += ", or unknown"
-    if summary.duration_is in ("probes", "floor"):
-        floor_ms = min(summary.floor_ms or 0, likely.least)
-        text += (
-            f"; at least {at_least(floor_ms)}" if likely.least != likely.most else f" (at least {at_least(floor_ms)})"
-        )
+    floor_ms = summary.floor_ms or 0
+    if summary.duration_is in ("probes", "floor") and floor_ms < likely.least:
+        text += f"; at least {at_least(floor_ms)}, if copies restore at once"
     return text
 
 
@@ -141,8 +139,7 @@ def moves_fact(view: PlanView) -> Fact:
     label = "Moves" if plan.is_of_workers else "Stateful moves"
     stateful = len(plan.group.stateful)
     hops = view.figure("hops")
-    member = "worker" if plan.is_of_workers else "instance"
-    detours = f", {count(hops.median, 'change')} of {member} on the way" if hops.median > moves.median else ""
+    detours = f"; {count(hops.median, 'start')} on the way" if hops.median > moves.median else ""
     if not moves.most and not hops.most:
         return Fact("moves", label, f"none of {stateful:,}")
     minimum = f" (minimum {plan.summary.lower_bounds.moves:,})"
@@ -184,7 +181,7 @@ def pause_fact(view: PlanView) -> Fact:
     task = f"task {view.names.task_and_topic(worst.task_id)}"
     if plan.is_of_workers:
         task = view.names.task(worst.task_id)
-    pauses = " in 1 pause" if worst.times == 1 else f" in total ({worst.times:,} pauses)"
+    pauses = " in 1 pause" if worst.times == 1 else f", the sum of {worst.times:,} pauses"
     value = f"{task}: {pause_text(*total, is_open=plan.pauses_are_least)}{pauses}{unknown}"
     return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")
 
@@ -193,8 +190,9 @@ def restore_fact(view: PlanView) -> Fact:
     """Return how many records are restored, and how many copies at a time."""
     plan, label = view.plan, "State to restore"
     records = plan.summary.restored_records
-    extra_copies = view.figure("peak_extra_copies").most
-    at_a_time = f", at most {count(extra_copies, 'extra copy', 'extra copies')} at a time" if extra_copies else ""
+    extra = view.figure("peak_extra_copies")
+    copies = "extra copy" if extra.most == 1 else "extra copies"
+    at_a_time = f", at most {count_range(*extra)} {copies} at a time" if extra.most else ""
     if records is None:
         return Fact("restore", label, f"unknown number of records{at_a_time}", "unknown")
     figure = view.figure("restored_records")

@@ -126,6 +126,10 @@ def _moves(view: PlanView) -> Iterator[str]:
     if not moves.most and not view.figure("hops").most:
         yield f"No {'connector or task' if plan.is_of_workers else 'stateful task'} moves."
         return
+    if not moves.most:
+        starts = count(view.figure("hops").median, "start")
+        yield f"No {'work' if plan.is_of_workers else 'stateful task'} moves for good ({starts} on the way)."
+        return
     verb = "moves" if moves.median == 1 else "move"
     minimum = plan.summary.lower_bounds.moves
     least = f" (the minimum is {minimum:,})" if minimum < moves.median else ""
@@ -151,7 +155,7 @@ def _cold(view: PlanView) -> Iterator[str]:
         yield f"{count_range(*cold)} {starts}: no other copy has caught up, so a task restores before it runs."
         options = would_tell(plan.unproven_starts) if cold.most > cold.median else ""
         yield from [f"{options}."] * bool(options)
-    elif not view.figure("moves").most and not view.figure("hops").most:
+    elif not view.figure("moves").most:
         yield "No task starts cold."
     elif plan.summary.warmups >= plan.summary.hops:
         yield "No task starts cold: each one is restored on its new instance before it moves."
@@ -171,8 +175,8 @@ def _unknown_rate(view: PlanView) -> Iterator[str]:
         return
     moment = "the next probe or follow-up" if plan.ready_at_follow_ups else "the next probe"
     yield (
-        f"The restore rate is unknown, so every copy is assumed to be caught up at {moment}; with slower copies it "
-        "takes longer, without an upper limit. The shortest possible time is "
+        f"The restore rate is unknown, so every copy is assumed to be caught up at {moment}. With slower copies it "
+        "takes longer, without an upper limit; if copies restore at once, it takes at least "
         f"{at_least(min(plan.summary.floor_ms or 0, view.figure('duration_ms').least))}. --restore-rate gives a better "
         "estimate."
     )

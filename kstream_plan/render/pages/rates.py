@@ -38,7 +38,8 @@ def _evidence(rate: KnownRate, noun: str) -> str:
         return ""
     least, most = rate_text(rate.least), rate_text(rate.most)
     ends = f"{least} to {most}; " if least != most else ""
+    bound = "; a lower bound counts as unknown" if rate.at_least else ""
     evidence = f"{rate.measured:,} of {count(rate.among, noun)}"
     intervals = span_to(rate.least_intervals, rate.most_intervals)
     sample = f", {intervals} {'interval' if intervals == '1' else 'intervals'}" if rate.least_intervals else ""
-    return f" ({ends}{evidence}{sample})"
+    return f" ({ends}{evidence}{sample}{bound})"

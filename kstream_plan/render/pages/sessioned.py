@@ -122,18 +122,18 @@ def sessioned_remarks(upgrade: SessionedUpgrade) -> Remarks:
 
 def _warnings(upgrade: SessionedUpgrade) -> Iterator[Note]:
     if upgrade.leader is None:
-        yield Note("leader-unknown", "the leader is unknown: if it goes, nothing waits, and a delay that runs ends")
+        yield Note("leader-unknown", "The leader is unknown: if it goes, nothing waits, and a delay that runs ends")
 
 
 def _notes(upgrade: SessionedUpgrade) -> Iterator[Note]:
     yield Note(
         "signed-requests",
-        "from sessioned on workers sign what they send each other (KIP-507): a request to /connectors/NAME/tasks that "
+        "From sessioned on workers sign what they send each other (KIP-507): a request to /connectors/NAME/tasks that "
         "no worker has signed is refused",
     )
     if upgrade.protocol == "eager":
         yield Note(
             "delay",
-            "what is worse by sessioned is the delay: drain says what a shorter one changes for each worker, and the "
+            "What is worse by sessioned is the delay: drain says what a shorter one changes for each worker, and the "
             "recipe connect-restart how to restart one",
         )

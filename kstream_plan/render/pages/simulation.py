@@ -10,7 +10,7 @@ from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf
 from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.scenario_events import event_text
-from kstream_plan.render.text.numbers import duration, duration_range, span_to
+from kstream_plan.render.text.numbers import count_range, duration, duration_range, span_to
 from kstream_plan.simulation.what_ifs import starts_empty
 
 
@@ -120,7 +120,7 @@ def _now_row(view: PlanView, setting: str) -> Row:
     summary, cold = plan.summary, view.figure("cold_handovers")
     last = [duration(summary.paused_task_ms), f"{summary.moves:,}"]
     if not plan.is_of_workers:
-        last = [f"{summary.peak_extra_copies:,}", span_to(cold.least, cold.most)]
+        last = [count_range(*view.figure("peak_extra_copies")), span_to(cold.least, cold.most)]
     lasts = _duration(*view.figure("duration_ms")) if plan.verdict.kind == "settled" else "does not settle"
     name = f"{setting_text(setting, getattr(plan.config, setting))} (now)"
     return text_row(name, lasts, f"{summary.rebalances:,}", *last, tone="dim")

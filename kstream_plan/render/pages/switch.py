@@ -172,10 +172,10 @@ def switch_remarks(switch: Switch) -> Remarks:
 def _warnings(switch: Switch) -> Iterator[Note]:
     if len(switch.snapshot.state.group.instances) == 1:
         yield Note(
-            "one-instance", "there is one instance: while it restarts, or after a crash, all tasks are unassigned"
+            "one-instance", "There is one instance: while it restarts, or after a crash, all tasks are unassigned"
         )
     if _more_cold(switch.rows):
-        message = "a streams group has no warm-ups: a task that moves to an instance without a copy pauses and restores"
+        message = "A streams group has no warm-ups: a task that moves to an instance without a copy pauses and restores"
         yield Note("no-warm-ups", message)
 
 
@@ -183,14 +183,14 @@ def _notes(switch: Switch) -> Iterator[Note]:
     is_set = [f"{setting.name}={setting.value}" for setting in switch.without_effect if setting.is_set]
     other_settings = [setting.name for setting in switch.without_effect if not setting.is_set]
     settings = ", ".join([*is_set, *other_settings])
-    yield Note("without-effect", f"settings of the application without effect in a streams group: {settings}")
+    yield Note("without-effect", f"Settings of the application without effect in a streams group: {settings}")
     if switch.standbys > _MOST_STANDBYS:
         message = f"num.standby.replicas is {switch.standbys:,}: brokers allow at most {_MOST_STANDBYS} for a group"
         yield Note("standbys-limited", message)
     if not switch.rates_known:
-        yield Note("unknown-rate", "the restore rate is unknown, and so is when all tasks run (--restore-rate)")
+        yield Note("unknown-rate", "The restore rate is unknown, and so is when all tasks run (--restore-rate)")
     if not BROKER_VERSIONS[switch.broker_version]:
-        message = "brokers before 4.4 do not know what is on an instance's disk: a restarted one gets other tasks"
+        message = "Brokers before 4.4 do not know what is on an instance's disk: a restarted one gets other tasks"
         yield Note("disks-unknown", message)
 
 

@@ -56,7 +56,7 @@ def _warnings(way: Upgrade) -> Iterator[Note]:
         yield Note("two-owners", message, ids)
     if way.untold:
         ids = tuple(consumer_id for _, consumer_id in way.untold)
-        message = f"unknown protocols of {name_list(ids)} (protocols in the snapshot): counted as eager"
+        message = f"Unknown protocols of {name_list(ids)} (protocols in the snapshot): counted as eager"
         yield Note("unknown-protocols", message, ids)
     for _, consumer_id, reason in way.cannot_mix:
         message = f"{consumer_id} cannot take part: {reason}. Take it out of the group before the first bounce"

@@ -91,7 +91,9 @@ def why_remarks(answers: Why) -> Remarks:
         warnings = (*made_again, *warnings)
     else:
         notes = (*made_again, *notes)
-    return plan_notes._replace(warnings=warnings, notes=notes, next=())
+    is_of_group = answers.task is None and answers.instance is None and answers.as_decided is None
+    commands = tuple(note for note in plan_notes.next if is_of_group and note.code == "other-settings")
+    return plan_notes._replace(warnings=warnings, notes=notes, next=commands)
 
 
 def _source(answers: Why, names: Names) -> str:
@@ -127,7 +129,8 @@ def _state(answers: Why, names: Names) -> str:
         tasks = count(len(probe.queued), "task has", "tasks have")
         at_once = f"max.warmup.replicas={probe.at_once:,} lets {probe.at_once:,} warm up at a time"
         queue = name_list([names.task(task_id) for task_id in probe.queued], _NAMED)
-        parts.append(f"{tasks} no copy yet where {_they_run(len(probe.queued))}, because {at_once} ({queue})")
+        run = "it is to run" if len(probe.queued) == 1 else "they are to run"
+        parts.append(f"{tasks} no copy yet where {run}, because {at_once} ({queue})")
     if probe.handed_over:
         tasks = name_list([names.task(task_id) for task_id in probe.handed_over], _NAMED)
         cut = count(len(probe.handed_over), "task is", "tasks are")
@@ -135,10 +138,6 @@ def _state(answers: Why, names: Names) -> str:
     if not parts:
         return "The group waits for nothing."
     return f"{'. '.join(parts)}."
-
-
-def _they_run(number: int) -> str:
-    return "it is to run" if number == 1 else "they are to run"
 
 
 def _queue(answers: Why, names: Names) -> str:
@@ -192,18 +191,18 @@ def _follow_ups(answers: Why) -> str:
 def _balance(answers: Why) -> str:
     """Return why the group is not balanced."""
     reasons = answers.balance
-    moves = count(reasons.to_move, "stateful task has to move", "stateful tasks have to move")
-    idle_tasks = reasons.to_move - answers.plan.summary.moves
-    moves += f" ({idle_tasks:,} of them run nowhere now)" if idle_tasks > 0 else ""
+    idle = max(0, reasons.to_move - answers.plan.summary.moves)
+    moves = count(reasons.to_move - idle, "stateful task has to move", "stateful tasks have to move")
+    moves += f", {idle:,} more, which {'is' if idle == 1 else 'are'} unassigned now, to start" if idle else ""
     match reasons.why:
         case WhyBalance.BALANCED:
             return "The load is as even as whole tasks can be."
         case WhyBalance.WAITS_FOR_COPIES:
             waits = "waits" if reasons.warming == 1 else "wait"
             last = f"; the last one moves in about {duration(reasons.balanced_ms)}" if reasons.balanced_ms else ""
-            return f"{moves}, {reasons.warming:,} of them {waits} for copies{last}."
+            return f"{moves}; {reasons.warming:,} of them {waits} for copies{last}."
         case WhyBalance.MOVES:
-            return f"{moves}, and none of them waits."
+            return f"{moves}; none of them waits."
         case WhyBalance.EVEN_BY_THREAD:
             return "Instances have different numbers of threads, and tasks are spread evenly over threads."
         case WhyBalance.AS_EVEN_AS_DECIDED:
@@ -303,7 +302,8 @@ def _why_instance(answer: InstanceAnswer, name: str) -> str:
 
 def _instance_facts(answer: InstanceAnswer, answers: Why, names: Names) -> Iterator[Fact]:
     yield Fact("target", "Stateful tasks", f"{answer.stateful:,} now, {answer.target:,} planned")
-    yield Fact("others", "Planned for each instance", _target_text(answer))
+    tasks = "stateful task" if answer.least == answer.most == 1 else "stateful tasks"
+    yield Fact("others", "Planned for each instance", f"{span_to(answer.least, answer.most)} {tasks}")
     if answer.copies:
         yield Fact("copies", "Copies there", f"{answer.copies:,}")
     if answer.queued:
@@ -315,9 +315,3 @@ def _instance_facts(answer: InstanceAnswer, answers: Why, names: Names) -> Itera
     )
     yield Fact("first", "Next task starts there", moment)
     yield Fact("then", "At the end", f"{count(answer.then, 'task')}")
-
-
-def _target_text(answer: InstanceAnswer) -> str:
-    """Return how many stateful tasks every instance is to run: ``3 to 4 stateful tasks``."""
-    tasks = "stateful task" if answer.least == answer.most == 1 else "stateful tasks"
-    return f"{span_to(answer.least, answer.most)} {tasks}"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from kstream_plan.model import Group, Instance, ItemName, WorkId
+from kstream_plan.model.instances import thread_number
 from kstream_plan.plans import Seat
 from kstream_plan.render.text.escape import printable
 
@@ -16,7 +17,6 @@ _LONG_NAME = 12
 _LONGEST_NAME = 32
 _LEAST_CUT = 4
 _MOST_AREAS = 6
-_THREAD = re.compile(r"-StreamThread-(\d{1,9})(?:-|$)", re.ASCII)
 
 
 class Names:
@@ -179,7 +179,7 @@ def _thread_labels(group: Group) -> dict[str, str]:
     labels: dict[str, str] = {}
     for instance in group.instances:
         ids = [consumer.consumer_id for consumer in instance.consumers]
-        thread_numbers = [match[1] if (match := _THREAD.search(name)) else "" for name in ids]
+        thread_numbers = list(map(thread_number, ids))
         if not all(thread_numbers) or len(set(thread_numbers)) < len(thread_numbers):
             thread_numbers = [str(place) for place in range(1, len(ids) + 1)]
         labels |= zip(ids, thread_numbers if len(ids) > 1 else [""], strict=True)

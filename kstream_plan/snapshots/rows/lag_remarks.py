@@ -34,7 +34,7 @@ def _warnings(course: LagCourse, names: Mapping[str, str]) -> Iterator[Note]:
     if behind:
         who = name_list([f"{names[instance.process_id]} ({_copies_behind(instance)})" for instance in behind])
         subjects = tuple(instance.process_id for instance in behind)
-        yield Note("copies-fall-behind", f"copies fall behind on {who}", subjects)
+        yield Note("copies-fall-behind", f"Copies fall behind on {who}", subjects)
     silent = [instance for instance in course.instances if instance.is_silent]
     if silent:
         who = name_list(
@@ -44,7 +44,7 @@ def _warnings(course: LagCourse, names: Mapping[str, str]) -> Iterator[Note]:
         if len(silent) > 1:
             gone = "they may be gone, and their last lags count"
         subjects = tuple(instance.process_id for instance in silent)
-        yield Note("silent-instances", f"no reports from {who}: {gone}", subjects)
+        yield Note("silent-instances", f"No reports from {who}: {gone}", subjects)
 
 
 def _copies_behind(instance: InstanceCourse) -> str:
@@ -60,4 +60,4 @@ def _short_history(course: LagCourse) -> Iterator[Note]:
     steps = STEPS - min(known, default=0)
     if known and steps <= _FEW_STEPS:
         whole_minutes_ms = math.ceil(steps * course.step_ms / 60_000) * 60_000
-        yield Note("short-history", f"the history is short: --over {duration(whole_minutes_ms)} shows more of it")
+        yield Note("short-history", f"The history is short: --over {duration(whole_minutes_ms)} shows more of it")

@@ -82,6 +82,19 @@ def test_a_pause_has_no_upper_limit_where_a_task_may_start_cold(name: str) -> No
         assert row.cells[place].items[0].startswith("at least ") == is_cold
 
 
+@pytest.mark.parametrize("name", ["one", "one-too-late", "two"])
+def test_the_panel_and_the_table_have_the_same_figures(name: str) -> None:
+    found, page = _case(name), bounce_page(_case(name))
+    (table,), facts = page.tables, {fact.key: fact.value for fact in page.facts}
+    row = table.rows[found.played.index(found.best_safe or found.as_it_is)]
+    cells = {column.head: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
+    cells["Longest pause"] += f" ({cells['Range of pauses']})" * (cells["Range of pauses"] != "–")
+    same = {"rebalances": "Rebalances", "cold": "Cold starts", "pause": "Longest pause"}
+    assert {key: facts[key] for key in same} == {key: cells[head] for key, head in same.items()}
+    assert facts["duration"].startswith(f"{cells['Duration']}, ")
+    assert facts["at_once"].startswith(f"{cells['Paused at once']} task")
+
+
 def test_markdown() -> None:
     text = bounce_markdown(_case("evil-names"))
     assert_golden("bounce/evil-names.md", text)
@@ -127,14 +140,15 @@ def test_the_command_says_whether_one_may_restart_now(
     assert ("│ NO: " in shown, "│ YES: " in shown) == (bool(code), not code)
 
 
-def test_drain_names_the_command_for_a_restart(
+def test_drain_names_the_command_for_every_rebalance(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
     assert run(["drain", "my snapshot.json", "i3", *NOW, "-q"]) == 0
     shown = capsys.readouterr().out
     assert "│ NO: " in shown
-    assert shown.endswith("\nNext: kstream-plan bounce 'my snapshot.json' --instance i3\n")
+    assert "kstream-plan bounce answers for a restart" in " ".join(shown.split())
+    assert shown.endswith("\nNext: kstream-plan simulate-scaleout 'my snapshot.json' --remove i3\n")
 
 
 def test_an_instance_without_its_option_is_told_of_it(capsys: pytest.CaptureFixture[str]) -> None:

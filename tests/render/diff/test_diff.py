@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,13 +13,13 @@ from rich.cells import cell_len
 from kstream_plan.comparison.changes import Comparison, TaskClass
 from kstream_plan.comparison.diff import compare
 from kstream_plan.comparison.sides import snapshot_side
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Group, Snapshot
 from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.page import Page, Table
 from kstream_plan.render.pages.diff import diff_page, diffs_page
 from kstream_plan.render.terminal import to_terminal
-from tests.helpers import diff_cases
+from tests.helpers import captured_scenarios, diff_cases
 from tests.helpers.goldens import assert_golden
 from tests.helpers.schemas import validator
 from tests.helpers.strategies import two_snapshots
@@ -47,6 +48,31 @@ def test_markdown(name: str) -> None:
 
 def test_every_task_apart() -> None:
     assert_golden("diff/scale-out-verbose.txt", to_table(diff_cases.case("scale-out"), width=100, verbose=True))
+
+
+def test_a_decision_that_is_not_compared_is_told_with_the_command_that_plans_it() -> None:
+    case = diff_cases.case("scale-out-begins")
+    new = case.new
+    found = compare(case.old, replace(new, next_decision=new.generation + 1))
+    lines = {line.code: line.text for line in diff_page(found).lines}
+    assert f"decision of generation {new.generation + 1}" in lines["decision-not-compared"]
+    assert lines["plan-decision"] == "kstream-plan assign SNAPSHOT"
+    assert json.loads(to_json(found))["next"][0]["code"] == "plan-decision"
+
+
+def test_threads_that_joined_again_with_another_member_id_are_the_same_threads() -> None:
+    side = snapshot_side(captured_scenarios.before("scale-out"))
+    members = [
+        replace(
+            instance,
+            consumers=tuple(
+                replace(consumer, consumer_id=f"again-{consumer.consumer_id}") for consumer in instance.consumers
+            ),
+        )
+        for instance in side.group.instances
+    ]
+    again = replace(side, group=Group.of("orders", list(side.group.tasks), members))
+    assert compare(side, again).totals.classes[TaskClass.STAYED] == len(side.group.tasks)
 
 
 def test_several_applications() -> None:

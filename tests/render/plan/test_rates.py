@@ -47,7 +47,8 @@ def test_figures_come_with_their_evidence() -> None:
 def test_a_bound_is_called_one() -> None:
     known = made(restore_at_least={0: 325.0}, restore_intervals={0: 1}, restore_source={0: "offsets-topic"})
     assert rates_text(known) == (
-        "at least 325 records/s restored per instance (1 of 5 instances, 1 interval); from the offsets topic"
+        "at least 325 records/s restored per instance (1 of 5 instances, 1 interval; a lower bound counts as unknown); "
+        "from the offsets topic"
     )
 
 

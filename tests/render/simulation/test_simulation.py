@@ -13,6 +13,7 @@ from kstream_plan.plans.activity import events
 from kstream_plan.plans.note_codes import COLD_STARTS
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
+from kstream_plan.render.answers import page_of
 from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
@@ -64,6 +65,16 @@ def test_a_saved_simulation_is_shown_like_any_plan(name: str) -> None:
     simulated = simulation_cases.case(name)
     [read] = read_plans(simulation_json(simulated).encode(), "plan.json")
     assert table(read) == table(simulated.plan)
+
+
+@pytest.mark.parametrize("name", simulation_cases.NAMES)
+def test_the_panel_and_the_table_of_settings_have_the_same_figures(name: str) -> None:
+    page = page_of(simulation_cases.case(name))
+    facts = {fact.key: fact.value for fact in page.facts}
+    for settings in (each for each in page.tables if each.title == "With other settings"):
+        now = {column.head: cell.text for column, cell in zip(settings.columns, settings.rows[0].cells, strict=True)}
+        assert facts["duration"].startswith(now["Duration"]) or now["Duration"] == "does not settle"
+        assert f"at most {now['Extra copies']} extra" in facts["restore"] or now["Extra copies"] == "0"
 
 
 def test_the_bound_has_a_range_where_chance_decides_who_gets_the_larger_share() -> None:
