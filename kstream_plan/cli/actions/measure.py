@@ -109,6 +109,6 @@ def _topology_in(path: Path) -> Topology:
     try:
         text = text_in(read_file(path, SETTINGS_BYTES))
     except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise SnapshotError(what, where=f"--topology {path}", fix=_TEXT_OF_TOPOLOGY) from None
+        problem = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(problem, where=f"--topology {path}", fix=_TEXT_OF_TOPOLOGY) from None
     return read_topology(text, str(path))

@@ -196,7 +196,7 @@ def take_group(
     if measures is not None:
         from kstream_plan.snapshots.metrics.measurements import with_asked_offsets  # noqa: PLC0415 - not without --metrics
 
-        sources = {of["topic"] for task in history.rows[-1]["tasks"] for of in task["source_partitions"]}
+        sources = {partition["topic"] for task in history.rows[-1]["tasks"] for partition in task["source_partitions"]}
         measures = with_asked_offsets(measures, cluster, group_id, time.time_ns() // 1_000_000, sources)
     of_streams_protocol = [row for row in history.rows if row.get("group_protocol") == "streams"]
     for row in of_streams_protocol:

@@ -162,8 +162,8 @@ def _text(path: str) -> str:
     try:
         return text_in(standard_input() if path == STDIN else read_file(path, SETTINGS_BYTES))
     except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise SnapshotError(what, where=path, fix="check --describe-text") from None
+        problem = f"cannot be read: {error.strerror or error}"
+        raise SnapshotError(problem, where=path, fix="check --describe-text") from None
 
 
 def _group_settings_in(path: Path) -> Mapping[str, Any]:

@@ -270,9 +270,9 @@ def _same(alike: Sequence[SameOutcome], figures: Sequence[Figure], different: Se
         for alternative in outcome.alternatives
         if alternative.draws is not None
     }
-    more = "ranges over more sets, as of simulate-scaleout, may be wider"
+    caveat = "ranges over more sets, as of simulate-scaleout, may be wider"
     sets = f"the same {count(max(draws), 'random set')} of process ids" if draws else ""
-    parts = [f"Each is simulated with {sets}; {more}."] if draws else []
+    parts = [f"Each is simulated with {sets}; {caveat}."] if draws else []
     same = [f"{figure.name.lower()} {figure.text(alike[0].one)}" for figure in figures if figure not in different]
     if same and len(alike) > 1:
         parts.append(f"The same in all: {'; '.join(same)}.")

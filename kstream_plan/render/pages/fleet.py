@@ -55,8 +55,8 @@ def _sentences(
     if files := len(all_results) - len(applications):
         yield f"{count(files, 'file')} cannot be read."
     if len(selection) < len(all_results):
-        some = f"{len(selection):,} of {len(all_results):,} {is_are(len(selection))} shown"
-        yield f"{some}{_out_of_sight(all_results, selection)}."
+        share = f"{len(selection):,} of {len(all_results):,} {is_are(len(selection))} shown"
+        yield f"{share}{_out_of_sight(all_results, selection)}."
 
 
 def _out_of_sight(all_results: Sequence[Result], selection: Sequence[Result]) -> str:

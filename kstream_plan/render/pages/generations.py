@@ -60,8 +60,10 @@ _CONNECT_NOTE = (
 def generations_page(generations: Sequence[Generation]) -> Page:
     """Return the page of generations: a table for each application."""
     rows = [(generation.application_id, _row(generation)) for generation in generations]
-    gone = _GONE if any(generation.trigger == "leave" for generation in generations) else ""
-    return _page("application", rows, [generation.captured_at for generation in generations], _COLUMNS, _NOTE + gone)
+    note_on_leavers = _GONE if any(generation.trigger == "leave" for generation in generations) else ""
+    return _page(
+        "application", rows, [generation.captured_at for generation in generations], _COLUMNS, _NOTE + note_on_leavers
+    )
 
 
 def connect_generations_page(entries: Sequence[ConnectEntry]) -> Page:
@@ -85,9 +87,11 @@ def _page(
         title=f"{subject}: {count(len(rows), 'generation')}",
         source=_period(times),
         tables=tuple(
-            Table(printable(owner) if len(tables) > 1 else "", columns, tuple(own), note if owner == last else "")
+            Table(
+                printable(owner) if len(tables) > 1 else "", columns, tuple(owner_rows), note if owner == last else ""
+            )
             for last in list(tables)[-1:]
-            for owner, own in tables.items()
+            for owner, owner_rows in tables.items()
         ),
     )
 

@@ -216,9 +216,9 @@ def _members(pair: GenerationPair, names: Names) -> str:
 def _copy(copy: CopyEvidence | None, names: Names) -> str:
     if copy is None or copy.lag is None:
         return ""
-    behind = f"{count(copy.lag, 'record')} behind (limit {copy.limit:,})"
+    lag = f"{count(copy.lag, 'record')} behind (limit {copy.limit:,})"
     direction = "later" if copy.said_caught_up else "earlier"
-    return f": {_place(copy, names)} was {behind}, caught up {direction} than planned"
+    return f": {_place(copy, names)} was {lag}, caught up {direction} than planned"
 
 
 def _place(copy: CopyEvidence, names: Names) -> str:

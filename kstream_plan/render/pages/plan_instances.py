@@ -10,7 +10,7 @@ from kstream_plan.plans.loads import Load, loads, without_owner
 from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import arrow, count, several, span_to
+from kstream_plan.render.text.numbers import arrow, count, sample_text, span_to
 
 #: Up to so many instances have a row each, and so many rows are there of more.
 _MOST_ROWS = 12
@@ -96,7 +96,7 @@ def _fold(order: Sequence[MemberLoad], names: Names) -> Iterator[tuple[str, Sequ
     for members in groups[: _MOST_ROWS - 1]:
         first, is_single = members[0], len(members) == 1
         labels = names.instances([member.process_id for member in members])
-        yield (_name(first, names) if is_single else several(labels, "instance", first.change)), members
+        yield (_name(first, names) if is_single else sample_text(labels, "instance", first.change)), members
     rest = [member for members in groups[_MOST_ROWS - 1 :] for member in members]
     if rest:
         yield f"{len(rest):,} others", rest

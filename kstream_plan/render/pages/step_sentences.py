@@ -139,5 +139,5 @@ def _lag_words(lag: int | None, limit: int | None = None) -> str:
     """Return a lag beside the limit it was compared with: ``lag 40, within the limit of 100``; markers in words."""
     if lag is None:
         return "no lag reported"
-    beside = "" if limit is None else f", {'within' if lag <= limit else 'above'} the limit of {limit:,}"
-    return {LATEST: "it runs there", UNKNOWN: "lag unknown"}.get(lag, f"lag {lag:,}{beside}")
+    comparison = "" if limit is None else f", {'within' if lag <= limit else 'above'} the limit of {limit:,}"
+    return {LATEST: "it runs there", UNKNOWN: "lag unknown"}.get(lag, f"lag {lag:,}{comparison}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from kstream_plan.render.page import Cell, Tone, text_cell
-from kstream_plan.render.text.numbers import name_list, several
+from kstream_plan.render.text.numbers import name_list, sample_text
 
 #: Up to so many rows stand one by one; of more, those of one destination, one source or one kind share a row.
 MOST_ROWS = 24
@@ -83,4 +83,4 @@ def _ends(ends: Sequence[End], member: str) -> str:
     if len(different) == 1:
         return first.name
     is_alike = all(end.change == first.change for end in different)
-    return several([end.name for end in different], member, first.change if is_alike else "")
+    return sample_text([end.name for end in different], member, first.change if is_alike else "")

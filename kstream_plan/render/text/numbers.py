@@ -39,7 +39,7 @@ def rate_text(per_second: float) -> str:
     return f"{per_second:.1f}" if per_second >= 1 else f"{per_second:.2g}"
 
 
-def several(names: Sequence[str], noun: str, change: str = "") -> str:
+def sample_text(names: Sequence[str], noun: str, change: str = "") -> str:
     """Return ``5 new instances (i1, i2, …)``."""
     ellipsis = ", …" if len(names) > 2 else ""
     return f"{len(names):,} {f'{change} ' if change else ''}{noun}s ({', '.join(names[:2])}{ellipsis})"
