@@ -90,7 +90,7 @@ def _small_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        (["drain", NAME, "two", *NOW], ["bounce", NAME, "--instance", "two"]),
+        (["drain", NAME, "two", *NOW], ["simulate-scaleout", NAME, "--remove", "two"]),
         (["assign", NAME, "--max-rounds", "1"], ["why", NAME]),
         (["assign", SETTLED], ["simulate-scaleout", SETTLED, "--add", "1"]),
         (["bounce", SETTLED], ["bounce", SETTLED, "--out", "restart.yaml"]),
