@@ -14,8 +14,8 @@ from kstream_plan.snapshots.files.sources import STDIN
 
 #: What stands for the snapshot's path in a command.
 _PLACEHOLDER = "SNAPSHOT"
-#: A command that takes one path only.
-_ONE_PATH = "kstream-plan why "
+#: Commands that take one path only.
+_ONE_PATH = ("kstream-plan why ", "kstream-plan drain ")
 
 
 class Input(NamedTuple):

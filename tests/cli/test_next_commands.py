@@ -91,6 +91,7 @@ def _small_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ("command", "expected"),
     [
         (["drain", NAME, "two", *NOW], ["simulate-scaleout", NAME, "--remove", "two"]),
+        (["bounce", SETTLED, "--instance", "two", *NOW], ["drain", SETTLED, "two"]),
         (["assign", NAME, "--max-rounds", "1"], ["why", NAME]),
         (["assign", SETTLED], ["simulate-scaleout", SETTLED, "--add", "1"]),
         (["bounce", SETTLED], ["bounce", SETTLED, "--out", "restart.yaml"]),

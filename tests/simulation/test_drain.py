@@ -331,8 +331,8 @@ def test_what_nobody_can_tell_is_not_called_warm(snapshot: Snapshot, code: str |
 def test_where_only_the_least_is_known_every_line_says_the_range() -> None:
     drained = drain(replace(_with_copy(0), least_lags=frozenset({(2, 0)})), ["i3"])
     page = page_of(drained)
-    assert page.sentences[0].startswith("It is unknown whether 1 of the 1 task of i3 starts warm. The copies of these")
-    assert _facts(drained)["cold"] == "0 to 1 of 1 task"
+    assert page.sentences[0].startswith("It is unknown whether the only task of i3 starts warm. Copies count")
+    assert _facts(drained)["cold"] == "0 to 1"
     assert page.tables[0].rows[0].cells[2].items == ("unknown",)
     assert json.loads(to_json(drained))["cold_now"] == [0, 1]
 

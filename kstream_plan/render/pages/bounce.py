@@ -184,11 +184,11 @@ def _table(bounces: Bounces, names: Names) -> Table:
     ways = [way.way for way in bounces.played if way.way.name in _WAY_ACTIONS and not way.way.settings]
     actions = [f"{way_name(way)}: {_WAY_ACTIONS[way.name]}" for way in ways]
     actions += ["paused at once: cut-overs included, which pause tasks of other instances for a moment"]
-    actions += ["longest pause: of one task, summed"]
+    actions += ["longest pause: summed by task"]
     tasks = len(bounces.first.group.stateful)
     is_repeated = any(max(way.most_cold, way.figures.cold_handovers.most) > tasks for way in bounces.played)
     actions += ["cold starts: over all restarts, so a task may count more than once"] if is_repeated else []
-    actions += [] if bounces.best_safe is None else ["*: the best safe way"]
+    actions += [] if bounces.best_safe is None else ["*: best safe way"]
     table = Table("Ways to restart", columns, rows, "; ".join(actions))
     return table if number_of(bounces) > 1 else table.leave_out("Wait between")
 
