@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kstream_plan.documents.frameworks import identifies
-from kstream_plan.documents.settings_file import read_settings
+from kstream_plan.documents.settings_file import SETTINGS_KINDS, read_settings
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
+from kstream_plan.snapshots.files.kinds import named_as_it_is
 
 _PROTOCOL = "connect_protocol"
 _PROTOCOLS = ("sessioned", "compatible", "eager")
@@ -55,7 +56,7 @@ def load_connect_config(path: str | Path) -> ConnectConfigFile:
         error = ConfigError(
             "holds no setting of a Connect worker", where=where, fix="give connect-distributed.properties"
         )
-        raise file.without_known(error)
+        raise named_as_it_is(error, file.kind, *SETTINGS_KINDS)
     return ConnectConfigFile(found, tuple(warnings))
 
 

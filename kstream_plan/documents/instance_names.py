@@ -13,7 +13,7 @@ import yaml
 from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.documents.yaml_node import Loader
 from kstream_plan.errors import ConfigError
-from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, unzipped_text
 from kstream_plan.snapshots.files.kinds import naming_other_kinds
 
 _FIELDS = ("host", "rack")
@@ -28,7 +28,7 @@ def load_instance_names(path: Path) -> dict[str, dict[str, str]]:
     """
     where = str(path)
     try:
-        data = read_file(path, SETTINGS_BYTES)
+        data = unzipped_text(read_file(path, SETTINGS_BYTES))
     except OSError as error:
         what = f"cannot read the file: {error.strerror or error}"
         raise ConfigError(what, where=where, fix="check --names") from error

@@ -13,7 +13,7 @@ from kstream_plan.documents.yaml_node import YamlNode, read_document
 from kstream_plan.errors import ConfigError
 from kstream_plan.policy.limits import Level, Limit, LimitValue, Policy, TagCounts, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Rule
-from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, unzipped_text
 from kstream_plan.snapshots.files.kinds import POLICY, naming_other_kinds
 
 VERSION = "1"
@@ -35,7 +35,7 @@ def load_policy(path: Path) -> Policy:
             there twice or out of its range; with line and column.
     """
     try:
-        data = read_file(path, SETTINGS_BYTES)
+        data = unzipped_text(read_file(path, SETTINGS_BYTES))
     except OSError as error:
         what = f"cannot read the file: {error.strerror or error}"
         raise ConfigError(what, where=str(path), fix="check --policy") from error

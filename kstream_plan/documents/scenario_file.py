@@ -39,7 +39,7 @@ from kstream_plan.model.scenario import (
     moment,
 )
 from kstream_plan.model.settings import MAX_INT, MAX_LONG
-from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, unzipped_text
 from kstream_plan.snapshots.files.kinds import SCENARIO, naming_other_kinds
 
 #: what an event's value says, when it happens → the event
@@ -56,7 +56,7 @@ def load_scenario(path: str | Path) -> Scenario:
     """
     where = str(path)
     try:
-        text = read_file(path, SETTINGS_BYTES)
+        text = unzipped_text(read_file(path, SETTINGS_BYTES))
     except OSError as error:
         raise ScenarioError(
             f"cannot read the file: {error.strerror or error}", where=where, fix="check the name of the scenario file"

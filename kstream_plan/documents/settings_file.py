@@ -11,10 +11,12 @@ from kstream_plan.documents.frameworks import plain_settings
 from kstream_plan.documents.java_properties import Setting, parse_properties
 from kstream_plan.documents.settings_in_yaml import PROFILE, parse_yaml, without_profiles
 from kstream_plan.errors import ConfigError
-from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.content import SETTINGS_BYTES, decoded, read_file, unzipped_text
 from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, FileKind, file_kind, naming_other_kinds, other_kind
 
-_WANTED = "a file of settings"
+#: What settings may stand in.
+SETTINGS_KINDS = ("a file of settings", "a resource of Kubernetes")
+_WANTED = SETTINGS_KINDS[0]
 _PROPERTIES_LINE = re.compile(r"^[ \t]*(?![#!])[^\s:=]+[ \t]*=", re.MULTILINE)
 _EXPORT = re.compile(r"^[ \t]*export[ \t]+(?=[A-Za-z_]\w*=)", re.MULTILINE)
 _OPTION = re.compile(r"(?:-D|--)([\w.-]+\.[\w.-]+)=([^\s\"']*)")
@@ -34,12 +36,6 @@ class SettingsFile(NamedTuple):
     ignored: Sequence[Setting]
     warnings: Sequence[str]
     kind: FileKind | None
-
-    def without_known(self, error: ConfigError) -> ConfigError:
-        """Return the error that nothing in the file is known: that it is of another kind, if it is."""
-        if self.kind is None or self.kind.name == _WANTED:
-            return error
-        return other_kind(self.kind, _WANTED, error.where, ConfigError)
 
 
 def read_settings(path: str | Path, known: Collection[str], option: str) -> SettingsFile:
@@ -69,12 +65,12 @@ def read_settings(path: str | Path, known: Collection[str], option: str) -> Sett
 
 def _read(path: Path, option: str) -> str:
     try:
-        data = read_file(path, SETTINGS_BYTES)
+        data = unzipped_text(read_file(path, SETTINGS_BYTES))
     except OSError as error:
         what = f"cannot read the file: {error.strerror or error}"
         raise ConfigError(what, where=str(path), fix=f"check {option}") from error
     try:
-        return data.decode("utf-8-sig")
+        return decoded(data)
     except UnicodeDecodeError:
         return data.decode("latin-1")  # what java.util.Properties.load(InputStream) takes every file for
 

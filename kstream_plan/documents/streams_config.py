@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kstream_plan.documents.frameworks import identifies, kafka_name
 from kstream_plan.documents.java_properties import Setting
 from kstream_plan.documents.mistakes import Mistakes
-from kstream_plan.documents.settings_file import read_settings
+from kstream_plan.documents.settings_file import SETTINGS_KINDS, read_settings
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
@@ -26,6 +26,7 @@ from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, RACK_S
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.stores import STORE_SETTINGS, stores_of
 from kstream_plan.model.streams_group import GROUP_SETTINGS
+from kstream_plan.snapshots.files.kinds import named_as_it_is
 
 #: Prefixes that Kafka Streams gives its consumers' settings; a later one beats an earlier one.
 _CONSUMER_PREFIXES = ("", "consumer_", "main_consumer_")
@@ -84,7 +85,7 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
             for typo in typos:
                 mistakes.note(ConfigError(typo))
     if not known and not any(identifies(setting, _IDENTITY) for setting in found):
-        raise file.without_known(_nothing_known(found, typos, where))
+        raise named_as_it_is(_nothing_known(found, typos, where), file.kind, *SETTINGS_KINDS)
     known.sort(key=lambda one: one.strength)  # of the strongest, the last in the file beats the others
     own, group = ({one.name: one.value for one in known if one.of_group is of_group} for of_group in (False, True))
     texts = _texts(found)

@@ -12,6 +12,7 @@ from kstream_plan.cli.options.groups import Measuring
 from kstream_plan.cli.output import write_stderr
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
+from kstream_plan.snapshots.files.kinds import naming_its_file
 from kstream_plan.snapshots.files.sources import STDIN
 
 if TYPE_CHECKING:
@@ -50,15 +51,17 @@ def measurements(options: Measuring, now_ms: int | None) -> Measurements | None:
         return None
     from kstream_plan.snapshots.metrics.measurements import read_measurements  # noqa: PLC0415 - only where it is needed
 
-    return read_measurements(
-        metrics=options.metrics or (),
-        end_offsets=options.end_offsets or (),
-        start_offsets=options.start_offsets or (),
-        store_lags=options.store_lags or (),
-        topology_of=topologies(options).value_for,
-        clock_ms=time.time_ns() // 1_000_000,
-        now_ms=now_ms,
-    )
+    topology_of = topologies(options).value_for
+    with naming_its_file("what was measured", "a text of metrics", "a file of offsets", "a page of HTML"):
+        return read_measurements(
+            metrics=options.metrics or (),
+            end_offsets=options.end_offsets or (),
+            start_offsets=options.start_offsets or (),
+            store_lags=options.store_lags or (),
+            topology_of=topology_of,
+            clock_ms=time.time_ns() // 1_000_000,
+            now_ms=now_ms,
+        )
 
 
 def measured_rows(rows: Iterable[tuple[Mapping[str, Any], Measurements | None]]) -> list[Mapping[str, Any]]:
@@ -106,9 +109,10 @@ def _topology_in(path: Path) -> Topology:
     from kstream_plan.snapshots.broker.topology_text import read_topology  # noqa: PLC0415 - only where it is needed
     from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, text_in  # noqa: PLC0415
 
-    try:
-        text = text_in(read_file(path, SETTINGS_BYTES))
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror or error}"
-        raise SnapshotError(problem, where=f"--topology {path}", fix=_TEXT_OF_TOPOLOGY) from None
-    return read_topology(text, str(path))
+    with naming_its_file("a topology", "a log"):
+        try:
+            text = text_in(read_file(path, SETTINGS_BYTES))
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror or error}"
+            raise SnapshotError(problem, where=f"--topology {path}", fix=_TEXT_OF_TOPOLOGY) from None
+        return read_topology(text, str(path))

@@ -20,6 +20,7 @@ from kstream_plan.snapshots.connect_log.history import ConnectEntry, checked_row
 from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url, who_answers
 from kstream_plan.snapshots.connect_rest.status import StatusRow, row_of_status, with_answers
 from kstream_plan.snapshots.files.content import read_file, standard_input, unpacked
+from kstream_plan.snapshots.files.kinds import naming_its_file
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -70,7 +71,8 @@ def rest_rows(options: SnapshotOptions) -> list[Mapping[str, Any]]:
         status = _live_status(options, options.connect_url, group_id, config or {})
     else:
         place, content = _source_name(str(options.connect_status)), _read_file(str(options.connect_status))
-        status = row_of_status(content, place, group_id=group_id, captured_at=None, config=config or {})
+        with naming_its_file("a status of Kafka Connect", "a resource of Kubernetes"):
+            status = row_of_status(content, place, group_id=group_id, captured_at=None, config=config or {})
     snapshot_from_row(status.row, "the row of REST")
     for note in status.notes:
         write_stderr(f"warning: {note.message}")
@@ -133,7 +135,8 @@ def connect_entries(options: SnapshotOptions, in_range: Callable[[int], bool]) -
     """Read the logs; return the generations that are asked for, of each group the newest unless more are."""
     configs = per_application(options.connect_config, "--connect-config", _settings_in)
     paths = [*(options.connect_log or ()), *(options.more_logs or ())]
-    entries = read_connect_logs(paths, config=configs.value_for, now_ms=options.now, dates=options.log_dates)
+    with naming_its_file("a log"):
+        entries = read_connect_logs(paths, config=configs.value_for, now_ms=options.now, dates=options.log_dates)
     configs.check_used({entry.group_id for entry in entries})
     selection = Selection(tuple(options.application_id or ()))
     matches = [entry for entry in entries if selection.wants(entry.group_id) and _is_meant(entry, options, in_range)]

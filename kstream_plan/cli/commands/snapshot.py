@@ -46,6 +46,7 @@ from kstream_plan.render.pages.generations import Generation, connect_generation
 from kstream_plan.snapshots.broker.describe_text import rows_from_text
 from kstream_plan.snapshots.broker.streams_rows import without_effect
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, standard_input, text_in
+from kstream_plan.snapshots.files.kinds import naming_its_file
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory, checked_rows, read_leader_logs
@@ -144,9 +145,9 @@ def _of_text(options: SnapshotOptions) -> None:
         per_application(options.streams_config, "--streams-config", _group_settings_in),
         topologies(options),
     )
-    rows = rows_from_text(
-        [(path, _text(path)) for path in paths], options.broker_version, topologies_by_id.value_for, files.value_for
-    )
+    with naming_its_file("a table of kafka-streams-groups.sh", "a table of kafka-consumer-groups.sh"):
+        texts = [(path, _text(path)) for path in paths]
+        rows = rows_from_text(texts, options.broker_version, topologies_by_id.value_for, files.value_for)
     selection = Selection(tuple(options.application_id or ()))
     rows_in_selection = [row for row in rows if selection.wants(row.row["application_id"])]
     if not rows_in_selection:
@@ -229,13 +230,15 @@ def _in_range(options: SnapshotOptions) -> Callable[[int], bool]:
 
 
 def _read(options: SnapshotOptions, configs: PerApplication[Mapping[str, Any]]) -> LogHistory:
-    return read_leader_logs(
-        [*(options.leader_log or ()), *(options.more_logs or ())],
-        application_id=only_application(options.application_id),
-        config=lambda application_id: configs.value_for(application_id) or {},
-        names=None if options.names is None else load_instance_names(options.names),
-        dates=options.log_dates,
-    )
+    names = None if options.names is None else load_instance_names(options.names)
+    with naming_its_file("a log"):
+        return read_leader_logs(
+            [*(options.leader_log or ()), *(options.more_logs or ())],
+            application_id=only_application(options.application_id),
+            config=lambda application_id: configs.value_for(application_id) or {},
+            names=names,
+            dates=options.log_dates,
+        )
 
 
 def _configs(options: SnapshotOptions) -> PerApplication[Mapping[str, Any]]:

@@ -45,7 +45,7 @@ def documents_in(data: bytes, where: str) -> Iterator[JsonDocument | PlanFileErr
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
-            kind = file_kind(text.encode("utf-8", "replace")) if line == 1 else None
+            kind = file_kind(text.encode("utf-8", "replace")) if start == _after_blanks(text, 0) else None
             if kind not in (None, SNAPSHOT, SAVED_PLAN):
                 yield other_kind(kind, "a saved plan", where, PlanFileError)
                 return

@@ -16,7 +16,9 @@ from typing import NamedTuple
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.rows.fields import shown
 
-_START = re.compile(r"(?:^|.*\s)(?:Topologies|Sub-topologies|Topology: (?P<name>.+)):\s*")
+_START = re.compile(r"(?P<before>(?:.*[\s\"'])?)(?:Topologies|Sub-topologies|Topology: (?P<name>.+)):\s*")
+#: Whatever cannot be read of these is missing in the topology; any other line is text behind it.
+_OF_A_TOPOLOGY = re.compile(r"\s*(?:Sub-topology:|Source:|Processor:|Sink:|-->|<--).*")
 _SUBTOPOLOGY = re.compile(
     r"\s*Sub-topology: (?P<id>\d{1,9})(?P<is_global> for global store \(will not generate tasks\))?\s*"
 )
@@ -29,7 +31,7 @@ _TABLE_PROCESSOR, _TABLE_SOURCE = "KTABLE-SOURCE-", "-source"
 #: A list of topics; anything else there is the pattern of a source that reads by pattern.
 _TOPICS = re.compile(r"\[[a-zA-Z0-9._-]+(?:, [a-zA-Z0-9._-]+)*\]")
 
-_FIX = "write the text of Topology.describe() to the file, and nothing after it"
+_FIX = "write the whole text of Topology.describe() to the file, as it is"
 
 
 class SubtopologyKey(NamedTuple):
@@ -97,7 +99,9 @@ class _Draft:
 
 
 def read_topology(text: str, where: str) -> Topology:
-    """Read the text of ``Topology.describe()``; lines before it are passed over.
+    """Read the text of ``Topology.describe()``; text around it is passed over, and what stands before each line.
+
+    So it is read where it was logged, as a container's output, as a text in JSON, or in ksqlDB's ``EXPLAIN``.
 
     Args:
         text: the text.
@@ -109,19 +113,23 @@ def read_topology(text: str, where: str) -> Topology:
     drafts: dict[SubtopologyKey, _Draft] = {}
     topology_name: str | None = None
     draft: _Draft | None = None
-    started = False
-    for number, line in enumerate(text.splitlines(), start=1):
-        if (match := _START.fullmatch(line)) is not None:
-            started, draft, topology_name = True, None, match["name"]
+    started, before = False, ""
+    for number, whole_line in enumerate(_lines(text), start=1):
+        line = whole_line.removeprefix(before)
+        if (match := _START.fullmatch(whole_line)) is not None:
+            started, before, draft, topology_name = True, match["before"], None, match["name"]
         elif not started:
-            continue
+            if drafts and _OF_A_TOPOLOGY.fullmatch(line):
+                raise _error(where, number, f"is {shown(line.strip())}, and the topology has ended before")
         elif (match := _SUBTOPOLOGY.fullmatch(line)) is not None:
             key = SubtopologyKey(topology_name, int(match["id"]))
             draft = _Draft()
             if not match["is_global"] and drafts.setdefault(key, draft) is not draft:
                 raise _error(where, number, f"names sub-topology {key.number} again")
         elif line.strip() and (draft is None or not _add_node(draft, line)):
-            raise _error(where, number, f"is {shown(line.strip())}, which is no line of Topology.describe()")
+            if _OF_A_TOPOLOGY.fullmatch(line):
+                raise _error(where, number, f"is {shown(line.strip())}, which is no line of Topology.describe()")
+            started = False
     if not drafts:
         raise SnapshotError("holds no sub-topology", where=where, fix=_FIX)
     subtopologies = {
@@ -131,6 +139,13 @@ def read_topology(text: str, where: str) -> Topology:
         for key, draft in drafts.items()
     }
     return Topology(where, MappingProxyType(subtopologies))
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text; of one in which line ends are escaped, as in JSON, those that they stand for."""
+    if text.count("\\n") > text.count("\n"):
+        text = text.replace("\\n", "\n").replace("\\t", "\t").rstrip("\"'}], \n")
+    return text.splitlines()
 
 
 def _add_node(draft: _Draft, line: str) -> bool:

@@ -214,14 +214,30 @@ def text_in(data: bytes) -> str:
         OSError: they are neither, or damaged, or hold more than a file of settings may.
     """
     try:
-        content = unpacked(data, SETTINGS_BYTES)
-        return content.decode(
-            "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
-        )
+        return decoded(unzipped_text(data))
     except UnicodeDecodeError:
         raise OSError(errno.EINVAL, "it is not UTF-8") from None
+
+
+def unzipped_text(data: bytes) -> bytes:
+    """Return data as they are, or what they are when gzip is taken off.
+
+    Raises:
+        OSError: they are damaged, or hold more than a file of settings may.
+    """
+    try:
+        return unpacked(data, SETTINGS_BYTES)
     except (EOFError, zlib.error) as error:
         raise OSError(errno.EINVAL, f"it is damaged: {error}") from None
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of data in UTF-16, if they begin with its mark, else in UTF-8.
+
+    Raises:
+        UnicodeDecodeError: they are neither.
+    """
+    return data.decode("utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
 
 
 class TooLargeError(OSError):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
@@ -28,32 +30,92 @@ SNAPSHOT = FileKind("a snapshot", "pass it as the first argument")
 POLICY = FileKind("a policy", "pass it with --policy, to check or compare")
 SCENARIO = FileKind("a scenario", "pass it with --scenario, or to simulate after a snapshot")
 
-_JSON = re.compile(rb"\s*[\[{]")
+_AN_UPLOAD = "save the text itself, and pass that"
+_SETTINGS = "a file of settings"
+#: Each kind by how its text begins, or by a line of it; the first that fits counts.
 _LINES = (
+    (rb"\APK\x03\x04", FileKind("a zip archive", "unpack it, and pass the file that is in it")),
+    (
+        rb"\A\s*<(?i:!doctype html|html|head)\b",
+        FileKind("a page of HTML", "fetch it again: curl -f fails where a page of an error or of a login answers"),
+    ),
+    (rb"\A(?!\xff\xfe|\xfe\xff|PAR1)[^\n]{0,1000}\0", FileKind("a binary file", _AN_UPLOAD)),
+    (
+        rb"^(?:Full thread dump |\"[^\"\n]+\" #\d+ .{0,80}prio=\d)",
+        FileKind("a thread dump", "give the instance's log instead, to kstream-plan snapshot --leader-log"),
+    ),
+    (
+        rb"^.{0,80}\bGROUP +.*\b(?:CONSUMER-ID|ASSIGNMENT-STRATEGY)\b",
+        FileKind(
+            "a table of kafka-consumer-groups.sh",
+            "it has no tasks: make a snapshot of logs (--leader-log) or of the brokers (--bootstrap-server, --group)",
+        ),
+    ),
+    (
+        rb"^.{0,80}\bGROUP +.*\b(?:MEMBER|COORDINATOR|OFFSET-LAG)\b",
+        FileKind(
+            "a table of kafka-streams-groups.sh", "make a snapshot of it with kstream-plan snapshot --describe-text"
+        ),
+    ),
+    (
+        rb"\A(?:NAMESPACE +)?NAME +(?:READY|STATUS|DATA|TYPE|DESIRED|CLUSTER)\b",
+        FileKind(
+            "a list of kubectl",
+            "save what it lists: kubectl logs POD for a log, kubectl get configmap NAME -o yaml for settings",
+        ),
+    ),
+    (rb"\A[\w.-]+:\d+:\d+\s*$", FileKind("a file of offsets", "pass it with --end-offsets, beside --metrics")),
     (rb"^(?:defaults|waivers):", POLICY),
     (rb"^events:", SCENARIO),
     (rb"^ *Sub-topology: ", FileKind("a topology", "pass it with --topology")),
     (rb"^# (?:HELP|TYPE) ", FileKind("a text of metrics", "pass it with --metrics")),
     (
         rb"^(?:application\.id|num\.standby\.replicas|max\.warmup\.replicas) *[=:]",
-        FileKind("a file of settings", "pass it with --streams-config"),
+        FileKind(_SETTINGS, "pass it with --streams-config"),
     ),
     (
         rb"^.{0,80}?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.*\b(?:INFO|WARN|ERROR|DEBUG)\b",
         FileKind("a log", "make a snapshot of it with kstream-plan snapshot --leader-log"),
     ),
+    (
+        rb"\A(?:---\s+)?apiVersion: ",
+        FileKind("a resource of Kubernetes", "if it holds the settings, pass it with --streams-config"),
+    ),
+    (
+        rb"^replicaCount: |^image:\s*\n +repository:",
+        FileKind(
+            "a file of Helm's values", "pass what the chart makes of it: helm template CHART -f FILE > settings.yaml"
+        ),
+    ),
 )
 _PATTERNS = tuple((re.compile(pattern, re.MULTILINE), kind) for pattern, kind in _LINES)
+_JSON = re.compile(rb"\s*[\[{]")
 _KIND_OF_PLAN = re.compile(rb'"kind": ?"plan"')
+_CONNECT_STATUS = FileKind(
+    "a status of Kafka Connect", "make a snapshot of it with kstream-plan snapshot --connect-status"
+)
+_RESOURCE = next(kind for _, kind in _PATTERNS if kind.name == "a resource of Kubernetes")
+_HEAD_BYTES = 1 << 16
 
 
 def file_kind(text: bytes) -> FileKind | None:
     """Return the kind of file that begins like this text, ``None`` if it is none that is known."""
-    if _JSON.match(text):
-        if _KIND_OF_PLAN.search(text):
-            return SAVED_PLAN
-        return SNAPSHOT if b'"application_id"' in text and b'"instances"' in text else None
-    return next((kind for pattern, kind in _PATTERNS if pattern.search(text)), None)
+    if not _JSON.match(text):
+        return next((kind for pattern, kind in _PATTERNS if pattern.search(text)), None)
+    if _KIND_OF_PLAN.search(text):
+        return SAVED_PLAN
+    if b'"application_id"' in text and b'"instances"' in text:
+        return SNAPSHOT
+    if b'"worker_id"' in text and b'"tasks"' in text:
+        return _CONNECT_STATUS
+    return _RESOURCE if b'"apiVersion"' in text and b'"kind"' in text else None
+
+
+def named_as_it_is(error: _Error, kind: FileKind | None, *wanted: str) -> _Error:
+    """Return the error, or instead that its file is of this kind, if that is none of those that are wanted."""
+    if kind is None or kind.name in wanted:
+        return error
+    return other_kind(kind, wanted[0], error.where.partition(", line ")[0], type(error))
 
 
 @contextmanager
@@ -62,10 +124,36 @@ def naming_other_kinds(text: bytes, wanted: str, where: str) -> Iterator[None]:
     try:
         yield
     except KstreamPlanError as error:
-        kind = file_kind(text)
-        if kind is None or kind.name == wanted:
+        if (kind := file_kind(text)) is None or kind.name == wanted:
             raise
         raise other_kind(kind, wanted, where, type(error)) from None
+
+
+@contextmanager
+def naming_its_file(*wanted: str) -> Iterator[None]:
+    """Let an error say instead that the file it is about is of another kind than those that are wanted, if it is."""
+    try:
+        yield
+    except KstreamPlanError as error:
+        path = error.where.partition(", line ")[0].removeprefix("--topology ")
+        head = _head(path) if os.path.isfile(path) else b""
+        kind = file_kind(head)
+        may_be_wanted = any(kind.name in wanted and pattern.search(head) for pattern, kind in _PATTERNS)
+        if kind is None or kind.name in wanted or may_be_wanted:
+            raise
+        raise other_kind(kind, wanted[0], path, type(error)) from None
+
+
+def _head(path: str) -> bytes:
+    """Return how a file begins, unzipped; nothing of what cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD_BYTES)
+        if head.startswith(b"\x1f\x8b"):
+            return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, _HEAD_BYTES)
+    except (OSError, zlib.error):
+        return b""
+    return head
 
 
 def other_kind(kind: FileKind, wanted: str, where: str, error: type[_Error]) -> _Error:

@@ -25,7 +25,7 @@ from urllib.parse import unquote, urlparse
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, Head, unreadable, unzipped_head
 from kstream_plan.snapshots.files.content import TooLargeError, at_hand, counted, fetched, limits, waited_for
-from kstream_plan.snapshots.files.kinds import file_kind
+from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind
 from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
 from kstream_plan.snapshots.rows.fields import printable, shown
 
@@ -270,10 +270,10 @@ def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:
         option = "--connect-log" if OF_A_WORKER in text else "--leader-log"
         fix = f"make a snapshot of it: kstream-plan snapshot {option} {log} | kstream-plan assign -"
         raise BrokenFileError(name, "this is a log, not a snapshot", fix)
+    kind = file_kind(text)
+    if kind not in (None, SAVED_PLAN, SNAPSHOT):
+        raise BrokenFileError(name, f"this is {kind.name}, not a snapshot", kind.fix)
     if text[:1] not in (b"{", b"["):
-        kind = file_kind(text)
-        if kind is not None:
-            raise BrokenFileError(name, f"this is {kind.name}, not a snapshot", kind.fix)
         what = f"is neither JSON nor Parquet: it begins with {shown(text[:20])[1:]}"
         raise BrokenFileError(name, what, "give JSON, JSON Lines (gzip or not) or Parquet")
     return Form.LINES if text[:1] == b"{" and _first_line_is_whole(text) else Form.DOCUMENT

@@ -13,6 +13,7 @@ from typing import NamedTuple, cast, get_args
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Holding, Instance, Note, Snapshot, Task
 from kstream_plan.model.not_modelled import warnings_of_release
+from kstream_plan.model.note import name_list
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.stores import stores_of
 from kstream_plan.model.times import format_time
@@ -296,8 +297,16 @@ def _undated(reports: Reports) -> frozenset[tuple[int, int]]:
     return frozenset(seat for seat, rows in reports.items() if any(row.reported_at_ms is not None for row in rows))
 
 
+#: A row without any of these is of something else.
+_OF_A_SNAPSHOT = {"application_id", "instances", "tasks", "config", "group_protocol", "captured_at", "format_version"}
+
+
 def _read_header(row: Row) -> _Header:
     refuse_written(row)
+    if row and not row.keys() & _OF_A_SNAPSHOT:
+        what = f"is JSON of something else, not a snapshot: it has {name_list(sorted(map(shown, row)), 1)}"
+        fix = "make a snapshot with kstream-plan snapshot; kstream-plan schema snapshot says what it has"
+        raise FieldError("", what, fix)
     application_id = required_text(row, "application_id")
     _check_format_version(row)
     protocol = _group_protocol(row)

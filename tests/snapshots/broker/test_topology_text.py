@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kstream_plan.errors import SnapshotError
@@ -12,7 +14,9 @@ from kstream_plan.snapshots.broker.topology_text import (
     read_topology,
     topic_in_cluster,
 )
+from kstream_plan.snapshots.files.content import text_in
 
+SAVED = Path(__file__).parent / "topologies"
 TEXT = """Topologies:
    Sub-topology: 0 for global store (will not generate tasks)
     Source: KSTREAM-SOURCE-0000000000 (topics: [countries])
@@ -96,7 +100,10 @@ def test_named_topologies_and_what_stands_before_them_in_a_log() -> None:
             "topology.txt, line 2: is 'Source: a (topics: [b])', which is no",
         ),
         (TEXT.replace("(stores: [regions])", "(stores: [reg"), "topology.txt, line 24: is 'Processor: KSTREAM-AGG"),
-        (TEXT + "12:00:02 INFO app - started\n", "line 27: is '12:00:02 INFO app - started'"),
+        (
+            TEXT + "12:00:02 INFO app - started\n    Sink: x (topic: y)\n",
+            "line 28: is 'Sink: x (topic: y)', and the topology has",
+        ),
         (TEXT.replace("Sub-topology: 2", "Sub-topology: 1"), "line 19: names sub-topology 1 again"),
     ],
 )
@@ -105,6 +112,29 @@ def test_what_is_no_such_text_is_refused_with_its_line(text: str, what: str) -> 
         read_topology(text, "topology.txt")
     assert what in str(caught.value)
     assert caught.value.fix
+
+
+@pytest.mark.parametrize("name", ["compose", "crlf", "escaped", "inlog", "json", "utf16"])
+def test_it_is_read_wherever_it_was_written_to(name: str) -> None:
+    texts = [text_in((SAVED / f"{file}.txt").read_bytes()) for file in (name, "leaderboard")]
+    found, plain = (read_topology(text, "topology.txt") for text in texts)
+    assert found == plain
+    assert len(plain.subtopologies) == 3
+
+
+def test_what_ksqldb_and_another_layout_print() -> None:
+    explained, flat = (read_topology((SAVED / f"{name}.txt").read_text(), "t") for name in ("explain", "ktpl"))
+    assert dict(explained.subtopologies) == {
+        SubtopologyKey(None, 0): Subtopology(("orders",), ("Aggregate-Aggregate-Materialize",))
+    }
+    assert dict(flat.subtopologies) == {
+        SubtopologyKey(None, 0): Subtopology(("conversation-meta",), ("conversation-meta-state",))
+    }
+
+
+def test_the_text_of_kafka_1_0_is_refused() -> None:
+    with pytest.raises(SnapshotError, match=r"line 3: is 'Source: KSTREAM-SOURCE-0000000000\(topics"):
+        read_topology((SAVED / "old10.txt").read_text(), "old10.txt")
 
 
 def test_topics_as_the_cluster_names_them() -> None:
