@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -66,6 +66,17 @@ class LoggedGeneration:
     def is_whole(self) -> bool:
         """Whether the split over consumers is known for every process."""
         return self.splits.keys() == self.clients.states.keys()
+
+    @property
+    def withholds_what_others_own(self) -> bool:
+        """Whether consumers wait for those tasks that other consumers own, as Kafka decides: else it is a mixture."""
+        splits = self.splits.values()
+        owner = {task: consumer for split in splits for consumer, tasks in split.owned.items() for task in tasks}
+        return all(
+            set(split.revoking.get(consumer, ())) == {task for task in tasks if owner.get(task, consumer) != consumer}
+            for split in splits
+            for consumer, tasks in split.active.items()
+        )
 
     @property
     def leader(self) -> str | None:
@@ -166,14 +177,13 @@ class _Assembly:
         for earlier in [item for item in self._members if not ids.isdisjoint(item[0].consumers)]:
             self._members.remove(earlier)
             self._found.incomplete.append(earlier[1])
+        self._end_open(ids)
         self._members.append((message, record))
 
     def _decided(self, message: Decided, record: Record) -> None:
         ids = message.clients.states.keys()
         self._forget_unnumbered(ids)
-        for earlier in [item for item in self._open if not ids.isdisjoint(item[0].clients.states)]:
-            self._open.remove(earlier)
-            self._found.incomplete.append(earlier[1])
+        self._end_open(ids)
         generation = LoggedGeneration(
             record.at, record.place, record.source, record.thread, message.clients, message.probing
         )
@@ -187,6 +197,12 @@ class _Assembly:
             generation.end_offset_sums.update(self._corrections.pop(process_id, {}))
         self._open.append((generation, record))
 
+    def _end_open(self, ids: Set[str]) -> None:
+        """Give up rebalances of these processes that are not whole: the next one has begun."""
+        for earlier in [item for item in self._open if not ids.isdisjoint(item[0].clients.states)]:
+            self._open.remove(earlier)
+            self._found.incomplete.append(earlier[1])
+
     def _split(self, message: Split, record: Record) -> None:
         for item in self._open:
             generation = item[0]
@@ -195,11 +211,14 @@ class _Assembly:
                 generation.thread = generation.thread or record.thread
                 if generation.is_whole:
                     self._open.remove(item)
-                    self._close(generation)
+                    self._close(generation, record)
                 return
         self._found.incomplete.append(record)
 
-    def _close(self, generation: LoggedGeneration) -> None:
+    def _close(self, generation: LoggedGeneration, record: Record) -> None:
+        if not generation.withholds_what_others_own:
+            self._found.incomplete.append(record)
+            return
         if not generation.consumers:
             generation.consumers = {
                 process_id: sorted(named_consumers(split)) for process_id, split in generation.splits.items()

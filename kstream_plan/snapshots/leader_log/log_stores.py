@@ -85,7 +85,7 @@ class LogStore:
         """Return the log block by block, the oldest line first, and whether it was turned round for that."""
         lines = self._head[: self._head.rfind(b"\n") + 1].split(b"\n")[:_SAMPLED_ROWS]
         at_us = [at for line in lines if (at := self._line_time(line)) is not None]
-        if not _is_newest_first(at_us, least=3):
+        if not _is_newest_first(at_us, least=1 if lines[0].lstrip().startswith(b"{") else 3):
             return self._blocks, False
         groups: list[list[bytes]] = []
         for line in self._whole("tac FILE").splitlines(keepends=True):
@@ -101,7 +101,7 @@ class LogStore:
             envelope = opened(unwrap(line, self._times), self._is_marked, self._times)
         except CutLineError:
             return None
-        at = self._times.in_header(envelope.text[:_HEADER_CHARACTERS]) or envelope.at
+        at = envelope.at or self._times.in_header(envelope.text[:_HEADER_CHARACTERS])
         return None if at is None else at.us
 
     def _whole(self, fix: str) -> bytes:

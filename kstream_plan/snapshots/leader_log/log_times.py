@@ -25,7 +25,7 @@ _QUARTER_HOUR, _WIDEST_ZONE, _LONGEST_DELAY = 900 * _SECOND, 15 * 3600 * _SECOND
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 #: Kafka 2.6 is of August 2020: nothing that is read here was logged before.
 EARLIEST_US = (date(2020, 8, 1).toordinal() - _EPOCH_DAY) * _DAY
-_LATEST_S = 4_102_444_800  # 2100
+_FOREVER_US = 4_102_444_800_000_000  # 2100
 
 _MONTHS: Mapping[str, int] = {
     name: number
@@ -175,15 +175,19 @@ class LogTimes:
 
     def _settled_order(self) -> str:
         if self._order is None:
-            possible = [order for order in DATE_ORDERS if all(self._fits(order, each) for each in self._readings)]
+            possible = self._possible(self._until_us) or self._possible(_FOREVER_US)
             if not possible or len({tuple(dict(each)[order] for each in self._readings) for order in possible}) > 1:
                 raise AmbiguousDatesError(next(iter(self._readings.values())), possible)
             self._order = possible[0]
         return self._order
 
-    def _fits(self, order: str, readings: tuple[tuple[str, int], ...]) -> bool:
-        us = dict(readings).get(order)
-        return us is not None and self._earliest_us <= us <= self._until_us
+    def _possible(self, until_us: int) -> list[str]:
+        """Return the orders in which all dates can be read and none is too early or too late."""
+        return [
+            order
+            for order in DATE_ORDERS
+            if all(self._earliest_us <= dict(readings).get(order, -1) <= until_us for readings in self._readings)
+        ]
 
     def _moment(self, match: re.Match[str]) -> Moment | None:
         try:

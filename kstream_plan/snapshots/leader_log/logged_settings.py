@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from kstream_plan.snapshots.leader_log.records import Record
 
 #: What the stream threads' own consumers are set to, which their application's settings do not tell.
 _OF_CONSUMERS = ("session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "group_instance_id")
-_MAIN_CONSUMER, _THREAD = "-consumer", "-StreamThread-"
+_MAIN_CONSUMER = re.compile(r".+-StreamThread-\d+-consumer")
 _TAGS, _STRATEGY = "rack_aware_assignment_tags", "rack_aware_assignment_strategy"
 
 
@@ -95,7 +96,7 @@ def _application(message: Settings) -> tuple[str, tuple[Mapping[str, Any], Mappi
     if message.kind == "streams":
         return values.get("application_id", ""), (_config(values, CONFIG_NAMES), _deciding(values, DECIDING_SETTINGS))
     client = values.get("client_id", "")
-    if _THREAD not in client or not client.endswith(_MAIN_CONSUMER):
+    if _MAIN_CONSUMER.fullmatch(client) is None:
         return "", ({}, {})
     names = [name for name in _OF_CONSUMERS if name in CONFIG_NAMES]
     deciding = _deciding(values, [name for name in _OF_CONSUMERS if name in DECIDING_SETTINGS])

@@ -113,6 +113,11 @@ def is_marked(text: str) -> bool:
     return any(marker in text for marker in _MARKERS_AS_TEXT)
 
 
+def number_of_heads(text: str) -> int:
+    """Return how many messages of several lines, or about all instances, have their first words in a text."""
+    return sum(text.count(marker) for marker in _MARKERS_AS_TEXT[:3])
+
+
 def thread_of(header: str) -> str | None:
     """Return the stream thread that a message's own prefix names: ``orders-…-StreamThread-1``."""
     start = header.find(_THREAD) + len(_THREAD)
@@ -140,6 +145,11 @@ class Draft(ABC):
     def ends_with_the_record(self) -> bool:
         """Whether it is whole as well where the next record begins."""
         return False
+
+    @property
+    def has_head(self) -> bool:
+        """Whether it is one of those that :func:`number_of_heads` counts."""
+        return True
 
     @property
     def logged_after_us(self) -> int:
@@ -172,6 +182,10 @@ class _Short(Draft):
     """A message of one line."""
 
     message: Message | None = None
+
+    @property
+    def has_head(self) -> bool:
+        return False
 
     def offer(self, text: str, *, joinable: bool) -> bool:  # noqa: ARG002 - it is whole
         return False
@@ -325,6 +339,10 @@ class _ConfigDraft(Draft):
     @property
     def ends_with_the_record(self) -> bool:
         return True
+
+    @property
+    def has_head(self) -> bool:
+        return False
 
     def offer(self, text: str, *, joinable: bool) -> bool:  # noqa: ARG002 - a setting looks like one
         text = _SHIPPED_AT.sub("", text)

@@ -28,7 +28,7 @@ from kstream_plan.snapshots.leader_log.lines import LogLine, LogLines, text_bloc
 from kstream_plan.snapshots.leader_log.log_stores import LogStore, StoredRecord
 from kstream_plan.snapshots.leader_log.log_times import AmbiguousDatesError, LogTimes, Moment
 from kstream_plan.snapshots.leader_log.message_values import Ended, Gap, Heard, LogPlace, Message
-from kstream_plan.snapshots.leader_log.messages import MARKERS, Draft, begun, is_marked, thread_of
+from kstream_plan.snapshots.leader_log.messages import MARKERS, Draft, begun, is_marked, number_of_heads, thread_of
 from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines, WholeLine
 from kstream_plan.snapshots.rows.fields import printable
 
@@ -159,7 +159,12 @@ class _Reader:
             if is_marked(line.envelope.text):
                 yield self._gap(LogPlace(self._name, line.number, unit or self._unit), str(error))
             return
+        if number_of_heads(envelope.text) > 1:
+            yield from self._several(envelope, number, unit)
+            return
         draft = begun(envelope.text)
+        if number_of_heads(envelope.text) and (draft is None or not draft.has_head):
+            yield self._gap(LogPlace(self._name, number, unit or self._unit), "its beginning is missing")
         if draft is None:
             yield from self._continued(envelope)
             return
@@ -171,6 +176,14 @@ class _Reader:
         record = self._record(started)
         if not self._heard_before(record):
             yield record
+
+    def _several(self, envelope: Envelope, number: int, unit: str | None) -> Iterator[Record]:
+        """Read a text that has several messages: line by line, if it has lines."""
+        if "\n" not in envelope.text:
+            yield self._gap(LogPlace(self._name, number, unit or self._unit), "it stands in one line with others")
+            return
+        for text in envelope.text.split("\n"):
+            yield from self._read(WholeLine(envelope._replace(text=text), number, b""), unit)
 
     def _message(self, line: WholeLine) -> tuple[Envelope, int]:
         """Return what a line says, and where it begins.

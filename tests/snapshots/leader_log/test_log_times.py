@@ -1,0 +1,117 @@
+"""Times are read in every form that has one meaning, and in no other."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.snapshots.leader_log.log_times import AmbiguousDatesError, LogTimes, Moment
+
+AT = datetime(2026, 11, 21, 13, 0, 38, 476_000, tzinfo=UTC)
+SAVED_US = round(datetime(2026, 11, 26, tzinfo=UTC).timestamp() * 1e6)
+
+
+def us_of(at: datetime) -> int:
+    return round(at.timestamp() * 1e6)
+
+
+def moment(text: str, order: str | None = None) -> Moment | None:
+    times = LogTimes(order, SAVED_US)
+    (found,) = times.settled([times.in_header(text)])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "zoned"),
+    [
+        ("2026-11-21T13:00:38.476Z INFO", True),
+        ("[2026-11-21 13:00:38,476] INFO", False),
+        ("2026-11-21T14:00:38.476+01:00", True),
+        ("2026-11-21 14:00:38.476 CET", True),
+        ("2026-11-21T05:00:38.476-0800", True),
+        ("2026/11/21 13:00:38.476", False),
+        ("2026.11.21 13:00:38.476", False),
+        ("20261121 13:00:38.476", False),
+        ("20261121T130038.476Z", True),
+        ("21.11.2026 13:00:38.476", False),
+        ("21.11.26 13:00:38,476", False),
+        ("21-Nov-2026 13:00:38.476", False),
+        ("21 Nov 2026 13:00:38,476", False),
+        ("21. Nov. 2026 13:00:38,476", False),
+        ("21/Nov/2026:13:00:38.476 +0000", True),
+        ("Nov 21, 2026 1:00:38.476 PM", False),
+        ("Nov 21, 2026 @ 13:00:38.476", False),
+        ("Sat Nov 21 13:00:38.476 UTC 2026", True),
+        ("21/11/2026 13:00:38.476", False),
+        ("11/21/2026 1:00:38.476 PM", False),
+        ("[11/21/26 13:00:38:476 UTC]", True),
+        ("26/11/21 13:00:38.476", False),
+        ("1795266038476 INFO", True),
+        ("1795266038.476 INFO", True),
+    ],
+)
+def test_a_form_with_one_meaning_is_read(text: str, zoned: bool) -> None:
+    if text.startswith("26/"):  # 2021 it cannot be: what is worded so came with 3.2
+        times = LogTimes(None, SAVED_US)
+        read = times.in_header(text)
+        times.not_before(us_of(datetime(2022, 5, 17, tzinfo=UTC)))
+        (found,) = times.settled([read])
+    else:
+        found = moment(text)
+    assert found == Moment(us_of(AT), zoned)
+
+
+@pytest.mark.parametrize("month", ["Okt", "Oct", "October", "Oktober"])
+def test_months_have_names_in_two_languages(month: str) -> None:
+    found = moment(f"01 {month} 2026 00:00:00")
+    assert found is not None
+    assert found.us == us_of(datetime(2026, 10, 1, tzinfo=UTC))
+
+
+@given(st.datetimes(datetime(2021, 1, 1), datetime(2026, 11, 20)))
+def test_a_year_that_is_not_there_is_the_newest_that_is_possible(at: datetime) -> None:
+    found = moment(at.strftime("%b %d %H:%M:%S host app: "))
+    assert found is not None
+    assert found.year_assumed
+    year = max(year for year in range(2020, 2027) if _possible(at, year))
+    assert found.us == us_of(at.replace(year=year, microsecond=0, tzinfo=UTC))
+
+
+def _possible(at: datetime, year: int) -> bool:
+    try:
+        return us_of(at.replace(year=year, microsecond=0, tzinfo=UTC)) <= SAVED_US + 86_400_000_000
+    except ValueError:  # the 29th of February
+        return False
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.sampled_from("-/"))
+def test_an_order_that_is_not_known_is_asked_for(first: int, second: int, sign: str) -> None:
+    text = f"{first:02}{sign}{second:02}{sign}2024 13:00:38"
+    expected = {
+        "dmy": us_of(datetime(2024, second, first, 13, 0, 38, tzinfo=UTC)),
+        "mdy": us_of(datetime(2024, first, second, 13, 0, 38, tzinfo=UTC)),
+    }
+    for order, us in expected.items():
+        found = moment(text, order)
+        assert found is not None
+        assert found.us == us
+    if first != second:
+        with pytest.raises(AmbiguousDatesError):
+            moment(text)
+
+
+def test_what_only_looks_like_a_time_is_none() -> None:
+    for text in ("13:00:38.476 INFO", "1.2.3 ready", "10 20 30", "2026-13-41 25:00:00", "orders-12", "0_1=2000", "99"):
+        assert moment(text) is None
+
+
+def test_a_header_without_a_zone_takes_that_of_its_shipper() -> None:
+    times = LogTimes(None, SAVED_US)
+    outside = Moment(us_of(AT) + 1_500_000, zoned=True)
+    for text in ("2026-11-21 13:00:38,476", "2026-11-21 18:30:38,476", "2026-11-21 05:00:38,476"):
+        assert times.logged_at(text, outside) == Moment(us_of(AT), zoned=True)
+    assert times.logged_at("2026-11-20 13:07:38,476", outside) == outside
+    assert times.logged_at("no time", outside) == outside

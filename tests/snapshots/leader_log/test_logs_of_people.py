@@ -1,0 +1,209 @@
+"""Logs in the forms in which people have them give the rebalances that are in them, or say what is missing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model.not_modelled import RELEASE_NOT_MODELLED
+from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs
+from kstream_plan.snapshots.leader_log.history import LogHistory, checked_rows, read_leader_logs
+from kstream_plan.snapshots.leader_log.notes import notes_about
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+
+LOGS = Path(__file__).parents[1] / "logs_of_people"
+#: When the logs were saved: a year that they do not name follows from it.
+SAVED_S = 1_795_650_000  # 2026-11-26
+
+#: The three rebalances that are in most of them: when, and the number of the generation.
+TIMES = ("2026-11-21T13:00:38.479Z", "2026-11-21T13:00:38.969Z", "2026-11-21T13:01:42.220Z")
+NUMBERS = (2, 3, 4)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Callable[..., list[str]]:
+    """Puts logs into a folder, as they were when they were saved."""
+
+    def save(*names: str, change: Callable[[str], str] = str) -> list[str]:
+        for name in names:
+            path = tmp_path / name
+            path.write_bytes(change(gzip.decompress((LOGS / f"{name}.gz").read_bytes()).decode()).encode())
+            os.utime(path, (SAVED_S, SAVED_S))
+        return [str(tmp_path / name) for name in names]
+
+    return save
+
+
+def times(history: LogHistory) -> list[str]:
+    return [entry.row["captured_at"] for entry in history.entries]
+
+
+def numbers(history: LogHistory) -> list[int | None]:
+    return [entry.decision.get("generation") for entry in history.entries]
+
+
+def codes(history: LogHistory) -> set[str]:
+    return {note.code for note in notes_about(history, history.entries[-1:])}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "with-values.log",
+        *("cp-lineno.log", "strimzi.log", "thread-after.log"),
+        *("cw-filter.json", "gcp.json", "datadog.csv"),
+        *("compactdate.log", "eu.log", "month.log", "rsyslog-iso.log", "rsyslog.log", "upgraded.log", "ver-3.3.1.log"),
+    ],
+)
+def test_three_rebalances_are_in_it(name: str, saved: Callable[..., list[str]]) -> None:
+    history = read_leader_logs(saved(name))
+    assert (numbers(history), times(history)) == ([*NUMBERS], [*TIMES])
+    assert not history.unread
+    assert [entry.follows for entry in history.entries] == [False, True, True]
+
+
+def test_all_of_them_say_the_same(saved: Callable[..., list[str]]) -> None:
+    expected = [entry.decision["decided"] for entry in read_leader_logs(saved("cp-lineno.log")).entries]
+    for path in sorted(LOGS.iterdir()):
+        name = path.name.removesuffix(".gz")
+        if name in ("ksqldb-cp7.0.log", "spring-2.7.2.log", "v32-1.log", "v32-2.log"):
+            continue
+        for entry in read_leader_logs(saved(name)).entries:
+            hosts = json.loads(json.dumps(entry.decision["decided"]))
+            for process in hosts.values():
+                process["instance"] = None
+            assert hosts in expected, name
+
+
+@pytest.mark.parametrize("name", ["shortyear.log", "journald.log"])
+def test_times_in_whole_seconds_keep_the_order(name: str, saved: Callable[..., list[str]]) -> None:
+    history = read_leader_logs(saved(name))
+    assert numbers(history) == [*NUMBERS]
+    assert times(history) == [f"{time[:19]}.000Z" for time in TIMES]
+    assert ("year-assumed" in codes(history)) is (name == "journald.log")
+
+
+def test_store_exports_name_the_pods(saved: Callable[..., list[str]]) -> None:
+    for name, host in (("gcp.json", "orders-1"), ("datadog.csv", "node-1"), ("rsyslog.log", "node-1")):
+        entry = read_leader_logs(saved(name)).entries[-1]
+        assert {instance["host"] for instance in entry.row["instances"] if "host" in instance} == {host}
+
+
+def test_settings_come_from_the_log_and_a_file_still_wins(saved: Callable[..., list[str]]) -> None:
+    paths = saved("with-values.log")
+    config = read_leader_logs(paths).entries[-1].row["config"]
+    wanted = ("acceptable_recovery_lag", "max_warmup_replicas", "probing_rebalance_interval_ms", "num_standby_replicas")
+    assert [config[name] for name in wanted] == [100, 6, 60_000, 0]
+    history = read_leader_logs(paths, config={"max_warmup_replicas": 3})
+    config = history.entries[-1].row["config"]
+    assert [config[name] for name in wanted] == [100, 3, 60_000, 0]
+    assert "settings-not-as-logged" in codes(history)
+    assert "no-config" not in codes(history)
+
+
+def test_instances_with_other_settings_are_told(saved: Callable[..., list[str]]) -> None:
+    (path,) = saved("with-values.log")
+    text = Path(path).read_text(encoding="utf-8")
+    begin, _, rest = text.partition("2026-11-21T13:00:38.476Z")
+    other = begin.replace("max.warmup.replicas = 6", "max.warmup.replicas = 2").replace("12:59:00", "12:58:00")
+    Path(path).write_text(other + begin + "2026-11-21T13:00:38.476Z" + rest, encoding="utf-8")
+    history = read_leader_logs([path])
+    (note,) = [note for note in notes_about(history, history.entries[-1:]) if note.code == "settings-differ"]
+    assert "max.warmup.replicas: 2 (" in note.message
+    assert "6 is used" in note.message
+    assert history.entries[-1].row["config"]["max_warmup_replicas"] == 6
+
+
+def test_consumers_say_their_session_timeout(saved: Callable[..., list[str]]) -> None:
+    values = (
+        "2026-11-21T12:59:01.000Z INFO ConsumerConfig values: \n\tclient.id = orders-1-StreamThread-1-{which}\n"
+        "\tgroup.id = orders\n\tsession.timeout.ms = {session}\n\tmax.poll.interval.ms = 900000\n\n"
+    )
+    both = values.format(which="consumer", session=20000) + values.format(which="restore-consumer", session=1)
+    history = read_leader_logs(saved("with-values.log", change=lambda text: both + text))
+    assert history.entries[-1].row["config"]["session_timeout_ms"] == 20_000
+    assert "members-join-in-time" in codes(history)
+
+
+def test_an_older_log_is_not_taken_for_the_newer_one(saved: Callable[..., list[str]]) -> None:
+    """Files in the order of their names are not in the order of time."""
+    assert times(read_leader_logs(saved("a-new.log", "z-old.log"))) == [*TIMES]
+    undated = saved("a-new.log", "z-old.log", change=lambda text: text.replace("2026/11/21 ", ""))
+    with pytest.raises(SnapshotError, match="its times have no date") as caught:
+        read_leader_logs(undated)
+    assert "--timestamps" in caught.value.fix
+
+
+def test_without_dates_nothing_is_paired_across_files(saved: Callable[..., list[str]]) -> None:
+    """A decision at the end of one file, and splits at the beginning of another."""
+    (path,) = saved("eu.log", change=lambda text: text.replace("21.11.2026 ", ""))
+    lines = Path(path).read_text(encoding="utf-8").splitlines(keepends=True)
+    decided = [number for number, line in enumerate(lines) if "Decided on" in line]
+    rest = Path(path).with_name("rest.log")
+    rest.write_text("".join(lines[decided[1] + 1 :]), encoding="utf-8")
+    Path(path).write_text("".join(lines[: decided[1] + 1]), encoding="utf-8")
+    with pytest.raises(SnapshotError, match="its times have no date"):
+        read_leader_logs([path, str(rest)])
+    (last,) = read_leader_logs([str(rest)]).entries
+    (first,) = read_leader_logs([path]).entries
+    assert (first.decision.get("generation"), last.decision["generation"]) == (2, 4)
+
+
+def test_a_date_that_may_be_two_asks_which(saved: Callable[..., list[str]]) -> None:
+    paths = saved("eu.log", change=lambda text: text.replace("21.11.2026", "03/04/2025"))
+    with pytest.raises(SnapshotError, match="the order of day, month and year") as caught:
+        read_leader_logs(paths)
+    assert caught.value.fix == "say which: --log-dates dmy or --log-dates mdy"
+    for order, date in (("dmy", "2025-04-03"), ("mdy", "2025-03-04")):
+        assert [time[:10] for time in times(read_leader_logs(paths, dates=order))] == [date] * 3
+
+
+def test_one_date_that_tells_settles_the_others(saved: Callable[..., list[str]]) -> None:
+    first = "25/03/2025 09:00:00 INFO App: started\n"
+    paths = saved("eu.log", change=lambda text: first + text.replace("21.11.2026", "03/04/2025"))
+    assert times(read_leader_logs(paths))[0][:10] == "2025-04-03"
+
+
+def test_one_cut_message_is_a_gap(saved: Callable[..., list[str]]) -> None:
+    history = read_leader_logs(saved("one-cut.log"))
+    assert numbers(history) == [3, 4]
+    assert [place.line for place, _ in history.unread] == [9]
+    assert "unread-message" in codes(history)
+    history = read_leader_logs(saved("head-midmsg.log"))
+    assert numbers(history) == [2, 3]
+    assert "newer-rebalance-unread" in codes(history)
+    assert "known_until" not in history.entries[-1].row
+
+
+def test_another_application_of_an_older_release_stays_apart(saved: Callable[..., list[str]]) -> None:
+    history = read_leader_logs(saved("upgraded.log"))
+    assert {entry.application_id for entry in history.entries} == {"orders"}
+    assert len(history.incomplete) == 1
+
+
+def test_logs_of_before_3_2_are_read(saved: Callable[..., list[str]]) -> None:
+    history = read_leader_logs(saved("spring-2.7.2.log"))
+    (entry,) = history.entries
+    assert (entry.application_id, times(history)) == ("app", ["2022-02-26T14:53:44.395Z"])
+    assert "release-assumed" in codes(history)
+    with pytest.raises(SnapshotError, match="no rebalance is there from beginning to end"):
+        read_leader_logs(saved("ksqldb-cp7.0.log"))  # the split over its two consumers is not in it
+
+
+@pytest.mark.parametrize("name", ["ver-3.3.1.log", "spring-2.7.2.log"])
+def test_a_plan_of_an_older_release_is_never_silent(name: str, saved: Callable[..., list[str]]) -> None:
+    (row,) = checked_rows(read_leader_logs(saved(name)).entries[-1:])
+    assert RELEASE_NOT_MODELLED in {note.code for note in snapshot_from_row(row, name).warnings}
+
+
+def test_so_it_is_of_workers_of_connect(saved: Callable[..., list[str]]) -> None:
+    (entry,) = read_connect_logs(saved("v32-1.log", "v32-2.log"))
+    snapshot = snapshot_from_row(checked_row(entry), "row")
+    assert snapshot.streams_version == "3.2.3"
+    assert RELEASE_NOT_MODELLED in {note.code for note in snapshot.warnings}
