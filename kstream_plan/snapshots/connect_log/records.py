@@ -94,8 +94,10 @@ def read_records(stream: BinaryIO, name: str, dates: str | None = None) -> Itera
         settled = times.settled(each.at.moment if each.at is not None else None for each in found)
         for each, moment in zip(found, settled, strict=True):
             at = _dated(each.at, moment)
-            if isinstance(each, Record) or at is not None:
+            if at is not None:
                 yield each._replace(at=at)
+            elif isinstance(each, Record):
+                yield each._replace(at=None)
     except AmbiguousDatesError as error:
         if any(isinstance(each, Record) for each in found):
             raise error.at(shown) from None
