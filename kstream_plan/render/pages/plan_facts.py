@@ -83,7 +83,7 @@ def duration_text(view: PlanView) -> str:
     if plan.may_be_endless("duration_ms"):
         text += ", or unknown"
     floor_ms = summary.floor_ms or 0
-    if summary.duration_is in ("probes", "floor") and floor_ms < likely.least:
+    if summary.duration_is in ("probes", "floor") and 0 < floor_ms < likely.least:
         text += f"; at least {at_least(floor_ms)}, if copies restore at once"
     return text
 

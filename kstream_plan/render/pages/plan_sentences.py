@@ -174,11 +174,11 @@ def _unknown_rate(view: PlanView) -> Iterator[str]:
     if plan.summary.duration_is not in ("probes", "floor") or plan.verdict.kind != "settled":
         return
     moment = "the next probe or follow-up" if plan.ready_at_follow_ups else "the next probe"
+    floor_ms = min(plan.summary.floor_ms or 0, view.figure("duration_ms").least)
+    limit = f"; if copies restore at once, it takes at least {at_least(floor_ms)}" if floor_ms else ""
     yield (
         f"The restore rate is unknown, so every copy is assumed to be caught up at {moment}. With slower copies it "
-        "takes longer, without an upper limit; if copies restore at once, it takes at least "
-        f"{at_least(min(plan.summary.floor_ms or 0, view.figure('duration_ms').least))}. --restore-rate gives a better "
-        "estimate."
+        f"takes longer, without an upper limit{limit}. --restore-rate gives a better estimate."
     )
 
 
