@@ -12,6 +12,8 @@ from kstream_plan.errors import ConfigError
 #: Clients whose settings are not those of the group's members.
 _OTHER_CLIENTS = frozenset({"RESTORE", "GLOBAL", "ADMIN", "PRODUCER", "ZOOKEEPER"})
 _NO_LETTERS = re.compile(r"[^A-Za-z0-9]+")
+#: Where a word begins in ``numStandbyReplicas``, which is none of Kafka's names.
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAME_OF_USER = "[A-Z0-9_]+?"
 #: Of Quarkus: it counts where no other profile is said, and beats the plain name.
 _PROFILE_OF_PRODUCTION = "%prod."
@@ -114,6 +116,9 @@ def _meaning(
     if normal in names and not (has_own_prefix and normal.startswith("STREAMS_")):
         return 0, names[normal]
     endings = list(_endings(normal, names))
+    if not endings and (in_words := _normal(_HUMP.sub("_", written))) != normal:
+        name = next((name for _, name in _endings(f"X_{in_words}", names)), "")
+        return (None, name) if name else (0, "")
     if not endings or endings[0][0].rpartition("_")[2] in _OTHER_CLIENTS:
         return 0, ""
     for prefix, name in endings:

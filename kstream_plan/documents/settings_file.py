@@ -21,6 +21,10 @@ _PROPERTIES_LINE = re.compile(r"^[ \t]*(?![#!])[^\s:=]+[ \t]*=", re.MULTILINE)
 _EXPORT = re.compile(r"^[ \t]*export[ \t]+(?=[A-Za-z_]\w*=)", re.MULTILINE)
 _OPTION = re.compile(r"(?:-D|--)([\w.-]+\.[\w.-]+)=([^\s\"']*)")
 _DEFAULT = re.compile(r"\$\{[^:{}]+:-?([^{}]*)\}")
+#: One of a list: with its place in brackets, or behind ``_`` in the environment.
+_ITEM = re.compile(r"(?P<name>.+?)(?:\[\d{1,4}\]|(?<=[A-Z])_\d{1,4})")
+_QUOTED = re.compile(r"([\"'])(?P<text>.*?)\1\s*(?:#.*)?")
+_COMMENT = re.compile(r"\s+#.*")
 
 
 class SettingsFile(NamedTuple):
@@ -58,6 +62,7 @@ def read_settings(path: str | Path, known: Collection[str], option: str) -> Sett
         else:
             settings, left_out = without_profiles(_documents(text, where), where)
     written = [each for setting in settings for each in (_unquoted(setting), *_within(setting, where))]
+    written = _with_whole_lists(written)
     plain = plain_settings(written, known, where)
     defaults, warnings = _defaults_of_placeholders(plain.settings, where)
     return SettingsFile(defaults, plain.ignored, (*left_out, *plain.warnings, *warnings), kind)
@@ -105,19 +110,46 @@ def _within(setting: Setting, where: str) -> list[Setting]:
 
 
 def _unquoted(setting: Setting) -> Setting:
-    """Return a variable of the environment without the quotes that a shell takes away."""
+    """Return a variable of the environment without quotes that a shell takes away, and without a comment behind."""
     value = setting.value
-    if isinstance(value, str) and setting.name.isupper() and len(value) > 1 and value[0] == value[-1] in "\"'":
-        return setting._replace(value=value[1:-1])
-    return setting
+    if not isinstance(value, str) or not setting.name.isupper():
+        return setting
+    quoted = _QUOTED.fullmatch(value.strip())
+    return setting._replace(value=_COMMENT.sub("", value) if quoted is None else quoted["text"])
+
+
+def _with_whole_lists(settings: Sequence[Setting]) -> list[Setting]:
+    """Put the items of a list together that stand one by one, as in ``rack.aware.assignment.tags[0]``."""
+    lists: dict[tuple[str, str], list[str]] = {}
+    whole: list[Setting] = []
+    for setting in settings:
+        match = _ITEM.fullmatch(setting.name)
+        if match is None or (setting.name[-1] != "]" and not setting.name.isupper()):
+            whole.append(setting)
+            continue
+        key = (match["name"], setting.part)
+        if key not in lists:
+            lists[key] = []
+            whole.append(setting._replace(name=match["name"], value=lists[key]))
+        lists[key].append(str(setting.value))
+    return whole
 
 
 def _defaults_of_placeholders(settings: Sequence[Setting], where: str) -> tuple[list[Setting], list[str]]:
     """Put the defaults of placeholders in their place, with a sentence for each of a setting that is known."""
     plain, warnings = list(settings), []
     for place, setting in enumerate(settings):
-        match = _DEFAULT.fullmatch(setting.value.strip()) if isinstance(setting.value, str) else None
-        if match and setting.known_as:
+        value = setting.value.strip() if isinstance(setting.value, str) and setting.known_as else ""
+        default = _innermost_default(value) if value.startswith("${") and value.endswith("}") else value
+        if default != value:
             warnings.append(f"{where}, line {setting.line}: {setting.name} is {setting.value}: its default counts")
-            plain[place] = setting._replace(value=match[1])
+            plain[place] = setting._replace(value=default)
     return plain, warnings
+
+
+def _innermost_default(value: str) -> str:
+    """Return ``2`` for ``${A:${B:2}}``; the value itself where a placeholder has no default."""
+    inner, outer = value, ""
+    while inner != outer:
+        inner, outer = _DEFAULT.sub(r"\1", inner, count=1), inner
+    return value if "${" in inner else inner

@@ -7,7 +7,9 @@ containers, the configuration of Connect or whole files, the names begin there.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import yaml
 
@@ -24,9 +26,11 @@ _NULL = "tag:yaml.org,2002:null"
 #: Under these paths a resource of this kind holds settings: Kubernetes' own, and those of Strimzi.
 _PATHS_BY_KIND = {
     "ConfigMap": (("data",),),
-    "Secret": (("stringData",),),
+    "Secret": (("stringData",), ("data",)),
     "KafkaConnect": (("spec", "config"),),
 }
+#: What an ``envFrom`` refers to, by its key.
+_KINDS_OF_REFERENCES = {"configMapRef": "ConfigMap", "secretRef": "Secret"}
 PROFILE = re.compile(r"spring\.(?:config\.activate\.|profiles(?:\.|$))")
 
 
@@ -70,7 +74,7 @@ def _of_documents(loader: Loader, where: str) -> tuple[list[Setting], list[str]]
         else:
             documents.append((node.start_mark.line + 1, reader.of_document(node)))
     settings, left_out = without_profiles(documents, where)
-    return [*reader.settings, *settings], [*reader.left_out, *left_out]
+    return [*reader.settings, *settings], [*reader.left_out, *reader.elsewhere(), *left_out]
 
 
 def without_profiles(documents: Sequence[tuple[int, list[Setting]]], where: str) -> tuple[list[Setting], list[str]]:
@@ -109,6 +113,8 @@ class _Reader:
     def __init__(self, loader: Loader, where: str) -> None:
         self.settings: list[Setting] = []
         self.left_out: list[str] = []
+        self._names: set[str] = set()
+        self._referred: list[tuple[int, str, str]] = []
         self._loader = loader
         self._where = where
 
@@ -120,7 +126,19 @@ class _Reader:
                 if isinstance(item, yaml.MappingNode):
                     self.read(item)
             return
+        if _kind(resource) == "Secret":
+            _decode(resource)
+        self._names |= _names_of(resource)
         self.settings += self.of_document(resource)
+
+    def elsewhere(self) -> list[str]:
+        """Return a sentence for each resource that the environment is from, and that is not in the file."""
+        return [
+            f"{self._where}, line {line}: the environment is also from {kind} {name}, which is not here: add what "
+            f"kubectl get {kind.lower()} {name} -o yaml prints"
+            for line, kind, name in self._referred
+            if f"{kind} {name}" not in self._names
+        ]
 
     def of_document(self, root: yaml.MappingNode) -> list[Setting]:
         """Return a document's settings."""
@@ -139,6 +157,9 @@ class _Reader:
         if len(path) > _MAX_DEPTH:
             here = f"{self._where}, line {line}"
             raise ConfigError(f"nested deeper than {_MAX_DEPTH} levels", where=here, fix="flatten it")
+        if path[-1:] == ("envFrom",):
+            self._referred += _references(node)
+            return
         if path in starts or (path and path[-1] in _ENVIRONMENT):
             part, path = ".".join(path[:-1]), ()
         if isinstance(node, yaml.SequenceNode) and (not path or _is_environment(node)):
@@ -166,6 +187,32 @@ class _Reader:
         else:
             settings = parse_properties(node.value, self._where)
         return [setting._replace(line=setting.line + before, part=name) for setting in settings]
+
+
+def _decode(secret: yaml.MappingNode) -> None:
+    """Put the texts of a Secret in the place of their base64; what is none stays as it is."""
+    for key, node in secret.value:
+        if key.value != "data" or not isinstance(node, yaml.MappingNode):
+            continue
+        for _, value in node.value:
+            with suppress(ValueError):  # of base64, and of UTF-8
+                value.value = b64decode("".join(value.value.split()), validate=True).decode("utf-8")
+
+
+def _names_of(resource: yaml.MappingNode) -> set[str]:
+    """Return a resource's kind and name, as in ``ConfigMap orders``."""
+    metadata = next((value for key, value in resource.value if key.value == "metadata"), None)
+    name = _scalars(metadata).get("name") if isinstance(metadata, yaml.MappingNode) else None
+    return {f"{_kind(resource)} {name}"}
+
+
+def _references(node: yaml.Node) -> Iterator[tuple[int, str, str]]:
+    """Yield line, kind and name of each resource that an ``envFrom`` refers to."""
+    for item in node.value if isinstance(node, yaml.SequenceNode) else ():
+        for key, value in item.value if isinstance(item, yaml.MappingNode) else ():
+            kind = _KINDS_OF_REFERENCES.get(key.value) if isinstance(key, yaml.ScalarNode) else None
+            if kind is not None and isinstance(value, yaml.MappingNode) and "name" in _scalars(value):
+                yield value.start_mark.line + 1, kind, str(_scalars(value)["name"])
 
 
 def _is_environment(node: yaml.SequenceNode) -> bool:

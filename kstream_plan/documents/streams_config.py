@@ -85,7 +85,9 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
             for typo in typos:
                 mistakes.note(ConfigError(typo))
     if not known and not any(identifies(setting, _IDENTITY) for setting in found):
-        raise named_as_it_is(_nothing_known(found, typos, where), file.kind, *SETTINGS_KINDS)
+        error = _nothing_known(found, typos, where)
+        error.fix = next((text.rpartition(": ")[2] for text in warnings if "kubectl get " in text), error.fix)
+        raise named_as_it_is(error, file.kind, *SETTINGS_KINDS)
     known.sort(key=lambda one: one.strength)  # of the strongest, the last in the file beats the others
     own, group = ({one.name: one.value for one in known if one.of_group is of_group} for of_group in (False, True))
     texts = _texts(found)

@@ -1,6 +1,8 @@
 """Settings are found wherever an application or a worker has them, and none that is known is dropped without a word."""
 
+import json
 import re
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kstream_plan
+from kstream_plan.cli import run
 from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.documents.frameworks import FRAMEWORKS, Framework, plain_settings
 from kstream_plan.documents.java_properties import Setting
@@ -243,3 +246,115 @@ def test_what_decides_counts_under_any_prefix(tmp_path: Path, name: str) -> None
 def test_only_kafkas_own_suppliers_tell_where_stores_are(tmp_path: Path, text: str, stores: str | None) -> None:
     (tmp_path / "a.properties").write_text(text)
     assert load_streams_config(tmp_path / "a.properties").stores == stores
+
+
+def _file(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.properties", "rack.aware.assignment.tags[0]=zone\nrack.aware.assignment.tags[1]=rack\n"),
+        (
+            "a.yaml",
+            "spring.kafka.streams.properties:\n  rack.aware.assignment.tags[0]: zone\n"
+            "  rack.aware.assignment.tags[1]: rack\n",
+        ),
+        (
+            "a.env",
+            "STREAMS_RACK_AWARE_ASSIGNMENT_TAGS_0=zone\nSTREAMS_RACK_AWARE_ASSIGNMENT_TAGS_1=rack # of the node\n",
+        ),
+    ],
+)
+def test_the_items_of_a_list_may_stand_one_by_one(name: str, text: str, tmp_path: Path) -> None:
+    assert load_streams_config(_file(tmp_path, name, text)).overrides == {
+        "rack_aware_assignment_tags": ("zone", "rack")
+    }
+
+
+def test_nested_placeholders_count_as_their_innermost_default(tmp_path: Path) -> None:
+    file = load_streams_config(_file(tmp_path, "a.properties", "num.standby.replicas=${A:${B:2}}\n"))
+    assert file.overrides == {"num_standby_replicas": 2}
+    assert "is ${A:${B:2}}: its default counts" in file.warnings[0]
+    with pytest.raises(ConfigError, match="not a whole"):
+        load_streams_config(_file(tmp_path, "b.properties", "num.standby.replicas=${A:${B}}\n"))
+
+
+@pytest.mark.parametrize("value", ["2", "2  # two", "'2' # two", '"2"'])
+def test_a_comment_behind_a_variable_does_not_count(value: str, tmp_path: Path) -> None:
+    file = load_streams_config(_file(tmp_path, "a.env", f"STREAMS_NUM_STANDBY_REPLICAS={value}\n"))
+    assert file.overrides == {"num_standby_replicas": 2}
+
+
+def test_a_name_in_camel_case_is_told_to_be_none_of_kafkas(tmp_path: Path) -> None:
+    text = "application.id: a\nstreams:\n  numStandbyReplicas: 2\n  cacheName: x\n"
+    file = load_streams_config(_file(tmp_path, "a.yaml", text))
+    assert file.overrides == {}
+    (warning,) = file.warnings
+    assert "line 3: streams.numStandbyReplicas is ignored" in warning
+    assert "num.standby.replicas" in warning
+
+
+def test_a_setting_that_does_not_count_is_among_the_warnings_of_a_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    snapshot = str(Path(__file__).parents[2] / "examples" / "scale-out" / "snapshot.json")
+    settings = _file(tmp_path, "a.properties", "application.id=orders\nmy.num.standby.replicas=1\n")
+    assert run(["assign", snapshot, "--streams-config", str(settings), "--out", str(tmp_path / "plan.json")]) == 0
+    warnings = json.loads((tmp_path / "plan.json").read_text())["warnings"]
+    assert [each["code"] for each in warnings if "my.num.standby.replicas is ignored" in each["message"]] == [
+        "setting-ignored"
+    ]
+    assert "my.num.standby.replicas is ignored" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_secret_in_base64_is_read(tmp_path: Path) -> None:
+    inner = b64encode(b"num.standby.replicas=1\n# two\nmax.warmup.replicas=6\n").decode()
+    text = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: orders}}\ndata:\n  app.properties: {inner}\n"
+    assert load_streams_config(_file(tmp_path, "a.yaml", text)).overrides == BOTH
+    plain = f"apiVersion: v1\nkind: Secret\ndata:\n  STREAMS_NUM_STANDBY_REPLICAS: {b64encode(b'1').decode()}\n"
+    assert load_streams_config(_file(tmp_path, "b.yaml", plain)).overrides == {"num_standby_replicas": 1}
+
+
+DEPLOYMENT = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: orders}
+spec:
+  template:
+    spec:
+      containers:
+        - name: orders
+          envFrom:
+            - configMapRef: {name: settings}
+            - secretRef:
+                name: login
+          env:
+            - {name: STREAMS_MAX_WARMUP_REPLICAS, value: "6"}
+"""
+CONFIG_MAP = """---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {STREAMS_NUM_STANDBY_REPLICAS: "1"}
+"""
+
+
+def test_an_environment_from_other_resources_is_read_or_told(tmp_path: Path) -> None:
+    whole = load_streams_config(_file(tmp_path, "whole.yaml", DEPLOYMENT + CONFIG_MAP))
+    assert whole.overrides == BOTH
+    (warning,) = whole.warnings
+    assert "line 12: the environment is also from Secret login, which is not here" in warning
+    alone = load_streams_config(_file(tmp_path, "alone.yaml", DEPLOYMENT))
+    assert [each.rpartition("kubectl get ")[2] for each in alone.warnings] == [
+        "configmap settings -o yaml prints",
+        "secret login -o yaml prints",
+    ]
+
+
+def test_where_no_setting_is_known_the_resource_that_may_have_some_is_named(tmp_path: Path) -> None:
+    text = DEPLOYMENT.replace("STREAMS_MAX_WARMUP_REPLICAS", "OTHER")
+    with pytest.raises(ConfigError) as error:
+        load_streams_config(_file(tmp_path, "a.yaml", text))
+    assert error.value.fix == "add what kubectl get configmap settings -o yaml prints"

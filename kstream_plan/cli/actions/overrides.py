@@ -26,6 +26,8 @@ from kstream_plan.model.settings import (
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.times import duration
 
+#: The code of the warning that something in a file of settings does not count, or not as it is written.
+SETTING_IGNORED = "setting-ignored"
 #: What the clients of a streams group go by themselves.
 _OF_CLIENTS = ("state_cleanup_delay_ms",)
 #: Those that Connect workers have as well.
@@ -58,7 +60,9 @@ class Overrides:
             rates = replace(rates, produce_per_task=self.produce_rate)
         file = self.files.value_for(snapshot.state.group.application_id) or StreamsConfigFile({})
         snapshot = _of_stores(snapshot, self.stores, file.stores)
-        snapshot = replace(snapshot, warnings=(*snapshot.warnings, *warnings_of(file.deciding, snapshot)))
+        ignored = (Note(SETTING_IGNORED, text) for text in file.warnings)
+        warnings_of_file = (*warnings_of(file.deciding, snapshot), *ignored)
+        snapshot = replace(snapshot, warnings=(*snapshot.warnings, *warnings_of_file))
         values = {**file.overrides, **self.settings}
         if snapshot.group_protocol == "streams":
             return _of_streams_group(replace(snapshot, rates=rates), values, file.group)

@@ -12,6 +12,7 @@ from kstream_plan.cli.output import write_stderr
 from kstream_plan.errors import UsageError
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,12 @@ class PerApplication(Generic[T]):
                 message, where=f"{self.option} {self.folder}", fix=f"keep one, or give {self.option} ID=FILE"
             )
         return self.load(matches[0]) if matches else self.common
+
+    def map(self, change: Callable[[T], U]) -> PerApplication[U]:
+        """Return what the option gives, changed; no file is read again."""
+        by_id = {application_id: change(value) for application_id, value in self.by_id.items()}
+        common = None if self.common is None else change(self.common)
+        return PerApplication(self.option, lambda path: change(self.load(path)), by_id, self.folder, common)
 
     def check_used(self, application_ids: Collection[str]) -> None:
         """Warn of what is given for an application that there is not."""

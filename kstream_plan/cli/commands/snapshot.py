@@ -37,7 +37,7 @@ from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.instance_names import load_instance_names
-from kstream_plan.documents.streams_config import load_streams_config
+from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config
 from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.model.streams_group import BROKER_VERSIONS
@@ -74,7 +74,8 @@ def snapshot(options: SnapshotOptions) -> None:
             return
         with show_progress() as progress:
             progress("reading the logs")
-            measures, configs = measurements(options, _now_ms(options)), _configs(options)
+            measures, settings = measurements(options, _now_ms(options)), _settings(options)
+            configs = settings.map(_row_config)
             history = _read(options, configs)
         entries = _select(history.entries, options, in_range)
         notes = notes_about_logs(history) if options.listed else notes_about(history, entries)
@@ -83,7 +84,7 @@ def snapshot(options: SnapshotOptions) -> None:
             write_stdout(draw_pages([generations_page([_generation(entry) for entry in entries])]))
             return
         rows = [_cut_off(row, options.as_of) for row in checked_rows(entries)]
-        _deliver(_with_stores(measured_rows((row, measures) for row in rows), options), options.out)
+        _deliver(_with_stores(measured_rows((row, measures) for row in rows), settings), options.out)
 
 
 def _checked_source(options: SnapshotOptions) -> RunningGroups | None:
@@ -187,8 +188,8 @@ def _of_groups(groups: RunningGroups, options: SnapshotOptions, in_range: Callab
         page = generations_page([generation for generations in lines for generation in generations])
         write_stdout(draw_pages([page]))
     else:
-        settings = per_application(options.streams_config, "--streams-config", load_streams_config)
-        files = GroupFiles(_configs(options), settings, topologies(options), measurements(options, _now_ms(options)))
+        settings, measures = _settings(options), measurements(options, _now_ms(options))
+        files = GroupFiles(settings.map(_row_config), settings, topologies(options), measures)
         files.check(groups)
         with show_progress() as progress:
             progress("asking the cluster")
@@ -196,7 +197,7 @@ def _of_groups(groups: RunningGroups, options: SnapshotOptions, in_range: Callab
                 groups, options, lambda cluster, group_id: take_group(cluster, group_id, options, files, in_range)
             )
         _report(errors, options)
-        _deliver_groups(outcomes, options, is_plural=groups.are_several)
+        _deliver_groups(outcomes, options, settings, is_plural=groups.are_several)
     if errors:
         raise typer.Exit(ExitCode.FAILED)
 
@@ -206,7 +207,13 @@ def _report(errors: Sequence[KstreamPlanError], options: SnapshotOptions) -> Non
         report(error, debug=options.debug)
 
 
-def _deliver_groups(outcomes: Sequence[GroupSnapshots], options: SnapshotOptions, *, is_plural: bool) -> None:
+def _deliver_groups(
+    outcomes: Sequence[GroupSnapshots],
+    options: SnapshotOptions,
+    settings: PerApplication[StreamsConfigFile],
+    *,
+    is_plural: bool,
+) -> None:
     names = {} if options.names is None else load_instance_names(options.names)
     for outcome in outcomes:
         _warn(
@@ -216,7 +223,7 @@ def _deliver_groups(outcomes: Sequence[GroupSnapshots], options: SnapshotOptions
             ]
         )
     rows = measured_rows((row, outcome.measures) for outcome in outcomes for row in outcome.history.rows)
-    rows_with_names, notes = with_names(_with_stores(rows, options), names)
+    rows_with_names, notes = with_names(_with_stores(rows, settings), names)
     _warn(notes)
     if rows_with_names:
         _deliver(rows_with_names, options.out)
@@ -241,7 +248,7 @@ def _read(options: SnapshotOptions, configs: PerApplication[Mapping[str, Any]]) 
         )
 
 
-def _configs(options: SnapshotOptions) -> PerApplication[Mapping[str, Any]]:
+def _settings(options: SnapshotOptions) -> PerApplication[StreamsConfigFile]:
     return per_application(options.streams_config, "--streams-config", _settings_in)
 
 
@@ -258,7 +265,7 @@ def _notes_beside_config(
     return [*(note for note in notes if note.code != "no-config"), *ids]
 
 
-def _settings_in(path: Path) -> Mapping[str, Any]:
+def _settings_in(path: Path) -> StreamsConfigFile:
     file = load_streams_config(path)
     for warning in file.warnings:
         write_stderr(f"warning: {warning}")
@@ -267,13 +274,20 @@ def _settings_in(path: Path) -> Mapping[str, Any]:
         write_stderr(f"warning: a snapshot does not keep {names}: give --streams-config to the plan's command, too")
     if not file.overrides and not file.group and not file.deciding:
         write_stderr(f"warning: {path} sets nothing that the assignor goes by: Kafka's defaults will count")
+    return file
+
+
+def _row_config(file: StreamsConfigFile) -> Mapping[str, Any]:
+    """Return a row's ``config`` as an application's file has it."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
 
 
-def _with_stores(rows: Sequence[Mapping[str, Any]], options: SnapshotOptions) -> list[Mapping[str, Any]]:
+def _with_stores(
+    rows: Sequence[Mapping[str, Any]], settings: PerApplication[StreamsConfigFile]
+) -> list[Mapping[str, Any]]:
     """Return the rows with where stores are, as the application's settings say; what was measured stays."""
-    stores = per_application(options.streams_config, "--streams-config", lambda path: load_streams_config(path).stores)
-    place_by_id = {row["application_id"]: stores.value_for(row["application_id"]) for row in rows}
+    files = {row["application_id"]: settings.value_for(row["application_id"]) for row in rows}
+    place_by_id = {application_id: None if file is None else file.stores for application_id, file in files.items()}
     return [
         row if place_by_id[row["application_id"]] is None else {"stores": place_by_id[row["application_id"]], **row}
         for row in rows
