@@ -208,8 +208,39 @@ def _csv(records: Sequence[Written], rng: random.Random) -> Stored:
     return file.getvalue().encode(), 0, 1000
 
 
+def _batched(records: Sequence[Written], rng: random.Random) -> Stored:
+    """Several records in one row, as an agent sends them."""
+    size = rng.randrange(2, 9)
+    rows = []
+    for start in range(0, len(records), size):
+        batch = records[start : start + size]
+        text = "\n".join(line for _, lines in batch for line in lines)
+        rows.append({"timestamp": f"{batch[-1][0].at}Z", "message": text, "logStreamName": "orders/app/1"})
+    content = json.dumps({"events": rows}) if rng.random() < 0.5 else "".join(json.dumps(row) + "\n" for row in rows)
+    return content.encode(), 0, 1_000_000
+
+
+def _newest_line_first(records: Sequence[Written], rng: random.Random) -> Stored:
+    """As a store prints lines, each with its own time."""
+    lines = [f"{record.at}Z {line}" for record, lines in records for line in lines]
+    return _joined(lines[::-1]), 0, 1000
+
+
 _STORES: tuple[Callable[[Sequence[Written], random.Random], Stored], ...] = (
-    *(_plain, _plain, _prefixed, _syslog, _escaped, _cri, _json_lines, _document, _loki, _csv),
+    *(
+        _plain,
+        _plain,
+        _prefixed,
+        _syslog,
+        _escaped,
+        _cri,
+        _json_lines,
+        _document,
+        _loki,
+        _csv,
+        _batched,
+        _newest_line_first,
+    ),
 )
 
 

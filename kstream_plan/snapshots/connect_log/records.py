@@ -86,20 +86,20 @@ def read_records(stream: BinaryIO, name: str, dates: str | None = None) -> Itera
     Raises:
         SnapshotError: it cannot be read, or the order of its dates is not known.
     """
-    times, shown = LogTimes.of_file(stream, dates), printable(name)
+    times, shown = LogTimes.of_file(stream, dates, with_seconds=False), printable(name)
     store = LogStore(text_blocks(stream, name), name, is_marked, times)
-    found = list(_found(store, _Reader(shown, times)))
+    records = list(_records(store, _Reader(shown, times)))
     store.see_dates()
     try:
-        settled = times.settled(each.at.moment if each.at is not None else None for each in found)
-        for each, moment in zip(found, settled, strict=True):
+        moments = times.settle(each.at.moment if each.at is not None else None for each in records)
+        for each, moment in zip(records, moments, strict=True):
             at = _dated(each.at, moment)
             if at is not None:
                 yield each._replace(at=at)
             elif isinstance(each, Record):
                 yield each._replace(at=None)
     except AmbiguousDatesError as error:
-        if any(isinstance(each, Record) for each in found):
+        if any(isinstance(each, Record) for each in records):
             raise error.at(shown) from None
 
 
@@ -109,7 +109,7 @@ def _dated(at: Stamp | None, moment: Moment | None) -> Stamp | None:
     return None if moment is None else Stamp(moment.us // 1000, dated=True, zoned=moment.zoned)
 
 
-def _found(store: LogStore, reader: _Reader) -> Iterator[Record | LogEnd]:
+def _records(store: LogStore, reader: _Reader) -> Iterator[Record | LogEnd]:
     stored = store.records()
     ended = list[Stamp]()
     if stored is not None:
@@ -148,9 +148,17 @@ class _Reader(NamedTuple):
         place = LogPlace(self.name, line.number, unit)
         try:
             envelope = opened(line.envelope, is_marked, self.times)
-            messages = list(messages_in(envelope.text))
-        except (CutLineError, CutMessageError) as error:
+        except CutLineError as error:
             yield self.gap(place, str(error), line.envelope.stream)
+            return
+        for text in envelope.text.split("\n"):
+            yield from self._read_line(text, envelope, place)
+
+    def _read_line(self, text: str, envelope: Envelope, place: LogPlace) -> Iterator[Record]:
+        try:
+            messages = list(messages_in(text))
+        except CutMessageError as error:
+            yield self.gap(place, str(error), envelope.stream)
             return
         for header, message in messages:
             worker = worker_of(header)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,6 +39,7 @@ from kstream_plan.snapshots.rows.generation_rates import with_rates
 from kstream_plan.snapshots.rows.restarts import with_stores_by_restarts
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
+_THREAD = re.compile(r"(?P<application>.+)-[0-9a-f]{8}-[0-9a-f-]{27}-StreamThread-\d+")
 #: The code of the warning that a rebalance after the newest one here cannot be read.
 NEWER_UNREAD = "newer-rebalance-unread"
 
@@ -199,19 +201,21 @@ def _entries(application_id: str, generations: Sequence[LoggedGeneration], known
 
 
 def _later(last: LoggedGeneration, found: FoundDecision) -> Record | None:
-    """Return the first sign of a rebalance after the newest one that is whole."""
-    return next(
-        (
-            record
-            for record in sorted([*found.incomplete, *found.gaps], key=lambda record: record.place)
-            if (
-                record.at.us > last.at.us
-                if record.at is not None and last.at is not None
-                else record.place.file == last.place.file and record.place.line > last.place.line
-            )
-        ),
-        None,
-    )
+    """Return the first sign of a rebalance after the newest one that is whole; ``None``: there is none."""
+    signs = sorted([*found.incomplete, *found.gaps], key=lambda record: record.place)
+    return next((sign for sign in signs if _is_after(sign, last) and not _is_of_others(sign, last)), None)
+
+
+def _is_after(sign: Record, last: LoggedGeneration) -> bool:
+    if sign.at is not None and last.at is not None:
+        return sign.at.us > last.at.us
+    return sign.place.file == last.place.file and sign.place.line > last.place.line
+
+
+def _is_of_others(sign: Record, last: LoggedGeneration) -> bool:
+    """Tell whether the thread that says it is of another application, by Kafka's own names of threads."""
+    names = [_THREAD.fullmatch(thread or "") for thread in (sign.thread, last.thread)]
+    return all(names) and len({name["application"] for name in names if name}) > 1
 
 
 def _of_later(record: Record) -> Iterator[Note]:

@@ -101,7 +101,8 @@ class LogStore:
             envelope = opened(unwrap(line, self._times), self._is_marked, self._times)
         except CutLineError:
             return None
-        at = envelope.at or self._times.in_header(envelope.text[:_HEADER_CHARACTERS])
+        header = envelope.text[:_HEADER_CHARACTERS]
+        at = envelope.at or self._times.in_text(header) or self._times.in_header(header)
         return None if at is None else at.us
 
     def _whole(self, fix: str) -> bytes:

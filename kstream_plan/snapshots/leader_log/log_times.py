@@ -59,7 +59,8 @@ _TIME = re.compile(
     (?:\ (?P<y6>20\d\d)(?![\w:]))?""",
     re.VERBOSE | re.IGNORECASE,
 )
-_EPOCH = re.compile(r"\W{0,3}(\d{13}|\d{10}[.,]\d{1,9})(?=[\s\]|,;]|\Z)")
+_EPOCH_MS = re.compile(r"\W{0,3}(\d{13}|\d{10}[.,]\d{1,9})(?=[\s\]|,;]|\Z)")
+_EPOCH = re.compile(r"\W{0,3}(\d{13}|1[6-9]\d{8}(?:[.,]\d{1,9})?)(?=[\s\]|,;]|\Z)")
 _EPOCH_TEXT = re.compile(r"-?\d{9,19}(?:\.\d{1,9})?")
 _ZONE_NUMBER = re.compile(r"([+-])(\d\d):?(\d\d)")
 
@@ -83,22 +84,25 @@ class LogTimes:
     Args:
         order: the order of day, month and year, if it is given.
         until_us: when the log was written last, in microseconds since 1970: nothing in it is later.
+        with_seconds: a whole number before a message may be seconds since 1970; else it counts from another begin.
     """
 
-    def __init__(self, order: str | None = None, until_us: int | None = None) -> None:
+    def __init__(self, order: str | None = None, until_us: int | None = None, *, with_seconds: bool = True) -> None:
         self._order = order
+        self._epoch = _EPOCH if with_seconds else _EPOCH_MS
         self._until_us = (time.time_ns() // 1000 if until_us is None else until_us) + _DAY
         self._earliest_us = EARLIEST_US - _DAY
         self._readings: dict[tuple[tuple[str, int], ...], str] = {}
 
     @classmethod
-    def of_file(cls, stream: BinaryIO, order: str | None) -> LogTimes:
+    def of_file(cls, stream: BinaryIO, order: str | None, *, with_seconds: bool = True) -> LogTimes:
         """Return what reads the times of a log that is open: a file says when it was written last."""
         try:
             status = os.fstat(stream.fileno())
         except (OSError, AttributeError):
-            return cls(order)
-        return cls(order, status.st_mtime_ns // 1000 if stat.S_ISREG(status.st_mode) else None)
+            return cls(order, with_seconds=with_seconds)
+        until_us = status.st_mtime_ns // 1000 if stat.S_ISREG(status.st_mode) else None
+        return cls(order, until_us, with_seconds=with_seconds)
 
     def in_header(self, header: str) -> Moment | None:
         """Return the time in what stands before a message: the last one with a zone, else the last one."""
@@ -107,7 +111,7 @@ class LogTimes:
             moment = self._moment(match)
             if moment is not None and (best is None or moment.zoned or not best.zoned):
                 best = moment
-        epoch = _EPOCH.match(header) if best is None else None
+        epoch = self._epoch.match(header) if best is None else None
         return best if epoch is None else of_number(float(epoch[1].replace(",", ".")))
 
     def logged_at(self, header: str, outside: Moment | None) -> Moment | None:
@@ -149,7 +153,7 @@ class LogTimes:
         for match in _TIME.finditer(text) if self._readings else ():
             self._moment(match)
 
-    def settled(self, moments: Iterable[Moment | None]) -> list[Moment | None]:
+    def settle(self, moments: Iterable[Moment | None]) -> list[Moment | None]:
         """Return times as the log's dates together tell them.
 
         A damaged date among others that have one meaning is none.

@@ -46,37 +46,39 @@ LoggedSettings = Mapping[str, Sequence[LoggedValues]]
 
 def settings_of(records: Iterable[Record]) -> LoggedSettings:
     """Return what the records say that applications, and their main consumers, are set to, in order of time."""
-    found: dict[str, list[LoggedValues]] = {}
+    values_by_id: dict[str, list[LoggedValues]] = {}
     last: dict[str, int] = {}
     for record in records:
         at_us = last[record.place.file] = record.at.us if record.at else last.get(record.place.file, -1)
         if isinstance(record.message, Settings):
             application_id, values = _application(record.message)
             if application_id:
-                logged = LoggedValues(at_us, record.place, record.source, *values)
-                found.setdefault(application_id, []).append(logged)
-    return {name: sorted(each, key=lambda logged: logged.at_us) for name, each in found.items()}
+                statement = LoggedValues(at_us, record.place, record.source, *values)
+                values_by_id.setdefault(application_id, []).append(statement)
+    return {
+        name: sorted(statements, key=lambda statement: statement.at_us) for name, statements in values_by_id.items()
+    }
 
 
-def settings_for(generation: LoggedGeneration, logged: Sequence[LoggedValues]) -> GroupSettings:
-    """Return what the leader was set to, as far as its log says; else what was said last by anybody.
+def settings_for(generation: LoggedGeneration, statements: Sequence[LoggedValues]) -> GroupSettings:
+    """Return what the leader was set to, as far as its log says; else what was said last.
 
     Args:
         generation: what the leader decided.
-        logged: what was said of its application.
+        statements: what was said of its application.
     """
-    by_then = [each for each in logged if generation.at is None or each.at_us <= generation.at.us]
+    earlier = [values for values in statements if generation.at is None or values.at_us <= generation.at.us]
     config: dict[str, Any] = {}
     deciding: dict[str, str] = {}
-    for each in sorted(by_then or logged, key=lambda each: (each.source == generation.source, each.at_us)):
-        config |= each.config
-        deciding |= each.deciding
-    return GroupSettings(config, deciding, tuple(_differences(by_then or logged, config)))
+    for values in sorted(earlier or statements, key=lambda each: (each.source == generation.source, each.at_us)):
+        config |= values.config
+        deciding |= values.deciding
+    return GroupSettings(config, deciding, tuple(_differences(earlier or statements, config)))
 
 
-def _differences(logged: Sequence[LoggedValues], config: Mapping[str, Any]) -> Iterator[Note]:
+def _differences(statements: Sequence[LoggedValues], config: Mapping[str, Any]) -> Iterator[Note]:
     for name, value in config.items():
-        places = {_text(each.config[name]): each.place for each in logged if name in each.config}
+        places = {_text(values.config[name]): values.place for values in statements if name in values.config}
         if len(places) > 1:
             said = ", ".join(f"{text} ({place})" for text, place in places.items())
             message = (

@@ -70,17 +70,17 @@ def read_records(stream: BinaryIO, name: str, dates: str | None = None) -> Itera
     store = LogStore(text_blocks(stream, name), name, is_marked, times)
     stored = store.records()
     if stored is not None:
-        found = list(_Reader(printable(name), times).of_store(stored))
+        records = list(_Reader(printable(name), times).of_store(stored))
     else:
         blocks, is_turned = store.lines()
         lines = LogLines(blocks, name, MARKERS, PART_SIGN)
-        found = list(_Reader(printable(name), times, is_turned=is_turned).of_lines(lines))
+        records = list(_Reader(printable(name), times, is_turned=is_turned).of_lines(lines))
     store.see_dates()
     try:
-        settled = times.settled(record.at for record in found)
-        yield from (record._replace(at=at) for record, at in zip(found, settled, strict=True))
+        moments = times.settle(record.at for record in records)
+        yield from (record._replace(at=at) for record, at in zip(records, moments, strict=True))
     except AmbiguousDatesError as error:
-        if any(not isinstance(record.message, Ended) for record in found):
+        if any(not isinstance(record.message, Ended) for record in records):
             raise error.at(printable(name)) from None
 
 
@@ -159,31 +159,32 @@ class _Reader:
             if is_marked(line.envelope.text):
                 yield self._gap(LogPlace(self._name, line.number, unit or self._unit), str(error))
             return
-        if number_of_heads(envelope.text) > 1:
-            yield from self._several(envelope, number, unit)
+        first, *more = envelope.text.split("\n")
+        if any(map(is_marked, more)):
+            for text in (first, *more):
+                yield from self._read(WholeLine(envelope._replace(text=text), number, b""), unit)
             return
-        draft = begun(envelope.text)
-        if number_of_heads(envelope.text) and (draft is None or not draft.has_head):
-            yield self._gap(LogPlace(self._name, number, unit or self._unit), "its beginning is missing")
+        yield from self._begun(envelope, LogPlace(self._name, number, unit or self._unit))
+
+    def _begun(self, envelope: Envelope, place: LogPlace) -> Iterator[Record]:
+        """Read a text with one message at most, or a part of one."""
+        heads, draft = number_of_heads(envelope.text), begun(envelope.text)
+        if heads > 1:
+            yield self._gap(place, "it stands in one line with others")
+            return
+        if heads and (draft is None or not draft.has_head):
+            yield self._gap(place, "its beginning is missing")
         if draft is None:
             yield from self._continued(envelope)
             return
         yield from self._closed([each for each in self._open if each.envelope.stream == envelope.stream])
-        started = _Open(draft, envelope, LogPlace(self._name, number, unit or self._unit))
+        message = _Open(draft, envelope, place)
         if not draft.whole:
-            self._open.append(started)
+            self._open.append(message)
             return
-        record = self._record(started)
+        record = self._record(message)
         if not self._heard_before(record):
             yield record
-
-    def _several(self, envelope: Envelope, number: int, unit: str | None) -> Iterator[Record]:
-        """Read a text that has several messages: line by line, if it has lines."""
-        if "\n" not in envelope.text:
-            yield self._gap(LogPlace(self._name, number, unit or self._unit), "it stands in one line with others")
-            return
-        for text in envelope.text.split("\n"):
-            yield from self._read(WholeLine(envelope._replace(text=text), number, b""), unit)
 
     def _message(self, line: WholeLine) -> tuple[Envelope, int]:
         """Return what a line says, and where it begins.
