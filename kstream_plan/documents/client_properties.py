@@ -19,6 +19,7 @@ from kstream_plan.documents.java_properties import parse_properties
 from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.errors import ConfigError
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file
+from kstream_plan.snapshots.files.kinds import SETTINGS, file_kind, other_kind
 from kstream_plan.snapshots.rows.fields import shown
 
 _SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -102,7 +103,10 @@ def load_rest_login(path: Path) -> RestLogin:
 def _settings_in(path: Path) -> _Settings:
     where = str(path)
     try:
-        text = read_file(path, SETTINGS_BYTES).decode("utf-8")
+        data = read_file(path, SETTINGS_BYTES)
+        if (kind := file_kind(data)) not in (None, SETTINGS):
+            raise other_kind(kind, "a file of client properties", where, ConfigError)
+        text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, error) from None
     found = parse_properties(text, where)

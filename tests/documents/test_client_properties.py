@@ -120,3 +120,10 @@ def test_settings_that_spell_out_the_defaults_are_fine(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         load_client_properties(tmp_path / "none.properties")
+
+
+@pytest.mark.parametrize("text", ["<html></html>", "Topologies:\n   Sub-topology: 0\n", "PK\x03\x04\x14\x00"])
+def test_a_file_of_another_kind_is_no_login(text: str, tmp_path: Path) -> None:
+    (tmp_path / "client.properties").write_text(text)
+    with pytest.raises(ConfigError, match="not a file of client properties"):
+        load_client_properties(tmp_path / "client.properties")

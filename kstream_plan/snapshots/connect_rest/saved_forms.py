@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kstream_plan.model import Note
+from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.rows.fields import FieldError, shown, wrong_type
 
 #: What is asked for, below the address of the interface.
@@ -61,8 +62,12 @@ def _documents(content: bytes) -> Iterator[Any]:
         text = content.decode("utf-8-sig").strip()
     except UnicodeDecodeError:
         raise FieldError("", "is no UTF-8", FIX) from None
+    if not text:
+        raise FieldError("", "is empty", FIX)
+    if text.startswith(("apiVersion:", "---")):
+        raise FieldError("", "is YAML of Kubernetes", "save it as JSON: kubectl get kafkaconnectors -o json")
     at = 0
-    while at < len(text) or not text:
+    while at < len(text):
         try:
             document, at = _DECODER.raw_decode(text, at)
         except json.JSONDecodeError as error:
@@ -101,6 +106,9 @@ def _whole(answer: Mapping[str, Any]) -> SavedForm:
             "that is no longer configured, counts wrongly"
         )
         return SavedForm(answer, (Note("tasks-by-status", message),))
+    if not any(isinstance(of, Mapping) and of.keys() & {"info", "status"} for of in answer.values()):
+        names = name_list(sorted(map(shown, answer)), 1)
+        raise FieldError("", f"is JSON of something else, not a status: it has {names}", FIX)
     for name, of in answer.items():
         for part in ("info", "status"):
             if not isinstance(of, Mapping) or not isinstance(of.get(part), Mapping):

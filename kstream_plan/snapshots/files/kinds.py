@@ -28,10 +28,10 @@ class FileKind(NamedTuple):
 SAVED_PLAN = FileKind("a saved plan", "pass it to kstream-plan show, check, compare or diff")
 SNAPSHOT = FileKind("a snapshot", "pass it as the first argument")
 POLICY = FileKind("a policy", "pass it with --policy, to check or compare")
+SETTINGS = FileKind("a file of settings", "pass it with --streams-config")
 SCENARIO = FileKind("a scenario", "pass it with --scenario, or to simulate after a snapshot")
 
 _AN_UPLOAD = "save the text itself, and pass that"
-_SETTINGS = "a file of settings"
 #: Each kind by how its text begins, or by a line of it; the first that fits counts.
 _LINES = (
     (rb"\APK\x03\x04", FileKind("a zip archive", "unpack it, and pass the file that is in it")),
@@ -71,7 +71,7 @@ _LINES = (
     (rb"^# (?:HELP|TYPE) ", FileKind("a text of metrics", "pass it with --metrics")),
     (
         rb"^(?:application\.id|num\.standby\.replicas|max\.warmup\.replicas) *[=:]",
-        FileKind(_SETTINGS, "pass it with --streams-config"),
+        SETTINGS,
     ),
     (
         rb"^.{0,80}?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.*\b(?:INFO|WARN|ERROR|DEBUG)\b",
