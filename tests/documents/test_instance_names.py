@@ -35,7 +35,7 @@ def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
         ("a:\n", "a name is missing, or is no text"),
         ("a: b\na: c\n", "a is there twice"),
         ("a: {b\n", "neither YAML nor JSON"),
-        ("a: \x00\n", "neither YAML nor JSON"),
+        ("a: \x00\n", "this is a binary file, not a file of names"),
     ],
 )
 def test_anything_else_is_refused(tmp_path: Path, text: str, message: str) -> None:

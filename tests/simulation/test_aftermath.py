@@ -78,7 +78,7 @@ def test_every_form_says_it(name: str) -> None:
     assert document["follows"]["verdict"] == answer.plan.verdict.kind
     facts, follows = _facts(answer), answer.follows
     assert ("others" in facts) == bool(follows.others_paused)
-    assert facts["load"].startswith(f"at most {follows.busiest.most} tasks on one instance ")
+    assert facts["load"].startswith(f"at most {follows.busiest.most} stateful tasks on one instance ")
     assert facts["then"].startswith("the group does not settle") == (answer.plan.verdict.kind != "settled")
     assert drain_section(answer).page.facts == page_of(answer).facts
 
@@ -104,7 +104,7 @@ def test_of_an_instance_that_runs_nothing_it_is_said_what_is_unknown() -> None:
 
 def test_why_it_takes_so_long_is_said() -> None:
     late, at_once = (page_of(case(name)).sentences[-1] for name in ("standbys", "alone"))
-    assert late.startswith("Their tasks pause for about 10s until the group notices (session.timeout.ms)")
+    assert late.startswith("The tasks pause for about 10s until the group notices (session.timeout.ms)")
     assert at_once == "They leave the group when they stop, so that their tasks start elsewhere at once."
 
 
