@@ -149,6 +149,8 @@ def test_a_log_with_something_else_in_it_is_still_a_log(tmp_path: Path, capsys: 
     assert "no decision of Kafka Streams" in capsys.readouterr().err
 
 
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("kind", ["a policy", "a scenario", "a file of settings"])
 def test_files_in_gzip_are_read(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / f"file{KINDS[kind].suffix}"
@@ -158,6 +160,8 @@ def test_files_in_gzip_are_read(kind: str, tmp_path: Path, capsys: pytest.Captur
     assert "error" not in capsys.readouterr().err
 
 
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_other_json_is_no_snapshot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "other.json"
     file.write_text('{"total": 1, "rows": []}')

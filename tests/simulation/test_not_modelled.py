@@ -11,6 +11,8 @@ from kstream_plan.documents.streams_config import load_streams_config
 from kstream_plan.model.not_modelled import warnings_of
 from tests.helpers import connect_rows, streams_rows
 
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
 FILES = Path(__file__).parents[1] / "documents" / "settings" / "deciding"
 NOW = ["--now", "2026-11-22T12:00:10Z", "--trust-reports-of", "10m", "--stores", "persistent"]
 
