@@ -226,6 +226,15 @@ def _newest_line_first(records: Sequence[Written], rng: random.Random) -> Stored
     return _joined(lines[::-1]), 0, 1000
 
 
+def _java_logger(records: Sequence[Written], rng: random.Random) -> Stored:
+    """As ``java.util.logging`` writes: time and class on a line of their own."""
+    lines = []
+    for record, _ in records:
+        lines.append(at_of(record).strftime("%b %d, %Y %I:%M:%S %p") + f" {record.logger} assign")
+        lines += f"{record.level}: {record.message}".split("\n")
+    return _joined(lines), 0, 1_000_000
+
+
 _STORES: tuple[Callable[[Sequence[Written], random.Random], Stored], ...] = (
     *(
         _plain,
@@ -240,6 +249,7 @@ _STORES: tuple[Callable[[Sequence[Written], random.Random], Stored], ...] = (
         _csv,
         _batched,
         _newest_line_first,
+        _java_logger,
     ),
 )
 

@@ -33,6 +33,7 @@ _SYSLOG = re.compile(
     r"|<\d{1,3}>1 (?P<new>\S+) (?P<host3>\S+) (?P<program3>\S+ \S+) \S+ (?:-|\[[^\]]*\]) ?)"
 )
 _SYSLOG_GROUPS = (("short", "iso", "new"), ("host", "host2", "host3"), ("program", "program2", "program3"))
+_LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE|FINE|FINER|FINEST|CONFIG)\b")
 _RECORD_START = re.compile(
     r"\W{0,3}(?:(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE)\b"
     r"|\d{4}[-/.]\d\d[-/.]\d\d[T ]\d|\d\d:\d\d:\d\d|\d{8}[ T]\d\d:?\d\d|\d{13}[ \]]"
@@ -135,6 +136,11 @@ def opened(envelope: Envelope, wanted: Callable[[str], bool], times: LogTimes) -
 def starts_a_record(text: str) -> bool:
     """Tell whether a line begins like a record of its own: with a time or a level."""
     return _RECORD_START.match(text) is not None
+
+
+def has_level(text: str) -> bool:
+    """Tell whether a level is anywhere in a line."""
+    return _LEVEL.search(text) is not None
 
 
 def is_empty(text: str) -> bool:

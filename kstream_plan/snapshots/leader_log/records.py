@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple
 from kstream_plan.snapshots.leader_log.envelope import (
     CutLineError,
     Envelope,
+    has_level,
     is_empty,
     opened,
     starts_a_record,
@@ -201,16 +202,22 @@ class _Reader:
     def _beginning(self, envelope: Envelope, before: bytes | Envelope) -> Envelope | None:
         """Return the line before a line that matters but begins no record, if that one does.
 
-        A message out of JSON has no beginning elsewhere.
+        A message out of JSON has no beginning elsewhere. A line that begins with its level may have its time there.
         """
-        if not before or envelope.was_json or starts_a_record(envelope.text) or not is_marked(envelope.text):
+        is_begun = starts_a_record(envelope.text)
+        has_time = is_begun and self._times.in_header(envelope.text[:_HEADER_CHARACTERS]) is not None
+        if not before or envelope.was_json or has_time or not is_marked(envelope.text):
             return None
         try:
             first = opened(unwrap(before, self._times) if isinstance(before, bytes) else before, is_marked, self._times)
         except CutLineError:
             return None
         is_its = first.stream == envelope.stream and starts_a_record(first.text) and not is_marked(first.text)
-        return first if is_its else None
+        return first if is_its and (not is_begun or self._is_only_a_header(first.text)) else None
+
+    def _is_only_a_header(self, text: str) -> bool:
+        """Tell whether a line has a time and no level: Java's own logger puts that on the next one."""
+        return self._times.in_text(text[:_HEADER_CHARACTERS]) is not None and not has_level(text)
 
     def _continued(self, envelope: Envelope) -> Iterator[Record]:
         """Give a line to the message that it belongs to; one that begins a record ends those of its source."""

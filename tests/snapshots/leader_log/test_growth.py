@@ -65,6 +65,19 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
     "JSON inside": lambda n: b'{"a":' * n + b"No followup rebalance was requested",
     "prefixes": lambda n: b"a | " * n + b"No followup rebalance was requested",
     "colours": lambda n: b"\x1b[" + b"1;" * n + b" No followup rebalance was requested",
+    "settings": lambda n: TIME + b"StreamsConfig values: " + b"\n\ta.b = c" * n,
+    "settings in one line": lambda n: TIME + b"StreamsConfig values: " + b" a.b = c" * n,
+    "settings that are none": lambda n: TIME + b"StreamsConfig values: " + b" a.b" * n + b" = = ",
+    "escaped members": lambda n: MEMBERS[:-1] + b"#012a: [b]" * n + b"x",
+    "escaped fields": lambda n: SPLIT[:-1] + b"\\nassigned active {" * n,
+    "heads": lambda n: TIME + b"Decided on assignment: {" * n,
+    "CSV": lambda n: b"message,time\n" + b'"a' * n + b" per-consumer assignment:",
+    "a document": lambda n: b'{"events": [' + b'{"message": "a"},' * n,
+    "a document inside": lambda n: b'{"events": ' + b"[" * n,
+    "newest first": lambda n: b"".join(
+        b"2026-11-21T12:%02d:%02d.%03dZ x\n" % (59 - m // 60000 % 60, 59 - m // 1000 % 60, 999 - m % 1000)
+        for m in range(n)
+    ),
     "parts": lambda n: b"2026-11-21T12:00:00Z stdout P No followup rebalance was requested\n" * n,
 }
 
