@@ -104,3 +104,15 @@ def test_the_next_command_runs(command: list[str], expected: list[str], capsys: 
     assert commands == [["kstream-plan", *expected]]
     draws = ["--draws", "1"] if expected[0] == "simulate-scaleout" else []
     assert run([*expected, *draws, "-q"]) in (0, 3, 4)
+
+
+@pytest.mark.usefixtures("_small_inputs")
+def test_why_ends_with_the_path_that_it_was_asked_about(capsys: pytest.CaptureFixture[str]) -> None:
+    tasks = [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 2_000} for number in range(12)]
+    one, two = deepcopy(GROUP["instances"])
+    one["consumers"][0] |= {"standby": []}
+    two["consumers"][0] |= {"active": [task["task_id"] for task in tasks]}
+    Path(NAME).write_text(json.dumps({**GROUP, "tasks": tasks, "instances": [one, two], "lags": []}))
+    run(["why", NAME, "-q"])
+    [command] = _next(capsys.readouterr().out)
+    assert shlex.split(command)[:3] == ["kstream-plan", "compare", NAME]

@@ -14,6 +14,7 @@ from kstream_plan.cli.actions.plan import on_long_plan
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.next_commands import NOT_READ, Input, input_of, with_paths
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
@@ -157,4 +158,13 @@ def _deliver(results: Sequence[Why], options: WhyOptions) -> None:
             file.write(lines)
     if results:
         is_json = options.output is OutputForm.JSON
-        write_stdout(lines if is_json else draw_pages(map(page_of, results), options.output))
+        is_plural = len(results) > 1 or bool(options.application_id)
+        pages = (with_paths(page_of(result), _source(result, options, is_plural=is_plural)) for result in results)
+        write_stdout(lines if is_json else draw_pages(pages, options.output))
+
+
+def _source(result: Why, options: WhyOptions, *, is_plural: bool) -> Input:
+    """Return where the snapshot is; that of an older generation is a row among others."""
+    if options.generation is not None:
+        return NOT_READ
+    return input_of([options.path], result.plan.group.application_id, is_plural=is_plural)
