@@ -181,11 +181,16 @@ def _last_line(lines: bytes, end: int) -> bytes:
 
 def _newest_line(lines: bytes) -> bytes:
     """Return the line with the greatest time; logs of several instances may stand one after the other."""
-    newest = max(_LINE_TIME.finditer(lines), key=lambda match: match[1], default=None)
-    if newest is None:
-        return _last_line(lines, len(lines))
-    end = lines.find(b"\n", newest.end())
-    return lines[newest.start() : end if end >= 0 else len(lines)].rstrip(b"\r")
+    newest = max(_LINE_TIME.findall(lines), default=None)
+    at = -1 if newest is None else lines.find(newest)
+    while newest is not None and at >= 0:
+        start, end = lines.rfind(b"\n", 0, at) + 1, lines.find(b"\n", at)
+        end = end if end >= 0 else len(lines)
+        match = _LINE_TIME.match(lines, start)
+        if match is not None and match[1] == newest:
+            return lines[start:end].rstrip(b"\r")
+        at = lines.find(newest, end)  # a line may be about a time
+    return _last_line(lines, len(lines))
 
 
 def text_blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
