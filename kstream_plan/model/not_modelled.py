@@ -1,4 +1,4 @@
-"""Settings and releases that decide who runs what, and that no plan goes by: where they are it may not hold."""
+"""What a plan may not hold for: settings and releases that it does not go by, a later rebalance that was not read."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ _NOT_MODELLED = "not-modelled"
 RELEASE_NOT_MODELLED = "release-not-modelled"
 #: The codes of the warnings that a setting or a release decides otherwise than the plan does.
 NOT_MODELLED = (_NOT_MODELLED, LEAVES_ON_CLOSE, RELEASE_NOT_MODELLED)
+#: The code of the warning that a rebalance after the snapshot cannot be read.
+NEWER_UNREAD = "newer-rebalance-unread"
 _OLDEST_MODELLED = (3, 9)
 _ASSIGNOR = "HighAvailabilityTaskAssignor"
 _ASSIGNOR_CLASS = f"org.apache.kafka.streams.processor.internals.assignment.{_ASSIGNOR}"
@@ -52,6 +54,15 @@ def warnings_of_release(release: str | None) -> tuple[Note, ...]:
         return ()
     message = f"Kafka {release} runs, and plans go by what 3.9 to 4.3 decide: older releases decide otherwise"
     return (Note(RELEASE_NOT_MODELLED, message),)
+
+
+def newer_unread(place: str) -> Note:
+    """Return the warning that a rebalance, which begins at ``place``, came after a snapshot and is not whole."""
+    message = (
+        f"a rebalance after the newest one that can be read begins at {place}, and is not whole: what runs where now "
+        "is unknown; a snapshot from more of the log, and the logs of all instances, tells"
+    )
+    return Note(NEWER_UNREAD, message, (place,))
 
 
 def _is_classic(snapshot: Snapshot) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kstream_plan.model import Note, Snapshot
-from kstream_plan.model.not_modelled import NOT_MODELLED
+from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED
 from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.model.times import duration, format_time
 from kstream_plan.planner.assumptions import no_capture_time
@@ -47,21 +47,21 @@ def asked_moment(
     Raises:
         ScenarioError: none but these instances are there.
     """
-    not_modelled = tuple(note for note in snapshot.warnings if note.code in NOT_MODELLED)
+    as_read = tuple(note for note in snapshot.warnings if note.code in (NEWER_UNREAD, *NOT_MODELLED))
     taken_ms = snapshot.captured_at_ms
     if taken_ms is None:
-        doubts = not_modelled if options.now_ms is None else (no_capture_time(is_undated=True), *not_modelled)
+        doubts = as_read if options.now_ms is None else (no_capture_time(is_undated=True), *as_read)
         return AskedMoment(time=None, options=options, at_ms=0, doubts=doubts)
     known_ms = taken_ms + snapshot.known_until_ms
     now_ms = known_ms if options.now_ms is None else max(taken_ms, options.now_ms)
-    as_given = AskedMoment(time=format_time(now_ms), options=options, at_ms=0, doubts=not_modelled)
+    as_given = AskedMoment(time=format_time(now_ms), options=options, at_ms=0, doubts=as_read)
     since_ms = now_ms - known_ms
     overdue = None if since_ms <= 0 else _overdue(snapshot, options, process_ids, since_ms)
     if overdue is None:
         return as_given
     if not leads or since_ms > _MOST_INTERVALS * snapshot.config.probing_rebalance_interval_ms:
-        return replace(as_given, doubts=(overdue, *not_modelled))
-    return replace(as_given, options=replace(options, now_ms=None), at_ms=since_ms, doubts=(overdue, *not_modelled))
+        return replace(as_given, doubts=(overdue, *as_read))
+    return replace(as_given, options=replace(options, now_ms=None), at_ms=since_ms, doubts=(overdue, *as_read))
 
 
 def _overdue(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str], since_ms: int) -> Note | None:

@@ -13,6 +13,7 @@ from kstream_plan.comparison.alternatives import AlternativeFigures, alternative
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, Note, Snapshot
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.not_modelled import NEWER_UNREAD
 from kstream_plan.model.scenario import ALL, Bounce, Event, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
@@ -181,7 +182,7 @@ class Bounces:
         """Whether those that are named may restart now, as they are; ``None``: none is named."""
         if not self.process_ids:
             return None
-        if any(doubt.code == OVERDUE for doubt in self.doubts):
+        if any(doubt.code in (NEWER_UNREAD, OVERDUE) for doubt in self.doubts):
             return Answer.UNKNOWN
         if self.as_it_is.is_likely_unsafe:
             return Answer.NO

@@ -40,6 +40,7 @@ from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config
 from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
+from kstream_plan.model.not_modelled import NEWER_UNREAD
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
 from kstream_plan.render.pages.generations import Generation, connect_generations_page, generations_page
@@ -77,13 +78,13 @@ def snapshot(options: SnapshotOptions) -> None:
             measures, settings = measurements(options, _now_ms(options)), _settings(options)
             configs = settings.map(_row_config)
             history = _read(options, configs)
-        entries = _select(history.entries, options, in_range)
-        notes = notes_about_logs(history) if options.listed else notes_about(history, entries)
+        entries = [cut_off(entry, options.as_of) for entry in _select(history.entries, options, in_range)]
+        notes = notes_about_logs(history, entries) if options.listed else notes_about(history, entries)
         _warn(notes if options.streams_config is None else _notes_beside_config(notes, history, entries, configs))
         if options.listed:
             write_stdout(draw_pages([generations_page([_generation(entry) for entry in entries])]))
             return
-        rows = [_cut_off(row, options.as_of) for row in checked_rows(entries)]
+        rows = checked_rows(entries)
         _deliver(_with_stores(measured_rows((row, measures) for row in rows), settings), options.out)
 
 
@@ -323,11 +324,17 @@ def _now_ms(options: SnapshotOptions) -> int | None:
     return None if options.as_of is None else time_asked_for(options.as_of, "--as-of") // 1000
 
 
-def _cut_off(row: Mapping[str, Any], as_of: str | None) -> Mapping[str, Any]:
-    """Return the row of a group as it was at a time: until then its newest decision was the last."""
-    if as_of is None or row.get("captured_at") is None:
-        return row
-    return {**row, "known_until": format_time(time_asked_for(as_of, "--as-of") // 1000)}
+def cut_off(entry: Entry, as_of: str | None) -> Entry:
+    """Return a generation as it was at a time: what came later is not known, and nothing else happened until then."""
+    if as_of is None or entry.at_ms is None:
+        return entry
+    until, row = format_time(time_asked_for(as_of, "--as-of") // 1000), dict(entry.row)
+    if row.get("newer_rebalance", {}).get("at", "") > until:
+        del row["newer_rebalance"]
+    if "newer_rebalance" in row:
+        return entry
+    notes = tuple(note for note in entry.notes if note.code != NEWER_UNREAD)
+    return entry._replace(row={**row, "known_until": until}, notes=notes)
 
 
 def _nothing_selected(entries: Sequence[Entry], selection: Selection) -> SnapshotError:

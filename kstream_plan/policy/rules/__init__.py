@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kstream_plan.model.connect_group import WORKER_SILENT
-from kstream_plan.model.not_modelled import NOT_MODELLED
+from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED
 from kstream_plan.plans import Plan
 from kstream_plan.policy.rules import amounts, balance, endings, origins, times
 from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, Rule
@@ -27,9 +27,9 @@ def _all_records(plan: Plan) -> int | None:
     return sum(task.end_offset_sum for task in stateful) if all(task.end_offset_known for task in stateful) else None
 
 
-#: A plan that says one of these comes of a group that contradicts itself, or that others decide for: it may end
-#: otherwise.
-_CONTRADICTED = ("group-not-as-told", *NOT_MODELLED)
+#: A plan that says one of these comes of a group that contradicts itself, has gone on, or that others decide for: it
+#: may end otherwise.
+_CONTRADICTED = ("group-not-as-told", NEWER_UNREAD, *NOT_MODELLED)
 #: A plan that says one of these may leave out some of what happens.
 _IN_DOUBT = (*_CONTRADICTED, "back-before-fenced", WORKER_SILENT)
 #: A plan that says one of these tells of work that waits, nobody knows for how long.

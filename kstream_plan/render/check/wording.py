@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.model import WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import WORKER_SILENT
-from kstream_plan.model.not_modelled import NOT_MODELLED, RELEASE_NOT_MODELLED
+from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED, RELEASE_NOT_MODELLED
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
@@ -33,6 +33,7 @@ IN_WORDS = (Kind.SWITCH, Kind.GENERATION, Kind.DIGEST, Kind.TAGS)
 _WHY_UNKNOWN = {
     "group-not-as-told": "the group contradicts itself",
     **dict.fromkeys(NOT_MODELLED, "a setting decides otherwise than the plan"),
+    NEWER_UNREAD: "a later rebalance is not in the snapshot",
     RELEASE_NOT_MODELLED: "its release decides otherwise than the plan",
     "back-before-fenced": "more happens than is simulated",
     "group-not-ready": "the group is not ready",

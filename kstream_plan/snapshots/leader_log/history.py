@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
+from kstream_plan.model.not_modelled import newer_unread
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
@@ -40,8 +41,6 @@ from kstream_plan.snapshots.rows.restarts import with_stores_by_restarts
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 _THREAD = re.compile(r"(?P<application>.+)-[0-9a-f]{8}-[0-9a-f-]{27}-StreamThread-\d+")
-#: The code of the warning that a rebalance after the newest one here cannot be read.
-NEWER_UNREAD = "newer-rebalance-unread"
 
 
 class Entry(NamedTuple):
@@ -176,11 +175,24 @@ def _entries(application_id: str, generations: Sequence[LoggedGeneration], known
         if release is not None:
             row["streams_version"] = release
     last, ended = generations[-1].at, known.ended
-    later = _later(generations[-1], known.found)
-    if later is None and last is not None and ended is not None and ended.us >= last.us and ended.zoned == last.zoned:
+    newer = [
+        _newer(generation, after, known.found)
+        for generation, after in zip(generations, [*generations[1:], None], strict=True)
+    ]
+    for row, sign in zip(rows, newer, strict=True):
+        if sign is not None:
+            time = {} if sign.at is None else {"at": time_text(sign.at)}
+            row["newer_rebalance"] = {"place": str(sign.place), **time}
+    if (
+        newer[-1] is None
+        and last is not None
+        and ended is not None
+        and ended.us >= last.us
+        and ended.zoned == last.zoned
+    ):
         rows[-1]["known_until"] = time_text(ended)
     rated = with_stores_by_restarts(with_rates(rows, "log"))
-    for row, (generation, before), logged in zip(rated, pairs, settings, strict=True):
+    for row, (generation, before), logged, sign in zip(rated, pairs, settings, newer, strict=True):
         at = generation.at
         yield Entry(
             application_id,
@@ -194,16 +206,19 @@ def _entries(application_id: str, generations: Sequence[LoggedGeneration], known
             sum(len(tasks) for split in generation.splits.values() for tasks in split.revoking.values()),
             logged.deciding,
             (
-                *(_of_later(later) if later is not None and generation is generations[-1] else ()),
+                *(() if sign is None else (newer_unread(str(sign.place)),)),
                 *_of_generation(generation, known, logged),
             ),
         )
 
 
-def _later(last: LoggedGeneration, found: FoundDecision) -> Record | None:
-    """Return the first sign of a rebalance after the newest one that is whole; ``None``: there is none."""
-    signs = sorted([*found.incomplete, *found.gaps], key=lambda record: record.place)
-    return next((sign for sign in signs if _is_after(sign, last) and not _is_of_others(sign, last)), None)
+def _newer(generation: LoggedGeneration, after: LoggedGeneration | None, found: FoundDecision) -> Record | None:
+    """Return the first sign of a rebalance between a generation and the one ``after`` it; ``None``: there is none."""
+    for sign in sorted([*found.incomplete, *found.gaps], key=lambda record: record.place):
+        is_between = _is_after(sign, generation) and (after is None or not _is_after(sign, after))
+        if is_between and not _is_of_others(sign, generation):
+            return sign
+    return None
 
 
 def _is_after(sign: Record, last: LoggedGeneration) -> bool:
@@ -216,14 +231,6 @@ def _is_of_others(sign: Record, last: LoggedGeneration) -> bool:
     """Tell whether the thread that says it is of another application, by Kafka's own names of threads."""
     names = [_THREAD.fullmatch(thread or "") for thread in (sign.thread, last.thread)]
     return all(names) and len({name["application"] for name in names if name}) > 1
-
-
-def _of_later(record: Record) -> Iterator[Note]:
-    message = (
-        f"a rebalance after the newest one that can be read begins at {record.place}, and is not whole: the "
-        "group may have gone on since. Give more of the log, and the logs of all instances"
-    )
-    yield Note(NEWER_UNREAD, message, (str(record.place),))
 
 
 def _of_generation(generation: LoggedGeneration, known: _Known, logged: GroupSettings) -> Iterator[Note]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.model import Note
-from kstream_plan.model.not_modelled import warnings_of
-from kstream_plan.snapshots.leader_log.history import NEWER_UNREAD, Entry, LogHistory
+from kstream_plan.model.not_modelled import NEWER_UNREAD, warnings_of
+from kstream_plan.snapshots.leader_log.history import Entry, LogHistory
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.restarts import lost_state_notes
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -16,15 +16,15 @@ def notes_about(history: LogHistory, entries: Sequence[Entry]) -> list[Note]:
     """Return one warning for each thing that is not known of ``entries``, with its cost and the cure."""
     notes = [*_about_times(entries), *_about_groups(entries), *_about_copies(entries)]
     of_entries = dict.fromkeys(note for entry in entries for note in entry.notes if note.code != NEWER_UNREAD)
-    known = [*notes_about_logs(history), *of_entries, *(note for note in notes if note is not None)]
+    known = [*notes_about_logs(history, entries), *of_entries, *(note for note in notes if note is not None)]
     deciding = [note for entry in entries[-1:] for note in _about_deciding(entry)]
     return [*known, *deciding, *lost_state_notes([entry.row for entry in entries])]
 
 
-def notes_about_logs(history: LogHistory) -> list[Note]:
-    """Return one warning for what of the logs does not count, and one for names that are nobody's."""
+def notes_about_logs(history: LogHistory, entries: Sequence[Entry]) -> list[Note]:
+    """Return one warning for what of the logs does not count, or came after ``entries``, and for odd names."""
     places, names = tuple(map(str, history.incomplete)), history.unused_names
-    newest = {entry.application_id: entry for entry in history.entries}
+    newest = {entry.application_id: entry for entry in entries}
     notes = [note for entry in newest.values() for note in entry.notes if note.code == NEWER_UNREAD]
     if places:
         message = (

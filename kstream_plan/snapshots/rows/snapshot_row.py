@@ -12,7 +12,7 @@ from typing import NamedTuple, cast, get_args
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Holding, Instance, Note, Snapshot, Task
-from kstream_plan.model.not_modelled import warnings_of_release
+from kstream_plan.model.not_modelled import newer_unread, warnings_of_release
 from kstream_plan.model.note import name_list
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.stores import stores_of
@@ -40,6 +40,7 @@ from kstream_plan.snapshots.rows.fields import (
     printable,
     required_text,
     shown,
+    wrong_type,
 )
 from kstream_plan.snapshots.rows.lag_age import coverage, ends_seen_at_ms, lags_at_most, lags_when_told, still_caught_up
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
@@ -184,6 +185,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         if lags is None
         else rates_of(lags.stores, group, config.acceptable_recovery_lag, lags.most_intervals),
         warnings=(
+            *_of_newer(row),
             *_of_release(header, row),
             *config_notes,
             *lag_notes,
@@ -267,6 +269,16 @@ def _known_until_ms(row: Row, captured_at_ms: int | None) -> int:
         what = f"is {shown(row['known_until'])}, before captured_at"
         raise FieldError("known_until", what, "give a time at or after captured_at")
     return until_ms - captured_at_ms
+
+
+def _of_newer(row: Row) -> tuple[Note, ...]:
+    """Return the warning that a later rebalance cannot be read, if the logs have one."""
+    newer = row.get("newer_rebalance")
+    if newer is None:
+        return ()
+    if not isinstance(newer, Mapping):
+        raise wrong_type("newer_rebalance", newer, "an object")
+    return (newer_unread(printable(checked_text("newer_rebalance.place", newer.get("place")))),)
 
 
 def _of_release(header: _Header, row: Row) -> tuple[Note, ...]:

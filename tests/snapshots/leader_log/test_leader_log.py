@@ -51,9 +51,11 @@ def read(log: bytes, **options: Any) -> LogHistory:
 
 
 def told(history: LogHistory, application_id: str | None = None) -> list[Any]:
-    """The generations (of one application) wherever they are in the logs, and whatever is logged after them."""
+    """The generations (of one application) wherever they are in the logs, whatever is logged after them and where."""
     return [
-        entry._replace(place=LogPlace("", 0), row=without(dict(entry.row), {"known_until"}), notes=())
+        entry._replace(
+            place=LogPlace("", 0), row=without(dict(entry.row), {"known_until", "newer_rebalance"}), notes=()
+        )
         for entry in history.entries
         if application_id in (None, entry.application_id)
     ]

@@ -1,0 +1,81 @@
+"""A log whose newest rebalance is cut gives the one before it, and no answer says YES by that."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from kstream_plan.cli.commands.snapshot import cut_off
+from kstream_plan.model import Snapshot
+from kstream_plan.model.answer import Answer
+from kstream_plan.model.not_modelled import NEWER_UNREAD
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import Standard
+from kstream_plan.policy.limits import Policy
+from kstream_plan.simulation.bounces import bounce
+from kstream_plan.simulation.drain import drain
+from kstream_plan.simulation.one_plan import plan
+from kstream_plan.snapshots.leader_log.history import read_leader_logs
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+
+TEXT = gzip.decompress((Path(__file__).parents[1] / "logs_of_people" / "cp-lineno.log.gz").read_bytes()).decode()
+NEWEST = TEXT.rindex("Decided on")
+CUTS = {
+    "in the decision": TEXT[: NEWEST + 2_000],
+    "before the decision": TEXT[: TEXT.rindex("\n", 0, NEWEST) + 1],
+    "in the members": TEXT[: TEXT.rindex("participating in this rebalance") + 200],
+    "in the last split": TEXT[: TEXT.rindex("assigned standby")],
+    "another wording": TEXT[:NEWEST] + "Decided to assign" + TEXT[NEWEST + len("Decided on assignment") :],
+}
+#: It has no task with state before the newest rebalance.
+STATELESS = "cdc45918-1e37-4883-a53b-5912764062f6"
+NOW = datetime(2026, 11, 21, 13, 5, tzinfo=UTC)
+
+
+def snapshot_of(text: str, folder: Path) -> Snapshot:
+    """The newest rebalance of a log, as it is planned from."""
+    (folder / "a.log").write_text(text, encoding="utf-8")
+    return snapshot_from_row(read_leader_logs([str(folder / "a.log")]).entries[-1].row, "")
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_no_answer_is_yes_by_the_older_rebalance(cut: str, tmp_path: Path) -> None:
+    unread = snapshot_of(CUTS[cut], tmp_path)
+    assert NEWER_UNREAD in {note.code for note in plan(unread).warnings}
+    for snapshot, answer in ((unread, Answer.UNKNOWN), (replace(unread, warnings=()), Answer.YES)):
+        assert drain(snapshot, [STATELESS]).answer is answer
+        assert check_plan(plan(snapshot), Standard(Policy(), NOW)).answer is answer
+    assert bounce(unread, 20_000, instances=[STATELESS]).answer is Answer.UNKNOWN
+
+
+def test_a_time_before_the_unread_rebalance_is_not_in_doubt(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(CUTS["in the decision"], encoding="utf-8")
+    (*_, newest) = read_leader_logs([str(log)]).entries
+    for as_of, is_unread in (("2026-11-21T13:01:00Z", False), ("2026-11-21T13:02:00Z", True)):
+        row = cut_off(newest, as_of).row
+        assert ("newer_rebalance" in row, "known_until" in row) == (is_unread, not is_unread)
+
+
+def test_a_gap_before_the_next_rebalance_is_told_of_the_one_before(tmp_path: Path) -> None:
+    """Of a time between the two, ``--as-of``, the older one is not the newest."""
+    log, middle = tmp_path / "a.log", TEXT.index("Decided on", TEXT.index("Decided on") + 1)
+    log.write_text(TEXT[:middle] + "cut" + TEXT[middle + len("Decided on") :], encoding="utf-8")
+    rows = [entry.row for entry in read_leader_logs([str(log)]).entries]
+    assert ["newer_rebalance" in row for row in rows] == [True, False]
+    assert NEWER_UNREAD in {note.code for note in snapshot_from_row(rows[0], "").warnings}
+
+
+def test_another_application_that_is_cut_is_no_doubt(tmp_path: Path) -> None:
+    """As far as its threads tell whose they are."""
+    log, ids = tmp_path / "a.log", ("8772d290", "bf6dc970", "cdc45918", "d4faea3e", "4e008b6e")
+    other = CUTS["in the decision"].replace("orders", "billing")
+    for process_id in ids:
+        other = other.replace(process_id, process_id[::-1])
+    log.write_text(TEXT + other, encoding="utf-8")
+    newest = {entry.application_id: entry.row for entry in read_leader_logs([str(log)]).entries}
+    assert {name: "newer_rebalance" in row for name, row in newest.items()} == {"orders": False, "billing": True}
