@@ -184,6 +184,8 @@ def _document(records: Sequence[Written], rng: random.Random) -> Stored:
             lambda rows: {
                 "tables": [{"columns": [{"name": n} for n in rows[0]], "rows": [[*r.values()] for r in rows]}]
             },
+            lambda rows: {"preview": False, "fields": [*rows[0]], "rows": [[*row.values()] for row in rows]},
+            lambda rows: {"hits": {"hits": [{"fields": {name: [str(v)] for name, v in row.items()}} for row in rows]}},
         )
     )
     return json.dumps(wrap(rows), indent=rng.choice((None, 2))).encode(), 0, 1000

@@ -31,12 +31,17 @@ def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
         deeper: list[tuple[str, Any]] = []
         for parent, value in level:
             for name, inner in _items(value):
-                fields.setdefault(name, inner)
+                fields.setdefault(name, _single(inner))
                 if parent:
-                    fields.setdefault(f"{parent}.{name}", inner)
+                    fields.setdefault(f"{parent}.{name}", _single(inner))
                 deeper.append((name, inner))
         level = deeper
     return fields
+
+
+def _single(value: Any) -> Any:
+    """Return the text of a list that has one text alone: so are all ``fields`` of a search in Kibana."""
+    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) else value
 
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:

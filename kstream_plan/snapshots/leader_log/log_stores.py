@@ -257,8 +257,9 @@ def _inside(value: Any) -> Iterator[Any]:
 
 def _rows_of(value: Any) -> list[Mapping[str, Any]]:
     if isinstance(value, Mapping):
-        if isinstance(value.get("columns"), list) and isinstance(value.get("rows"), list):  # Azure's tables
-            names = [column.get("name") if isinstance(column, Mapping) else column for column in value["columns"]]
+        columns = value.get("columns", value.get("fields"))  # Azure's tables, Splunk's
+        if isinstance(columns, list) and isinstance(value.get("rows"), list):
+            names = [column.get("name") if isinstance(column, Mapping) else column for column in columns]
             return [dict(zip(map(str, names), row, strict=False)) for row in value["rows"] if isinstance(row, list)]
         return [value] if _has_text(value) else []
     if not isinstance(value, list):
