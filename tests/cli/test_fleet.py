@@ -55,7 +55,7 @@ def test_the_plans_in_it_are_those_of_a_file(results: Path, capsys: Capture) -> 
     ("broken", "said"),
     [
         (lambda text: text[: len(text) // 2], "ends in the middle of a row"),
-        (lambda text: bytes(range(99)), "is neither JSON nor Parquet"),
+        (lambda text: bytes(range(99)), "this is a binary file, not a snapshot"),
         (lambda text: text.replace(b"0_0", b"\xfc"), "is not UTF-8"),
     ],
     ids=["cut short", "garbage", "other bytes"],

@@ -328,13 +328,13 @@ def cut_off(entry: Entry, as_of: str | None) -> Entry:
     """Return a generation as it was at a time: what came later is not known, and nothing else happened until then."""
     if as_of is None or entry.at_ms is None:
         return entry
-    until, row = format_time(time_asked_for(as_of, "--as-of") // 1000), dict(entry.row)
-    if row.get("newer_rebalance", {}).get("at", "") > until:
+    time, row = format_time(time_asked_for(as_of, "--as-of") // 1000), dict(entry.row)
+    if row.get("newer_rebalance", {}).get("at", "") > time:
         del row["newer_rebalance"]
     if "newer_rebalance" in row:
         return entry
     notes = tuple(note for note in entry.notes if note.code != NEWER_UNREAD)
-    return entry._replace(row={**row, "known_until": until}, notes=notes)
+    return entry._replace(row={**row, "known_until": time}, notes=notes)
 
 
 def _nothing_selected(entries: Sequence[Entry], selection: Selection) -> SnapshotError:

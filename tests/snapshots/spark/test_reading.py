@@ -416,7 +416,7 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
         "this is a topology, not a snapshot. Fix: pass it with --topology",
     ),
     "number": (b"17", "is neither JSON nor Parquet"),
-    "binary junk": (bytes(range(256)), r"it begins with '\x00\x01"),
+    "binary junk": (bytes(range(256)), "this is a binary file, not a snapshot"),
     "utf-16": (json.dumps(row()).encode("utf-16"), "is neither JSON nor Parquet"),
     "not utf-8": (json.dumps(row()).encode().replace(b"orders-0", b"\xff"), "is not UTF-8"),
     "not utf-8 in an array": (json.dumps([row()]).encode().replace(b"orders-0", b"\xff"), "is not UTF-8"),
@@ -731,7 +731,7 @@ odd_rows = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     files=st.lists(st.lists(odd_rows, min_size=1, max_size=6), min_size=1, max_size=2),
     globs=st.sampled_from([(), ("a",), ("[ab]", "c*"), ("7",)]),
