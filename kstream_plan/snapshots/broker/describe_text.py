@@ -53,8 +53,8 @@ class _Group:
     @property
     def has_targets(self) -> bool:
         """Whether the text tells what members are to hold."""
-        told = (role for member in self.members for role in member.roles if role.startswith("target-"))
-        return self.members_target_epoch is not None or any(told)
+        target_roles = (role for member in self.members for role in member.roles if role.startswith("target-"))
+        return self.members_target_epoch is not None or any(target_roles)
 
 
 class DescribedRow(NamedTuple):

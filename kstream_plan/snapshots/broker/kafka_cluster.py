@@ -204,9 +204,9 @@ class KafkaCluster:
     def committed_offsets(self, group_id: str, partitions: Sequence[TopicPartition]) -> EndOffsets:
         """Return what a group has committed (``OffsetFetch``) of partitions; those without a commit are left out."""
         with self._asking(f"the committed offsets of group {printable(group_id)}"):
-            asked = [self._kafka.TopicPartition(*partition) for partition in partitions]
-            committed = self._admin.list_group_offsets({group_id: asked})[group_id]
-        return {tuple(partition): told.offset for partition, told in committed.items() if told.offset >= 0}
+            topic_partitions = [self._kafka.TopicPartition(*partition) for partition in partitions]
+            commits = self._admin.list_group_offsets({group_id: topic_partitions})[group_id]
+        return {tuple(partition): commit.offset for partition, commit in commits.items() if commit.offset >= 0}
 
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> EndOffsets:
         """Return the offsets that partitions start at (``ListOffsets``): the oldest record that is not deleted."""

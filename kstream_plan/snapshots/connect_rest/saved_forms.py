@@ -160,6 +160,10 @@ def _refuse_other(fragment: Any) -> None:
     if kind != "KafkaConnector":
         raise FieldError("", "holds neither a status of a connector nor a KafkaConnector", FIX)
     status = fragment.get("status")
-    told = status.get("connectorStatus") if isinstance(status, Mapping) else None
-    if not isinstance(fragment.get("metadata"), Mapping) or not isinstance(told, Mapping) or not _is_status(told):
+    connector_status = status.get("connectorStatus") if isinstance(status, Mapping) else None
+    if (
+        not isinstance(fragment.get("metadata"), Mapping)
+        or not isinstance(connector_status, Mapping)
+        or not _is_status(connector_status)
+    ):
         raise FieldError("", "is a KafkaConnector without status.connectorStatus: it has not been started", FIX)

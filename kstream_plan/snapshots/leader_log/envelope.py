@@ -145,7 +145,7 @@ def has_level(text: str) -> bool:
 
 def is_empty(text: str) -> bool:
     """Tell whether a line has no more than a time in it, as a shipper puts one before every line."""
-    return len(text) < _LONGEST_TIME and not text[_LONGEST_TIME:].strip() and " " not in text.strip()
+    return len(text) < _LONGEST_TIME and " " not in text.strip()
 
 
 def _uncoloured(text: str) -> str:

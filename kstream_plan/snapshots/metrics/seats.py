@@ -177,8 +177,9 @@ def _read_by(item: Row, topology: Topology | None) -> set[TopicPartition]:
     task = TaskId.parse(item["task_id"])
     subtopology = _subtopology(task, topology)
     topics = () if subtopology is None else subtopology.source_topics
-    told = {(normal_topic(of["topic"]), of["partition"]) for of in item.get("source_partitions") or ()}
-    return told | {(normal_topic(topic), task.partition) for topic in topics}
+    partitions = item.get("source_partitions") or ()
+    sources = {(normal_topic(partition["topic"]), partition["partition"]) for partition in partitions}
+    return sources | {(normal_topic(topic), task.partition) for topic in topics}
 
 
 def _subtopology(task: TaskId, topology: Topology | None) -> Subtopology | None:
