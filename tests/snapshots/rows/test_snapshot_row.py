@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstream_plan.cli.actions.overrides import Overrides
-from kstream_plan.cli.actions.per_application import PerApplication
-from kstream_plan.documents.streams_config import load_streams_config
+from kstream_plan.documents.given_settings import GivenSettings
+from kstream_plan.documents.streams_config import StreamsConfigFile
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Snapshot
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
@@ -426,5 +425,5 @@ def test_what_counts_where_a_snapshot_holds_no_settings_is_told(config: dict[str
     assert ["max.warmup.replicas 2, num.standby.replicas 0, a probe every 10m" in one for one in messages] == [
         True
     ] * told
-    chosen = Overrides(PerApplication("", load_streams_config, {}), {"max_warmup_replicas": 3}).apply(snapshot)
+    chosen = GivenSettings({"max_warmup_replicas": 3}).apply(snapshot, StreamsConfigFile({}))
     assert "default-settings" not in {note.code for note in chosen.assumptions}

@@ -1,0 +1,148 @@
+"""Settings, rates and stores that are given by hand, put over what a snapshot holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+
+from kstream_plan.documents.frameworks import kafka_name
+from kstream_plan.documents.streams_config import StreamsConfigFile, with_overrides
+from kstream_plan.errors import UsageError
+from kstream_plan.model import Note, Snapshot
+from kstream_plan.model.not_modelled import warnings_of
+from kstream_plan.model.scenario import SettingValue
+from kstream_plan.model.settings import DEFAULT_SETTINGS, SETTINGS_GIVEN, THREADS_NOT_PLANNED, AssignmentConfig
+from kstream_plan.model.snapshot import Stores
+from kstream_plan.model.times import duration
+
+#: The code of the warning that something in a file of settings does not count, or not as it is written.
+SETTING_IGNORED = "setting-ignored"
+#: What the clients of a streams group go by themselves.
+_OF_CLIENTS = ("state_cleanup_delay_ms",)
+#: Those that Connect workers have as well.
+_OF_CONNECT = ("heartbeat_interval_ms", "session_timeout_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSettings:
+    """What is given by hand for every application, and beats the settings of its file.
+
+    settings: by name of :class:`AssignmentConfig`.
+    restore_rate: records per second that an instance restores; ``None``: not given.
+    produce_rate: records per second that are written to each task; ``None``: not given.
+    stores: where they are; ``None``: not given.
+    """
+
+    settings: Mapping[str, SettingValue] = field(default_factory=lambda: MappingProxyType({}))
+    restore_rate: float | None = None
+    produce_rate: float | None = None
+    stores: Stores | None = None
+
+    def apply(self, snapshot: Snapshot, file: StreamsConfigFile) -> Snapshot:
+        """Return the snapshot with what is given, also by the application's ``file``, and a note of what differs.
+
+        Raises:
+            UsageError: a setting is none of the workers of a Connect group.
+        """
+        were_read = all(note.code != DEFAULT_SETTINGS for note in snapshot.assumptions)
+        return _with_changes_noted(self._applied(snapshot, file), snapshot.config, were_read=were_read)
+
+    def _applied(self, snapshot: Snapshot, file: StreamsConfigFile) -> Snapshot:
+        rates = snapshot.rates
+        if self.restore_rate is not None:
+            rates = replace(rates, restore_per_instance=self.restore_rate)
+        if self.produce_rate is not None:
+            rates = replace(rates, produce_per_task=self.produce_rate)
+        snapshot = _of_stores(snapshot, self.stores, file.stores)
+        ignored = (Note(SETTING_IGNORED, text) for text in file.warnings)
+        warnings_of_file = (*warnings_of(file.deciding, snapshot), *ignored)
+        snapshot = replace(snapshot, warnings=(*snapshot.warnings, *warnings_of_file))
+        values = {**file.overrides, **self.settings}
+        if snapshot.group_protocol == "streams":
+            return _of_streams_group(replace(snapshot, rates=rates), values, file.group)
+        if snapshot.group_protocol == "connect":
+            return _of_connect_group(snapshot, {**values, **file.group})
+        config, warnings = with_overrides(snapshot.config, values), _other_threads(snapshot, file.threads)
+        assumptions = tuple(note for note in snapshot.assumptions if not values or note.code != DEFAULT_SETTINGS)
+        warnings_before = (*snapshot.warnings, *warnings)
+        return replace(snapshot, config=config, rates=rates, warnings=warnings_before, assumptions=assumptions)
+
+
+def _with_changes_noted(snapshot: Snapshot, old: AssignmentConfig, *, were_read: bool) -> Snapshot:
+    """Return the snapshot with an assumption that names the settings that are not those of the snapshot as read."""
+    values = {
+        field.name: (getattr(snapshot.config, field.name), getattr(old, field.name))
+        for field in fields(old)
+        if getattr(snapshot.config, field.name) != getattr(old, field.name)
+    }
+    if not values or not were_read:
+        return snapshot
+    texts = tuple(f"{kafka_name(name)}={_in_words(name, value)}" for name, (value, _) in values.items())
+    changes = (
+        f"{text} instead of {_in_words(name, old_value)}"
+        for text, (name, (_, old_value)) in zip(texts, values.items(), strict=True)
+    )
+    note = Note(SETTINGS_GIVEN, f"Settings that are given, not the group's own: {', '.join(changes)}", texts)
+    return replace(snapshot, assumptions=(*snapshot.assumptions, note))
+
+
+def _in_words(name: str, value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value) or "none"
+    return duration(value) if name.endswith("_ms") and isinstance(value, int) else str(value)
+
+
+def _of_stores(snapshot: Snapshot, stores: Stores | None, of_file: Stores | None) -> Snapshot:
+    """Return the snapshot with the stores that are given: by an option, else by a file if it denies none in memory."""
+    if stores is not None:
+        return replace(snapshot, stores=stores, stores_from="--stores")
+    if of_file is None or (of_file == "persistent" and snapshot.stores in ("in-memory", "mixed")):
+        return snapshot
+    return replace(snapshot, stores=of_file, stores_from="--streams-config")
+
+
+def _other_threads(snapshot: Snapshot, threads: int | None) -> tuple[Note, ...]:
+    """Warn of instances that have other threads than the settings say: a plan has those that they have now."""
+    instances = snapshot.state.group.instances
+    differing = tuple(
+        instance.process_id for instance in instances if threads is not None and instance.capacity != threads
+    )
+    if not differing:
+        return ()
+    message = (
+        f"num.stream.threads={threads} is not planned: {len(differing):,} of {len(instances):,} instances have "
+        "other threads now, and keep them here; an event 'threads' of a scenario changes those of one"
+    )
+    return (Note(THREADS_NOT_PLANNED, message, differing),)
+
+
+def _of_connect_group(snapshot: Snapshot, values: Mapping[str, SettingValue]) -> Snapshot:
+    """Put the settings over its own that a worker has as well."""
+    unknown_names = [kafka_name(name) for name in values if name not in _OF_CONNECT]
+    if unknown_names:
+        message = f"{', '.join(unknown_names)} is no setting of Connect workers"
+        raise UsageError(
+            message, where=snapshot.state.group.application_id, fix="leave it out, or put it in the snapshot"
+        )
+    return replace(snapshot, config=replace(snapshot.config, **values))  # type: ignore[arg-type]
+
+
+def _of_streams_group(
+    snapshot: Snapshot, values: Mapping[str, SettingValue], of_group: Mapping[str, SettingValue]
+) -> Snapshot:
+    """Put the settings of a streams group over its own; those of the application have no effect there, but for one."""
+    client_settings = {name: value for name, value in values.items() if name in _OF_CLIENTS}
+    config = replace(snapshot.config, **client_settings, **of_group)  # type: ignore[arg-type]
+    unknown_names = tuple(kafka_name(name) for name in values if name not in _OF_CLIENTS)
+    if not unknown_names:
+        return replace(snapshot, config=config)
+    message = (
+        f"{', '.join(unknown_names)}: a setting of the application has no effect in a streams group; the group's own "
+        "are in --streams-config, as streams.num.standby.replicas"
+    )
+    return replace(
+        snapshot,
+        config=config,
+        warnings=(*snapshot.warnings, Note("no-effect-in-streams-group", message, unknown_names)),
+    )
