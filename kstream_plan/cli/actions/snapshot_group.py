@@ -19,7 +19,6 @@ from kstream_plan.model.times import format_time
 from kstream_plan.render.pages.generations import Generation
 from kstream_plan.snapshots.broker.source import Cluster, Taken, group_decisions, group_history, running_group
 from kstream_plan.snapshots.broker.streams_rows import GivenOfGroup
-from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
@@ -238,46 +237,3 @@ def _cluster(groups: RunningGroups, options: SnapshotOptions) -> Any:
 
     path = options.command_config
     return KafkaCluster(groups.servers, {} if path is None else load_client_properties(path), options.limits.wait_ms)
-
-
-def with_names(
-    rows: Sequence[Mapping[str, Any]], names: Mapping[str, Mapping[str, str]]
-) -> tuple[list[dict[str, Any]], list[Note]]:
-    """Return rows with the hosts and racks that are given, and which of these are nobody's.
-
-    ``names`` are by process id, client id or host.
-    """
-    return [_with_names(row, names) for row in rows], _notes_on_names(names, rows)
-
-
-def _with_names(row: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    return {**row, "instances": [{**instance, **_names_of(instance, names)} for instance in row["instances"]]}
-
-
-def _names_of(instance: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """What is given under its host, then under a client id, then under its process id; the last one counts."""
-    names_by_id: dict[str, str] = {}
-    for key in _keys(instance):
-        names_by_id |= names.get(key, {})
-    return names_by_id
-
-
-def _keys(instance: Mapping[str, Any]) -> list[str]:
-    clients = [client for consumer in instance["consumers"] if (client := _client_of(consumer))]
-    return [instance["host"], *clients, instance["process_id"]]
-
-
-def _client_of(consumer: Mapping[str, Any]) -> str | None:
-    """Return the client id of a consumer's instance; members of streams groups have a random id beside it."""
-    if "client_id" in consumer:
-        return str(consumer["client_id"]).rpartition("-StreamThread-")[0] or None
-    return client_of(consumer["consumer_id"])
-
-
-def _notes_on_names(names: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[Note]:
-    keys = {key for row in rows for instance in row["instances"] for key in _keys(instance)}
-    other_names = tuple(name for name in names if name not in keys)
-    if not other_names:
-        return []
-    message = f"no instance has a name that --names gives, {printable(other_names[0])} first: ids change at a restart"
-    return [Note("unused-names", message, other_names)]

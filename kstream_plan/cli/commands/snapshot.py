@@ -26,7 +26,6 @@ from kstream_plan.cli.actions.snapshot_group import (
     list_group,
     running_groups_of,
     take_group,
-    with_names,
 )
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures, report
@@ -40,11 +39,11 @@ from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config
 from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
-from kstream_plan.model.not_modelled import NEWER_UNREAD
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
 from kstream_plan.render.pages.generations import Generation, connect_generations_page, generations_page
 from kstream_plan.snapshots.broker.describe_text import rows_from_text
+from kstream_plan.snapshots.broker.given_names import with_names
 from kstream_plan.snapshots.broker.streams_rows import without_effect
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, standard_input, text_in
 from kstream_plan.snapshots.files.kinds import naming_its_file
@@ -75,10 +74,11 @@ def snapshot(options: SnapshotOptions) -> None:
             return
         with show_progress() as progress:
             progress("reading the logs")
-            measures, settings = measurements(options, _now_ms(options)), _settings(options)
+            measures, settings = measurements(options, _time(options.as_of, "--as-of")), _settings(options)
             configs = settings.map(_row_config)
             history = _read(options, configs)
-        entries = [cut_off(entry, options.as_of) for entry in _select(history.entries, options, in_range)]
+        as_of_ms = _time(options.as_of, "--as-of")
+        entries = [entry.cut_off(as_of_ms) for entry in _select(history.entries, options, in_range)]
         notes = notes_about_logs(history, entries) if options.listed else notes_about(history, entries)
         _warn(notes if options.streams_config is None else _notes_beside_config(notes, history, entries, configs))
         if options.listed:
@@ -189,7 +189,7 @@ def _of_groups(groups: RunningGroups, options: SnapshotOptions, in_range: Callab
         page = generations_page([generation for generations in lines for generation in generations])
         write_stdout(draw_pages([page]))
     else:
-        settings, measures = _settings(options), measurements(options, _now_ms(options))
+        settings, measures = _settings(options), measurements(options, _time(options.as_of, "--as-of"))
         files = GroupFiles(settings.map(_row_config), settings, topologies(options), measures)
         files.check(groups)
         with show_progress() as progress:
@@ -318,23 +318,6 @@ def _select(entries: Sequence[Entry], options: SnapshotOptions, in_range: Callab
 
 def _time(text: str | None, option: str) -> int | None:
     return None if text is None else time_asked_for(text, option) // 1000
-
-
-def _now_ms(options: SnapshotOptions) -> int | None:
-    return None if options.as_of is None else time_asked_for(options.as_of, "--as-of") // 1000
-
-
-def cut_off(entry: Entry, as_of: str | None) -> Entry:
-    """Return a generation as it was at a time: what came later is not known, and nothing else happened until then."""
-    if as_of is None or entry.at_ms is None:
-        return entry
-    time, row = format_time(time_asked_for(as_of, "--as-of") // 1000), dict(entry.row)
-    if row.get("newer_rebalance", {}).get("at", "") > time:
-        del row["newer_rebalance"]
-    if "newer_rebalance" in row:
-        return entry
-    notes = tuple(note for note in entry.notes if note.code != NEWER_UNREAD)
-    return entry._replace(row={**row, "known_until": time}, notes=notes)
 
 
 def _nothing_selected(entries: Sequence[Entry], selection: Selection) -> SnapshotError:

@@ -12,7 +12,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
-from kstream_plan.model.not_modelled import newer_unread
+from kstream_plan.model.not_modelled import NEWER_UNREAD, newer_unread
+from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
@@ -64,6 +65,18 @@ class Entry(NamedTuple):
     withheld_tasks: int
     deciding: Mapping[str, str] = MappingProxyType({})
     notes: tuple[Note, ...] = ()
+
+    def cut_off(self, until_ms: int | None) -> Entry:
+        """Return it as it was at a time: what came later is not known, and nothing else happened until then."""
+        if until_ms is None or self.at_ms is None:
+            return self
+        time, row = format_time(until_ms), dict(self.row)
+        if row.get("newer_rebalance", {}).get("at", "") > time:
+            del row["newer_rebalance"]
+        if "newer_rebalance" in row:
+            return self
+        notes = tuple(note for note in self.notes if note.code != NEWER_UNREAD)
+        return self._replace(row={**row, "known_until": time}, notes=notes)
 
 
 class LogHistory(NamedTuple):

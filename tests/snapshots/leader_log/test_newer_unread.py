@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kstream_plan.cli.commands.snapshot import cut_off
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.not_modelled import NEWER_UNREAD
@@ -56,8 +55,9 @@ def test_a_time_before_the_unread_rebalance_is_not_in_doubt(tmp_path: Path) -> N
     log = tmp_path / "a.log"
     log.write_text(CUTS["in the decision"], encoding="utf-8")
     (*_, newest) = read_leader_logs([str(log)]).entries
-    for as_of, is_unread in (("2026-11-21T13:01:00Z", False), ("2026-11-21T13:02:00Z", True)):
-        row = cut_off(newest, as_of).row
+    for minute, is_unread in ((1, False), (2, True)):
+        until = datetime(2026, 11, 21, 13, minute, tzinfo=UTC)
+        row = newest.cut_off(int(until.timestamp() * 1000)).row
         assert ("newer_rebalance" in row, "known_until" in row) == (is_unread, not is_unread)
 
 
