@@ -103,12 +103,10 @@ def upgrade(options: UpgradeOptions) -> None:
                 debug=options.debug,
             )
             snapshots_read = [snapshot for snapshot in outcomes if isinstance(snapshot, Snapshot)]
-            if options.to_protocol == _STREAMS:
-                texts = _switches(snapshots_read, options, progress)
-            elif options.to_protocol == _SESSIONED:
-                texts = _to_sessioned(snapshots_read, options, progress)
-            else:
+            if options.to_protocol == COOPERATIVE:
                 texts, is_refusal = _bounces(snapshots_read, options)
+            else:
+                texts = _migrations(snapshots_read, options, progress)
         write_stdout("".join(texts) if options.output is OutputForm.JSON else "\n".join(texts))
     raise typer.Exit(ExitCode.POLICY if is_refusal else ExitCode.DONE)
 
@@ -143,42 +141,37 @@ def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tu
     return texts, options.one_bounce and any(way.takes_two for way, _ in ways)
 
 
-def _switches(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
-    """Return what the switch of each application to a streams group comes to."""
+def _migrations(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
+    """Return what the way of each group to the streams protocol, or of each Connect group to sessioned, comes to."""
+    from kstream_plan.simulation.sessioned import to_sessioned  # noqa: PLC0415 - only here
     from kstream_plan.simulation.switch import switch, with_restore_rate  # noqa: PLC0415 - only here
 
+    add = 2 if options.add is None else options.add
+    restart_ms = shared.USUAL_RESTART_MS if options.restart is None else options.restart
     texts = []
     for snapshot in group_snapshots:
         name = snapshot.state.group.application_id
-        migration = switch(
-            snapshot if options.restore_rate is None else with_restore_rate(snapshot, options.restore_rate),
-            options.broker_version or "",
-            add=2 if options.add is None else options.add,
-            restart_ms=shared.USUAL_RESTART_MS if options.restart is None else options.restart,
-            number_of_draws=options.draws,
-            on_plan=lambda number, total, name=name: progress(f"{name}: line {number} of {total}", number, total),  # type: ignore[misc]
+
+        def on_line(number: int, total: int, name: str = name) -> None:
+            progress(f"{name}: line {number} of {total}", number, total)
+
+        migration: object
+        if options.to_protocol == _SESSIONED:
+            migration = to_sessioned(
+                snapshot, add=add, restart_ms=restart_ms, number_of_draws=options.draws, on_row=on_line
+            )
+        else:
+            migration = switch(
+                snapshot if options.restore_rate is None else with_restore_rate(snapshot, options.restore_rate),
+                options.broker_version or "",
+                add=add,
+                restart_ms=restart_ms,
+                number_of_draws=options.draws,
+                on_plan=on_line,
+            )
+        texts.append(
+            f"{to_json(migration)}\n"
+            if options.output is OutputForm.JSON
+            else answer_text(migration, options.output, page(), verbose=False)
         )
-        texts.append(_text(migration, options.output))
     return texts
-
-
-def _to_sessioned(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:
-    """Return the way of each Connect group to the protocol ``sessioned``."""
-    from kstream_plan.simulation.sessioned import to_sessioned  # noqa: PLC0415 - only here
-
-    texts = []
-    for snapshot in group_snapshots:
-        name = snapshot.state.group.application_id
-        migration = to_sessioned(
-            snapshot,
-            add=2 if options.add is None else options.add,
-            restart_ms=shared.USUAL_RESTART_MS if options.restart is None else options.restart,
-            number_of_draws=options.draws,
-            on_row=lambda number, total, name=name: progress(f"{name}: line {number} of {total}", number, total),  # type: ignore[misc]
-        )
-        texts.append(_text(migration, options.output))
-    return texts
-
-
-def _text(migration: object, form: OutputForm) -> str:
-    return f"{to_json(migration)}\n" if form is OutputForm.JSON else answer_text(migration, form, page(), verbose=False)
