@@ -355,6 +355,13 @@ def test_a_plan_is_checked_as_the_saved_plan_is(group: Given) -> None:
     as_the_saved_plan(group)
 
 
+@_share(5)
+@given(group=groups())
+def test_a_plan_of_stores_in_memory_is_checked_as_the_saved_plan_is(group: Given) -> None:
+    """Whose tasks start cold on another thread of the instance that has a copy, which is near by Kafka's word."""
+    as_the_saved_plan(group.with_row(stores="in-memory"))
+
+
 def as_a_scale_out(group: Given) -> None:
     snapshot = group.snapshot
     written = read_scenario("events: [{at: 0s, join: 1}]", "s.yaml")

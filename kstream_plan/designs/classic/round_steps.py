@@ -220,17 +220,16 @@ class _Explanation:
 
     def _start(self, task: int, instance: int, *, is_empty: bool) -> tuple[bool, int | None]:
         """Whether the task starts caught up, and what it restores first: all, of a copy that ``is_empty``."""
+        restore_records = self._restores(task, instance, is_empty=is_empty)
+        is_near = self._caught_up(self._lag(task, instance))
         if is_empty:
-            definition = self._group.tasks[task]
-            whole = definition.end_offset_sum
-            return self._caught_up(whole), whole if definition.end_offset_known or not whole else None
-        restore_records = self._restores(task, instance)
-        return restore_records == 0 or self._caught_up(self._lag(task, instance)), restore_records
+            is_near = is_near and self._caught_up(self._group.end_offset_sums[task])
+        return restore_records == 0 or is_near, restore_records
 
-    def _restores(self, task: int, instance: int) -> int | None:
+    def _restores(self, task: int, instance: int, *, is_empty: bool = False) -> int | None:
         definition = self._group.tasks[task]
         remaining = definition.end_offset_sum
-        for copy in self._copies[task]:
+        for copy in () if is_empty else self._copies[task]:
             if copy[0] == instance:
                 remaining = copy.remaining
                 break

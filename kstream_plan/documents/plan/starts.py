@@ -38,7 +38,9 @@ def _wrong(step: HandOver | Promote, task: Task, limit: int) -> tuple[str, str] 
     if reason.limit is not None and reason.limit != limit:
         return "reason", f"has the limit {reason.limit}, and acceptable.recovery.lag is {limit}"
     ready = _ready(step)
-    if ready is not None and ready != step.caught_up:
+    # another thread finds nothing of a store in memory, however near its copy was
+    is_lost = ready and (restores is None or not is_caught_up(restores, limit))
+    if ready is not None and ready != step.caught_up and not is_lost:
         lag = "" if reason.lag is None else f", lag {reason.lag}"
         return "caught_up", f"is {str(step.caught_up).lower()}, and the reason is {reason.code.value}{lag}"
     return None
