@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kstream_plan.version import __version__
 from tests.helpers.cluster import Cluster, cluster, kill
 from tests.helpers.fleets import write_fleet
 
@@ -93,7 +94,7 @@ def test_a_cluster_without_executors_is_not_waited_for_for_ever(there: Cluster, 
 
 #: What a worker's Python is like, as its ``sitecustomize`` and other files beside it, and what is said then.
 _OTHER_PYTHONS = {
-    "nothing that the package needs": ({}, "No module named '"),
+    "without the package": ({}, "No module named 'kstream_plan'"),
     "another version of Python": (
         {
             "sitecustomize.py": "import collections, sys\n"
@@ -136,14 +137,49 @@ def test_workers_whose_python_cannot_run_the_package_are_one_error(
     assert not (tmp_path / "results").exists()
 
 
-def test_the_package_of_here_is_used_whatever_version_is_installed_there(there: Cluster, tmp_path: Path) -> None:
+#: Prints from where an executor and the driver load the compiled rounds.
+_COMPILED = """
+import sys
+from kstream_plan.designs.classic.compiled import movements
+from kstream_plan.snapshots.spark.executors import on_executors
+from kstream_plan.snapshots.spark.session import open_context
+
+def compiled():
+    def file(batch):
+        from kstream_plan.designs.classic.compiled import movements
+        return [movements.__file__.encode()]
+    return file
+
+conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+with open_context(sys.argv[1], conf) as context, on_executors(context, compiled(), [b""]) as batch_run:
+    print(movements.__file__, *(file.decode() for file in batch_run.fetched()))
+"""
+
+
+def test_executors_run_the_compiled_code_that_is_installed(there: Cluster) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-c", _COMPILED, there.url], capture_output=True, text=True, check=True, timeout=300
+    )
+    of_driver, of_executor = answer.stdout.split()
+    assert of_executor == of_driver
+
+
+def test_executors_with_another_version_of_the_package_are_one_error(there: Cluster, tmp_path: Path) -> None:
     here = Path(sysconfig.get_path("purelib"))
-    files = {"kstream_plan/__init__.py": "raise ImportError('an old one')\n", "others.pth": f"{here}\n"}
+    files = {
+        "kstream_plan/__init__.py": "",
+        "kstream_plan/version.py": "__version__ = '0.1.0'\n",
+        "others.pth": f"{here}\n",
+    }
     fleet, python = tmp_path / "fleet.jsonl", _python(tmp_path / "python", files)
     write_fleet(fleet, 6, tasks=4, seed=8)
     answer = _assign(fleet, there.url, tmp_path / "results", f"spark.pyspark.python={python}")
-    assert (_errors(answer.stderr), answer.returncode) == ([], 0)
-    assert answer.stdout == _assign(fleet, "local[2]", tmp_path / "alone").stdout
+    assert (answer.returncode, answer.stdout) == (1, "")
+    (error,) = _errors(answer.stderr)
+    why = f"kstream-plan 0.1.0 is installed there, and {__version__} here. Fix: install there what is installed here"
+    assert error.startswith(f"kstream-plan: error: the executors cannot run this tool: {why}")
+    assert f"pip install kstream-plan=={__version__}" in error
+    assert not (tmp_path / "results").exists()
 
 
 def test_executors_that_are_killed_again_and_again_are_one_error(there: Cluster, tmp_path: Path) -> None:

@@ -6,18 +6,16 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError
-from pyspark import RDD, SparkContext, StorageLevel
+from pyspark import RDD, SparkContext, StorageLevel, cloudpickle
 from pyspark.sql import DataFrame
 
-from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.spark.failures import executor_failure
 from kstream_plan.snapshots.spark.session import sql_session
-from kstream_plan.snapshots.spark.shipped import package_archive
 from kstream_plan.snapshots.spark.texts import explained
+from kstream_plan.version import __version__
 
 #: What is done with a batch: by its name in the worker, so that a function of a module, or a ``partial`` of one.
 OnBatch: TypeAlias = Callable[[bytes], list[bytes]]
@@ -95,22 +93,36 @@ def workers_started(context: SparkContext, work: OnBatch, batch: bytes) -> Itera
 def on_executors(context: SparkContext, work: OnBatch, batches: Sequence[bytes]) -> Iterator[Worked]:
     """Give what ``work`` returns for each batch, as long as the context lasts.
 
-    A batch that Spark tries again counts once. Executors on other machines are sent this package; what it needs has to
-    be installed there.
+    A batch that Spark tries again counts once. Executors on other machines run the package that is installed there.
 
     Raises:
-        SparkError: Spark gave up, or there is no room for the batches.
+        SparkError: Spark gave up, there is no room for the batches, or another version or none is installed there.
     """
-    with temporary_folder() as folder:
-        if not context.master.startswith("local"):
-            context.addPyFile(str(package_archive(Path(folder))))
-        with explained({}, executor_failure):
-            worked = context.parallelize(batches, len(batches) or 1).flatMap(work).persist(StorageLevel.DISK_ONLY)
-        try:
-            yield Worked(context, worked, len(batches))
-        finally:
-            with suppress(Py4JError, OSError):  # Java may be gone
-                worked.unpersist()
+    with explained({}, executor_failure):
+        batch_data = context.parallelize(batches, len(batches) or 1)
+        worked = batch_data.flatMap(_of_this_version(work)).persist(StorageLevel.DISK_ONLY)
+    try:
+        yield Worked(context, worked, len(batches))
+    finally:
+        with suppress(Py4JError, OSError):  # Java may be gone
+            worked.unpersist()
+
+
+def _of_this_version(work: OnBatch) -> OnBatch:
+    """Return the work for executors that have this version: code that goes along asks before any of theirs is run."""
+    version, pickled_work = __version__, cloudpickle.dumps(work)
+
+    def checked(batch: bytes) -> list[bytes]:
+        import pickle  # noqa: PLC0415 - this function is all that an executor has of this module
+
+        from kstream_plan.version import __version__ as version_there  # noqa: PLC0415
+
+        if version_there != version:
+            raise RuntimeError(f"kstream-plan {version_there} is installed there, and {version} here")
+        work_there: OnBatch = pickle.loads(pickled_work)
+        return work_there(batch)
+
+    return checked
 
 
 def _make(context: SparkContext, worked: RDD[bytes], on_done: OnDone, number: int) -> None:

@@ -12,13 +12,16 @@ from urllib.parse import unquote
 from kstream_plan.errors import SparkError
 from kstream_plan.snapshots.files.broken_files import BrokenFileError, broken_gzip
 from kstream_plan.snapshots.rows.fields import printable
+from kstream_plan.version import __version__
 
 _FILE = re.compile(r"(?:reading|read) file:? ?(\S+?)\.?\s|(?:[Pp]ath|File) does not exist: (\S+?)\.?\s")
 _CAUSE = re.compile(r"(?:^|^: |Caused by: )(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (.*)", re.MULTILINE)
 _NO_FILE_SYSTEM = re.compile(
     r'No FileSystem for scheme "?(\w+)|ClassNotFoundException: Class org\.apache\.hadoop\.fs\.(\w+)'
 )
-_NO_PROGRAM = re.compile(r"No module named '[^']*'|Cannot run program \"[^\"]*\"")
+_NO_PROGRAM = re.compile(
+    r"No module named '[^']*'|Cannot run program \"[^\"]*\"|kstream-plan \d\S* is installed there, and \d\S* here"
+)
 #: What a Python that ends at once, such as one too old for Spark, comes out as.
 _NO_DAEMON = "reading the port number from pyspark.daemon"
 #: How the reason begins for which a job was ended that nobody worked on, and the setting for after how long.
@@ -101,11 +104,14 @@ def _cluster_failure(said: str) -> SparkError | None:
 
 def executor_failure(said: str, names: Mapping[str, str]) -> BrokenFileError | SparkError:
     """Return the error that an exception stands for which comes of work on the executors."""
-    if any(sign in said for sign in ("No module named", "Cannot run program", "PYTHON_VERSION_MISMATCH", _NO_DAEMON)):
-        missing = _NO_PROGRAM.search(said)
+    missing = _NO_PROGRAM.search(said)
+    if missing is not None or "PYTHON_VERSION_MISMATCH" in said or _NO_DAEMON in said:
         otherwise = "their Python does not start as a worker, perhaps it is too old"
         what = missing[0] if missing else otherwise if _NO_DAEMON in said else "they have another version of Python"
-        fix = "install there what is installed here, and name its Python by --spark-conf spark.pyspark.python=PATH"
+        fix = (
+            f"install there what is installed here (pip install kstream-plan=={__version__}), and name its Python by "
+            "--spark-conf spark.pyspark.python=PATH"
+        )
         return SparkError(f"the executors cannot run this tool: {printable(what)}", fix=fix)
     if "Python worker exited unexpectedly" in said:
         fix = "give it more memory, or plan fewer applications at once with --application-id"
