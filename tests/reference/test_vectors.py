@@ -1,0 +1,176 @@
+"""The reference decides as was recorded of Kafka, to the last task and in Kafka's order on every consumer."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.helpers import kafka_cases
+from tests.reference import high_availability_task_assignor, streams_partition_assignor, task_movement
+from tests.reference.cases import Case, decide
+from tests.reference.client_state import TaskId
+from tests.reference.constrained_priority_set import ConstrainedPrioritySet
+from tests.reference.java_collections import HashSet, PriorityQueue, TreeBinError
+
+#: file, cases that the reference decides, rounds of them
+COVERED = [
+    ("single", 348, 348),
+    ("single-uuid", 500, 500),
+    ("awkward", 122, 122),
+    ("converge", 120, 1206),
+    ("tags-and-racks", 112, 112),
+]
+#: files of other rules
+NOT_COVERED_FILES = {
+    "connect-decisions": "Connect's assignor",
+    "connect-java25": "Connect's assignor",
+    "connect-sequences": "Connect's assignor",
+    "learner": "KIP-441's draft, which Kafka's code has not",
+    "streams-converge": "the brokers' assignor of streams groups",
+    "streams-single": "the brokers' assignor of streams groups",
+}
+#: cases of covered files, by what is in them
+NOT_COVERED_CASES = {
+    "legacy": "the assignors sticky and fallback_prior, which kstream-plan does not model",
+    "never ends": "Kafka itself never ends: costs overflow 32 bits",
+    "tree bins": "bins of a hash table become trees; their order is compared with java-orders elsewhere",
+}
+#: fields of results that are not of the decision: what was read of the input
+DERIVED = {"derived_prev_active", "derived_prev_standby"}
+
+
+def _not_covered(case: Case) -> str | None:
+    """Return the key of NOT_COVERED_CASES that a case falls under."""
+    if case["assignor"] != "high_availability":
+        return "legacy"
+    if case["id"].endswith("never-ends"):
+        return "never ends"
+    return "tree bins" if case["id"] in {f"tags-and-racks-{number}-tags" for number in range(118, 126)} else None
+
+
+def _rounds(name: str) -> Iterator[tuple[Case, dict[str, Any]]]:
+    for case, result in kafka_cases.recorded(name):
+        if _not_covered(case) is None:
+            yield from kafka_cases.rounds_of(case, result) if "history" in result else [(case, result)]
+
+
+def _recorded_part(decided: dict[str, Any], recorded: dict[str, Any]) -> dict[str, Any]:
+    """Return of a decision what was recorded; warm-ups were where movements were."""
+    traced = "movements" in recorded
+    keys = set(recorded["clients"][0]) - DERIVED - ({"warmup"} if not traced else set())
+    rows = [{key: row[key] for key in keys} for row in decided["clients"]]
+    part = {"followup_probing_rebalance": decided["followup_probing_rebalance"], "clients": rows}
+    return part | {"movements": decided["movements"]} if traced else part
+
+
+@pytest.mark.parametrize(("name", "cases", "rounds"), COVERED)
+def test_every_recorded_decision_comes_out(name: str, cases: int, rounds: int) -> None:
+    ids = []
+    for case, recorded in _rounds(name):
+        assert _recorded_part(decide(case), recorded) == _recorded_part(recorded, recorded), case["id"]
+        ids.append(case["id"])
+    assert (len(set(ids)), len(ids)) == (cases, rounds)
+
+
+def test_what_is_not_covered_is_what_the_lists_name() -> None:
+    covered = {name for name, *_ in COVERED}
+    files = {path.name.removesuffix(".jsonl.gz") for path in kafka_cases.VECTORS.glob("*.jsonl.gz")}
+    assert files == covered | NOT_COVERED_FILES.keys()
+    left_out: dict[str, int] = dict.fromkeys(NOT_COVERED_CASES, 0)
+    for name in covered:
+        for case, result in kafka_cases.recorded(name):
+            reason = _not_covered(case)
+            assert (reason == "never ends") == (result is None)
+            if reason is not None:
+                left_out[reason] += 1
+            if reason == "tree bins":
+                with pytest.raises(TreeBinError):
+                    decide(case)
+    assert left_out == {"legacy": 52, "never ends": 6, "tree bins": 8}
+
+
+def test_hash_sets_iterate_as_javas_until_bins_become_trees() -> None:
+    recorded = json.loads(gzip.decompress((kafka_cases.VECTORS / "java-orders.json.gz").read_bytes()))["hash_tables"]
+    compared = 0
+    for case in recorded:
+        try:
+            table = HashSet(map(TaskId.parse, case["put"]))
+        except TreeBinError:
+            continue
+        assert [task.text for task in table] == case["order"], case["name"]
+        for text in case["remove"]:
+            table.remove(TaskId.parse(text))
+        assert [task.text for task in table] == case["order_after_removing"], case["name"]
+        compared += 1
+    assert 0 < compared < len(recorded)
+
+
+def _ties_by_reversed_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    def initialize(self: ConstrainedPrioritySet, constraint: Any, weight: Any) -> None:
+        self.constraint, self.unique_clients = constraint, set()
+        self.clients_by_task_load = PriorityQueue(lambda client: (weight(client), -client.most, -client.least))
+
+    monkeypatch.setattr(ConstrainedPrioritySet, "__init__", initialize)
+
+
+def _always_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def poll(self: PriorityQueue[Any]) -> Any:
+        return self.queue.pop(self.queue.index(min(self.queue, key=self.key)))
+
+    monkeypatch.setattr(PriorityQueue, "poll", poll)
+
+
+def _refused_clients_back_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer_all = ConstrainedPrioritySet.offer_all
+    monkeypatch.setattr(ConstrainedPrioritySet, "offer_all", lambda self, clients: offer_all(self, sorted(clients)))
+
+
+def _last_tasks_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PriorityQueue, "__iter__", lambda self: iter(sorted(self.queue)))
+
+
+def _hash_set_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HashSet, "__iter__", lambda self: iter(sorted(task for row in self.table for task in row)))
+
+
+def _movements_by_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_movement, "movement_queue", lambda: PriorityQueue(lambda movement: movement.task))
+
+
+def _equal_lags_by_reversed_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    def by_lag(tasks: Any, clients: Any) -> Any:
+        return {task: sorted(list(clients)[::-1], key=lambda client: clients[client].lag_for(task)) for task in tasks}
+
+    monkeypatch.setattr(high_availability_task_assignor, "tasks_to_client_by_lag", by_lag)
+
+
+def _split_without_its_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    assign = streams_partition_assignor.assign_tasks_to_threads
+    monkeypatch.setattr("tests.reference.cases.assign_tasks_to_threads", lambda *given: assign(*given[:-1], {}))
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        _ties_by_reversed_id,
+        _always_sorted,
+        _refused_clients_back_in_order,
+        _last_tasks_in_order,
+        _hash_set_in_order,
+        _movements_by_task,
+        _equal_lags_by_reversed_id,
+        _split_without_its_load,
+    ],
+)
+def test_another_rule_for_ties_is_noticed(
+    mutate: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutate(monkeypatch)
+    assert any(
+        _recorded_part(decide(case), recorded) != _recorded_part(recorded, recorded)
+        for case, recorded in _rounds("awkward")
+    )
