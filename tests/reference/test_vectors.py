@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -143,7 +144,8 @@ def _movements_by_task(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _equal_lags_by_reversed_id(monkeypatch: pytest.MonkeyPatch) -> None:
     def by_lag(tasks: Any, clients: Any) -> Any:
-        return {task: sorted(list(clients)[::-1], key=lambda client: clients[client].lag_for(task)) for task in tasks}
+        key = lambda client, task: (clients[client].lag_for(task), -client.most, -client.least)  # noqa: E731
+        return {task: sorted(clients, key=partial(key, task=task)) for task in tasks}
 
     monkeypatch.setattr(high_availability_task_assignor, "tasks_to_client_by_lag", by_lag)
 
