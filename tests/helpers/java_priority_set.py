@@ -1,96 +1,48 @@
-"""Kafka's priority set of instances, followed step by step: slow, and simple enough to be compared with by eye."""
+"""Kafka's priority set of instances as the reference has it, of instances by number whose loads are looked at."""
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Collection
+from typing import Any
+
+from tests.reference.client_state import ProcessId
+from tests.reference.constrained_priority_set import ConstrainedPrioritySet
 
 
-class JavaPrioritySet:
-    """A ``java.util.PriorityQueue`` by (load, instance) that reads the loads whenever it compares."""
+class JavaPrioritySet(ConstrainedPrioritySet):
+    """Of instances with sorted ids; ``counts`` may change between calls, without the queue being sorted again."""
 
     def __init__(self, process_ids: list[str], counts: list[int], capacities: list[int]) -> None:
+        super().__init__(self._accepts, self._load)
         self.counts, self.capacities = counts, capacities
-        self.codes = [_hash_code(uuid.UUID(process_id)) for process_id in process_ids]
-        self.queue: list[int] = []
-        for instance in range(len(counts)):
-            self.offer(instance)
+        self.instances: list[Any] = [_Instance(number, process_id) for number, process_id in enumerate(process_ids)]
+        self.queue, self.key = self.clients_by_task_load.queue, self.clients_by_task_load.key
+        self.offer_all(self.instances)
 
-    def less(self, one: int, other: int) -> bool:
-        return self.key(one) < self.key(other)
+    def offer(self, client: Any) -> None:
+        super().offer(self.instances[client])
 
-    def key(self, instance: int) -> tuple[float, int]:
-        return self.counts[instance] / self.capacities[instance], instance
+    def poll_one_of(self, accepted: Any) -> Any:
+        return self.poll(accepted)
 
-    def poll_one_of(self, accepted: Collection[int]) -> int | None:
-        refused: list[int] = []
-        found = None
-        while self.queue and found is None:
-            polled = self.poll()
-            if polled in accepted:
-                found = polled
-            else:
-                refused.append(polled)
-        for instance in self.in_hash_set_order(refused):
-            self.offer(instance)
-        return found
+    def less(self, one: Any, other: Any) -> bool:
+        return bool(self.key(one) < self.key(other))
 
-    def in_hash_set_order(self, added: list[int]) -> list[int]:
-        buckets: list[list[int]] = [[] for _ in range(16)]
-        for number, instance in enumerate(added, start=1):
-            buckets[self.codes[instance] % len(buckets)].append(instance)
-            if number > 0.75 * len(buckets):
-                doubled: list[list[int]] = [[] for _ in range(2 * len(buckets))]
-                for bucket in buckets:
-                    for moved in bucket:
-                        doubled[self.codes[moved] % len(doubled)].append(moved)
-                buckets = doubled
-        return [instance for bucket in buckets for instance in bucket]
+    def _accepts(self, instance: Any, accepted: Any) -> bool:
+        return instance in accepted
 
-    def offer(self, instance: int) -> None:
-        if instance in self.queue:
-            self.remove(instance)
-        self.queue.append(instance)
-        self.sift_up(len(self.queue) - 1, instance)
-
-    def poll(self) -> int:
-        first = self.queue[0]
-        last = self.queue.pop()
-        if self.queue:
-            self.sift_down(0, last)
-        return first
-
-    def remove(self, instance: int) -> None:
-        at = self.queue.index(instance)
-        last = self.queue.pop()
-        if at < len(self.queue):
-            self.sift_down(at, last)
-            if self.queue[at] == last:
-                self.sift_up(at, last)
-
-    def sift_up(self, at: int, instance: int) -> None:
-        while at > 0:
-            parent = (at - 1) // 2
-            if not self.less(instance, self.queue[parent]):
-                break
-            self.queue[at] = self.queue[parent]
-            at = parent
-        self.queue[at] = instance
-
-    def sift_down(self, at: int, instance: int) -> None:
-        half = len(self.queue) // 2
-        while at < half:
-            child = 2 * at + 1
-            if child + 1 < len(self.queue) and self.less(self.queue[child + 1], self.queue[child]):
-                child += 1
-            if not self.less(self.queue[child], instance):
-                break
-            self.queue[at] = self.queue[child]
-            at = child
-        self.queue[at] = instance
+    def _load(self, instance: Any) -> float:
+        return float(self.counts[instance] / self.capacities[instance])
 
 
-def _hash_code(process_id: uuid.UUID) -> int:
-    high, low = process_id.int >> 64, process_id.int & (2**64 - 1)
-    code = (high >> 32) ^ (high & 0xFFFFFFFF) ^ (low >> 32) ^ (low & 0xFFFFFFFF)
-    return code ^ (code >> 16)
+class _Instance(int):
+    """The number of an instance, with the hash of its id."""
+
+    code: int
+
+    def __new__(cls, number: int, process_id: str) -> _Instance:
+        instance = super().__new__(cls, number)
+        instance.code = ProcessId.parse(process_id).hash_code()
+        return instance
+
+    def hash_code(self) -> int:
+        return self.code

@@ -37,8 +37,8 @@ def decide(case: Case) -> dict[str, Any]:
             "active": _texts(sorted(state.active_tasks)),
             "standby": _texts(sorted(state.standby_tasks)),
             "warmup": _texts(sorted({move.task for move in moves if move.warmup and move.destination == client})),
-            "target_active": _texts(assignor.target_active[client]),
-            "target_standby": _texts(assignor.target_standby[client]),
+            "target_active": _texts(assignor.target[client][0]),
+            "target_standby": _texts(assignor.target[client][1]),
             "threads": _threads(state, sorted(clients[client]["consumers"], key=utf_16)),
         }
         for client, state in states.items()
@@ -77,10 +77,7 @@ def _client_state(client: ProcessId, row: Case, end_offset_sums: Mapping[TaskId,
     offset_sums = {}
     for text, lag in (row.get("task_lags") or {}).items():
         task = TaskId.parse(text)
-        known = task in end_offset_sums
-        offset_sums[task] = (
-            lag if lag in (LATEST_OFFSET, UNKNOWN_OFFSET_SUM) else end_offset_sums[task] - lag if known else 0
-        )
+        offset_sums[task] = lag if lag in (LATEST_OFFSET, UNKNOWN_OFFSET_SUM) else end_offset_sums.get(task, lag) - lag
     reported = _reported_by_consumer(row)
     for consumer in row["consumers"]:
         state.add_previous_tasks_and_offset_sums(

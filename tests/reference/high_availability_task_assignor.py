@@ -11,8 +11,8 @@ from tests.reference.rack_aware_task_assignor import (
     STATELESS_TRAFFIC_COST,
     RackAwareTaskAssignor,
 )
-from tests.reference.standby_task_assignor import create_standby_task_assignor
-from tests.reference.task_movement import Movements
+from tests.reference.standby_task_assignor import ClientTagAwareStandbyTaskAssignor, DefaultStandbyTaskAssignor
+from tests.reference.task_movement import TaskMovements
 
 MAX_LONG = 2**63 - 1
 
@@ -24,8 +24,6 @@ class HighAvailabilityTaskAssignor:
         self.rack_aware_task_assignor = rack_aware_task_assignor
         self.configs = configs
         self.costs = (configs.rack_aware_assignment_traffic_cost, configs.rack_aware_assignment_non_overlap_cost)
-        self.target_active: dict[ProcessId, list[TaskId]] = {}
-        self.target_standby: dict[ProcessId, list[TaskId]] = {}
 
     def assign(
         self, clients: ClientStates, all_task_ids: Collection[TaskId], stateful_task_ids: Collection[TaskId]
@@ -35,10 +33,8 @@ class HighAvailabilityTaskAssignor:
         client_states = dict(sorted(clients.items()))
         self.assign_active_stateful_tasks(client_states, stateful_tasks)
         self.assign_standby_replica_tasks(client_states, stateful_tasks)
-        for client, state in client_states.items():
-            self.target_active[client] = sorted(state.active_tasks)
-            self.target_standby[client] = sorted(state.standby_tasks)
-        self.movements = Movements(
+        self.target = {c: (sorted(s.active_tasks), sorted(s.standby_tasks)) for c, s in client_states.items()}
+        self.movements = TaskMovements(
             tasks_to_caught_up_clients(stateful_tasks, client_states, self.configs.acceptable_recovery_lag),
             tasks_to_client_by_lag(stateful_tasks, client_states),
             client_states,
@@ -54,56 +50,43 @@ class HighAvailabilityTaskAssignor:
         states = list(client_states.values())
         for number, task in enumerate(stateful_tasks):
             states[number % len(states)].assign_active(task)
-        balance_tasks_over_threads(
-            client_states,
-            lambda state: state.active_tasks,
-            ClientState.unassign_active,
-            ClientState.assign_active,
-            lambda source, destination: True,
-        )
+        balance_tasks_over_threads(client_states, lambda state: state.active_tasks, lambda source, destination: True)
         if self.rack_aware_task_assignor.can_enable_rack_aware_assignor():
             self.rack_aware_task_assignor.optimize_active_tasks(stateful_tasks, client_states, self.costs)
 
     def assign_standby_replica_tasks(self, client_states: ClientStates, stateful_tasks: Sequence[TaskId]) -> None:
-        """``HighAvailabilityTaskAssignor.assignStandbyReplicaTasks``."""
+        """``HighAvailabilityTaskAssignor.assignStandbyReplicaTasks``, with ``StandbyTaskAssignorFactory.create``."""
         if self.configs.num_standby_replicas == 0:
             return
-        standby_task_assignor = create_standby_task_assignor(self.configs)
-        standby_task_assignor.assign(client_states, stateful_tasks)
-        balance_tasks_over_threads(
-            client_states,
-            lambda state: state.standby_tasks,
-            ClientState.unassign_standby,
-            ClientState.assign_standby,
-            standby_task_assignor.is_allowed_task_movement,
-        )
+        tags = self.configs.rack_aware_assignment_tags
+        create = ClientTagAwareStandbyTaskAssignor if tags else DefaultStandbyTaskAssignor
+        assignor = create(client_states, stateful_tasks, self.configs)
+        assignor.assign()
+        balance_tasks_over_threads(client_states, lambda state: state.standby_tasks, assignor.is_allowed_task_movement)
         if self.rack_aware_task_assignor.can_enable_rack_aware_assignor():
             self.rack_aware_task_assignor.optimize_standby_tasks(
-                client_states, self.costs, standby_task_assignor.is_allowed_movement_of
+                client_states, self.costs, assignor.is_allowed_movement_of
             )
 
     def assign_stateless_active_tasks(self, client_states: ClientStates, stateless_tasks: Sequence[TaskId]) -> None:
         """``HighAvailabilityTaskAssignor.assignStatelessActiveTasks``."""
-        by_task_load = ConstrainedPrioritySet(
+        clients_by_task_load = ConstrainedPrioritySet(
             lambda client, task: True, lambda client: client_states[client].active_task_load()
         )
-        by_task_load.offer_all(client_states)
+        clients_by_task_load.offer_all(client_states)
         for task in stateless_tasks:
-            client = by_task_load.poll(task)
+            client = clients_by_task_load.poll(task)
             assert client is not None
             client_states[client].assign_active(task)
-            by_task_load.offer(client)
+            clients_by_task_load.offer(client)
         if self.rack_aware_task_assignor.can_enable_rack_aware_assignor():
-            self.rack_aware_task_assignor.optimize_active_tasks(
-                stateless_tasks, client_states, (STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST)
-            )
+            costs = (STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST)
+            self.rack_aware_task_assignor.optimize_active_tasks(stateless_tasks, client_states, costs)
 
 
 def balance_tasks_over_threads(
     client_states: ClientStates,
     current_assignment: Callable[[ClientState], set[TaskId]],
-    unassign: Callable[[ClientState, TaskId], None],
-    assign: Callable[[ClientState, TaskId], None],
     is_allowed_movement: Callable[[ClientState, ClientState], bool],
 ) -> None:
     """``HighAvailabilityTaskAssignor.balanceTasksOverThreads``."""
@@ -118,8 +101,8 @@ def balance_tasks_over_threads(
                     if not should_move_a_task(source, destination):
                         break
                     if not destination.has_assigned_task(task) and is_allowed_movement(source, destination):
-                        unassign(source, task)
-                        assign(destination, task)
+                        current_assignment(source).remove(task)
+                        current_assignment(destination).add(task)
                         keep_balancing = True
 
 
@@ -130,8 +113,7 @@ def should_move_a_task(source: ClientState, destination: ClientState) -> bool:
         return False
     proposed_at_destination = (destination.assigned_task_count() + 1.0) / destination.capacity
     proposed_at_source = (source.assigned_task_count() - 1.0) / source.capacity
-    proposed_skew = proposed_at_source - proposed_at_destination
-    return 0 <= proposed_skew < skew
+    return 0 <= proposed_at_source - proposed_at_destination < skew
 
 
 def tasks_to_caught_up_clients(
@@ -139,20 +121,14 @@ def tasks_to_caught_up_clients(
 ) -> dict[TaskId, list[ProcessId]]:
     """``HighAvailabilityTaskAssignor.tasksToCaughtUpClients``."""
 
-    def caught_up(lag: int) -> bool:
+    def is_caught_up(lag: int) -> bool:
         return lag == LATEST_OFFSET or acceptable_recovery_lag == MAX_LONG or 0 <= lag <= acceptable_recovery_lag
 
-    return {
-        task: [client for client, state in client_states.items() if caught_up(state.lag_for(task))]
-        for task in stateful_tasks
-    }
+    return {t: [c for c, state in client_states.items() if is_caught_up(state.lag_for(t))] for t in stateful_tasks}
 
 
 def tasks_to_client_by_lag(
     stateful_tasks: Sequence[TaskId], client_states: ClientStates
 ) -> dict[TaskId, list[ProcessId]]:
     """``HighAvailabilityTaskAssignor.tasksToClientByLag``."""
-    return {
-        task: [client for _, client in sorted((state.lag_for(task), client) for client, state in client_states.items())]
-        for task in stateful_tasks
-    }
+    return {t: sorted(client_states, key=lambda c: (client_states[c].lag_for(t), c)) for t in stateful_tasks}

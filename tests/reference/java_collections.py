@@ -69,11 +69,6 @@ class HashSet(Generic[K]):
         if self.size > 0.75 * len(self.table):
             self.resize()
 
-    def remove(self, element: K) -> None:
-        """``HashMap.removeNode``."""
-        self._bin(element).remove(element)
-        self.size -= 1
-
     def resize(self) -> None:
         """``HashMap.resize``: who stays in a bin, and who leaves it for the one in the new half, keeps its order."""
         chains = self.table

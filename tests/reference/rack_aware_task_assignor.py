@@ -15,9 +15,11 @@ from tests.reference.java_collections import to_int
 STATELESS_TRAFFIC_COST, STATELESS_NON_OVERLAP_COST = 1, 0
 STANDBY_OPTIMIZER_MAX_ITERATION = 4
 
+#: of traffic, and of no overlap
+Costs = tuple[int, int]
 TopicPartition = tuple[str, int]
 Partitions = Mapping[TaskId, Sequence[TopicPartition]]
-MoveStandbyTaskPredicate = Callable[[ClientState, ClientState, TaskId, ClientStates], bool]
+MoveStandbyTaskPredicate = Callable[[ClientState, ClientState, TaskId], bool]
 #: Returns each task's new client, from the costs of each task on each client, and each task's client.
 Solve = Callable[[list[list[int]], list[int]], list[int]]
 
@@ -46,16 +48,14 @@ class RackAwareTaskAssignor:
         racks = [self.racks_for_partition.get(partition, ()) for row in partitions.values() for partition in row]
         return all(row and None not in row for row in racks)
 
-    def get_cost(self, task: TaskId, client: ProcessId, assigned: bool, costs: tuple[int, int], standby: bool) -> int:
+    def get_cost(self, task: TaskId, client: ProcessId, assigned: bool, costs: Costs, standby: bool) -> int:
         """``RackAwareTaskAssignor.getCost``, an ``int``."""
         traffic_cost, non_overlap_cost = costs
         partitions = (self.changelog_partitions_for_task if standby else self.partitions_for_task)[task]
         elsewhere = sum(self.rack_for_process[client] not in self.racks_for_partition[tp] for tp in set(partitions))
         return to_int(elsewhere * traffic_cost + (0 if assigned else non_overlap_cost))
 
-    def optimize_active_tasks(
-        self, active_tasks: Sequence[TaskId], clients: ClientStates, costs: tuple[int, int]
-    ) -> None:
+    def optimize_active_tasks(self, active_tasks: Sequence[TaskId], clients: ClientStates, costs: Costs) -> None:
         """``RackAwareTaskAssignor.optimizeActiveTasks``."""
         solve: Solve = literal_rack_graph.min_traffic
         if not active_tasks:
@@ -70,9 +70,7 @@ class RackAwareTaskAssignor:
 
         self.solve_and_assign(solve, active_tasks, list(clients), clients, costs, standby=False)
 
-    def optimize_standby_tasks(
-        self, clients: ClientStates, costs: tuple[int, int], can_move: MoveStandbyTaskPredicate
-    ) -> None:
+    def optimize_standby_tasks(self, clients: ClientStates, costs: Costs, can_move: MoveStandbyTaskPredicate) -> None:
         """``RackAwareTaskAssignor.optimizeStandbyTasks``."""
         pairs = [(first, second) for first in clients for second in clients if first < second]
         task_moved, iteration = True, 0
@@ -86,7 +84,7 @@ class RackAwareTaskAssignor:
                         task
                         for task in clients[source].standby_tasks
                         if not clients[destination].has_assigned_task(task)
-                        and can_move(clients[source], clients[destination], task, clients)
+                        and can_move(clients[source], clients[destination], task)
                     ]
                     for source, destination in (pair, pair[::-1])
                 ]
@@ -101,7 +99,7 @@ class RackAwareTaskAssignor:
         tasks: Sequence[TaskId],
         client_list: Sequence[ProcessId],
         clients: ClientStates,
-        costs: tuple[int, int],
+        costs: Costs,
         *,
         standby: bool,
     ) -> bool:

@@ -31,8 +31,8 @@ class Move(NamedTuple):
 
 
 @dataclass
-class Movements:
-    """What the movements of one assignment share; ``remaining_warmup_replicas`` falls below zero."""
+class TaskMovements:
+    """What the methods of ``TaskMovement`` hand to each other; ``remaining_warmup_replicas`` falls below zero."""
 
     tasks_to_caught_up_clients: dict[TaskId, list[ProcessId]]
     tasks_to_client_by_lag: dict[TaskId, list[ProcessId]]
@@ -54,43 +54,38 @@ class Movements:
         """``TaskMovement.taskIsCaughtUpOnClient``."""
         return client in self.tasks_to_caught_up_clients[task]
 
-    def caught_up_clients_by_task_load(self) -> ConstrainedPrioritySet:
-        """Make the set of clients that both phases poll."""
-        return ConstrainedPrioritySet(
+    def queue_task_movements(self, tasks: Callable[[ProcessId], set[TaskId]]) -> PriorityQueue[TaskMovement]:
+        """Fill the queues with which both phases begin: of movements, and of clients by load."""
+        self.caught_up_clients_by_task_load = ConstrainedPrioritySet(
             self.task_is_caught_up_on_client, lambda client: self.client_states[client].assigned_task_load()
         )
+        task_movements = PriorityQueue(movement_order)
+        for client in self.client_states:
+            for task in sorted(tasks(client)):
+                if self.task_is_not_caught_up_on_client_and_other_more_caught_up_clients_exist(task, client):
+                    task_movements.offer(TaskMovement(task, client, self.tasks_to_caught_up_clients[task]))
+            self.caught_up_clients_by_task_load.offer(client)
+        return task_movements
 
     def assign_active_task_movements(self) -> int:
         """``TaskMovement.assignActiveTaskMovements``."""
-        clients = self.caught_up_clients_by_task_load()
-        task_movements = movement_queue()
-        for client, state in self.client_states.items():
-            for task in sorted(state.active_tasks):
-                if self.task_is_not_caught_up_on_client_and_other_more_caught_up_clients_exist(task, client):
-                    task_movements.offer(TaskMovement(task, client, self.tasks_to_caught_up_clients[task]))
-            clients.offer(client)
+        task_movements = self.queue_task_movements(lambda client: self.client_states[client].active_tasks)
         movements_needed = len(task_movements)
         while task_movements:
             movement = task_movements.poll()
             moved = (
-                self.try_to_swap_standby_and_active_on_caught_up_client(clients, movement)
-                or self.try_to_move_active_to_caught_up_client_and_try_to_warm_up(clients, movement)
-                or self.try_to_move_active_to_most_caught_up_client(clients, movement)
+                self.try_to_swap_standby_and_active_on_caught_up_client(movement)
+                or self.try_to_move_active_to_caught_up_client_and_try_to_warm_up(movement)
+                or self.try_to_move_active_to_most_caught_up_client(movement)
             )
             assert moved
         return movements_needed
 
     def assign_standby_task_movements(self) -> int:
         """``TaskMovement.assignStandbyTaskMovements``."""
-        clients = self.caught_up_clients_by_task_load()
-        task_movements = movement_queue()
-        for destination, state in self.client_states.items():
-            for task in sorted(state.standby_tasks):
-                if task in self.warmups.get(destination, ()):
-                    continue
-                if self.task_is_not_caught_up_on_client_and_other_more_caught_up_clients_exist(task, destination):
-                    task_movements.offer(TaskMovement(task, destination, self.tasks_to_caught_up_clients[task]))
-            clients.offer(destination)
+        task_movements = self.queue_task_movements(
+            lambda client: self.client_states[client].standby_tasks - self.warmups.get(client, set())
+        )
         movements_needed = 0
         while task_movements:
             task, destination, _ = task_movements.poll()
@@ -98,42 +93,38 @@ class Movements:
             def eligible(client: ProcessId, task: TaskId = task) -> bool:
                 return not self.client_states[client].has_assigned_task(task)
 
-            source = clients.poll(task, eligible)
+            source = self.caught_up_clients_by_task_load.poll(task, eligible)
             if source is None:
                 source = self.most_caught_up_eligible_client(task, destination, eligible)
             if source is not None:
                 self.move_standby_and_try_to_warm_up(task, source, destination)
-                clients.offer_all([source, destination])
+                self.caught_up_clients_by_task_load.offer_all([source, destination])
                 movements_needed += 1
         return movements_needed
 
-    def try_to_swap_standby_and_active_on_caught_up_client(
-        self, clients: ConstrainedPrioritySet, movement: TaskMovement
-    ) -> bool:
+    def try_to_swap_standby_and_active_on_caught_up_client(self, movement: TaskMovement) -> bool:
         """``TaskMovement.tryToSwapStandbyAndActiveOnCaughtUpClient``."""
         task, destination, _ = movement
-        source = clients.poll(task, lambda client: task in self.client_states[client].standby_tasks)
+        source = self.caught_up_clients_by_task_load.poll(
+            task, lambda client: task in self.client_states[client].standby_tasks
+        )
         if source is None:
             return False
         self.swap_standby_and_active(task, source, destination)
-        clients.offer_all([source, destination])
+        self.caught_up_clients_by_task_load.offer_all([source, destination])
         return True
 
-    def try_to_move_active_to_caught_up_client_and_try_to_warm_up(
-        self, clients: ConstrainedPrioritySet, movement: TaskMovement
-    ) -> bool:
+    def try_to_move_active_to_caught_up_client_and_try_to_warm_up(self, movement: TaskMovement) -> bool:
         """``TaskMovement.tryToMoveActiveToCaughtUpClientAndTryToWarmUp``."""
         task, destination, _ = movement
-        source = clients.poll(task)
+        source = self.caught_up_clients_by_task_load.poll(task)
         if source is None:
             return False
         self.move_active_and_try_to_warm_up(task, source, destination)
-        clients.offer_all([source, destination])
+        self.caught_up_clients_by_task_load.offer_all([source, destination])
         return True
 
-    def try_to_move_active_to_most_caught_up_client(
-        self, clients: ConstrainedPrioritySet, movement: TaskMovement
-    ) -> bool:
+    def try_to_move_active_to_most_caught_up_client(self, movement: TaskMovement) -> bool:
         """``TaskMovement.tryToMoveActiveToMostCaughtUpClient``."""
         task, destination, _ = movement
         source = self.most_caught_up_eligible_client(task, destination, lambda client: True)
@@ -143,26 +134,24 @@ class Movements:
             self.swap_standby_and_active(task, source, destination)
         else:
             self.move_active_and_try_to_warm_up(task, source, destination)
-        clients.offer_all([source, destination])
+        self.caught_up_clients_by_task_load.offer_all([source, destination])
         return True
 
     def move_active_and_try_to_warm_up(self, task: TaskId, source: ProcessId, destination: ProcessId) -> None:
         """``TaskMovement.moveActiveAndTryToWarmUp``."""
         self.client_states[source].assign_active(task)
         self.client_states[destination].unassign_active(task)
-        warmup = self.warm_up()
-        if warmup:
+        if warmup := self.take_warmup_replica():
             self.client_states[destination].assign_standby(task)
             self.warmups.setdefault(destination, set()).add(task)
-        self._moved("active", "move", task, source, destination, warmup)
+        self.moves.append(Move("active", self.how("move", task, source), task, source, destination, warmup))
 
     def move_standby_and_try_to_warm_up(self, task: TaskId, source: ProcessId, destination: ProcessId) -> None:
         """``TaskMovement.moveStandbyAndTryToWarmUp``."""
         self.client_states[source].assign_standby(task)
-        warmup = self.warm_up()
-        if not warmup:
+        if not (warmup := self.take_warmup_replica()):
             self.client_states[destination].unassign_standby(task)
-        self._moved("standby", "move", task, source, destination, warmup)
+        self.moves.append(Move("standby", self.how("move", task, source), task, source, destination, warmup))
 
     def swap_standby_and_active(self, task: TaskId, source: ProcessId, destination: ProcessId) -> None:
         """``TaskMovement.swapStandbyAndActive``."""
@@ -170,9 +159,9 @@ class Movements:
         self.client_states[source].assign_active(task)
         self.client_states[destination].unassign_active(task)
         self.client_states[destination].assign_standby(task)
-        self._moved("active", "swap", task, source, destination, warmup=False)
+        self.moves.append(Move("active", self.how("swap", task, source), task, source, destination, warmup=False))
 
-    def warm_up(self) -> bool:
+    def take_warmup_replica(self) -> bool:
         """``remainingWarmupReplicas.getAndDecrement() > 0``."""
         self.remaining_warmup_replicas -= 1
         return self.remaining_warmup_replicas >= 0
@@ -188,13 +177,11 @@ class Movements:
                 return client
         return None
 
-    def _moved(
-        self, kind: str, verb: str, task: TaskId, source: ProcessId, destination: ProcessId, warmup: bool
-    ) -> None:
-        how = f"{verb}_caught_up" if self.task_is_caught_up_on_client(source, task) else f"{verb}_most_caught_up"
-        self.moves.append(Move(kind, how, task, source, destination, warmup))
+    def how(self, verb: str, task: TaskId, source: ProcessId) -> str:
+        """Name the move as the recorded decisions do."""
+        return f"{verb}_{'' if self.task_is_caught_up_on_client(source, task) else 'most_'}caught_up"
 
 
-def movement_queue() -> PriorityQueue[TaskMovement]:
-    """Make the queue of both phases: by number of caught-up clients, then by task."""
-    return PriorityQueue(lambda movement: (len(movement.caught_up_clients), movement.task))
+def movement_order(movement: TaskMovement) -> tuple[int, TaskId]:
+    """``comparing(TaskMovement::numCaughtUpClients).thenComparing(TaskMovement::task)``."""
+    return len(movement.caught_up_clients), movement.task
