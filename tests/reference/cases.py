@@ -16,7 +16,7 @@ from tests.reference.client_state import (
 from tests.reference.high_availability_task_assignor import HighAvailabilityTaskAssignor
 from tests.reference.java_collections import utf_16
 from tests.reference.rack_aware_task_assignor import RackAwareTaskAssignor, TopicPartition
-from tests.reference.streams_partition_assignor import assign_tasks_to_threads
+from tests.reference.streams_partition_assignor import assign_client_to_threads
 
 Case = Mapping[str, Any]
 
@@ -55,14 +55,9 @@ def _texts(tasks: Iterable[TaskId]) -> list[str]:
 
 
 def _threads(state: ClientState, consumers: list[str]) -> dict[str, dict[str, list[str]]]:
-    """Split as ``StreamsPartitionAssignor.computeNewAssignment`` does: stateful, standbys, stateless on one load."""
-    load: dict[str, int] = {}
-    stateful = assign_tasks_to_threads(state.stateful_active_tasks(), True, consumers, state, load)
-    standby = assign_tasks_to_threads(sorted(state.standby_tasks), True, consumers, state, load)
-    stateless = assign_tasks_to_threads(state.stateless_active_tasks(), False, consumers, state, load)
+    active, standby = assign_client_to_threads(consumers, state)
     return {
-        consumer: {"active": _texts(stateful[consumer] + stateless[consumer]), "standby": _texts(standby[consumer])}
-        for consumer in consumers
+        consumer: {"active": _texts(active[consumer]), "standby": _texts(standby[consumer])} for consumer in consumers
     }
 
 

@@ -1,4 +1,4 @@
-"""``StreamsPartitionAssignor.assignTasksToThreads``: an instance's tasks on its consumers."""
+"""``StreamsPartitionAssignor``, as far as it splits an instance's tasks over its consumers."""
 
 from __future__ import annotations
 
@@ -53,3 +53,14 @@ def assign_tasks_to_threads(  # noqa: C901, PLR0912 - Kafka's method, in one
     for consumer, tasks in assignment.items():
         thread_load[consumer] = thread_load.get(consumer, 0) + len(tasks)
     return assignment
+
+
+def assign_client_to_threads(
+    consumers: Sequence[str], state: ClientState
+) -> tuple[dict[str, list[TaskId]], dict[str, list[TaskId]]]:
+    """``StreamsPartitionAssignor.computeNewAssignment``, as far as it splits: actives and standbys by consumer."""
+    load: dict[str, int] = {}
+    stateful = assign_tasks_to_threads(state.stateful_active_tasks(), True, consumers, state, load)
+    standby = assign_tasks_to_threads(sorted(state.standby_tasks), True, consumers, state, load)
+    stateless = assign_tasks_to_threads(state.stateless_active_tasks(), False, consumers, state, load)
+    return {consumer: stateful[consumer] + stateless[consumer] for consumer in consumers}, standby

@@ -6,12 +6,13 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.helpers import kafka_cases
-from tests.reference import cases, high_availability_task_assignor, task_movement
+from tests.helpers import kafka_cases, literal_rack_graph
+from tests.reference import high_availability_task_assignor, streams_partition_assignor, task_movement
 from tests.reference.cases import Case, decide
 from tests.reference.client_state import ProcessId, TaskId
 from tests.reference.constrained_priority_set import ConstrainedPrioritySet
@@ -95,6 +96,12 @@ def test_what_is_not_covered_is_what_the_lists_name() -> None:
     assert left_out == {"legacy": 52, "never ends": 6, "tree bins": 8}
 
 
+def test_the_reference_imports_nothing_of_what_it_judges() -> None:
+    for path in [*Path(__file__).parent.glob("[!t]*.py"), Path(str(literal_rack_graph.__file__))]:
+        assert "import kstream_plan" not in (text := path.read_text(encoding="utf-8")), path
+        assert "from kstream_plan" not in text, path
+
+
 def test_hash_sets_iterate_as_javas_until_bins_become_trees() -> None:
     recorded = json.loads(gzip.decompress((kafka_cases.VECTORS / "java-orders.json.gz").read_bytes()))["hash_tables"]
     compared = 0
@@ -143,7 +150,7 @@ OTHER_RULES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     ),
     "tasks left over in order": (PriorityQueue, "__iter__", lambda self: iter(sorted(self.queue))),
     "movements by task alone": (task_movement, "movement_order", lambda movement: movement.task),
-    "threads' load anew": (cases, "assign_tasks_to_threads", _split_anew),
+    "threads' load anew": (streams_partition_assignor, "assign_tasks_to_threads", _split_anew),
 }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,9 +12,10 @@ from kstream_plan.assignors.high_availability.client_tags import (
     place_standbys,
 )
 from kstream_plan.assignors.high_availability.target import balanced_target
-from kstream_plan.assignors.java.collections import TaskHashTable
 from kstream_plan.model import Consumer, Group, Instance, Task, TaskId
 from tests.helpers import kafka_cases, strategies
+from tests.reference import client_state as reference
+from tests.reference.standby_task_assignor import ClientTagAwareStandbyTaskAssignor
 
 
 def _group(*tags: dict[str, str], tasks: int = 1, threads: int = 1) -> Group:
@@ -123,7 +122,7 @@ keys = st.sampled_from([("zone",), ("cluster",), ("zone", "cluster"), ("cluster"
 def test_it_is_what_kafka_does_step_by_step(group: Group, tags: tuple[str, ...], replicas: int) -> None:
     active = _dealt(group)
     standby, short = place_standbys(group, tags, replicas, active)
-    assert (standby, short) == _literal_standbys(group, tags, replicas, active)
+    assert (standby, short) == _by_the_reference(group, tags, replicas, active)
 
 
 @given(tagged_groups(), keys, st.integers(1, 4))
@@ -153,55 +152,18 @@ def test_one_standby_is_elsewhere_if_there_is_an_elsewhere(group: Group, tag: st
             assert values[holder] != values[owner]
 
 
-def _literal_standbys(
+def _by_the_reference(
     group: Group, tags: tuple[str, ...], replicas: int, active: list[list[int]]
 ) -> tuple[list[set[int]], list[tuple[int, int]]]:
-    """The steps of the KIP with nothing but sets, and the least loaded instance looked for each time."""
-    draft = _Literal(group, tags, active)
-    missing = {task: draft.place_apart(task, replicas) for task in group.stateful}
-    table = TaskHashTable([group.table_hashes[task] for task in group.stateful])
-    for position in range(len(group.stateful)):
-        table.put(position)
-    for position, task in enumerate(group.stateful):
-        if missing[task] == 0:
-            table.remove(position)
-    for position in table:
-        task = group.stateful[position]
-        while missing[task] > 0 and draft.place(task, set()) is not None:
-            missing[task] -= 1
-    return draft.standby, [(task, number) for task, number in missing.items() if number > 0]
-
-
-class _Literal:
-    def __init__(self, group: Group, tags: tuple[str, ...], active: list[list[int]]) -> None:
-        self.capacities = group.capacities
-        self.active = active
-        self.standby: list[set[int]] = [set() for _ in group.instances]
-        self.tags_of = [{(key, value) for key, value in i.client_tags if key in tags} for i in group.instances]
-
-    def place(self, task: int, used: set[tuple[str, str]]) -> int | None:
-        """Give the task to the least loaded instance without a copy and without any of the used tags."""
-        allowed = [
-            ((len(mine) + len(copies)) / self.capacities[i], i)
-            for i, (mine, copies) in enumerate(zip(self.active, self.standby, strict=True))
-            if task not in mine and task not in copies and not used & self.tags_of[i]
-        ]
-        if not allowed:
-            return None
-        chosen = min(allowed)[1]
-        self.standby[chosen].add(task)
-        return chosen
-
-    def place_apart(self, task: int, replicas: int) -> int:
-        """Place what can be placed on unused tags; return how many standbys are missing."""
-        values = Counter(key for key, _ in set().union(*self.tags_of))
-        used = set[tuple[str, str]]()
-        last = next(i for i, mine in enumerate(self.active) if task in mine)
-        for count in range(1, replicas + 1):
-            used_up = {key for key, _ in self.tags_of[last] if values[key] <= count}
-            used = {tag for tag in used | self.tags_of[last] if tag[0] not in used_up}
-            found = self.place(task, used)
-            if found is None:
-                return replicas + 1 - count
-            last = found
-        return 0
+    ids = [reference.TaskId.parse(str(task.task_id)) for task in group.tasks]
+    clients: reference.ClientStates = {}
+    for instance, capacity, mine in zip(group.instances, group.capacities, active, strict=True):
+        client = reference.ProcessId.parse(instance.process_id)
+        clients[client] = reference.ClientState(client, dict(instance.client_tags), capacity)
+        clients[client].active_tasks = {ids[task] for task in mine}
+    configs = reference.AssignmentConfigs(num_standby_replicas=replicas, rack_aware_assignment_tags=tags)
+    assignor = ClientTagAwareStandbyTaskAssignor(clients, [ids[task] for task in group.stateful], configs)
+    assignor.assign()
+    standby = [{ids.index(task) for task in state.standby_tasks} for state in clients.values()]
+    missing = assignor.tasks_to_remaining_standbys.items()
+    return standby, [(ids.index(task), number) for task, number in missing if number > 0]

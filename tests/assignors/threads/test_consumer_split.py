@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.assignors.java.collections import PriorityQueue, hash_order
 from kstream_plan.assignors.threads.consumer_split import split_over_consumers
 from kstream_plan.assignors.threads.stateless_split import dealt_to_threads
 from kstream_plan.model import LATEST, UNKNOWN, Consumer, Group, Holding, Holdings, Instance, Task, TaskId, no_owners
 from tests.helpers import kafka_cases, strategies
+from tests.reference import client_state as reference
+from tests.reference.streams_partition_assignor import assign_client_to_threads
 
 Reports = list[list[tuple[int, int]]]
 
@@ -98,9 +99,9 @@ def splits(draw: st.DrawFn) -> tuple[Group, Holding, Reports]:
 @given(splits())
 def test_it_is_what_kafka_does_step_by_step(drawn: tuple[Group, Holding, Reports]) -> None:
     group, placement, previous = drawn
-    literal = _literal_split(group, placement, previous)
     split = _split(group, placement, previous)
-    assert [(list(held.active), sorted(held.standby + held.warmup)) for held in split] == literal
+    split_by_role = [(list(held.active), sorted(held.standby + held.warmup)) for held in split]
+    assert split_by_role == _by_the_reference(group, placement, previous)
 
 
 @given(splits())
@@ -153,58 +154,15 @@ def _one_instance(stateful: int, stateless: int, consumers: int) -> Group:
     return Group.of("orders", tasks, [Instance(process_id="a", consumers=threads)])
 
 
-def _literal_split(group: Group, placement: Holding, previous: Reports) -> list[tuple[list[int], list[int]]]:
-    """The three passes, each with a priority queue from the beginning to the end."""
-    load = [0] * len(previous)
-    stateful = [task for task in placement.active if group.tasks[task].stateful]
-    stateless = [task for task in placement.active if not group.tasks[task].stateful]
-    active = _literal_pass(_as_hash_set(group, stateful), previous, load)
-    copies = _literal_pass(sorted(placement.standby + placement.warmup), previous, load)
-    more = _literal_pass(_as_hash_set(group, stateless), [[] for _ in previous], load)
-    return [(sorted(a + m), sorted(c)) for a, c, m in zip(active, copies, more, strict=True)]
-
-
-def _as_hash_set(group: Group, tasks: list[int]) -> list[int]:
-    return [tasks[n] for n in hash_order([group.table_hashes[task] for task in tasks])]
-
-
-def _literal_pass(tasks: list[int], previous: Reports, load: list[int]) -> list[list[int]]:
-    dealt: list[list[int]] = [[] for _ in load]
-    if not tasks:
-        return dealt
-    floor, queue = (sum(load) + len(tasks)) // len(load), PriorityQueue(tasks, key=int)
-    skipped, to_fill = _literal_first_step(queue, dealt, [floor - before for before in load], previous)
-    while to_fill:
-        consumer = to_fill.pop(0)
-        dealt[consumer].append(queue.poll())
-        if len(dealt[consumer]) + load[consumer] < floor:
-            to_fill.append(consumer)
-    to_fill = [c for c, mine in enumerate(dealt) if len(mine) + load[c] == floor]
-    for task, consumer in sorted(skipped.items()):
-        if consumer in to_fill and task in list(queue):
-            dealt[consumer].append(task)
-            queue.remove(task)
-            to_fill.remove(consumer)
-    for task in queue:
-        dealt[to_fill.pop(0)].append(task)
-    load[:] = [before + len(mine) for before, mine in zip(load, dealt, strict=True)]
-    return dealt
-
-
-def _literal_first_step(
-    queue: PriorityQueue[int], dealt: list[list[int]], targets: list[int], previous: Reports
-) -> tuple[dict[int, int], list[int]]:
-    """To previous owners, up to the target; return what was skipped, and the consumers still below it."""
-    skipped, to_fill = {}, []
-    for consumer, mine in enumerate(dealt):
-        for _, task in sorted(previous[consumer]):
-            if task not in list(queue):
-                continue
-            if len(mine) < targets[consumer]:
-                mine.append(task)
-                queue.remove(task)
-            else:
-                skipped[task] = consumer
-        if len(mine) < targets[consumer]:
-            to_fill.append(consumer)
-    return skipped, to_fill
+def _by_the_reference(group: Group, placement: Holding, previous: Reports) -> list[tuple[list[int], list[int]]]:
+    ids = [reference.TaskId.parse(str(task.task_id)) for task in group.tasks]
+    state = reference.ClientState(reference.ProcessId(0, 1, "a"), {}, len(previous))
+    state.active_tasks = {ids[task] for task in placement.active}
+    state.standby_tasks = {ids[task] for task in placement.standby + placement.warmup}
+    lags = {task: lag for pairs in previous for lag, task in pairs}
+    state.task_lag_totals = {ids[task]: lags.get(task, 0) for task in group.stateful}
+    for consumer, pairs in zip(group.consumer_ids, previous, strict=True):
+        state.consumer_to_previous_stateful_task_ids[consumer] = {ids[task] for _, task in pairs}
+    by_role = assign_client_to_threads(group.consumer_ids, state)
+    active, copies = ([sorted(map(ids.index, role[consumer])) for consumer in group.consumer_ids] for role in by_role)
+    return list(zip(active, copies, strict=True))
