@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kstream_plan.documents.frameworks import identifies
-from kstream_plan.documents.settings_file import SETTINGS_KINDS, read_settings
+from kstream_plan.documents.settings_file import SETTINGS_KINDS, Wanted, read_settings
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
+from kstream_plan.model.setting_texts import int_from_text
 from kstream_plan.snapshots.files.kinds import named_as_it_is
 
 _PROTOCOL = "connect_protocol"
 _PROTOCOLS = ("sessioned", "compatible", "eager")
-_WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 #: So alike is a misspelt name to the right one.
 _TYPO_LIKENESS = 0.9
+#: Clients of a worker's connectors, whose settings are not the worker's.
+_CLIENTS_OF_WORKERS = ("CONSUMER", "CONSUMER_OVERRIDE")
 #: What tells that a file is a worker's, though all that rebalances go by may be Kafka's defaults.
 _IDENTITY = ("group_id", "config_storage_topic")
 
@@ -41,7 +42,9 @@ def load_connect_config(path: str | Path) -> ConnectConfigFile:
     """
     where = str(path)
     found: dict[str, str | int] = {}
-    file = read_settings(path, [*CONNECT_SETTINGS, _PROTOCOL], "--connect-config")
+    file = read_settings(
+        path, Wanted([*CONNECT_SETTINGS, _PROTOCOL], "config_storage_topic", "--connect-config", _CLIENTS_OF_WORKERS)
+    )
     warnings = list(file.warnings)
     for setting in file.settings:
         name, text, here = setting.key, str(setting.value).strip(), f"{where}, line {setting.line}"
@@ -49,7 +52,7 @@ def load_connect_config(path: str | Path) -> ConnectConfigFile:
             found[name] = _protocol(text, here)
         elif name in CONNECT_SETTINGS:
             _, _, low, high = CONNECT_SETTINGS[name]
-            found[name] = _number(setting.name, text, (low, high), here)
+            found[name] = int_from_text(setting.value, setting.name, here, (low, high))
         elif alike := difflib.get_close_matches(name[:100], [*CONNECT_SETTINGS, _PROTOCOL], n=1, cutoff=_TYPO_LIKENESS):
             warnings.append(f"{here}: {setting.name} is ignored; is it {alike[0].replace('_', '.')}?")
     if not found and not any(identifies(setting, _IDENTITY) for setting in file.settings):
@@ -64,15 +67,3 @@ def _protocol(text: str, here: str) -> str:
     if text.lower() not in _PROTOCOLS:
         raise ConfigError(f"connect.protocol is {text[:80]!r}", where=here, fix=f"write one of {', '.join(_PROTOCOLS)}")
     return text.lower()
-
-
-def _number(name: str, text: str, bounds: tuple[int, int], here: str) -> int:
-    low, high = bounds
-    if not _WHOLE_NUMBER.fullmatch(text):
-        fix = f"write a number from {low} to {high} (milliseconds)"
-        raise ConfigError(f"{name} is {text[:80]!r}, not a whole number", where=here, fix=fix)
-    if not low <= int(text) <= high:
-        raise ConfigError(
-            f"{name} is {text}, outside {low} to {high}", where=here, fix="write a value that Kafka accepts"
-        )
-    return int(text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kstream_plan.documents.java_properties import Setting
+from kstream_plan.documents.java_properties import Setting, UnknownValue
 from kstream_plan.errors import ConfigError
 
 #: Clients whose settings are not those of the group's members.
@@ -15,8 +15,14 @@ _NO_LETTERS = re.compile(r"[^A-Za-z0-9]+")
 #: Where a word begins in ``numStandbyReplicas``, which is none of Kafka's names.
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAME_OF_USER = "[A-Z0-9_]+?"
-#: Of Quarkus: it counts where no other profile is said, and beats the plain name.
-_PROFILE_OF_PRODUCTION = "%prod."
+#: Of Quarkus and MicroProfile: a setting of these profiles, which beats the plain name where it counts.
+_PROFILES = re.compile(r"[\"']?%(?P<names>[\w,-]+)[\"']?\.(?P<name>.+)")
+_PROFILE_THAT_COUNTS = "prod"
+#: Where frameworks know every name below: what is not in the table is not read by them.
+_CLOSED = re.compile(r"(?:.+_)?(?:SPRING|QUARKUS|MICRONAUT)_.+")
+#: Under these names of an application's own settings stand Kafka's.
+_OWN_GROUPS = ("", "_PROPERTIES", "_CONFIG", "_CONFIGURATION")
+_OWN_RANK = 1
 
 
 class Framework(NamedTuple):
@@ -34,6 +40,7 @@ class Framework(NamedTuple):
 
 
 _SPRING = "Spring Boot reference, Messaging: Apache Kafka Support"
+_BOOTSTRAP = "bakdata/streams-bootstrap, charts/streams-app/README.md"
 _CLOUD = "Spring Cloud Stream reference, Kafka Streams Binder: Configuration Options"
 #: Of a setting given under several prefixes the last of these counts; under none it is the weakest.
 FRAMEWORKS = (
@@ -48,10 +55,15 @@ FRAMEWORKS = (
     ),
     Framework("Quarkus", "kafka-streams.", "Quarkus guide, Using Apache Kafka Streams"),
     Framework("Micronaut", "kafka.streams.*.", "Micronaut Kafka guide, Kafka Streams"),
+    Framework("charts of streams-bootstrap, 2", "streams.config.", _BOOTSTRAP),
+    Framework("charts of streams-bootstrap", "kafka.config.", _BOOTSTRAP),
     Framework("ksqlDB", "ksql.streams.", "ksqlDB reference, Server configuration"),
     Framework("Confluent's image of ksqlDB", "ksql.ksql.streams.", "Confluent, Docker Configuration Parameters"),
     Framework("images of Connect (Confluent, Debezium)", "connect.", "Confluent, Docker Configuration Parameters"),
 )
+
+
+_RANK_OF_PROFILE = _OWN_RANK + len(FRAMEWORKS) + 1
 
 
 class PlainSettings(NamedTuple):
@@ -67,31 +79,47 @@ class PlainSettings(NamedTuple):
     warnings: Sequence[str]
 
 
-def plain_settings(settings: Sequence[Setting], known: Collection[str], where: str) -> PlainSettings:
+def plain_settings(
+    settings: Sequence[Setting],
+    known: Collection[str],
+    where: str,
+    identity: str = "application_id",
+    other_clients: Collection[str] = (),
+) -> PlainSettings:
     """Find out which of Kafka's settings each name means, with or without a framework's prefix.
 
-    ``known`` has the names that matter, with ``_`` for ``.``; all others are left as they are written.
+    Args:
+        settings: in the order of the file.
+        known: the names that matter, with ``_`` for ``.``; all others are left as they are written.
+        where: the file.
+        identity: a setting that each application has: what stands before it is a prefix of the application's own.
+        other_clients: further words, in capitals, that a client's settings begin with which is not the group's.
 
     Raises:
-        ConfigError: two services, containers or inner files give a setting two values.
+        ConfigError: two services, containers, inner files or applications give a setting two values.
     """
     names = {_normal(name): name for name in known}
-    has_own_prefix = any(_is_of_application(setting.name, names) for setting in settings)
-    own_prefixes = _clusters(settings)
+    prefixes = _Prefixes(settings, names, identity, _OTHER_CLIENTS.union(other_clients))
     ranked: list[tuple[int, Setting]] = []
     ignored: list[Setting] = []
+    warnings: list[str] = []
+    owners = _Owners(where)
+    owners.note(prefixes.applications())
     for setting in settings:
-        profile = setting.name.startswith(_PROFILE_OF_PRODUCTION)
-        written = setting.name.removeprefix(_PROFILE_OF_PRODUCTION)
-        rank, name = _meaning(written, names, own_prefixes, has_own_prefix=has_own_prefix)
-        if rank is None:
-            ignored.append(setting._replace(known_as=name))
+        profiles, written = _without_profile(setting.name)
+        meaning = prefixes.meaning(written)
+        if meaning.name and profiles and _PROFILE_THAT_COUNTS not in profiles:
+            warnings.append(f"{where}, line {setting.line}: {setting.name} is left out: %prod counts")
+        elif meaning.rank is None:
+            ignored.append(setting._replace(known_as=meaning.name))
         else:
-            rank += len(FRAMEWORKS) + 1 if profile else 0
-            ranked.append((rank, setting._replace(known_as=name) if name else setting))
+            rank = meaning.rank + (_RANK_OF_PROFILE if profiles else 0)
+            owners.add(meaning, setting)
+            ranked.append((rank, setting._replace(known_as=meaning.name) if meaning.name else setting))
+    owners.check()
     ranked.sort(key=lambda pair: pair[0])
     plain = [setting for _, setting in ranked]
-    warnings = [
+    warnings += [
         f"{where}, line {setting.line}: {setting.name} is ignored: no framework that is known writes "
         f"{kafka_name(setting.key)} so"
         for setting in ignored
@@ -105,29 +133,103 @@ def kafka_name(name: str) -> str:
     return dotted.replace("traffic.cost", "traffic_cost").replace("non.overlap.cost", "non_overlap_cost")
 
 
-def _meaning(
-    written: str, names: Mapping[str, str], own_prefixes: Collection[str], *, has_own_prefix: bool
-) -> tuple[int | None, str]:
-    """Return the rank of a name's prefix and what follows it, ``""`` if that is not known.
+class _Meaning(NamedTuple):
+    """What a name means.
 
-    The rank is ``None`` where a known name follows a prefix that nobody is known to write.
+    rank: of its prefix, ``None``: a known name follows a prefix that nobody is known to write.
+    name: Kafka's, ``""`` if it is not known.
+    owner: whose setting it is, where a file may hold those of several applications.
     """
-    normal = _normal(written)
-    if normal in names and not (has_own_prefix and normal.startswith("STREAMS_")):
-        return 0, names[normal]
-    endings = list(_endings(normal, names))
-    if not endings and (in_words := _normal(_HUMP.sub("_", written))) != normal:
-        name = next((name for _, name in _endings(f"X_{in_words}", names)), "")
-        return (None, name) if name else (0, "")
-    if not endings or endings[0][0].rpartition("_")[2] in _OTHER_CLIENTS:
-        return 0, ""
-    for prefix, name in endings:
-        if prefix in own_prefixes:
-            return 1, name
-        rank = next((rank for rank, pattern in _PATTERNS if pattern.fullmatch(prefix)), None)
-        if rank is not None:
-            return rank, name
-    return None, endings[0][1]
+
+    rank: int | None
+    name: str
+    owner: str = ""
+
+
+class _Prefixes:
+    """The prefixes that count in one file."""
+
+    def __init__(
+        self, settings: Sequence[Setting], names: Mapping[str, str], identity: str, other_clients: Collection[str]
+    ) -> None:
+        self._names = names
+        self._other_clients = other_clients
+        self._has_own = any(_is_of_application(setting.name, names) for setting in settings)
+        own = {prefix for setting in settings if (prefix := _before(setting.name, _normal(identity)))}
+        self._own = {prefix + group: prefix for prefix in own if not _CLOSED.fullmatch(prefix) for group in _OWN_GROUPS}
+        self._applications = own
+        self._own |= {prefix: prefix for prefix in _clusters(settings)}
+
+    def applications(self) -> Iterator[_Meaning]:
+        """Yield the rank and the owner of each prefix under which an application is named."""
+        for prefix in self._applications:
+            meanings = (self._known(prefix + group, "") for group in _OWN_GROUPS)
+            yield from (meaning for meaning in meanings if meaning is not None)
+
+    def meaning(self, written: str) -> _Meaning:
+        """Return what a name means."""
+        normal = _normal(written)
+        if normal in self._names and not (self._has_own and normal.startswith("STREAMS_")):
+            return _Meaning(0, self._names[normal])
+        endings = list(_endings(normal, self._names))
+        if not endings and (in_words := _normal(_HUMP.sub("_", written))) != normal:
+            name = next((name for _, name in _endings(f"X_{in_words}", self._names)), "")
+            return _Meaning(None, name) if name else _Meaning(0, "")
+        if not endings or endings[0][0].rpartition("_")[2] in self._other_clients:
+            return _Meaning(0, "")
+        known = (self._known(prefix, name) for prefix, name in endings)
+        return next((meaning for meaning in known if meaning is not None), _Meaning(None, endings[0][1]))
+
+    def _known(self, prefix: str, name: str) -> _Meaning | None:
+        if prefix in self._own:
+            return _Meaning(_OWN_RANK, name, self._own[prefix])
+        for rank, pattern in _PATTERNS:
+            if (match := pattern.fullmatch(prefix)) is not None:
+                return _Meaning(rank, name, "".join(match.groups()))
+        for rank, pattern in _PATTERNS_WITHIN:
+            match = pattern.fullmatch(prefix)
+            if match is not None and (rank in _OF_SPRING or not _CLOSED.fullmatch(prefix)):
+                return _Meaning(rank, name, match["outer"])
+        return None
+
+
+class _Owners:
+    """Whose settings a file holds, by the prefix that they stand under."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._values: dict[int, dict[str, dict[str, object]]] = {}
+
+    def note(self, applications: Iterator[_Meaning]) -> None:
+        """Note applications, whether or not they set anything."""
+        for rank, _, owner in applications:
+            self._values.setdefault(rank or 0, {}).setdefault(owner, {})
+
+    def add(self, meaning: _Meaning, setting: Setting) -> None:
+        """Note a setting that counts."""
+        if meaning.name and meaning.rank:
+            values = self._values.setdefault(meaning.rank, {}).setdefault(meaning.owner, {})
+            values[meaning.name] = setting.value
+
+    def check(self) -> None:
+        """Raise an error if several applications stand under one prefix and are set differently."""
+        for by_owner in self._values.values():
+            if len(by_owner) > 1 and any(values != next(iter(by_owner.values())) for values in by_owner.values()):
+                names = ", ".join(owner.lower().replace("_", ".") or "no name" for owner in by_owner)
+                message = f"holds settings of several applications: {names}"
+                raise ConfigError(message, where=self._where, fix="leave those of one in the file")
+
+
+def _without_profile(name: str) -> tuple[Sequence[str], str]:
+    """Return the profiles that a setting is of, and its name without them."""
+    match = _PROFILES.fullmatch(name)
+    return (match["names"].split(","), match["name"]) if match is not None else ((), name)
+
+
+def _before(written: str, identity: str) -> str:
+    """Return what stands before the setting that each application has, ``""`` if a name is another one."""
+    normal = _normal(_HUMP.sub("_", written))
+    return normal.removesuffix(f"_{identity}") if normal.endswith(f"_{identity}") else ""
 
 
 def _endings(normal: str, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -158,28 +260,40 @@ def _overshadowed(settings: Sequence[Setting], where: str) -> Iterator[str]:
     last = {setting.key: setting for setting in settings}
     for setting in settings:
         winner = last[setting.key]
-        if setting.known_as and setting.value != winner.value and setting.part != winner.part:
+        if not setting.known_as or setting.value == winner.value or isinstance(setting.value, UnknownValue):
+            continue
+        if setting.part != winner.part and not isinstance(winner.value, UnknownValue):
             message = (
                 f"{kafka_name(setting.key)} is {setting.value!r} in {setting.part or 'the file'} (line {setting.line}) "
                 f"and {winner.value!r} in {winner.part or 'the file'} (line {winner.line})"
             )
             raise ConfigError(message, where=where, fix="leave one of them in the file")
-        if setting.name != winner.name and setting.value != winner.value and setting.known_as:
+        if setting.name != winner.name:
             yield f"{where}, line {setting.line}: {setting.name} is ignored: {winner.name} counts"
 
 
 def identifies(setting: Setting, names: Collection[str]) -> bool:
     """Tell whether a setting is one of these, with ``_`` for ``.``, under whatever prefix."""
-    return any(f"_{_normal(setting.name)}".endswith(f"_{_normal(name)}") for name in names)
+    written = _normal(_HUMP.sub("_", setting.name))
+    return any(f"_{written}".endswith(f"_{_normal(name)}") for name in names)
 
 
 def _normal(name: str) -> str:
     return _NO_LETTERS.sub("_", name).strip("_").upper()
 
 
-def _pattern(prefix: str) -> re.Pattern[str]:
-    parts = (_NAME_OF_USER if part == "*" else _normal(part) for part in prefix.rstrip(".").split("."))
-    return re.compile("_".join(parts))
+def _pattern(prefix: str, before: str = "") -> re.Pattern[str]:
+    parts = (f"({_NAME_OF_USER})" if part == "*" else _normal(part) for part in prefix.rstrip(".").split("."))
+    return re.compile(before + "_".join(parts))
 
 
-_PATTERNS = tuple((rank, _pattern(framework.prefix)) for rank, framework in enumerate(FRAMEWORKS, start=1))
+_PATTERNS = tuple((rank, _pattern(framework.prefix)) for rank, framework in enumerate(FRAMEWORKS, start=_OWN_RANK + 1))
+#: Of prefixes so long that what stands before them, as in a file that holds several configurations, does not matter.
+_PATTERNS_WITHIN = tuple(
+    (rank, _pattern(framework.prefix, "(?P<outer>.+)_"))
+    for rank, framework in enumerate(FRAMEWORKS, start=_OWN_RANK + 1)
+    if "_" in _normal(framework.prefix.partition("*")[0])
+)
+_OF_SPRING = frozenset(
+    rank for rank, framework in enumerate(FRAMEWORKS, start=_OWN_RANK + 1) if framework.prefix.startswith("spring.")
+)

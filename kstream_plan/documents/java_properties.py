@@ -18,12 +18,22 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _NAME = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
 _SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
 _ESCAPE = re.compile(r"\\(u.{0,4}|.|$)", re.DOTALL)
+#: A line by which properties are known.
+PROPERTIES_LINE = re.compile(r"^[ \t]*(?![#!])[^\s:=]+[ \t]*=", re.MULTILINE)
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+class UnknownValue(NamedTuple):
+    """A value that a file does not hold: where it is from instead, and what would tell it."""
+
+    source: str
+    fix: str
 
 
 class Setting(NamedTuple):
     """One name with its value as written (text, or a list of texts in YAML) and the line where it starts (from 1).
 
+    ``value`` may be an :class:`UnknownValue` too.
     ``known_as`` is Kafka's name with ``_``, where a framework writes the setting in another way; ``part`` the service,
     container or inner file that it stands in, where a file has several.
     """

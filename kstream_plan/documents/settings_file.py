@@ -7,20 +7,36 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kstream_plan.documents.frameworks import plain_settings
-from kstream_plan.documents.java_properties import Setting, parse_properties
-from kstream_plan.documents.settings_in_yaml import PROFILE, parse_yaml, without_profiles
+from kstream_plan.documents.frameworks import identifies, plain_settings
+from kstream_plan.documents.hocon import looks_like_hocon, parse_hocon
+from kstream_plan.documents.java_properties import PROPERTIES_LINE, Setting, UnknownValue, parse_properties
+from kstream_plan.documents.settings_in_text import looks_like_code, settings_in_text
+from kstream_plan.documents.settings_in_yaml import parse_yaml
+from kstream_plan.documents.spring_profiles import CONDITION, without_profiles
 from kstream_plan.errors import ConfigError
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, decoded, read_file, unzipped_text
-from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, FileKind, file_kind, naming_other_kinds, other_kind
+from kstream_plan.snapshots.files.kinds import (
+    HELM_TEMPLATE,
+    SAVED_PLAN,
+    SNAPSHOT,
+    FileKind,
+    file_kind,
+    naming_other_kinds,
+    other_kind,
+)
 
 #: What settings may stand in.
 SETTINGS_KINDS = ("a file of settings", "a resource of Kubernetes")
 _WANTED = SETTINGS_KINDS[0]
-_PROPERTIES_LINE = re.compile(r"^[ \t]*(?![#!])[^\s:=]+[ \t]*=", re.MULTILINE)
+_YAML = (".yaml", ".yml", ".json")
 _EXPORT = re.compile(r"^[ \t]*export[ \t]+(?=[A-Za-z_]\w*=)", re.MULTILINE)
 _OPTION = re.compile(r"(?:-D|--)([\w.-]+\.[\w.-]+)=([^\s\"']*)")
-_DEFAULT = re.compile(r"\$\{[^:{}]+:-?([^{}]*)\}")
+_DEFAULT = re.compile(r"\$\{[\w.-]+?:?[-:]([^{}]*)\}")
+#: What stands for another setting of the file, or another variable of the environment.
+_REFERENCE = re.compile(r"\$\{(?P<name>[\w.-]+)\}|\$\((?P<variable>\w+)\)|\$(?P<plain>[A-Z_]+)")
+#: In HOCON: it counts as not written where nobody sets it.
+_OPTIONAL = re.compile(r"\$\{\?([\w.-]+)\}")
+_MOST_REFERENCES = 5
 #: One of a list: with its place in brackets, or behind ``_`` in the environment.
 _ITEM = re.compile(r"(?P<name>.+?)(?:\[\d{1,4}\]|(?<=[A-Z])_\d{1,4})")
 _QUOTED = re.compile(r"([\"'])(?P<text>.*?)\1\s*(?:#.*)?")
@@ -42,30 +58,83 @@ class SettingsFile(NamedTuple):
     kind: FileKind | None
 
 
-def read_settings(path: str | Path, known: Collection[str], option: str) -> SettingsFile:
-    """Read ``.properties``, YAML, or variables of the environment; by suffix, any other by looking.
+class Wanted(NamedTuple):
+    """What is looked for in a file of settings.
 
-    The names in ``known``, with ``_`` for ``.``, are found under the prefixes of all frameworks that are known.
+    known: the names that matter, with ``_`` for ``.``.
+    identity: the setting by which it is known whose settings they are.
+    option: how the file is given.
+    other_clients: words, in capitals, that settings begin with which are not the group's.
+    """
+
+    known: Collection[str]
+    identity: str
+    option: str
+    other_clients: Collection[str] = ()
+
+
+def read_settings(path: str | Path, wanted: Wanted) -> SettingsFile:
+    """Read settings in any form: by suffix, any other by looking; where none is known, from wherever they may stand.
+
+    The names that are wanted are found under the prefixes of all frameworks that are known.
 
     Raises:
-        ConfigError: the file cannot be read or parsed; ``option`` is how it was given.
+        ConfigError: the file cannot be read or parsed.
     """
     where, path = str(path), Path(path)
-    text = _EXPORT.sub("", _read(path, option))
+    text = _EXPORT.sub("", _read(path, wanted.option))
     data = text.encode("utf-8", "replace")
     kind = file_kind(data)
-    if kind in (SNAPSHOT, SAVED_PLAN):  # whose settings would count as the file's own
+    if kind in (SNAPSHOT, SAVED_PLAN, HELM_TEMPLATE):  # whose settings would count as the file's own
         raise other_kind(kind, _WANTED, where, ConfigError)
-    with naming_other_kinds(data, _WANTED, where):
-        if _is_yaml(path, text):
-            settings, left_out = parse_yaml(text, where)
-        else:
-            settings, left_out = without_profiles(_documents(text, where), where)
-    written = [each for setting in settings for each in (_unquoted(setting), *_within(setting, where))]
-    written = _with_whole_lists(written)
-    plain = plain_settings(written, known, where)
-    defaults, warnings = _defaults_of_placeholders(plain.settings, where)
-    return SettingsFile(defaults, plain.ignored, (*left_out, *plain.warnings, *warnings), kind)
+    try:
+        with naming_other_kinds(data, _WANTED, where):
+            settings, left_out = _written(path, text, where)
+    except ConfigError:
+        if (scattered := _scattered(path, text, wanted, where)) is None:
+            raise
+        return scattered._replace(kind=kind)
+    file = _plain(settings, left_out, wanted, where)
+    if not _has_known(file) and not any(identifies(each, [wanted.identity]) for each in file.settings):
+        file = _scattered(path, text, wanted, where) or file
+    return file._replace(kind=kind)
+
+
+def _written(path: Path, text: str, where: str) -> tuple[list[Setting], list[str]]:
+    """Return the settings as they are written, and a sentence for each document that is left out."""
+    suffix = path.suffix.lower()
+    if suffix in _YAML:
+        return parse_yaml(text, where)
+    if suffix != ".properties":
+        if looks_like_code(text):
+            return settings_in_text(text), []
+        has_equals = PROPERTIES_LINE.search(text) is not None
+        if looks_like_hocon(text) or (suffix in (".conf", ".hocon") and has_equals):
+            return parse_hocon(text), []
+        if not has_equals or text.lstrip().startswith(("{", "[{")):
+            return parse_yaml(text, where)
+    return without_profiles(_documents(text, where), where)
+
+
+def _scattered(path: Path, text: str, wanted: Wanted, where: str) -> SettingsFile | None:
+    """Return the settings that stand scattered in a text; ``None``: none is known, or its suffix tells another form."""
+    if path.suffix.lower() in (*_YAML, ".properties"):
+        return None
+    file = _plain(settings_in_text(text), [], wanted, where)
+    return file if any(setting.known_as for setting in file.settings) else None
+
+
+def _has_known(file: SettingsFile) -> bool:
+    return bool(file.ignored) or any(setting.known_as for setting in file.settings)
+
+
+def _plain(written: Sequence[Setting], left_out: Sequence[str], wanted: Wanted, where: str) -> SettingsFile:
+    """Return settings by Kafka's names, with what their placeholders stand for."""
+    whole = _with_whole_lists([each for setting in written for each in (_unquoted(setting), *_within(setting, where))])
+    plain = plain_settings(whole, wanted.known, where, wanted.identity, wanted.other_clients)
+    settings, warnings = _without_placeholders(plain.settings, where)
+    settings, unknown = _without_unknown(settings, where)
+    return SettingsFile(settings, plain.ignored, (*left_out, *plain.warnings, *warnings, *unknown), None)
 
 
 def _read(path: Path, option: str) -> str:
@@ -80,16 +149,10 @@ def _read(path: Path, option: str) -> str:
         return data.decode("latin-1")  # what java.util.Properties.load(InputStream) takes every file for
 
 
-def _is_yaml(path: Path, text: str) -> bool:
-    if path.suffix.lower() in (".yaml", ".yml"):
-        return True
-    return path.suffix.lower() != ".properties" and _PROPERTIES_LINE.search(text) is None
-
-
 def _documents(text: str, where: str) -> list[tuple[int, list[Setting]]]:
     """Return the documents of properties, each with its first line: Spring divides them by ``#---``."""
     settings = parse_properties(text, where)
-    if not any(PROFILE.match(setting.name) for setting in settings):
+    if not any(CONDITION.fullmatch(setting.name) for setting in settings):
         return [(1, settings)]
     starts = [1, *(number for number, line in enumerate(text.splitlines(), 1) if line.strip() in ("#---", "!---"))]
     ends = [*starts[1:], len(text) + 1]
@@ -135,16 +198,46 @@ def _with_whole_lists(settings: Sequence[Setting]) -> list[Setting]:
     return whole
 
 
-def _defaults_of_placeholders(settings: Sequence[Setting], where: str) -> tuple[list[Setting], list[str]]:
-    """Put the defaults of placeholders in their place, with a sentence for each of a setting that is known."""
-    plain, warnings = list(settings), []
-    for place, setting in enumerate(settings):
-        value = setting.value.strip() if isinstance(setting.value, str) and setting.known_as else ""
+def _without_placeholders(settings: Sequence[Setting], where: str) -> tuple[list[Setting], list[str]]:
+    """Put in the place of a placeholder what it stands for, or its default with a sentence of that."""
+    plain: list[Setting] = []
+    warnings = []
+    for setting in settings:
+        written = setting.value.strip() if isinstance(setting.value, str) and setting.known_as else ""
+        value = _resolved(written, settings)
+        if _OPTIONAL.fullmatch(value):
+            warnings.append(f"{where}, line {setting.line}: {setting.name} is {value}: taken as unset")
+            continue
         default = _innermost_default(value) if value.startswith("${") and value.endswith("}") else value
         if default != value:
             warnings.append(f"{where}, line {setting.line}: {setting.name} is {setting.value}: its default counts")
-            plain[place] = setting._replace(value=default)
+        plain.append(setting._replace(value=default) if default != written else setting)
     return plain, warnings
+
+
+def _resolved(value: str, settings: Sequence[Setting]) -> str:
+    """Return the value of the setting or variable that a placeholder names, if the file has it."""
+    for _ in range(_MOST_REFERENCES):
+        match = _REFERENCE.fullmatch(value)
+        name = next(filter(None, match.groups()), "") if match is not None else ""
+        values = [str(each.value).strip() for each in settings if name and each.name == name]
+        if not values:
+            break
+        value = values[-1]
+    return value
+
+
+def _without_unknown(settings: Sequence[Setting], where: str) -> tuple[list[Setting], list[str]]:
+    """Leave out the settings whose value is not in the file, with a sentence for each that is known."""
+    last = {setting.key: setting for setting in settings}
+    unknown = {key: setting for key, setting in last.items() if isinstance(setting.value, UnknownValue)}
+    warnings = [
+        f"{where}, line {setting.line}: {setting.name} is unknown, and not taken from this file: it is from "
+        f"{setting.value.source}: {setting.value.fix}"
+        for setting in unknown.values()
+        if setting.known_as and isinstance(setting.value, UnknownValue)
+    ]
+    return [each for each in settings if each.key not in unknown and not isinstance(each.value, UnknownValue)], warnings
 
 
 def _innermost_default(value: str) -> str:

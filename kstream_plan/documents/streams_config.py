@@ -17,12 +17,13 @@ from typing import NamedTuple
 from kstream_plan.documents.frameworks import identifies, kafka_name
 from kstream_plan.documents.java_properties import Setting
 from kstream_plan.documents.mistakes import Mistakes
-from kstream_plan.documents.settings_file import SETTINGS_KINDS, read_settings
+from kstream_plan.documents.settings_file import SETTINGS_KINDS, Wanted, read_settings
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
 from kstream_plan.model.scenario import SettingValue
-from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, RACK_STRATEGIES, RANGES, AssignmentConfig
+from kstream_plan.model.setting_texts import value_from_text
+from kstream_plan.model.settings import CONFIG_NAMES, CONNECT_GROUP_ONLY, AssignmentConfig
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.stores import STORE_SETTINGS, stores_of
 from kstream_plan.model.streams_group import GROUP_SETTINGS
@@ -76,7 +77,7 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
             out of range.
     """
     where = str(path)
-    file = read_settings(path, _ALL_NAMES, "--streams-config")
+    file = read_settings(path, Wanted(_ALL_NAMES, "application_id", "--streams-config"))
     found, warnings = file.settings, file.warnings
     typos = tuple(typo for setting in found for typo in _typo(setting, where))
     with Mistakes() as mistakes:
@@ -122,7 +123,7 @@ def _known(setting: Setting, where: str) -> _Known | None:
     of_group = _name_of_group(setting)
     if of_group in GROUP_SETTINGS:
         field_name, _, low, high = GROUP_SETTINGS[of_group]
-        return _Known(field_name, _whole_number(of_group, setting, here, (low, high)), of_group=True)
+        return _Known(field_name, _value(of_group, setting, here, (low, high)), of_group=True)
     known = _KNOWN_NAMES.get(setting.key)
     if known is None:
         return None
@@ -161,10 +162,10 @@ def setting_value(
     of_group = setting.key
     if of_groups and of_group in GROUP_SETTINGS:
         _, _, low, high = GROUP_SETTINGS[of_group]
-        return of_group, _whole_number(of_group, setting, where, (low, high))
+        return of_group, _value(of_group, setting, where, (low, high))
     if of_groups and of_group in CONNECT_GROUP_ONLY:
         _, _, low, high = CONNECT_SETTINGS[of_group]
-        return of_group, _whole_number(of_group, setting, where, (low, high))
+        return of_group, _value(of_group, setting, where, (low, high))
     known = _KNOWN_NAMES.get(of_group)
     if of_group == "num_stream_threads":
         fix = "the event 'threads' of a scenario changes how many threads an instance has"
@@ -192,43 +193,5 @@ def _typo(setting: Setting, where: str) -> list[str]:
     return [f"{where}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(alike[0])}?"] if alike else []
 
 
-def _value(name: str, setting: Setting, here: str) -> SettingValue:
-    if name == "rack_aware_assignment_tags":
-        return _tags(setting, here)
-    if name == "rack_aware_assignment_strategy":
-        return _strategy(setting, here)
-    return _whole_number(name, setting, here)
-
-
-def _whole_number(name: str, setting: Setting, here: str, bounds: tuple[int, int] | None = None) -> int:
-    low, high = bounds or RANGES[name]
-    text = setting.value.strip() if isinstance(setting.value, str) else ""
-    if not _WHOLE_NUMBER.fullmatch(text):
-        raise ConfigError(
-            f"{setting.name} is {setting.value!r}, not a whole number",
-            where=here,
-            fix=f"write a number from {low} to {high}" + (" (milliseconds)" if name.endswith("_ms") else ""),
-        )
-    if not low <= int(text) <= high:
-        raise ConfigError(
-            f"{setting.name} is {text}, outside {low} to {high}", where=here, fix="write a value that Kafka accepts"
-        )
-    return int(text)
-
-
-def _tags(setting: Setting, here: str) -> tuple[str, ...]:
-    parts = setting.value if isinstance(setting.value, list) else str(setting.value or "").split(",")
-    if not all(isinstance(part, str) for part in parts):
-        raise ConfigError(
-            f"{setting.name} holds something else than names", where=here, fix="write a list of tag names: zone,cluster"
-        )
-    return tuple(part.strip() for part in parts if part.strip())
-
-
-def _strategy(setting: Setting, here: str) -> str:
-    text = setting.value.strip() if isinstance(setting.value, str) else setting.value
-    if text not in RACK_STRATEGIES:
-        raise ConfigError(
-            f"{setting.name} is {setting.value!r}", where=here, fix=f"use one of {', '.join(RACK_STRATEGIES)}"
-        )
-    return str(text)
+def _value(name: str, setting: Setting, here: str, bounds: tuple[int, int] | None = None) -> SettingValue:
+    return value_from_text(name, setting.value, written=setting.name, where=here, bounds=bounds)

@@ -31,6 +31,9 @@ POLICY = FileKind("a policy", "pass it with --policy, to check or compare")
 SETTINGS = FileKind("a file of settings", "pass it with --streams-config")
 SCENARIO = FileKind("a scenario", "pass it with --scenario, or to simulate after a snapshot")
 
+_HELM = "pass what the chart makes of it: helm template CHART -f FILE > settings.yaml"
+HELM_TEMPLATE = FileKind("a template of Helm", _HELM)
+
 _AN_UPLOAD = "save the text itself, and pass that"
 #: Each kind by how its text begins, or by a line of it; the first that fits counts.
 _LINES = (
@@ -39,6 +42,7 @@ _LINES = (
         rb"\A\s*<(?i:!doctype html|html|head)\b",
         FileKind("a page of HTML", "fetch it again: curl -f fails where a page of an error or of a login answers"),
     ),
+    (rb"\{\{-? *(?:\.Values|include |toYaml |range |if |with )", HELM_TEMPLATE),
     (rb"\A(?!\xff\xfe|\xfe\xff|PAR1)[^\n]{0,1000}\0", FileKind("a binary file", _AN_UPLOAD)),
     (
         rb"^(?:Full thread dump |\"[^\"\n]+\" #\d+ .{0,80}prio=\d)",
@@ -83,9 +87,7 @@ _LINES = (
     ),
     (
         rb"^replicaCount: |^image:\s*\n +repository:",
-        FileKind(
-            "a file of Helm's values", "pass what the chart makes of it: helm template CHART -f FILE > settings.yaml"
-        ),
+        FileKind("a file of Helm's values", _HELM),
     ),
 )
 _PATTERNS = tuple((re.compile(pattern, re.MULTILINE), kind) for pattern, kind in _LINES)

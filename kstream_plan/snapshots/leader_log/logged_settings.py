@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kstream_plan.errors import ConfigError
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
-from kstream_plan.model.settings import CONFIG_NAMES, RACK_STRATEGIES, RANGES
+from kstream_plan.model.setting_texts import value_from_text
+from kstream_plan.model.settings import CONFIG_NAMES
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 from kstream_plan.snapshots.leader_log.message_values import LogPlace, Settings
 from kstream_plan.snapshots.leader_log.records import Record
@@ -16,7 +18,6 @@ from kstream_plan.snapshots.leader_log.records import Record
 #: What the stream threads' own consumers are set to, which their application's settings do not tell.
 _OF_CONSUMERS = ("session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "group_instance_id")
 _MAIN_CONSUMER = re.compile(r".+-StreamThread-\d+-consumer")
-_TAGS, _STRATEGY = "rack_aware_assignment_tags", "rack_aware_assignment_strategy"
 
 
 class LoggedValues(NamedTuple):
@@ -111,13 +112,12 @@ def _config(values: Mapping[str, str], names: Iterable[str]) -> dict[str, Any]:
 
 
 def _value(name: str, text: str) -> Any:
-    """Return a value as Kafka prints it; ``None``: it is none that counts."""
-    if name == _TAGS:
-        return [tag.strip() for tag in text.strip("[]").split(",") if tag.strip()]
-    if name == _STRATEGY:
-        return text if text in RACK_STRATEGIES else None
-    low, high = RANGES.get(name, (0, -1))
-    return int(text) if text.isascii() and text.isdigit() and low <= int(text) <= high else None
+    """Return a value as a snapshot has it; ``None``: it is none that counts."""
+    try:
+        value = value_from_text(name, text)
+    except (ConfigError, KeyError):
+        return None
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _deciding(values: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

@@ -1,0 +1,85 @@
+"""Settings scattered in a text: in Java, Kotlin or Scala, in commands of a shell, in a Dockerfile, in ksqlDB's SET.
+
+A name is known by its quotes, its dots or its capitals, or is a constant of Kafka's (``NUM_STANDBY_REPLICAS_CONFIG``).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from operator import itemgetter
+
+from kstream_plan.documents.java_properties import Setting, UnknownValue
+
+_COMMENT = re.compile(r"/\*.*?\*/|(?:^|(?<=\s))//[^\n]*|^[ \t]*#[^\n]*", re.DOTALL | re.MULTILINE)
+_KEY = (
+    r"(?:(?<!\w)(?P<client>[a-z]\w{0,20})Prefix\(\s*(?:\w{1,60}\.)?)?"
+    r"(?P<key>(?P<quote>[\"'])(?P<quoted>[\w.-]{1,200})(?P=quote)"
+    r"|(?<![\w.])(?:-D|--)?(?P<bare>[A-Za-z_][\w.-]*))"
+)
+_VALUE = (
+    r"(?:\"(?P<text>[^\"\n]*)\"|'(?P<single>[^'\n]*)'"
+    r"|(?P<product>[\d_]+[lL]?(?:[ \t]*\*[ \t]*[\d_]+[lL]?)*)(?=\s*(?:[),;\s\\\"']|$))"
+    r"|(?P<expression>[^\n]+))"
+)
+_PAIR = re.compile(_KEY + r"\s*\)?\s*(?:,|\]\s*=|=|:|->|=>|\bto\b)[ \t]*\n?[ \t]*" + _VALUE)
+_NAME_AND_VALUE = re.compile(
+    r"\bname[\"']?\s*[=:]\s*[\"']?(?P<name>[\w.-]+)[\"']?\s*,?\s*[\"']?value[\"']?\s*[=:]\s*[\"']?(?P<value>[^\"'\s,}]*)",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"\b[A-Z][A-Z_]+_CONFIG\b|\.(?:put|setProperty)\(|^(?:import|package) [\w.]+", re.MULTILINE)
+_CONSTANT = re.compile(r"(?:\w+\.)?([A-Z][A-Z0-9_]*)_CONFIG")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NUMBER = re.compile(r"\d+")
+
+
+def looks_like_code(text: str) -> bool:
+    """Tell whether a text is of Java, Kotlin or Scala."""
+    return _CODE.search(text) is not None
+
+
+def settings_in_text(text: str) -> list[Setting]:
+    """Return what looks like a setting, in the order of the text."""
+    plain = _COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    named = list(_NAME_AND_VALUE.finditer(plain))
+    pairs: list[tuple[int, str, object]] = [(match.start(), match["name"], match["value"]) for match in named]
+    spans = [match.span() for match in named]
+    pairs += (pair for pair in _pairs(plain) if not any(start <= pair[0] < end for start, end in spans))
+    return [
+        Setting(name, value, plain.count("\n", 0, start) + 1) for start, name, value in sorted(pairs, key=itemgetter(0))
+    ]
+
+
+def _pairs(text: str) -> Iterator[tuple[int, str, object]]:
+    position = 0
+    while (match := _PAIR.search(text, position)) is not None:
+        name = _name(match)
+        # A value that is an expression may hold other pairs, as does what follows a word that is no name.
+        position = match.end() if name and match["expression"] is None else match.end("key")
+        if name and (value := _value(match)) is not None:
+            yield match.start(), name, value
+
+
+def _name(match: re.Match[str]) -> str:
+    name = str(match["quoted"] or match["bare"])
+    constant = _CONSTANT.fullmatch(name)
+    if constant is not None:
+        name = constant[1].lower().replace("_", ".")
+    is_name = constant or "." in name or (name.isupper() and "_" in name)
+    client = _HUMP.sub(".", match["client"]).lower() + "." if match["client"] else ""
+    return f"{client}{name}" if is_name else ""
+
+
+def _value(match: re.Match[str]) -> object:
+    if (text := match["text"] if match["text"] is not None else match["single"]) is not None:
+        return text
+    if match["product"]:
+        return str(math.prod(int(number) for number in _NUMBER.findall(match["product"].replace("_", ""))))
+    expression = match["expression"].strip()
+    if match["bare"] is None or _CONSTANT.fullmatch(match["bare"]):
+        expression = expression.rstrip("; ,")
+        if expression.count(")") > expression.count("("):
+            expression = expression.removesuffix(")")
+        return UnknownValue(f"what {expression[:80]} is", "write the value itself")
+    return expression.split()[0].rstrip(";,\\)\"'") if expression else None

@@ -1,0 +1,65 @@
+"""Settings as texts, as files and logs have them → their values."""
+
+from __future__ import annotations
+
+import re
+
+from kstream_plan.errors import ConfigError
+from kstream_plan.model.scenario import SettingValue
+from kstream_plan.model.settings import RACK_STRATEGIES, RANGES
+
+_WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
+_PLACEHOLDER = re.compile(r"[$@#]?[{(@].*|\$\w+")
+
+
+def value_from_text(
+    name: str, text: object, *, written: str = "", where: str = "", bounds: tuple[int, int] | None = None
+) -> SettingValue:
+    """Return a setting's value.
+
+    Args:
+        name: by :class:`AssignmentConfig`, or any other if ``bounds`` are given.
+        text: as it is written, or a list of texts.
+        written: the name as it is written.
+        where: its place.
+        bounds: the lowest and the highest whole number, if they are not those of the name.
+
+    Raises:
+        ConfigError: the text is no value of this setting.
+    """
+    written = written or name
+    if name == "rack_aware_assignment_tags":
+        return _tags(text, written, where)
+    plain = text.strip() if isinstance(text, str) else text
+    if name == "rack_aware_assignment_strategy":
+        if plain not in RACK_STRATEGIES:
+            raise ConfigError(f"{written} is {text!r}", where=where, fix=f"use one of {', '.join(RACK_STRATEGIES)}")
+        return str(plain)
+    return int_from_text(text, written, where, bounds or RANGES[name])
+
+
+def int_from_text(text: object, written: str, where: str, bounds: tuple[int, int]) -> int:
+    """Return a whole number within bounds; arguments as of :func:`value_from_text`.
+
+    Raises:
+        ConfigError: the text is none.
+    """
+    low, high = bounds
+    plain = text.strip() if isinstance(text, str) else ""
+    if not _WHOLE_NUMBER.fullmatch(plain):
+        unit = " (milliseconds)" if re.search(r"ms$", written, re.IGNORECASE) else ""
+        subject = "what it stands for, " if _PLACEHOLDER.fullmatch(plain) else ""
+        fix = f"write {subject}a number from {low} to {high}{unit}"
+        raise ConfigError(f"{written} is {text!r}, not a whole number", where=where, fix=fix)
+    if not low <= int(plain) <= high:
+        message = f"{written} is {plain}, outside {low} to {high}"
+        raise ConfigError(message, where=where, fix="write a value that Kafka accepts")
+    return int(plain)
+
+
+def _tags(text: object, written: str, where: str) -> tuple[str, ...]:
+    parts = text if isinstance(text, list) else str(text or "").strip().removeprefix("[").removesuffix("]").split(",")
+    if not all(isinstance(part, str) for part in parts):
+        message = f"{written} holds something else than names"
+        raise ConfigError(message, where=where, fix="write a list of tag names: zone,cluster")
+    return tuple(part.strip() for part in parts if part.strip())
