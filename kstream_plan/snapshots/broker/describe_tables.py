@@ -7,7 +7,7 @@ Kafka, with and without ``--verbose``. Columns that are not known are passed ove
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -17,7 +17,10 @@ from kstream_plan.snapshots.rows.fields import shown
 #: Where a table begins; what stands before it, as a container's name, stands before each of its lines.
 _HEADER = re.compile(r"(?P<before>(?:.*[\s|>])?)GROUP\s+(?P<columns>[#A-Z(][A-Z# ()\t-]*?)\s*")
 _LONGEST_HEADER = 2_000
-_WHOLE_LINES = "save the tool's text unchanged, with whole lines"
+#: What terminals and editors put into a text.
+_NOT_TEXT = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\ufeff")
+_FAILED = re.compile(r"^.{0,80}?\bError: (?P<message>.{1,300})", re.MULTILINE)
+WHOLE_LINES = "save the tool's text unchanged, with whole lines"
 
 
 class TableKind(Enum):
@@ -27,6 +30,8 @@ class TableKind(Enum):
     STATE = "the state of a streams group"
     OFFSETS = "the offsets of a streams group"
     EARLY_MEMBERS = "the members of a streams group as releases before 4.2 print them"
+    CUT = "a table of a streams group's members whose lines are cut"
+    SHARE = "the offsets of a share group, which has no tasks"
     CLASSIC = "a group of consumers, not of tasks: kafka-consumer-groups.sh prints it"
     LIST = "a list of groups"
     OTHER = "a table whose columns are not known"
@@ -56,6 +61,8 @@ class TableRow(NamedTuple):
 _KNOWN_BY = (
     (TableKind.MEMBERS, {"MEMBER", "PROCESS", "CLIENT-ID", "ASSIGNMENTS"}),
     (TableKind.EARLY_MEMBERS, {"MEMBER", "PROCESS", "CLIENT-ID"}),
+    (TableKind.CUT, {"MEMBER"}),
+    (TableKind.SHARE, {"START-OFFSET"}),
     (TableKind.CLASSIC, {"CONSUMER-ID"}),
     (TableKind.CLASSIC, {"ASSIGNMENT-STRATEGY"}),
     (TableKind.OFFSETS, {"TOPIC", "PARTITION", "OFFSET-LAG"}),
@@ -77,33 +84,45 @@ def read_tables(where: str, text: str) -> Iterator[TableRow]:
     Raises:
         SnapshotError: a line of a table cannot be read.
     """
-    lines, table = text.splitlines(), 0
-    for number, line in enumerate(lines):
-        header = _HEADER.fullmatch(line) if len(line) < _LONGEST_HEADER else None
-        if header is not None:
-            table, indent = table + 1, len(header["before"])
-            rest = (lines[place][indent:] for place in range(number + 1, len(lines)))
-            yield from _rows(where, header["columns"], table, number + 1, rest)
+    lines = _NOT_TEXT.sub("", text).splitlines()
+    headers = {
+        number: header
+        for number, line in enumerate(lines)
+        if len(line) < _LONGEST_HEADER and (header := _HEADER.fullmatch(line)) is not None
+    }
+    for table, (number, header) in enumerate(headers.items(), start=1):
+        end = next((other for other in headers if other > number), len(lines))
+        indent = len(header["before"])
+        rest = [line[indent:] for line in lines[number + 1 : end]]
+        yield from _rows(where, header["columns"], table, number + 1, rest)
 
 
-def _rows(where: str, header: str, table: int, number: int, lines: Iterator[str]) -> Iterator[TableRow]:
-    """Yield the lines of a table up to the first one that is none of it."""
+def failure_in(text: str) -> str | None:
+    """Return what a tool says in a text that it failed by."""
+    match = _FAILED.search(text)
+    return match["message"].strip() if match is not None else None
+
+
+def _rows(where: str, header: str, table: int, number: int, lines: Sequence[str]) -> Iterator[TableRow]:
+    """Yield the lines of a table; other lines may stand between them."""
     columns = ("GROUP", *(column.replace("_", " ") for column in header.replace("R (ID)", "R_(ID)").split()))
     kind = next((kind for kind, known_by in _KNOWN_BY if known_by <= set(columns)), TableKind.OTHER)
     if kind not in _READ:
-        yield TableRow(f"{where}, line {number}", kind, table, {"GROUP": next(lines, "").partition(" ")[0]})
+        yield TableRow(f"{where}, line {number}", kind, table, {"GROUP": next(iter(lines), "").partition(" ")[0]})
         return
-    pattern, group_id = re.compile("".join(map(_cell, columns))), None
+    pattern, group_ids, is_whole = re.compile("".join(map(_cell, columns))), set[str](), True
     for place, line in enumerate(lines, start=number + 1):
         cells = pattern.fullmatch(line.rstrip() + " ")
-        if cells is None:
-            if line.startswith(f"{group_id} ") or (group_id is None and line.strip() and not _PROMPT.fullmatch(line)):
-                what = f"{shown(line[:80])} cannot be read"
-                raise SnapshotError(what, where=f"{where}, line {place}", fix=_WHOLE_LINES)
-            return
-        group_id = cells[1]
-        values = zip(columns, cells.groups(""), strict=True)
-        yield TableRow(f"{where}, line {place}", kind, table, {column: value.strip() for column, value in values})
+        first = line.partition(" ")[0]
+        if cells is not None and (is_whole or cells[1] in group_ids or cells[len(columns)].endswith((";", "]"))):
+            group_ids.add(cells[1])
+            values = zip(columns, cells.groups(""), strict=True)
+            yield TableRow(f"{where}, line {place}", kind, table, {column: value.strip() for column, value in values})
+        elif first in group_ids or (not group_ids and line.strip() and not _PROMPT.fullmatch(line)):
+            what = f"{shown(line[:80])} cannot be read"
+            raise SnapshotError(what, where=f"{where}, line {place}", fix=WHOLE_LINES)
+        else:
+            is_whole = is_whole and not group_ids
 
 
 def _cell(column: str) -> str:

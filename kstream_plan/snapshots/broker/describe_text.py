@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.model.streams_group import GROUP_SETTINGS
-from kstream_plan.snapshots.broker.describe_tables import TableKind, TableRow, read_tables
+from kstream_plan.snapshots.broker.describe_tables import WHOLE_LINES, TableKind, TableRow, failure_in, read_tables
 from kstream_plan.snapshots.broker.streams_rows import ASSIGNOR, SINCE_4_4, refuse_unmodelled
 from kstream_plan.snapshots.broker.topology_text import Topology
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -44,6 +44,7 @@ class _Group:
     where: str
     members: list[_Member] = field(default_factory=list)
     state: str | None = None
+    member_count: int | None = None
     assignor: str | None = None
     group_epoch: int | None = None
     target_epoch: int | None = None
@@ -88,23 +89,30 @@ def rows_from_text(
         _read(where, text, groups, others)
     found = {group_id: group for group_id, group in groups.items() if group.members}
     if not found:
-        raise _without_members(groups, others, [where for where, _ in texts])
+        raise _without_members(groups, others, texts)
     return [
         _row(group_id, group, broker_version, topology_of(group_id), settings_of(group_id))
         for group_id, group in found.items()
     ]
 
 
-def _without_members(groups: Mapping[str, _Group], others: list[TableRow], places: list[str]) -> SnapshotError:
+def _without_members(
+    groups: Mapping[str, _Group], others: list[TableRow], texts: Sequence[tuple[str, str]]
+) -> SnapshotError:
     """Return the error about texts without the members of a streams group, by what they hold instead."""
-    if groups:
+    cut = next((row for row in others if row.kind is TableKind.CUT), None)
+    if cut is not None:
+        return SnapshotError(f"is {cut.kind.value}", where=cut.where, fix=WHOLE_LINES)
+    if groups and all(row.kind is not TableKind.EARLY_MEMBERS for row in others):
         group_id, group = next(iter(groups.items()))
         what = f"holds the state or the offsets of group {shown(group_id)}, and not its members"
-        return SnapshotError(what, where=group.where, fix=f"add what {_TOOL} prints")
+        return SnapshotError(what, where=group.where, fix=f"add what {_TOOL.replace('ID', printable(group_id))} prints")
     if not others:
+        failed = next((failure for _, text in texts if (failure := failure_in(text)) is not None), None)
         what = "holds no table of a streams group's members"
-        return SnapshotError(what, where=", ".join(places), fix=f"save what {_TOOL} prints")
-    row = others[0]
+        what = what if failed is None else f"{what}: the tool failed: {printable(failed[:200])}"
+        return SnapshotError(what, where=", ".join(where for where, _ in texts), fix=f"save what {_TOOL} prints")
+    row = next((row for row in others if row.kind is TableKind.EARLY_MEMBERS), others[0])
     group_id = printable(row.cells["GROUP"]) or "ID"
     fix = f"save what {_TOOL.replace('ID', group_id)} prints"
     if row.kind is TableKind.CLASSIC:
@@ -134,6 +142,7 @@ def _add(row: TableRow, group: _Group) -> None:
     cells = row.cells
     if row.kind is TableKind.STATE:
         group.state, group.assignor = cells["STATE"], cells.get("ASSIGNOR")
+        group.member_count = row.number("#MEMBERS")
         group.group_epoch, group.target_epoch = row.number("GROUP-EPOCH"), row.number("TARGET-ASSIGNMENT-EPOCH")
     elif row.kind is TableKind.OFFSETS:
         partition = row.number("PARTITION")
@@ -196,8 +205,15 @@ def _missing(group: _Group, broker_version: str) -> Iterator[Note]:
     """Tell which tables and columns are not there, and what is assumed instead.
 
     Raises:
+        SnapshotError: fewer or more members are there than the group's state says.
         SnapshotError: what members are to hold is not there, and does not follow from the group's state.
     """
+    is_one_moment = None in (group.target_epoch, group.members_target_epoch) or (
+        group.target_epoch == group.members_target_epoch
+    )
+    if group.member_count not in (None, len(group.members)) and is_one_moment:
+        what = f"--state says {group.member_count} members, and --members has {len(group.members)}"
+        raise SnapshotError(what, where=group.where, fix=f"{WHOLE_LINES}, of both tables at one time")
     if not group.has_targets:
         if group.state != "Stable":
             what = "does not tell what members are to hold: --members was saved without --verbose, and "

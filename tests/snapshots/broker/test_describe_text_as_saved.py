@@ -1,0 +1,127 @@
+"""What Kafka's tools print of groups is read however it was saved, or named as what it is."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.broker.describe_text import DescribedRow, rows_from_text
+from tests.snapshots.broker.test_describe_text import REAL, TOPOLOGY
+
+_WARN = "[2026-11-21 13:10:59,194] WARN [AdminClient clientId=adminclient-1] Node 1 disconnected. (o.a.k.NetworkClient)"
+_NONE_ACTIVE = "Warning: Streams group 'old' has no active members."
+
+
+class Tables(NamedTuple):
+    """The tables of one group, line by line."""
+
+    members: Sequence[str]
+    state: Sequence[str]
+    offsets: Sequence[str]
+
+    @property
+    def lines(self) -> list[str]:
+        """All, with empty lines between them."""
+        return ["", *self.members, "", *self.state, "", *self.offsets, ""]
+
+
+def _tables() -> Tables:
+    tables: list[list[str]] = []
+    for line in (REAL / "k43-base.txt").read_text().splitlines():
+        if line.startswith("$"):
+            tables.append([])
+        else:
+            tables[-1].append(line)
+    return Tables(*tables)
+
+
+TABLES = _tables()
+
+
+def _rows(text: str) -> list[DescribedRow]:
+    return rows_from_text([("saved", text)], "4.3", lambda _of: TOPOLOGY, lambda _of: {"num_standby_replicas": 1})
+
+
+def _joined(lines: Sequence[str], before: str = "") -> str:
+    return "\n".join(before + line for line in lines)
+
+
+SAVED: dict[str, Callable[[Tables], str]] = {
+    "plain": lambda tables: _joined(tables.lines),
+    "windows": lambda tables: "\r\n".join(tables.lines),
+    "byte order mark": lambda tables: "\ufeff" + _joined(tables.lines[1:]),
+    "colours": lambda tables: _joined(["\x1b[1m" + tables.members[0] + "\x1b[0m", *tables.lines[2:]]),
+    "compose": lambda tables: _joined(tables.lines, "kafka-1  | "),
+    "mail": lambda tables: _joined(tables.lines, "> "),
+    "indented": lambda tables: _joined(tables.lines, "    "),
+    "times": lambda tables: _joined(tables.lines, "2026-11-21T13:10:59.194Z "),
+    "markdown": lambda tables: "```\n" + _joined(tables.lines) + "\n```",
+    "warnings before": lambda tables: (
+        "SLF4J: Class path\n" + _WARN + "\n" + _NONE_ACTIVE + "\n" + _joined(tables.lines)
+    ),
+    "prompts": lambda tables: _joined(
+        ["root@k:/opt# x", *tables.members, "root@k:/opt# y", *tables.state, "PS C:\\> z", *tables.offsets, "C:\\>"]
+    ),
+    "twice": lambda tables: _joined([*tables.lines, *tables.lines]),
+    "watch": lambda tables: "Every 2.0s: kafka-streams-groups.sh --describe\n" + _joined(tables.lines),
+}
+
+
+@pytest.mark.parametrize("form", SAVED)
+def test_however_it_was_saved_the_rows_are_the_same(form: str) -> None:
+    assert _rows(SAVED[form](TABLES)) == _rows(_joined(TABLES.lines))
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), st.sampled_from(["", _WARN, _NONE_ACTIVE])), max_size=4))
+def test_lines_within_a_table_cost_no_member(gaps: list[tuple[int, str]]) -> None:
+    lines = list(TABLES.lines)
+    for place, line in gaps:
+        if lines[place - 1].strip() and not lines[place - 1].startswith("GROUP"):
+            lines.insert(place, line)
+    assert _rows(_joined(lines)) == _rows(_joined(TABLES.lines))
+
+
+def test_two_groups_in_one_table_are_two_rows() -> None:
+    tables = (TABLES.members, TABLES.state, TABLES.offsets)
+    both = [line for table in tables for line in (*table, *(each.replace("S8", "S9") for each in table[1:]), "")]
+    assert [row.row["application_id"] for row in _rows(_joined(both))] == ["S8", "S9"]
+
+
+@given(st.integers(1, 6))
+def test_a_line_that_was_lost_is_told(place: int) -> None:
+    lines = [line for line in TABLES.lines if line != TABLES.members[place]]
+    with pytest.raises(SnapshotError, match="--state says 6 members, and --members has 5"):
+        _rows(_joined(lines))
+
+
+@pytest.mark.parametrize("width", range(60, 300, 20))
+def test_lines_that_are_cut_are_never_fewer_tasks(width: int) -> None:
+    with pytest.raises(SnapshotError) as error:
+        _rows(_joined([*(line[:width] for line in TABLES.members), *TABLES.state]))
+    assert "whole lines" in error.value.fix or "--members --verbose" in error.value.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("GROUP TOPIC PARTITION START-OFFSET LAG\ns in 0 1 2\n", "share group"),
+        (
+            "Error: Consumer group 'orders' does not exist.\n",
+            "the tool failed: Consumer group 'orders' does not exist.",
+        ),
+        ("Error: Executing command failed due to x.GroupIdNotFoundException: S9\n", "GroupIdNotFoundException: S9"),
+        ("GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\na b:1 (1) stream Stable 3\n", "--leader-log"),
+        ("GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\na b:1 (1)  Empty 0\n", "--leader-log"),
+        ("GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\na b /1 c 2 in(0,1)\n", "--leader-log"),
+        ("GROUP TYPE PROTOCOL\na Classic consumer\n", "a list of groups"),
+        ("GROUP TOPIC PARTITION CURRENT-OFFSET OFFSET-LAG\na in 0 1 1\n", "--group a --members --verbose"),
+        ('{"groups": []}', "holds no table"),
+    ],
+)
+def test_what_has_no_tasks_is_named(text: str, words: str) -> None:
+    with pytest.raises(SnapshotError) as error:
+        _rows(text)
+    assert words in f"{error.value} {error.value.fix}"
