@@ -1,29 +1,36 @@
 """What people save of Connect's REST interface, or of Strimzi's resources → statuses by the names of connectors.
 
-Whole is the answer to ``GET /connectors?expand=status&expand=info``; without ``expand=info`` the tasks are those that
-have a status. Statuses one by one, and those of ``KafkaConnector`` resources, are read if they are several: one alone
-is refused, as a plan needs all connectors of the group.
+Whole is the answer to ``GET /connectors?expand=status&expand=info``, also as ``jq`` makes it of that: a list, pairs of
+key and value, one document a connector. Without ``expand=info`` the tasks are those that have a status. Statuses one by
+one, and those of ``KafkaConnector`` resources, are read if they are several: one alone is refused, as a plan needs all
+connectors of the group.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kstream_plan.model import Note
 from kstream_plan.model.note import name_list
+from kstream_plan.snapshots.connect_rest.saved_documents import documents_of
 from kstream_plan.snapshots.rows.fields import FieldError, shown, wrong_type
 
 #: What is asked for, below the address of the interface.
 PATH = "/connectors?expand=status&expand=info"
 FIX = f"save the answer to GET {PATH} as it is"
 
-#: Headers that ``curl -i`` writes before an answer.
-_HEADERS = re.compile(rb"HTTP/[\d.]+ (?P<code>\d{3})[^\n]*\n(?:[^\s:][^\n]*\n)*\r?\n")
-_DECODER = json.JSONDecoder()
 _CLUSTER = "strimzi.io/cluster"
+_PARTS = ("status", "info")
+#: Under these names others put an answer.
+_WRAPPERS = ("connectors", "json", "body", "data", "content", "result", "response", "value")
+#: What else is JSON of Connect's: names that it has, and what it then is.
+_OTHERS = (
+    ({"kafka_cluster_id", "version"}, "is the version of a worker"),
+    ({"class", "version"}, "are the plugins of a worker"),
+    ({"id", "worker_id", "state"}, "is the status of one task"),
+    ({"id", "config"}, "are the tasks of one connector"),
+)
 
 
 class SavedForm(NamedTuple):
@@ -33,137 +40,162 @@ class SavedForm(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
+class _Piece(NamedTuple):
+    """The status or the info of one connector.
+
+    name: of the connector.
+    part: ``status`` or ``info``.
+    value: as it was answered.
+    is_of_all: whether it is from an answer that has all of the group.
+    cluster: the Connect cluster that a resource of Kubernetes is of, ``None``: it does not say.
+    """
+
+    name: str
+    part: str
+    value: Mapping[str, Any]
+    is_of_all: bool = False
+    cluster: object = None
+
+
 def read_saved_form(content: bytes) -> SavedForm:
     """Read what was saved.
 
     Raises:
         FieldError: it is cut off, or something that a plan cannot be made from; the error names it.
     """
-    documents = list(_documents(_without_headers(content)))
-    first = documents[0]
-    if len(documents) == 1 and isinstance(first, Mapping) and not _is_fragment(first):
-        return _whole(first)
-    fragments = first if len(documents) == 1 and isinstance(first, list) else documents
-    return _of_fragments([fragment for document in fragments for fragment in _items(document)])
-
-
-def _without_headers(content: bytes) -> bytes:
-    while (match := _HEADERS.match(content)) is not None:
-        content = content[match.end() :]
-        if match["code"][:1] in b"345" and not content.lstrip().startswith(b"{"):
-            code = match["code"].decode()
-            raise FieldError("", f"is an HTTP answer with code {code}, not a status", "ask again, or another worker")
-    return content
-
-
-def _documents(content: bytes) -> Iterator[Any]:
-    """Yield the JSON documents in a text, one after the other."""
-    try:
-        text = content.decode("utf-8-sig").strip()
-    except UnicodeDecodeError:
-        raise FieldError("", "is no UTF-8", FIX) from None
-    if not text:
-        raise FieldError("", "is empty", FIX)
-    if text.startswith(("apiVersion:", "---")):
-        raise FieldError("", "is YAML of Kubernetes", "save it as JSON: kubectl get kafkaconnectors -o json")
-    at = 0
-    while at < len(text):
-        try:
-            document, at = _DECODER.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            where = f"line {error.lineno}, column {error.colno}"
-            raise FieldError("", f"is cut off, or no JSON: {where}", FIX) from None
-        except (ValueError, RecursionError):
-            raise FieldError("", "is cut off, or no JSON: it is too deep", FIX) from None
-        yield document
-        while at < len(text) and text[at] in " \t\r\n,":
-            at += 1
-
-
-def _is_fragment(document: Any) -> bool:
-    """Tell whether this is one status, one info, or a resource of Kubernetes."""
-    if not isinstance(document, Mapping):
-        return True
-    return _is_status(document) or _is_info(document) or ("apiVersion" in document and "kind" in document)
-
-
-def _is_status(of: Mapping[str, Any]) -> bool:
-    return isinstance(of.get("name"), str) and isinstance(of.get("connector"), Mapping) and "tasks" in of
-
-
-def _is_info(of: Mapping[str, Any]) -> bool:
-    return isinstance(of.get("name"), str) and isinstance(of.get("config"), Mapping) and "tasks" in of
-
-
-def _whole(answer: Mapping[str, Any]) -> SavedForm:
-    if "error_code" in answer and "message" in answer:
-        raise FieldError("", f"is an error: {shown(answer['message'])}", "ask again")
-    if not answer:
+    documents = documents_of(content, FIX)
+    if len(documents) == 1 and documents[0] in ({}, []):
         raise FieldError("", "holds no connector", "create one first")
-    if all(isinstance(of, Mapping) and "status" in of and "info" not in of for of in answer.values()):
+    pieces = [piece for document in documents for piece in _pieces(document)]
+    if len({piece.cluster for piece in pieces if piece.part == "status"}) > 1:
+        raise FieldError("", "holds connectors of several Connect clusters", f"select one by its label {_CLUSTER}")
+    connectors: dict[str, dict[str, Any]] = {}
+    for piece in pieces:
+        parts = connectors.setdefault(piece.name, {})
+        if parts.setdefault(piece.part, piece.value) != piece.value:
+            what = f"has two answers about {shown(piece.name)} that differ: they are of two moments"
+            raise FieldError("", what, "save one of them alone")
+    is_of_all = all(piece.is_of_all for piece in pieces)
+    _check(connectors, is_of_all=is_of_all)
+    return SavedForm(connectors, tuple(_notes(connectors, is_of_all=is_of_all)))
+
+
+def _check(connectors: Mapping[str, Mapping[str, Any]], *, is_of_all: bool) -> None:
+    if not connectors:
+        raise FieldError("", "holds no connector", "create one first")
+    name = next(iter(connectors))
+    if not is_of_all and len(connectors) < 2:
+        if "status" in connectors[name]:
+            what = f"is the status of one connector, {shown(name)}: a plan needs all of the group"
+        else:
+            what = f"is the configuration of {shown(name)}, without where it runs"
+        raise FieldError("", what, FIX)
+    has_info = any("info" in parts for parts in connectors.values())
+    for name, parts in connectors.items():
+        for part in _PARTS:
+            if not isinstance(parts.get(part), Mapping) and (part == "status" or has_info):
+                raise FieldError(f"{shown(name)}: {part}", f"is missing: it was asked for without expand={part}", FIX)
+
+
+def _notes(connectors: Mapping[str, Mapping[str, Any]], *, is_of_all: bool) -> Iterator[Note]:
+    has_info = all("info" in parts for parts in connectors.values())
+    if is_of_all and not has_info:
         message = (
             "it was asked for without expand=info: the tasks are those that have a status, and one without, or one "
             "that is no longer configured, counts wrongly"
         )
-        return SavedForm(answer, (Note("tasks-by-status", message),))
-    if not any(isinstance(of, Mapping) and of.keys() & {"info", "status"} for of in answer.values()):
-        names = name_list(sorted(map(shown, answer)), 1)
-        raise FieldError("", f"is JSON of something else, not a status: it has {names}", FIX)
-    for name, of in answer.items():
-        for part in ("info", "status"):
-            if not isinstance(of, Mapping) or not isinstance(of.get(part), Mapping):
-                raise FieldError(f"{shown(name)}: {part}", f"is missing: it was asked for without expand={part}", FIX)
-    return SavedForm(answer)
+        yield Note("tasks-by-status", message)
+    elif not is_of_all:
+        tasks = "" if has_info else ", and tasks without a status,"
+        message = (
+            f"these are statuses of {len(connectors)} connectors, taken one by one: others of the group{tasks} are "
+            f"missing in the plan. GET {PATH} has all"
+        )
+        yield Note("connectors-by-status", message)
 
 
-def _items(document: Any) -> Iterator[Any]:
-    """Yield what a list of Kubernetes holds, or the document itself."""
-    if isinstance(document, Mapping) and isinstance(document.get("items"), list):
-        yield from document["items"]
-    else:
-        yield document
+def _pieces(document: Any) -> Iterator[_Piece]:
+    """Yield what a document tells of connectors.
 
-
-def _of_fragments(fragments: list[Any]) -> SavedForm:
-    if not fragments:
-        raise FieldError("", "holds no connector", "create one first")
-    for fragment in fragments:
-        _refuse_other(fragment)
-    clusters = {of["metadata"].get("labels", {}).get(_CLUSTER) for of in fragments if not _is_status(of)}
-    if len(clusters) > 1:
-        raise FieldError("", "holds connectors of several Connect clusters", f"select one by its label {_CLUSTER}")
-    statuses = [of if _is_status(of) else of["status"]["connectorStatus"] for of in fragments]
-    connectors = {status["name"]: {"status": status} for status in statuses}
-    if len(connectors) < 2:
-        what = f"is the status of one connector, {shown(statuses[0]['name'])}: a plan needs all of the group"
-        raise FieldError("", what, FIX)
-    message = (
-        f"these are statuses of {len(connectors)} connectors, taken one by one: others of the group, and tasks without "
-        f"a status, are missing in the plan. GET {PATH} has all"
-    )
-    return SavedForm(connectors, (Note("connectors-by-status", message),))
-
-
-def _refuse_other(fragment: Any) -> None:
-    """Refuse what is no status of a connector, by what it is."""
-    if isinstance(fragment, str):
-        raise FieldError("", "lists names only: it was asked for without expand=status&expand=info", FIX)
-    if not isinstance(fragment, Mapping):
-        raise wrong_type("it", fragment, "an object of connectors", FIX)
-    kind = fragment.get("kind")
-    if _is_status(fragment):
+    Raises:
+        FieldError: it is something else.
+    """
+    if isinstance(document, list):
+        pieces = [piece for item in document for piece in _pieces(item)]
+        is_list_of_answer = all(isinstance(item, Mapping) and item.keys() & {"info", "key"} for item in document)
+        yield from (piece._replace(is_of_all=piece.is_of_all or is_list_of_answer) for piece in pieces)
         return
-    if _is_info(fragment):
-        raise FieldError("", f"is the configuration of {shown(fragment['name'])}, without where it runs", FIX)
-    if "id" in fragment and ("config" in fragment or "worker_id" in fragment):
-        raise FieldError("", "are the tasks of one connector", FIX)
-    if kind != "KafkaConnector":
-        raise FieldError("", "holds neither a status of a connector nor a KafkaConnector", FIX)
-    status = fragment.get("status")
-    connector_status = status.get("connectorStatus") if isinstance(status, Mapping) else None
-    if (
-        not isinstance(fragment.get("metadata"), Mapping)
-        or not isinstance(connector_status, Mapping)
-        or not _is_status(connector_status)
-    ):
-        raise FieldError("", "is a KafkaConnector without status.connectorStatus: it has not been started", FIX)
+    if isinstance(document, str):
+        raise FieldError("", "lists names only: it was asked for without expand=status&expand=info", FIX)
+    if not isinstance(document, Mapping):
+        raise wrong_type("it", document, "an object of connectors", FIX)
+    if "error_code" in document and "message" in document:
+        raise FieldError("", f"is an error: {shown(document['message'])}", "ask again")
+    if "apiVersion" in document and "kind" in document:
+        yield from _of_kubernetes(document)
+    elif (piece := _one_piece(document)) is not None:
+        yield piece
+    elif (pair := _pair(document)) is not None:
+        yield from pair
+    else:
+        yield from _of_names(document)
+
+
+def _one_piece(document: Mapping[str, Any]) -> _Piece | None:
+    """Return a status or an info that stands alone."""
+    name = document.get("name")
+    if not isinstance(name, str) or "tasks" not in document:
+        return None
+    if isinstance(document.get("connector"), Mapping):
+        return _Piece(name, "status", document)
+    return _Piece(name, "info", document) if isinstance(document.get("config"), Mapping) else None
+
+
+def _pair(document: Mapping[str, Any]) -> list[_Piece] | None:
+    """Return status and info of one connector, which tell its name themselves."""
+    parts = {part: document[part] for part in _PARTS if isinstance(document.get(part), Mapping)}
+    if "key" in document and isinstance(document.get("value"), Mapping):
+        return list(_of_names({str(document["key"]): document["value"]}))
+    pieces = [_one_piece(value) for value in parts.values()]
+    return [piece for piece in pieces if piece is not None] if pieces and None not in pieces else None
+
+
+def _of_names(document: Mapping[str, Any]) -> Iterator[_Piece]:
+    """Yield what is told of connectors by their names."""
+    for name, value in document.items():
+        if isinstance(value, Mapping) and (piece := _one_piece(value)) is not None and piece.name == name:
+            yield piece._replace(is_of_all=True)
+        elif isinstance(value, Mapping) and value.keys() & set(_PARTS):
+            yield from (_Piece(str(name), part, value[part], is_of_all=True) for part in _PARTS if part in value)
+        else:
+            break
+    else:
+        return
+    wrapped = next((document[name] for name in _WRAPPERS if isinstance(document.get(name), Mapping | list)), None)
+    if wrapped:
+        yield from _pieces(wrapped)
+        return
+    for names, what in _OTHERS:
+        if names <= document.keys():
+            raise FieldError("", what, FIX)
+    has = name_list(sorted(map(shown, document)), 1)
+    raise FieldError("", f"is JSON of something else, not a status: it has {has}", FIX)
+
+
+def _of_kubernetes(resource: Mapping[str, Any]) -> Iterator[_Piece]:
+    """Yield the statuses of ``KafkaConnector`` resources."""
+    items = resource.get("items")
+    resources = items if isinstance(items, list) else [resource]
+    for item in resources:
+        if not isinstance(item, Mapping) or item.get("kind") != "KafkaConnector":
+            kind = shown(item.get("kind")) if isinstance(item, Mapping) else "something else"
+            raise FieldError("", f"holds {kind}, neither a status of a connector nor a KafkaConnector", FIX)
+    for item in resources:
+        status = item.get("status")
+        inner = status.get("connectorStatus") if isinstance(status, Mapping) else None
+        piece = _one_piece(inner) if isinstance(inner, Mapping) else None
+        if piece is None or piece.part != "status":
+            raise FieldError("", "is a KafkaConnector without status.connectorStatus: it has not been started", FIX)
+        metadata = item.get("metadata")
+        labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
+        yield piece._replace(cluster=str(labels.get(_CLUSTER)) if isinstance(labels, Mapping) else None)

@@ -439,7 +439,7 @@ class TestFormsThatPeopleSave:
             ('{"name": "a", "config": {"tasks.max": "2"}, "tasks": [], "type": "sink"}', "the configuration of 'a'"),
             ('[{"id": {"connector": "a", "task": 0}, "config": {}}]', "are the tasks of one connector"),
             ('{"kind": "KafkaConnector", "apiVersion": "v1", "metadata": {}}', "without status.connectorStatus"),
-            ("apiVersion: v1\nkind: KafkaConnector\n", "is YAML of Kubernetes"),
+            ("apiVersion: v1\nkind: KafkaConnector\n", "without status.connectorStatus"),
             ("", "is empty"),
             ('{"total": 1, "rows": []}', "is JSON of something else, not a status: it has 'rows', 'total'"),
             ('{"kind": "KafkaConnect", "apiVersion": "v1", "metadata": {}}', "nor a KafkaConnector"),
