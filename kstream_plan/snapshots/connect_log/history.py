@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
+from kstream_plan.model.not_modelled import newer_unread
 from kstream_plan.snapshots.connect_log.course import Course, courses_of
 from kstream_plan.snapshots.connect_log.notes import notes_about, notes_about_gaps
 from kstream_plan.snapshots.connect_log.records import read_records
@@ -103,15 +105,18 @@ def checked_row(entry: ConnectEntry) -> Mapping[str, Any]:
 def _entries(
     group: LoggedGroup, found: FoundRounds, config: Config | None, now_ms: int | None
 ) -> Iterator[ConnectEntry]:
-    hosts, dates = hosts_of(group), _dates(group)
-    for of in courses_of(group):
+    hosts, dates, courses = hosts_of(group), _dates(group), courses_of(group)
+    for of, after in zip_longest(courses, courses[1:]):
         answer = of.round.answer
         told = of.round.told.get(answer.leader)
         at = None if told is None else told.at
         later_ms = None if told is None else _since_1970_ms(told, dates.get(answer.leader), found, now_ms)
         row: Mapping[str, Any] = {}
+        newer = _newer(of, after, group, found)
         if of.problem is None:
             row = row_of(of, group, hosts, later_ms, _settings(of, group, config))
+        if row and newer is not None:
+            row = {**row, "newer_rebalance": {"place": str(newer)}}
         yield ConnectEntry(
             group.group_id,
             of.round.number,
@@ -125,8 +130,28 @@ def _entries(
             of.round.place,
             of.problem,
             row,
-            (*notes_about_gaps(found), *notes_about(of, group, hosts, config)),
+            (
+                *(() if newer is None else (newer_unread(str(newer)),)),
+                *notes_about_gaps(found),
+                *notes_about(of, group, hosts, config),
+            ),
         )
+
+
+def _newer(of: Course, after: Course | None, group: LoggedGroup, found: FoundRounds) -> LogPlace | None:
+    """Return the first sign of a round between one and the one ``after`` it that cannot be planned from; else none."""
+    number, end = of.round.number, group.last_number + 1 if after is None else after.round.number
+    for unread in range(number + 1, end):
+        if unread in group.rounds or unread in group.unclaimed:
+            return group.rounds[unread].place if unread in group.rounds else group.unclaimed[unread]
+    told = {place.file: place.line for place in of.round.places}
+    later = {} if after is None else {place.file: place.line for place in after.round.places}
+    others = {file for other in found.groups.values() for file in other.files} - group.files
+    for place, _ in found.gaps:
+        is_before_next = after is None or (place.file in later and place.line < later[place.file])
+        if place.file not in others and place.line > told.get(place.file, 0) and is_before_next:
+            return place
+    return None if after is None or after.problem is None else after.round.place
 
 
 def _dates(group: LoggedGroup) -> dict[str, int]:

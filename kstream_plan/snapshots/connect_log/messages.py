@@ -109,6 +109,8 @@ MARKERS = (
     b"scheduled.rebalance.max.delay.ms = ",
     b"Kafka version: ",
 )
+#: What a worker says of its own part in a round, up to its number.
+_OF_A_ROUND = ("Successfully joined group with generation ", "Joined group at generation ")
 _MARKERS_AS_TEXT = tuple(marker.decode() for marker in MARKERS)
 _WORKER, _GROUP = "[Worker clientId=", ", groupId="
 
@@ -155,12 +157,17 @@ def messages_in(text: str) -> Iterator[tuple[str, Message]]:
     Raises:
         CutMessageError: it is cut or mixed up.
     """
+    is_read = False
     for words, pattern, read in _READERS:
         if words in text and (match := pattern.search(text)):
             message = read(text, match)
+            is_read = True
             yield text[: match.start()], message
             if not isinstance(message, RunsOn | MaxDelay | RunsRelease):
                 return
+    part = next((words for words in _OF_A_ROUND if words in text), None)
+    if part is not None and not is_read and worker_of(text[: text.find(part)]) is not None:
+        raise CutMessageError("its end is missing")
 
 
 def _joined(_text: str, match: re.Match[str]) -> Message:

@@ -62,14 +62,20 @@ class LoggedRound:
     def place(self) -> LogPlace:
         """Where the round is in the logs."""
         lead = self.told.get(self.answer.leader) if self.told else None
-        return lead.place if lead else min([*self.joined.values(), *(told.place for told in self.told.values())])
+        return lead.place if lead else min(self.places)
+
+    @property
+    def places(self) -> list[LogPlace]:
+        """All that logs tell of who takes part in it, the answers last."""
+        return [*self.joined.values(), *(told.place for told in self.told.values())]
 
 
 @dataclass(slots=True)
 class LoggedGroup:
     """The rounds of a group by number, the Java of its workers, and the longest delay that they are set to.
 
-    ``releases`` are those of Kafka that its workers have started with, by member id.
+    ``releases`` are those of Kafka that its workers have started with, by member id. ``unclaimed`` are answers, by the
+    number of the round, of which it is unknown who was told them. ``files`` are the logs that tell of it.
     """
 
     group_id: str
@@ -77,6 +83,13 @@ class LoggedGroup:
     java: dict[str, int] = field(default_factory=dict)
     max_delay_ms: int | None = None
     releases: dict[str, str] = field(default_factory=dict)
+    unclaimed: dict[int, LogPlace] = field(default_factory=dict)
+    files: set[str] = field(default_factory=set)
+
+    @property
+    def last_number(self) -> int:
+        """The number of the newest round that the logs tell of, read or not."""
+        return max([*self.rounds, *self.unclaimed], default=0)
 
 
 @dataclass(slots=True)
@@ -180,11 +193,13 @@ def _know(group: LoggedGroup, speaker: _Speaker | None, process: _Process) -> No
 
 def _add(group: LoggedGroup, record: Record, voice: Voice, speakers: _Speakers) -> None:
     message, speaker = record.message, speakers.last
+    group.files.add(record.place.file)
     if isinstance(message, Joined):
         speakers.join(_Speaker(message.member_id, message.generation, record.at))
         _round(group, message.generation).joined.setdefault(message.member_id, record.place)
-    elif speaker is None:
-        return  # the log begins inside the round: who says so is not known
+    elif speaker is None:  # the log begins inside the round: who says so is not known
+        if isinstance(message, Answered):
+            group.unclaimed.setdefault(message.generation, record.place)
     elif isinstance(message, Answered):
         found = speakers.answered(message, group.rounds.get(message.generation - 1))
         if found is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple, cast, get_args
 
@@ -136,7 +137,8 @@ class _Header(NamedTuple):
 def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_text: bool) -> Snapshot:
     header = _read_header(row)
     if header.protocol == "connect":
-        return read_connect(row, *header[:3], config_as_text=config_as_text, release=_streams_version(row))
+        found = read_connect(row, *header[:3], config_as_text=config_as_text, release=_streams_version(row))
+        return replace(found, warnings=(*_of_newer(row), *found.warnings))
     streams = header.protocol == "streams"
     config, config_notes = (read_group_config if streams else read_config)(row, as_text=config_as_text)
     task_rows = read_task_rows(row)
