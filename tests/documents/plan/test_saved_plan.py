@@ -6,20 +6,24 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from kstream_plan.documents.plan.files import are_plans, is_plan_file, read_plan_file
-from kstream_plan.documents.plan.read import SavedPlan, each_saved, read_plans
+from kstream_plan.documents.plan.read import SavedPlan, each_saved, read_plans, read_saved
 from kstream_plan.documents.plan.write import plan_document, plan_json
 from kstream_plan.errors import PlanFileError
 from kstream_plan.model import Group, Partition, Rates, Snapshot
+from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans import Plan
+from kstream_plan.plans import Plan, Promote
 from kstream_plan.plans.replay import replay
-from kstream_plan.simulation.one_plan import plan
+from kstream_plan.simulation.instance_names import process_id_of
+from kstream_plan.simulation.one_plan import plan, plan_checked
 from tests.helpers import plan_cases
+from tests.helpers.random_groups import random_group
 from tests.helpers.schemas import schema, validator
 from tests.helpers.small_groups import group, state
 
@@ -257,3 +261,16 @@ def test_a_plan_without_stateful_tasks_is_read_again_whatever_rates_were_given()
     made = plan(Snapshot(state=of, config=AssignmentConfig(), rates=Rates(produce_per_task=5.0)))
     [saved] = read_plans(plan_json(made).encode(), "plan")
     assert saved.rates == made.rates
+
+
+def test_a_caught_up_copy_in_memory_that_another_thread_opens_is_lost_and_no_edit() -> None:
+    """0_3 goes to the instance whose copy has caught up, and to another thread of it, which begins with nothing."""
+    group = random_group(Random(203035))
+    leave = Leave(at_ms=0, process_ids=(process_id_of(group.snapshot.state.group, group.busiest),))
+    made = plan_checked(group.snapshot, group.options, scenario=Scenario(events=(leave,)))
+    lost = [step for step in made.rounds[0].single_steps if isinstance(step, Promote) and not step.caught_up]
+    assert [(str(step.task_id), step.reason.code.value, step.reason.lag) for step in lost] == [
+        ("0_3", "target-caught-up", 0)
+    ]
+    [saved] = read_saved(plan_json(made).encode(), "x")
+    assert saved.plan == made
