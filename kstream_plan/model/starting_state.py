@@ -30,8 +30,9 @@ class Beginning:
     ``no_closer`` are copies that were seen to come no closer: nobody calls them caught up either.
     ``started_ms`` tells when instances, by process id, have started, ``in_stores`` whether offsets are kept inside the
     stores (``None``: not known), ``in_memory`` that a closed store leaves nothing. ``undated``: when the decision was
-    made is not known, nor when lags were reported that do not say so themselves. ``ready`` tells which copies count as
-    caught up by now of which nobody knows it, ``cleaning`` when left-over state is deleted.
+    made is not known, nor when lags were reported that do not say so themselves; ``undated_reports`` have a time that
+    nothing can be counted from. ``ready`` tells which copies count as caught up by now of which nobody knows it,
+    ``cleaning`` when left-over state is deleted.
     """
 
     decision: KnownDecision | None = None
@@ -43,6 +44,7 @@ class Beginning:
     in_stores: bool | None = None
     in_memory: bool = False
     undated: bool = False
+    undated_reports: frozenset[_Seat] = frozenset()
     ready: Ready = "likely"
     cleaning: Cleaning = "likely"
 
@@ -67,6 +69,7 @@ def beginning_of(
         no_closer=frozenset(snapshot.no_closer_ms),
         started_ms=MappingProxyType({of: at_ms - now_ms for of, at_ms in snapshot.started_ms.items()}),
         undated=decision is not None and decision.at_ms is None,
+        undated_reports=snapshot.undated_reports,
         in_memory=snapshot.stores == "in-memory",
         in_stores=None if snapshot.streams_version is None else snapshot.offsets_in_stores,
         ready=ready,

@@ -27,7 +27,7 @@ from kstream_plan.planner.unproven_starts import unproven_starts
 from kstream_plan.planner.within_the_limit import restores_within_limit
 from kstream_plan.plans import Plan, Round, Summary, Verdict
 from kstream_plan.plans.balance import initial_balance
-from kstream_plan.plans.caught_up_evidence import UnprovenStart
+from kstream_plan.plans.caught_up_evidence import Taken, UnprovenStart
 from kstream_plan.plans.design import Played
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import known_rates
@@ -79,7 +79,7 @@ def in_figures(case: Case, on_round: OnRound | None = None, *, balances: bool = 
     outages = case.outside.unnoticed
     paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, outages, from_start=True)
     summary = _summary(case, group, initial, paused, played, outcome)
-    unproven = _unproven(case, group, initial, rounds) if case.options.proofs else ()
+    unproven = _unproven(case, group, initial, rounds) if case.options.proofs != "none" else ()
     return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary, unproven)
 
 
@@ -146,6 +146,7 @@ def _unproven(
         now_ms=case.now_ms,
         trust_ms=case.options.trust_ms,
         undated=case.is_undated,
+        taken=Taken(caught_up=case.options.proofs == "stores", left_over=case.options.cleaning == "late"),
     )
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
 from kstream_plan.model.starting_state import Cleaning, Ready
 from kstream_plan.planner.lead import NextLeader
 from kstream_plan.planner.scenario_as_noticed import Noticed
 from kstream_plan.plans import Trigger
+
+#: Which starts are found that count as warm and are not proven to be: all, those alone that may be cold because of
+#: where stores are, whatever copies lack, or none.
+Proofs: TypeAlias = Literal["all", "stores", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +33,8 @@ class PlanOptions:
     ``ranges``: find both ends of what hangs on what is unknown; without
     ``long_ranges`` not of a plan that takes long to play, which then warns that it does not tell them.
     ``closes_wait``: a default close during a rebalance that is under way as the plan begins waits for its end; else it
-    comes before the instance has heard of that, and holds the rebalance up. ``proofs``: find the starts that count as
-    warm and are not proven to be.
+    comes before the instance has heard of that, and holds the rebalance up. ``proofs``: which of the starts are
+    found that count as warm and are not proven to be.
     ``floor``: where a restore rate is not known, find the least that the plan takes. ``next_leader``: who leads when
     the leader has gone, where restarted members have settings of their own. ``noticed``: when the group notices that
     members have stopped. ``max_learners`` (``None``: no limit) and
@@ -50,7 +54,7 @@ class PlanOptions:
     cleaning: Cleaning = "likely"
     trust_ms: int | None = None
     closes_wait: bool = True
-    proofs: bool = True
+    proofs: Proofs = "all"
     ranges: bool = True
     long_ranges: bool = True
     floor: bool = True
@@ -83,7 +87,7 @@ class PlanKeywords(TypedDict, total=False):
     cleaning: Cleaning
     trust_ms: int | None
     closes_wait: bool
-    proofs: bool
+    proofs: Proofs
     ranges: bool
     long_ranges: bool
     floor: bool

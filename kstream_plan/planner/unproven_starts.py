@@ -30,11 +30,13 @@ from kstream_plan.plans import (
 )
 from kstream_plan.plans.caught_up_evidence import (
     AS_READ,
+    NOTHING_TAKEN,
     Course,
     Evidence,
     Fact,
     Known,
     KnownCopies,
+    Taken,
     UnprovenStart,
     written_at,
 )
@@ -59,18 +61,31 @@ def unproven_starts(
     now_ms: int,
     trust_ms: int | None,
     undated: bool = False,
+    taken: Taken = NOTHING_TAKEN,
 ) -> tuple[UnprovenStart, ...]:
     """Return the starts that count as warm, and are not proven to be, in time.
 
     Where a design moves tasks only once a copy has reported that it caught up, those do not count whose former owner
     runs them. It does not wait for an owner that is still to restore itself, nor for a copy whose offset is unknown:
-    Kafka's marker of that is below every lag. ``group`` is everyone who takes part in the ``rounds``, ``initial`` what
-    each holds at first; ``now_ms`` is when the plan begins, on the snapshot's clock; ``undated``: that is not known,
-    though it is said what time it is.
+    Kafka's marker of that is below every lag. Nothing is proven of a group whose snapshot may be of any time before
+    now.
+
+    Args:
+        snapshot: what was read.
+        design: how the group coordinates.
+        group: everyone who takes part in the rounds.
+        initial: what each holds at first.
+        rounds: what follows.
+        outside: what happens to the group.
+        now_ms: when the plan begins, on the snapshot's clock.
+        trust_ms: how old a report may be that counts as true, as of :class:`KnownCopies`.
+        undated: when the plan begins is not known on that clock, though it is said what time it is.
+        taken: what counts as true in the plan though nobody knows it.
     """
     if not group.stateful or snapshot.group_protocol == "connect":  # connectors and tasks have no state
         return ()
-    known = replace(known_copies(snapshot, outside.paces, now_ms=now_ms, trust_ms=trust_ms), undated=undated)
+    known = known_copies(snapshot, outside.paces, now_ms=now_ms, trust_ms=trust_ms)
+    known = replace(known, undated=undated, taken=taken)
     marked = frozenset(
         (task, copy.instance)
         for task, copies in enumerate(snapshot.state.copies)
@@ -182,7 +197,7 @@ class _Follower:
         on_disk = self.known.snapshot.stores == "persistent"
         for place, rnd in enumerate(rounds):
             self._members(rnd, held)
-            waits = on_disk and not self.orphans and not self.restoring and not self.marked
+            waits = on_disk and not (self.orphans or self.restoring or self.marked or self.known.undated)
             if place > last and waits and self.design.moves_when_caught_up:
                 break
             if rnd.trigger is not Trigger.FOLLOW_UP:
@@ -269,9 +284,12 @@ class _Follower:
                 self.restoring.add(task)
 
     def _waits(self, task: int, step: Step, *, gone: bool) -> bool:
-        """Tell whether a design that moves tasks to copies that have caught up waited for this one."""
+        """Tell whether a design that moves tasks to copies that have caught up waited for this one.
+
+        How the group is by now is unknown where it is unknown how old the snapshot is.
+        """
         assert isinstance(step, _STARTS)
-        if task in self.restoring or (task, self._instance(step.to.process_id)) in self.marked:
+        if self.known.undated or task in self.restoring or (task, self._instance(step.to.process_id)) in self.marked:
             return False
         return not gone or (isinstance(step, HandOver) and step.from_ is not None)
 

@@ -15,7 +15,7 @@ from kstream_plan.planner.case import Case
 from kstream_plan.planner.lead import NextLeader
 from kstream_plan.planner.loop import NOT_WANTED
 from kstream_plan.planner.one_play import OnePlay, in_figures, one_play
-from kstream_plan.planner.options import PlanKeywords, PlanOptions
+from kstream_plan.planner.options import PlanKeywords, PlanOptions, Proofs
 from kstream_plan.planner.side_by_side import Ends, SideBySide
 from kstream_plan.plans import FigureRange, Plan, Summary
 from kstream_plan.plans.caught_up_evidence import Fact
@@ -161,7 +161,12 @@ class WhatElse:
 
     def _cleaned(self, when: Cleaning) -> OtherPlay:
         """Return the play in which left-over state is deleted so early or late: late it is there for sure."""
-        return self._other(cleaning=when, proofs=self.case.options.proofs and when != "late")
+        return self._other(cleaning=when)
+
+    @property
+    def _of_stores(self) -> Proofs:
+        """What is not proven of plays in which copies have caught up of which nobody knows it."""
+        return "none" if self.case.options.proofs == "none" else "stores"
 
     def _least_ready(self, case: Case, waiting: int = 0) -> OtherPlay:
         """Return the play in which nothing counts as caught up, or as running, before a probe may find it so.
@@ -176,7 +181,7 @@ class WhatElse:
         case, outcome, always = self.case, play.outcome, list[Callable[[], Ends]]()
         waiting = self._waiting(play)
         if any(not doubt.is_likely_ready for doubt in outcome.doubts):
-            always.append(self._other(ready="all", proofs=False))
+            always.append(self._other(ready="all", proofs=self._of_stores))
         if waiting or any(doubt.is_likely_ready for doubt in outcome.doubts):
             always.append(self._least_ready(case, waiting))
         always += self._noticed_otherwise()
@@ -203,7 +208,7 @@ class WhatElse:
     def _stores_matter(self, play: OnePlay) -> bool:
         """Tell whether more may start cold if stores are in memory, and whether they are is unknown."""
         snapshot, facts = self.case.snapshot, {start.evidence.fact for start in play.plan.unproven_starts}
-        if snapshot.stores not in (None, "mixed") or not self.case.options.proofs:
+        if snapshot.stores not in (None, "mixed") or self.case.options.proofs == "none":
             return False
         return bool(play.plan.summary.hops) or Fact.STORES_UNKNOWN in facts
 
@@ -238,7 +243,7 @@ class WhatElse:
             yield self._least_ready(replace(case, snapshot=snapshot.at_worst()), waiting)
         undated = snapshot.undated_caught_up()
         if snapshot.rates.any_restore and undated is not snapshot:
-            yield self._other(case=replace(case, snapshot=undated), proofs=False)
+            yield self._other(case=replace(case, snapshot=undated), proofs=self._of_stores)
         if _is_input_behind(play.plan):
             yield self._least_ready(replace(case, snapshot=snapshot.with_input_processed()), waiting)
 

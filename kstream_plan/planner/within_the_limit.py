@@ -9,7 +9,7 @@ from kstream_plan.model import Group, Note, Snapshot, WorkId
 from kstream_plan.model.times import duration
 from kstream_plan.plans import HandOver, Promote, Round, Step
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
-from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.plans.restoring import POLL_RECORDS, cold_restoring_ms
 from kstream_plan.plans.step_rows import STARTS, StepRows
 
 #: Less than that is no more than what a hand-over takes anyway.
@@ -20,7 +20,8 @@ def restores_within_limit(snapshot: Snapshot, group: Group, rounds: Sequence[Rou
     """Warn of tasks that start warm by Kafka's rule and restore all the same before they run: no pause counts that.
 
     Told are those whose instance takes a second or more for it, or, where nobody knows how fast it restores, those that
-    begin with half of what they need or less. ``group`` is everyone who takes part in the ``rounds``.
+    begin with half of what they need or less, and lack more than a poll brings. ``group`` is everyone who takes part in
+    the ``rounds``.
     """
     found = dict[WorkId, tuple[int, int | None]]()
     for rnd in rounds:
@@ -49,8 +50,10 @@ def _restoring(snapshot: Snapshot, group: Group, rnd: Round) -> Iterator[tuple[W
     lasts = cold_restoring_ms(starts, lambda of: rates.restore_rate(index.get(of, len(index))))
     for step in starts:
         takes_ms, whole = lasts.get(step.task_id), group.tasks[group.task_index[step.task_id]].end_offset_sum
-        if 2 * (step.restore_records or 0) >= whole if takes_ms is None else takes_ms >= _NOTABLE_MS:
-            yield step.task_id, (step.restore_records or 0, takes_ms)
+        records = step.restore_records or 0
+        begins_anew = records > POLL_RECORDS and 2 * records >= whole
+        if begins_anew if takes_ms is None else takes_ms >= _NOTABLE_MS:
+            yield step.task_id, (records, takes_ms)
 
 
 def _steps(snapshot: Snapshot, rnd: Round) -> Iterable[Step]:

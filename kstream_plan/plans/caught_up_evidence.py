@@ -133,6 +133,22 @@ class Course(NamedTuple):
 AS_READ = Course()
 
 
+class Taken(NamedTuple):
+    """What counts as true though nobody knows it, as in one of several courses of a plan.
+
+    Attributes:
+        caught_up: every copy that is assigned has caught up.
+        left_over: left-over state has not been deleted.
+    """
+
+    caught_up: bool = False
+    left_over: bool = False
+
+
+#: Nothing counts as true that nobody knows.
+NOTHING_TAKEN = Taken()
+
+
 class _Report(NamedTuple):
     """A copy was ``lag`` records behind at a time; ``at_most``: or less; ``most``: at most that by the snapshot."""
 
@@ -162,6 +178,7 @@ class KnownCopies:
         restores_as_given: it is given by hand how fast every instance restores, beside the snapshot's rates.
         undated: when the snapshot was taken is unknown, and so is how old its reports are by now.
         writes_as_given: it is given by hand how much is written, beside the snapshot's rates.
+        taken: what counts as true though nobody knows it.
     """
 
     snapshot: Snapshot
@@ -172,6 +189,7 @@ class KnownCopies:
     restores_as_given: bool = False
     writes_as_given: bool = False
     undated: bool = False
+    taken: Taken = NOTHING_TAKEN
 
     def at(
         self,
@@ -210,7 +228,10 @@ class KnownCopies:
         self, task: int, instance: int, times_ms: tuple[int, int], course: Course, likely: bool | None
     ) -> Evidence:
         """Return what is known of a copy itself; ``times_ms`` as of :meth:`_by_reports`."""
-        known = self._if_persistent(task, instance, times_ms, course, likely)
+        if self.taken.caught_up:
+            known = _by_rates(likely=True, reports=(), until_ms=times_ms[1])
+        else:
+            known = self._if_persistent(task, instance, times_ms, course, likely)
         if known.known is not Known.CAUGHT_UP or self.snapshot.stores in ("persistent", "in-memory"):
             return known
         restarted = self._restarted(task, instance, course)
@@ -253,7 +274,7 @@ class KnownCopies:
             return False
         if rates.knows_produce(task) or self.writes_as_given:
             return True
-        return any(until_ms <= report.at_ms for report in reports)
+        return any(until_ms <= report.at_ms for report in reports if not report.at_most)
 
     def is_assigned(self, task: int, instance: int) -> bool:
         """Tell whether a copy is assigned to an instance after the newest decision."""
@@ -309,7 +330,9 @@ class KnownCopies:
         closed = closed or left_over_ms is not None or self._restarted(task, instance, course)
         if closed and self.snapshot.stores == "in-memory":
             return self._empty(Fact.IN_MEMORY, "its stores are in memory: a restart or a move leaves nothing", whole)
-        if left_over_ms is None or not self._may_be_deleted(task, instance, copy, left_over_ms, at_ms, course):
+        if left_over_ms is None or self.taken.left_over:
+            return None
+        if not self._may_be_deleted(task, instance, copy, left_over_ms, at_ms, course):
             return None
         words = "left-over state that state.cleanup.delay.ms may have deleted by then"
         return Evidence(known=Known.UNKNOWN, fact=Fact.LEFT_OVER, words=words, settled_by=())

@@ -244,6 +244,12 @@ class Plan(InNotebooks):
         )
 
     @property
+    def restores_first(self) -> tuple[str, ...]:
+        """The tasks that start warm by Kafka's rule, and all the same restore for long before they run."""
+        notes = (note for note in self.warnings if note.code == RESTORES_WITHIN_LIMIT)
+        return tuple(dict.fromkeys(task_id for note in notes for task_id in note.subjects))
+
+    @property
     def may_be_restoring(self) -> bool:
         """Whether nobody knows if all runs at first: tasks started cold before, and may still restore."""
         return any(note.code == MAYBE_RESTORING for note in self.warnings)

@@ -116,7 +116,7 @@ class PlayedWay:
     @property
     def is_likely_safe(self) -> bool:
         """Whether the pause is safe for all restarts if what is not proven to be warm is, unless it is proven cold."""
-        return self.found.outcome == "safe" and not self.behind
+        return self.found.outcome == "safe" and not self.behind and not self.plan.restores_first
 
     @property
     def needs_static(self) -> bool:
@@ -136,7 +136,8 @@ class PlayedWay:
     @property
     def is_likely_unsafe(self) -> bool:
         """Whether it is not safe as it is likely to go, whatever else may be."""
-        cold = self.plan.summary.cold_handovers or self.figures.cold_handovers.median or self.behind
+        restoring = self.behind or self.plan.restores_first
+        cold = self.plan.summary.cold_handovers or self.figures.cold_handovers.median or restoring
         return bool(cold or self.still_at_once.median or not self.settles)
 
     @property

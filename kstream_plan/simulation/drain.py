@@ -88,9 +88,16 @@ class DrainNow:
     def answer(self) -> Answer:
         """Whether they may stop now without a cold start: NO if one is proven or likely, YES if none can be."""
         others = [answer_of(start.evidence) for start in self.unproven if start.task_id not in self.answers]
-        cold = [Answer.NO] if self.follows.others_cold else []
+        cold = [Answer.NO] if self.follows.others_cold or self.others_restoring else []
         unseen = [Answer.UNKNOWN] if self.not_seen or self.over else []
         return worst_of([*self.answers.values(), *others, *cold, *unseen])
+
+    @property
+    def others_restoring(self) -> tuple[str, ...]:
+        """The tasks of others that start warm by Kafka's rule, and restore for long before they run."""
+        own = {str(task.task_id) for task in self.now}
+        notes = (note for note in self.doubts if note.code == RESTORES_WITHIN_LIMIT)
+        return tuple(name for note in notes for name in note.subjects if name not in own)
 
     @property
     def answers(self) -> Mapping[WorkId, Answer]:
@@ -283,7 +290,7 @@ def _at_once(
         now=now,
         at_best=at_best,
         warnings=(*snapshot.warnings, *(note for note in made.warnings if note.code == MAYBE_RESTORING)),
-        doubts=(*when.doubts, *doubts_of(snapshot, tuple(unproven.values())), *_restoring(made, now)),
+        doubts=(*when.doubts, *doubts_of(snapshot, tuple(unproven.values())), *_restoring(made)),
         rests_on=rests_on(snapshot, [seat for seat in _warm_seats(snapshot, now) if _was_behind(snapshot, *seat)]),
         reported=None if all_measured else _span(snapshot, seats - looked_at),
         measured=_span(snapshot, seats & looked_at),
@@ -342,12 +349,9 @@ def _warm_seats(snapshot: Snapshot, now: Sequence[DrainedTask]) -> list[tuple[in
     ]
 
 
-def _restoring(made: Plan, now: Iterable[DrainedTask]) -> Iterator[Note]:
-    """Yield why those of these tasks are not called warm that count as caught up, and restore before they run."""
-    task_ids = {str(task.task_id) for task in now}
-    for note in made.warnings:
-        if note.code == RESTORES_WITHIN_LIMIT and (of_these := tuple(of for of in note.subjects if of in task_ids)):
-            yield note._replace(subjects=of_these)
+def _restoring(made: Plan) -> Iterator[Note]:
+    """Yield why tasks are not called warm that count as caught up, and restore before they run."""
+    return (note for note in made.warnings if note.code == RESTORES_WITHIN_LIMIT)
 
 
 def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms: int) -> tuple[DrainedTask, ...]:

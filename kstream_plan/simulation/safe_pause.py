@@ -218,7 +218,7 @@ class SafePause:
     ) -> Plan:
         """Simulate restarts with the ids of one draw, and both ends of what is unknown."""
         drawn_scenario = drawn(scenario, self._snapshot.state.group, draw)
-        options = replace(self._options, bounds=False, floor=False, closes_wait=closes_wait, proofs=False)
+        options = replace(self._options, bounds=False, floor=False, closes_wait=closes_wait, proofs="none")
         made = plan(self._snapshot, options, scenario=drawn_scenario, enough=watch)
         return checked(made) if check and not (watch and watch.unsafe) else made
 
@@ -251,9 +251,11 @@ def _is_unsafe(so_far: PlayedSoFar) -> bool:
 def is_safe(made: Plan) -> bool:
     """Tell whether restarts settle, nothing starts cold, and the tasks of one instance at most stand still at once.
 
+    What restores for long within the limit first is not warm.
+
     Where tasks may not run yet that started cold before, nobody knows how many stand still.
     """
-    if made.may_be_restoring:
+    if made.may_be_restoring or made.restores_first:
         return False
     settles = made.verdict.kind == "settled" and all(of.low for of in made.summary.ranges if of.figure == "settles")
     return settles and not most_cold(made, made.summary.cold_handovers) and not standing_still(made, 0)
@@ -268,6 +270,9 @@ def _reason(made: Plan, *, closes_wait: bool, other_length: bool) -> Note:
         condition = "if the restart comes out on the other side of session.timeout.ms, to which it is close"
     if most_cold(made, made.summary.cold_handovers):
         return Note("may-start-cold", f"Tasks start cold {condition}")
+    if made.restores_first:
+        message = "Tasks count as caught up, because they are within acceptable.recovery.lag, and restore for long"
+        return Note("restores-first", f"{message} {condition}")
     if standing_still(made, 0):
         return Note("may-pause-together", f"Tasks of several instances pause at the same time {condition}")
     if made.may_be_restoring:

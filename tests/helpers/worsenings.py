@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from kstream_plan.model import UNKNOWN
-from tests.helpers.random_groups import Given, at, copied
+from tests.helpers.random_groups import Given, copied
 
 #: A group, made worse in one way; ``None``: it cannot be.
 Worsening: TypeAlias = Callable[[random.Random, Given], Given | None]
@@ -36,11 +36,14 @@ def fewer_reports(rng: random.Random, given: Given) -> Given | None:
 
 
 def older_reports(rng: random.Random, given: Given) -> Given | None:
-    """A copy that was within the limit was so longer ago: one that was behind may have been restored since."""
-    report = _one(rng, given, lambda each: _is_within(given, each))
+    """A copy that was within the limit was so longer ago: one that was behind may have been restored since.
+
+    Where a report has no time it says less of then than one of an hour ago, when that copy may have had everything.
+    """
+    report = _one(rng, given, lambda each: "reported_at" in each and _is_within(given, each))
     if report is None:
         return None
-    older = datetime.fromisoformat(report.get("reported_at", at(0))) - timedelta(hours=rng.choice([1, 25]))
+    older = datetime.fromisoformat(report["reported_at"]) - timedelta(hours=rng.choice([1, 25]))
     return _changed(given, report, reported_at=older.isoformat().replace("+00:00", "Z"))
 
 

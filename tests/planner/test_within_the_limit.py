@@ -8,13 +8,16 @@ import pytest
 
 from kstream_plan.model import Rates
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.plans import Plan
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard
 from kstream_plan.policy.limits import Limit, Policy
+from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
-from tests.helpers import captured, captured_scenarios
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import captured, captured_scenarios, one_standby
 from tests.helpers.check_cases import NOW
 
 
@@ -71,3 +74,43 @@ def test_rules_about_pauses_include_what_is_restored_within_the_limit(
     made = plan(replace(joined, rates=Rates(restore_per_instance=rate), config=config, stores="persistent"))
     assert made.summary.cold_handovers == 0
     assert check_plan(made, Standard(Policy({rule: Limit(limit_ms)}), NOW)).answer is answer
+
+
+@pytest.mark.parametrize(
+    ("rate", "answer"),
+    [(100.0, Answer.NO), (None, Answer.NO), (10_000_000.0, Answer.YES)],
+    ids=["slow", "none", "fast"],
+)
+def test_drain_bounce_and_check_agree_on_what_restores_within_the_limit(rate: float | None, answer: Answer) -> None:
+    """i0's tasks start on copies that count as caught up, by a high limit, and begin with nothing."""
+    row = one_standby.row(lag=1_000_000)
+    row["config"]["acceptable_recovery_lag"] = 2_000_000
+    found = snapshot_from_row({**row, "stores": "persistent"}, "x")
+    found = replace(found, rates=Rates(restore_per_instance=rate, produce_per_task=0.0))
+    away = Scenario(events=(Leave(at_ms=0, process_ids=(one_standby.IDS[0],)),))
+    made = plan(found, scenario=away)
+    assert made.summary.cold_handovers == 0
+    checked = check_plan(made, Standard(Policy({"max_cold_handovers": Limit(0)}), NOW))
+    drained = drain(found, ["i0"], leave=True)
+    restarted = bounce(found, 60_000, instances=["i0"])
+    assert (checked.answer, drained.answer, restarted.answer) == (answer, answer, answer)
+
+
+def test_the_gate_counts_what_restores_within_the_limit_beside_cold_starts() -> None:
+    row = one_standby.row(lag=1_000_000)
+    row["config"]["acceptable_recovery_lag"] = 2_000_000
+    found = snapshot_from_row({**row, "stores": "persistent"}, "x")
+    found = replace(found, rates=Rates(restore_per_instance=100.0, produce_per_task=0.0))
+    away = Scenario(events=(Leave(at_ms=0, process_ids=(one_standby.IDS[0],)),))
+    made = plan(found, scenario=away)
+    restoring = len(made.restores_first)
+    assert restoring > 0
+    for limit in range(restoring + 1):
+        (finding,) = (
+            each
+            for each in check_plan(made, Standard(Policy({"max_cold_handovers": Limit(limit)}), NOW)).findings
+            if each.rule == "max_cold_handovers"
+        )
+        assert finding.measured == restoring
+        assert finding.answer is (Answer.YES if limit == restoring else Answer.NO)
+        assert len(finding.offences) == (0 if limit == restoring else restoring)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import os
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from kstream_plan.comparison.alternatives import Change
 from kstream_plan.documents.plan.read import read_saved
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.scenario_file import read_scenario
-from kstream_plan.model import UNKNOWN, Snapshot
+from kstream_plan.model import UNKNOWN, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.planner.unproven_starts import is_little
@@ -52,17 +53,29 @@ T = TypeVar("T")
 
 #: So many groups in all; each property has its share of them.
 GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "2000"))
-#: What makes another question of a plan: without a capture time ``--now`` has no effect, as a warning says.
-_OTHER_QUESTIONS = (worsenings.capture_time_unknown,)
 #: What Kafka decides by: without it, tasks may be moved in another order, so that one that is moved later starts warm.
 _DECIDED_BY = (worsenings.fewer_reports, worsenings.fewer_standbys)
+#: The same where nobody leaves: nothing falls behind meanwhile if nobody knows what is written.
+_WAITED_FOR = (*_DECIDED_BY, worsenings.produce_unknown)
 _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
 #: With which a start that is warm by Kafka's rule may restore nothing before its task runs: a copy had longer to.
 _RESTORES_LONGER = (worsenings.older_reports,)
 #: What makes a restart settle that may not: fewer copies are built; a copy that is made anew begins with nothing, while
 #: of one that is there nobody may know what it has; and without a rate nobody counts the probes that a copy takes until
 #: it has caught up, while with one a plan is cut off that has more than it may.
-_SETTLES = (worsenings.restore_unknown, worsenings.fewer_standbys_wanted, worsenings.fewer_standbys)
+_SETTLES = (
+    worsenings.restore_unknown,
+    worsenings.end_offset_unknown,
+    worsenings.fewer_standbys_wanted,
+    worsenings.fewer_standbys,
+)
+#: In other courses a task may move more often: fewer copies are there, more has been written, or left-over state goes.
+_MOVES_OTHERWISE = (
+    *_DECIDED_BY,
+    worsenings.fewer_standbys_wanted,
+    worsenings.asked_later,
+    worsenings.capture_time_unknown,
+)
 
 
 def _share(percent: int) -> Callable[[Any], Any]:
@@ -88,6 +101,8 @@ class Answers:
             lacks that follows its changelog, by task id.
         settles: whether the group settles for sure, where that is asked.
         rounds: in which rebalances they start, where nobody leaves, so that Kafka may let them wait.
+        opened: in which rebalances and by which consumers, where it is unknown whether stores are in memory: then a
+            copy may be lost that another consumer opens, and by which one it is depends on all that is decided.
     """
 
     whole: Answer
@@ -97,6 +112,7 @@ class Answers:
     restoring: Mapping[str, bool] = field(default_factory=dict)
     settles: bool = True
     rounds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    opened: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
 
 
 class _AnsweredError(Exception):
@@ -116,7 +132,7 @@ def _drained(group: Given, *, leave: bool) -> DrainNow:
 
 
 def _drain(group: Given, *, leave: bool = False) -> Answers:
-    now, tasks = _drained(group, leave=leave), group.snapshot.state.group
+    now = _drained(group, leave=leave)
     restoring = {task for doubt in now.doubts if doubt.code == RESTORES_WITHIN_LIMIT for task in doubt.subjects}
     return Answers(
         whole=now.answer,
@@ -124,11 +140,26 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
         starts=_starts(now.plan, _to),
         most=now.how_many_cold[1],
         restoring={
-            str(task.task_id): is_little(tasks.tasks[tasks.task_index[task.task_id]], task.restore_records or 0)
+            str(task.task_id): _is_little(now.plan, task.task_id, task.restore_records)
             for task in now.now
             if str(task.task_id) in restoring
         },
+        opened=_opened(now.plan, group),
     )
+
+
+def _is_little(made: Plan, task_id: WorkId, records: int | None) -> bool:
+    return is_little(made.group.tasks[made.group.task_index[task_id]], records or 0)
+
+
+def _restoring(made: Plan) -> Mapping[str, bool]:
+    """Return the tasks of a plan that are warm by Kafka's rule and restore all the same, as of :class:`Answers`."""
+    return {
+        str(step.task_id): _is_little(made, step.task_id, step.restore_records)
+        for rnd in made.rounds
+        for step in rnd.single_steps
+        if isinstance(step, HandOver | Promote) and str(step.task_id) in made.restores_first
+    }
 
 
 def _drain_leaving(group: Given) -> Answers:
@@ -145,10 +176,16 @@ def _bounce(group: Given) -> Answers:
         starts=_starts(found.as_it_is.plan, _to),
         most=found.as_it_is.most_cold,
         settles=all(each.low for each in found.as_it_is.plan.summary.ranges if each.figure == "settles"),
+        restoring=_restoring(found.as_it_is.plan),
+        opened=_opened(found.as_it_is.plan, group),
     )
 
 
-def _of_plan(made: Plan, answer: Answer | None = None) -> Answers:
+def _opened(made: Plan, group: Given) -> Mapping[str, tuple[tuple[int, str], ...]]:
+    return {} if group.row.get("stores") else _starts(made, lambda rnd, step: (rnd.number, step.to.consumer_id))
+
+
+def _of_plan(made: Plan, group: Given, answer: Answer | None = None) -> Answers:
     most = made.ends("cold_handovers")[1]
     likely = Answer.NO if made.summary.cold_handovers else Answer.UNKNOWN if most else Answer.YES
     return Answers(
@@ -156,12 +193,13 @@ def _of_plan(made: Plan, answer: Answer | None = None) -> Answers:
         tasks={},
         starts=_starts(made, _to),
         most=most,
+        opened=_opened(made, group),
     )
 
 
 def _assign(group: Given) -> Answers:
     made = plan_checked(group.snapshot, group.options)
-    return replace(_of_plan(made), rounds=_starts(made, lambda rnd, _step: rnd.number))
+    return replace(_of_plan(made, group), rounds=_starts(made, lambda rnd, _step: rnd.number))
 
 
 def _leaving(snapshot: Snapshot, group: Given) -> Scenario:
@@ -170,19 +208,19 @@ def _leaving(snapshot: Snapshot, group: Given) -> Scenario:
 
 def _simulate_leave(group: Given) -> Answers:
     snapshot = group.snapshot
-    return _of_plan(plan_checked(snapshot, group.options, scenario=_leaving(snapshot, group)))
+    return _of_plan(plan_checked(snapshot, group.options, scenario=_leaving(snapshot, group)), group)
 
 
 def _simulate_crash(group: Given) -> Answers:
     snapshot = group.snapshot
     crash = Stop(at_ms=0, process_ids=(process_id_of(snapshot.state.group, group.busiest),), crash=True)
-    return _of_plan(plan_checked(snapshot, group.options, scenario=Scenario(events=(crash,))))
+    return _of_plan(plan_checked(snapshot, group.options, scenario=Scenario(events=(crash,))), group)
 
 
 def _check(group: Given) -> Answers:
     snapshot = group.snapshot
     made = plan_checked(snapshot, group.options, scenario=_leaving(snapshot, group))
-    return _of_plan(made, _checked(made).answer)
+    return replace(_of_plan(made, group, _checked(made).answer), restoring=_restoring(made))
 
 
 def _checked(made: Plan) -> CheckedPlan:
@@ -197,8 +235,8 @@ def _compare(group: Given) -> Answers:
     [found] = alternatives(snapshot, [[_AS_IT_IS]], group.options, scenario=_leaving(snapshot, group), standard=_POLICY)
     cold = found.figures.cold_handovers
     likely = Answer.NO if cold.median else Answer.UNKNOWN if cold.most else Answer.YES
-    assert found.kept is (likely is Answer.YES and found.settles)
-    return _of_plan(found.plan, likely)
+    assert found.kept is (likely is Answer.YES and found.settles and not found.plan.restores_first)
+    return _of_plan(found.plan, group, likely)
 
 
 def _to(_rnd: Round, step: HandOver | Promote) -> str:
@@ -234,7 +272,7 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
     """
     if before.starts != after.starts:
         return ""
-    if before.rounds and worsening in _DECIDED_BY:  # so are other courses of a plan, of which no rebalances are known
+    if _is_other_course(before, after, worsening):
         is_same = before.rounds == after.rounds and before.whole is Answer.NO
         return "all" if is_same and after.whole is Answer.YES else ""
     if not before.settles and worsening in _SETTLES:
@@ -246,15 +284,27 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
     if not excused and after.whole is Answer.YES and before.whole is not Answer.YES:
         return "all"
     starts = sum(map(len, before.starts.values()))  # more of them: a task moved to and fro in another course
-    if worsening in _DECIDED_BY:  # so are other courses of a plan: a task may move more often there
+    if worsening in _MOVES_OTHERWISE:
         counts = counts and bool(before.tasks)
     return "most" if counts and after.most < min(before.most, starts) - len(excused) else ""
+
+
+def _is_other_course(before: Answers, after: Answers, worsening: Worsening) -> bool:
+    """Tell whether a plan takes another course, so that no start is the same as before.
+
+    Where nobody leaves, tasks wait for copies, so that nobody can tell how others wait that are known less of.
+    """
+    if before.rounds and (worsening in _WAITED_FOR or before.rounds != after.rounds):
+        return True
+    return before.opened != after.opened
 
 
 def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
     """Return the tasks that may be warm though they restored something first before."""
     if worsening in _RESTORES_LONGER:
         return frozenset(before.restoring)
+    if worsening is worsenings.fewer_standbys:
+        return frozenset(task for task in before.restoring if before.tasks.get(task) is Answer.UNKNOWN)
     if worsening is worsenings.restore_unknown:
         return frozenset(task for task, is_little in before.restoring.items() if is_little)
     return frozenset()
@@ -270,6 +320,13 @@ def _decides_otherwise(group: Given, worse: Given) -> bool:
     gone = {seat: lag for seat, lag in reported.items() if seat not in left}
     unreported = (standbys - _standbys(worse)) - reported.keys()
     return bool(unreported) or any(lag == UNKNOWN or seat not in standbys for seat, lag in gone.items())
+
+
+def _falls_behind(group: Given) -> bool:
+    """Tell whether more is written to the copies of an instance than it restores, as long as their tasks ran."""
+    standbys = Counter(process_id for process_id, _ in _standbys(group))
+    most = max(standbys.values(), default=0)
+    return group.restore is not None and group.produce is not None and most * group.produce > group.restore
 
 
 def _standbys(group: Given) -> set[tuple[str, str]]:
@@ -288,12 +345,18 @@ def _reported(group: Given) -> dict[tuple[str, str], int | None]:
 def never_safer(command: Command, worsening: Worsening, group: Given, rng: random.Random) -> None:
     """Check one command on one group made worse in one way."""
     worse = worsening(rng, group)
-    if worse is None or (command is _assign and worsening in _OTHER_QUESTIONS) or _decides_otherwise(group, worse):
+    if worse is None or _decides_otherwise(group, worse):
         return
     if worsening is worsenings.fewer_standbys_wanted and group.restore is not None:
         return  # other copies restore faster
+    if worsening is worsenings.produce_unknown and not group.later_ms and _falls_behind(group):
+        return  # what was just reported is true, though by the rates it falls behind until the owner's end is noticed
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
+    if worsening is worsenings.fewer_standbys:  # made anew it begins with nothing, what it had may be unknown
+        gone = {task_id for _, task_id in _standbys(group) - _standbys(worse)}
+        unknown = {task_id for task_id in gone if before.tasks.get(task_id) is Answer.UNKNOWN}
+        before = replace(before, restoring={**before.restoring, **dict.fromkeys(sorted(unknown), False)})
     assert not _is_safer(before, after, worsening, counts=not other_moment), (worsening.__name__, before, after, worse)
 
 
@@ -499,6 +562,21 @@ class TestExceptions:
         assert _goes_to(snapshot_from_row(row, "x")) == ("i1", Answer.UNKNOWN)
         del row["tasks"][0]["end_offset_sum"]
         assert _goes_to(snapshot_from_row(row, "x")) == ("i1", Answer.YES)
+
+    def test_what_is_decided_together_decides_which_thread_opens_a_copy(self) -> None:
+        """0_0 starts first where its report is a day old: both copies then change threads in the rebalance they start.
+
+        Where stores are unknown such a copy may be lost; on disks it is there, and in memory Kafka looks at it again.
+        """
+        group = random_group(random.Random(2903))
+        ends = {}
+        for stores in (None, "persistent", "in-memory"):
+            known = group.with_row(stores=stores)
+            undated = known.with_row(captured_at=None)
+            ends[stores] = [
+                plan_checked(given.snapshot, given.options).ends("cold_handovers") for given in (known, undated)
+            ]
+        assert ends == {None: [(0, 2), (0, 0)], "persistent": [(0, 0)] * 2, "in-memory": [(0, 0)] * 2}
 
     def test_a_plan_that_is_cut_off_may_not_settle(self) -> None:
         """One thread of three would restore for 100 probes: none starts cold, whether they are played or not."""

@@ -79,7 +79,7 @@ BOUNCED = int(os.environ.get("KSTREAM_PLAN_BOUNCED", "10"))
 def _again(snapshot: Snapshot, of: PlayedWay, restart_ms: int, pause_ms: int) -> Plan:
     config = replace(snapshot.config, **dict(of.way.settings))  # type: ignore[arg-type]
     scenario = drawn(of.way.scenario(restart_ms, pause_ms), snapshot.state.group, 0)
-    return plan(replace(snapshot, config=config), scenario=scenario, floor=False, proofs=False)
+    return plan(replace(snapshot, config=config), scenario=scenario, floor=False, proofs="none")
 
 
 def _is_safe_at_every_end(snapshot: Snapshot, of: PlayedWay, restart_ms: int, pause_ms: int) -> bool:

@@ -86,6 +86,7 @@ def test_no_if_one_is_cold_for_sure_unknown_if_one_may_be_yes_if_none_can(
             expected[task_id] = Answer.YES if warm_now else Answer.UNKNOWN
     assert found.answers == expected
     others = [_ANSWERS[of] for task_id, of in known.items() if task_id not in ran]
+    others += [Answer.NO for task_id in restoring if task_id not in ran]
     everything = [*expected.values(), *others, *([Answer.UNKNOWN] if not_seen or over else [])]
     worst = next((of for of in (Answer.NO, Answer.UNKNOWN) if of in everything), Answer.YES)
     assert found.answer is worst

@@ -79,11 +79,12 @@ class Readiness:
 
     def _since(self, task: int, copy: Copy) -> int | None:
         """Return since when a copy restores that had not caught up when it was last heard of; ``None``: not known."""
-        seat = (task, copy.instance)
-        known_ms = None if self.beginning.undated else self.from_ms
+        seat, beginning = (task, copy.instance), self.beginning
+        by_undated_reports = beginning.decision is None and bool(beginning.undated_reports)
+        known_ms = None if beginning.undated or by_undated_reports else self.from_ms
         if copy.lag is not None:
-            return self.beginning.reported_ms.get(seat, known_ms)
-        since_ms = self.beginning.since_ms.get(seat, known_ms if self.assigned_then else None)
+            return None if seat in beginning.undated_reports else beginning.reported_ms.get(seat, known_ms)
+        since_ms = beginning.since_ms.get(seat, known_ms if self.assigned_then else None)
         return since_ms if since_ms is None or copy.made_at_ms is None else max(since_ms, copy.made_at_ms)
 
 

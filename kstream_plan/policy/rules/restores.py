@@ -1,17 +1,17 @@
-"""Rules about pauses: what a task restores before it runs is a pause, too, by a cold start or within the limit."""
+"""What a task restores before it runs is a pause, too, by a cold start or within the limit; and then it is not warm."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 
-from kstream_plan.plans import HandOver, Plan, Promote
-from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
+from kstream_plan.plans import HandOver, Plan, Promote, Round
 from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.amounts import cold_handovers
-from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, Rule
+from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, Rule, number, steps
 
 #: The rules that restores count for, and the figure that each is about.
 PAUSE_RULES = {
@@ -20,6 +20,7 @@ PAUSE_RULES = {
     "max_pause_in_all": "paused_task_ms",
 }
 _NOTE = "what tasks restore first included"
+_NOTE_WITHIN_LIMIT = "warm by acceptable.recovery.lag alone: they restore first"
 _NOTE_UNKNOWN = "how long tasks restore first is not known"
 
 
@@ -31,10 +32,19 @@ def restored_key(name: str) -> str:
 def with_restores(name: str, rule: Rule, found: Measurement, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Add what tasks restore first to what a rule about pauses measures, in every draw; at most it is as much.
 
-    What is not known is too long. ``found`` is what the rule measures without it, over all draws.
+    What is not known is too long. ``found`` is what the rule measures without it, over all draws. Of cold starts those
+    count as well that are warm by Kafka's rule, and restore for long all the same.
     """
-    if name not in PAUSE_RULES or found.value is None:
+    if name not in (*PAUSE_RULES, "max_cold_handovers") or found.value is None:
         return found
+    if name not in PAUSE_RULES:
+        return _with_restoring_starts(found, subject, limit)
+    return _with_pauses(name, rule, found, subject, limit)
+
+
+def _with_pauses(name: str, rule: Rule, found: Measurement, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
+    """Add what tasks restore first to a rule about pauses."""
+    assert found.value is not None
     values, draws = [whole(name, subject.plan, found.value)], subject.draws
     if draws is not None and draws.worst.get("max_cold_handovers", 0) != 0 and draws.number > 1:
         values.append(draws.worst.get(restored_key(name)))
@@ -57,6 +67,23 @@ def with_restores(name: str, rule: Rule, found: Measurement, subject: MeasuredPl
     cold = () if name == "max_pause_in_all" else cold_handovers(subject, 0).offences[:1]
     told = tuple(one._replace(measured=value, process_id=None, note=_NOTE) for one in cold)
     return found._replace(offences=told or (Offence(value, note=_NOTE),))
+
+
+def _with_restoring_starts(found: Measurement, subject: MeasuredPlan, limit: LimitValue) -> Measurement:
+    """Add the starts that count as caught up and restore for long, which only the plan that is shown tells of."""
+    starts = [
+        Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id, _NOTE_WITHIN_LIMIT)
+        for rnd, step in _restoring_starts(subject.plan)
+    ]
+    if not starts or found.value is None:
+        return found
+    value = found.value + len(starts)
+    shown = subject.plan.summary.cold_handovers + len(starts)
+    if value <= number(limit):
+        return found._replace(value=value, between=None)
+    known = () if found.unknown else found.offences
+    offences = (*known, *starts) if shown > number(limit) else found.offences or (Offence(value),)
+    return found._replace(value=value, between=None, offences=offences, unknown=shown <= number(limit))
 
 
 def _likely(name: str, plan: Plan) -> int:
@@ -103,20 +130,21 @@ def _restoring_within_limit_ms(plan: Plan) -> Sequence[int] | None:
 
     A plan tells which tasks these are where it is long, or not known; all starts of a task count.
     """
-    task_ids = {task_id for note in plan.warnings if note.code == RESTORES_WITHIN_LIMIT for task_id in note.subjects}
     rates = {} if plan.end is None else {rate.of: rate.per_second for rate in plan.end.restore}
     lasts_ms = Counter[str]()
-    for rnd in plan.rounds if task_ids else ():
-        starts = [
-            replace(step, caught_up=False)
-            for step in rnd.single_steps
-            if isinstance(step, HandOver | Promote)
-            and step.caught_up
-            and step.restore_records
-            and str(step.task_id) in task_ids
-        ]
+    for _, of_round in groupby(_restoring_starts(plan), key=lambda start: start[0].number):
+        starts = [replace(step, caught_up=False) for _, step in of_round]
         round_ms = cold_restoring_ms(starts, rates.get)
         if len(round_ms) < len({start.task_id for start in starts}):
             return None
         lasts_ms.update({str(task_id): ms for task_id, ms in round_ms.items()})
     return list(lasts_ms.values())
+
+
+def _restoring_starts(plan: Plan) -> Iterator[tuple[Round, HandOver | Promote]]:
+    """Yield the starts of tasks that count as caught up and restore for long all the same."""
+    task_ids = frozenset(plan.restores_first)
+    for rnd, step in steps(plan.rounds, HandOver, Promote) if task_ids else ():
+        assert isinstance(step, HandOver | Promote)
+        if step.caught_up and step.restore_records and str(step.task_id) in task_ids:
+            yield rnd, step

@@ -24,7 +24,7 @@ from kstream_plan.render.text.would_tell import settled_by
 _ADDS_UP = ("max_duration", "max_pause_in_all", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
 #: Rules whose figure may be worse for starts that are not proven to be warm.
 _ABOUT_COLD_STARTS = ("max_cold_handovers", *PAUSE_RULES)
-_WITH_NOTE = (*PAUSE_RULES, "max_snapshot_age", "--max-snapshot-age")
+_WITH_NOTE = (*_ABOUT_COLD_STARTS, "max_snapshot_age", "--max-snapshot-age")
 _OF_CONNECTORS = "max_connector_tasks_per_worker"
 _MOST_NAMED = 4
 #: Kinds of rules whose figure is a sentence.

@@ -212,7 +212,7 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
 def _pause(way: PlayedWay) -> tuple[str, ...]:
     """Return how long a task is paused at most, and both ends; what starts cold is paused until it is restored, too."""
     pause = way.figures.max_paused_ms
-    if way.plan.pauses_are_least or way.most_cold or way.figures.cold_handovers.most:
+    if way.plan.pauses_are_least or way.plan.restores_first or way.most_cold or way.figures.cold_handovers.most:
         return (f"at least {at_least(pause.least)}",)
     return tuple(map(duration, pause)) if pause.least < pause.most else (duration(pause.median),)
 
@@ -258,6 +258,9 @@ def _why_not(way: PlayedWay, number: int) -> str:
     verb = "would" if cold.median or way.behind else "may"
     starts = "cold start" if most == 1 else "cold starts"
     reasons = [f"{span_to(cold.least, most)} {starts} {verb} follow"] if most else []
+    if restoring := len(way.plan.restores_first):
+        verb = "counts as caught up and restores" if restoring == 1 else "count as caught up and restore"
+        reasons.append(f"{count(restoring, 'task')} {verb} for long before running (acceptable.recovery.lag)")
     if at_once.most:
         reasons.append(f"{count_range(*at_once)} tasks of several instances would pause at the same time")
     reasons += [] if way.settles else ["the group would not settle"]

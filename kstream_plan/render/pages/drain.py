@@ -81,7 +81,7 @@ def _sentences(drain: Drain, instances: str) -> Iterator[str]:
         subject = part(span_to(least, most))
         state = "its state" if most == 1 else "the state of each"
         yield f"{subject[0].upper()}{subject[1:]} {verb} cold: {state} is restored before it runs."
-    elif not most or drain.follows.others_cold:
+    elif not most or drain.follows.others_cold or drain.others_restoring:
         yield from _of_others(drain)
     elif restoring := sum(answer is Answer.NO for answer in drain.answers.values()):
         verb, copies = ("restores", "its copy counts") if restoring == 1 else ("restore", "their copies count")
@@ -96,6 +96,10 @@ def _sentences(drain: Drain, instances: str) -> Iterator[str]:
 
 def _of_others(drain: Drain) -> Iterator[str]:
     """Yield whether tasks of other instances start cold in what follows."""
+    restoring = len(drain.others_restoring)
+    if restoring:
+        restores = "1 task restores" if restoring == 1 else f"{restoring:,} tasks restore"
+        yield f"{restores} state first in what follows, though the copies count as caught up."
     cold = drain.follows.others_cold
     if cold:
         yield f"{count(cold, 'task')} of other instances would start cold in what follows."
