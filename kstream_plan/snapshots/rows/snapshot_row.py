@@ -23,9 +23,11 @@ from kstream_plan.snapshots.rows.connect_group import read_connect
 from kstream_plan.snapshots.rows.copies import (
     Reports,
     copies_of,
+    most_behind,
     read_copies_since,
     reported_end_offsets,
     reports_of,
+    told_in_part,
     with_ages,
 )
 from kstream_plan.snapshots.rows.decision import read_decision
@@ -152,7 +154,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         lag_rows, lag_notes = usable_lag_rows(lags, members, holdings, config, header.captured_at_ms)
     reports = reports_of(lag_rows)
     nothing_logged = {row.task for row in lag_rows} - {row.task for row in lag_rows if row.logged}
-    tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports), nothing_logged)
+    tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports), nothing_logged, most_behind(reports))
     if lags is None:
         _check_stateless(lag_rows, task_rows)
     group = Group(header.application_id, tuple(tasks), members.instances)
@@ -199,7 +201,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         assumptions=(*assumptions, *(() if streams else no_settings(row, config))),
         coverage=coverage(reports, held_now, group, header.captured_at_ms),
         measured_lags=_from(LagSource.METRICS, reports),
-        least_lags=_from(LagSource.METRICS_AT_LEAST, reports),
+        least_lags=_from(LagSource.METRICS_AT_LEAST, reports) | told_in_part(reports, tasks),
         input_lags=MappingProxyType({n: row.input_lag for n, row in enumerate(task_rows) if row.input_lag}),
         decision=decision,
         known_until_ms=_known_until_ms(row, header.captured_at_ms),

@@ -1,0 +1,70 @@
+"""Reports that tell of a part of a copy only, or of more than its changelog has: neither counts as caught up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstream_plan.model.answer import Answer
+from kstream_plan.model.scenario import Leave, Scenario, Stop
+from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import Standard
+from kstream_plan.policy.limits import Limit, Policy
+from kstream_plan.simulation.drain import drain
+from kstream_plan.simulation.one_plan import plan
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import one_standby
+from tests.helpers.check_cases import NOW
+
+STORES = ("a", "b", "c")
+
+
+def _answer(row: dict[str, Any], *, leave: bool = True) -> Answer:
+    snapshot = snapshot_from_row({**row, "stores": "persistent", "streams_version": "4.3.1"}, "x")
+    return drain(snapshot, ["i0"], PlanOptions(trust_ms=60_000), leave=leave).answer
+
+
+def _with_stores(*reported: str) -> dict[str, Any]:
+    """0_0 has three stores; of the standby on i1 these are told to have caught up."""
+    row = one_standby.row()
+    topics = [{"topic": f"app-{store}-changelog", "partition": 0} for store in STORES]
+    row["tasks"][0]["changelog_partitions"] = topics
+    [report] = row["lags"]
+    row["lags"] = [{**report, "store": store} for store in reported]
+    return row
+
+
+@given(st.sets(st.sampled_from(STORES), min_size=1))
+def test_a_copy_of_which_a_part_is_told_is_not_known_to_have_caught_up(told: set[str]) -> None:
+    whole = len(told) == len(STORES)
+    assert _answer(_with_stores(*sorted(told))) is (Answer.YES if whole else Answer.UNKNOWN)
+
+
+@given(lag=st.integers(0, 2_000_000), whole=st.sampled_from([0, 5_000, 1_000_000]))
+def test_a_changelog_has_at_least_what_a_copy_lacks(lag: int, whole: int) -> None:
+    """The limit is 10,000 records: a copy that lacks more is behind, however short its changelog is said to be."""
+    row = one_standby.row(lag=lag)
+    row["tasks"][0]["end_offset_sum"] = whole
+    task = snapshot_from_row(row, "x").state.group.tasks[0]
+    assert task.end_offset_sum == max(whole, lag)
+    begins_anew = lag > 1_000 and 2 * lag >= task.end_offset_sum
+    assert (_answer(row) is Answer.NO) is (lag > 10_000 or begins_anew)
+
+
+@pytest.mark.parametrize("leave", [False, True])
+def test_what_others_restore_within_the_limit_counts_as_well(leave: bool) -> None:
+    """0_0 starts on a copy that has caught up; by a limit without end 0_1 and 0_2 then move to empty instances."""
+    row = one_standby.row()
+    row["config"]["acceptable_recovery_lag"] = MAX_LONG
+    snapshot = snapshot_from_row({**row, "stores": "persistent"}, "x")
+    drained = drain(snapshot, ["i0"], leave=leave)
+    assert set(drained.answers.values()) == {Answer.YES}
+    assert (drained.others_restoring, drained.answer) == (("0_1", "0_2"), Answer.NO)
+    end = Leave if leave else Stop
+    made = plan(snapshot, scenario=Scenario(events=(end(at_ms=0, process_ids=(one_standby.IDS[0],)),)))
+    assert check_plan(made, Standard(Policy({"max_cold_handovers": Limit(0)}), NOW)).answer is Answer.NO
