@@ -110,14 +110,17 @@ def read_topology(text: str, where: str) -> Topology:
     Raises:
         SnapshotError: it is no such text, or a line of it cannot be read.
     """
-    drafts: dict[SubtopologyKey, _Draft] = {}
+    topologies: list[tuple[int, dict[SubtopologyKey, _Draft]]] = [(1, {})]
     topology_name: str | None = None
     draft: _Draft | None = None
     started, before = False, ""
     for number, whole_line in enumerate(_lines(text), start=1):
         line = whole_line.removeprefix(before)
+        drafts = topologies[-1][1]
         if (match := _START.fullmatch(whole_line)) is not None:
             started, before, draft, topology_name = True, match["before"], None, match["name"]
+            if any(topology_name in (None, key.topology_name) for key in drafts):
+                topologies.append((number, {}))
         elif not started:
             if drafts and _OF_A_TOPOLOGY.fullmatch(line):
                 raise _error(where, number, f"is {shown(line.strip())}, and the topology has ended before")
@@ -130,15 +133,34 @@ def read_topology(text: str, where: str) -> Topology:
             if _OF_A_TOPOLOGY.fullmatch(line):
                 raise _error(where, number, f"is {shown(line.strip())}, which is no line of Topology.describe()")
             started = False
-    if not drafts:
-        raise SnapshotError("holds no sub-topology", where=where, fix=_FIX)
-    subtopologies = {
-        key: Subtopology(
-            tuple(sorted(draft.topics)), tuple(sorted(draft.stores)), draft.by_pattern, draft.table_topics()
+    return Topology(where, MappingProxyType(_only_topology(topologies, where)))
+
+
+def _only_topology(
+    topologies: list[tuple[int, dict[SubtopologyKey, _Draft]]], where: str
+) -> dict[SubtopologyKey, Subtopology]:
+    """Return the subtopologies of a text that has one topology, as often as it was logged."""
+    found = [
+        (
+            number,
+            {
+                key: Subtopology(
+                    tuple(sorted(draft.topics)), tuple(sorted(draft.stores)), draft.by_pattern, draft.table_topics()
+                )
+                for key, draft in drafts.items()
+            },
         )
-        for key, draft in drafts.items()
-    }
-    return Topology(where, MappingProxyType(subtopologies))
+        for number, drafts in topologies
+        if drafts
+    ]
+    if not found:
+        raise SnapshotError("holds no sub-topology", where=where, fix=_FIX)
+    for number, subtopologies in found:
+        if subtopologies != found[0][1]:
+            error = _error(where, number, f"is another topology than the one before it (line {found[0][0]})")
+            error.fix = "leave the one that the group runs in the file"
+            raise error
+    return found[0][1]
 
 
 def _lines(text: str) -> list[str]:

@@ -144,3 +144,23 @@ def test_topics_as_the_cluster_names_them() -> None:
     assert topic_in_cluster("unknown", "shop", subscribed) == "unknown"
     assert changelog_topic("shop", None, "regions") == "shop-regions-changelog"
     assert changelog_topic("shop", "billing", "regions") == "shop-billing-regions-changelog"
+
+
+TWICE = """Topologies:
+   Sub-topology: 0
+    Source: KSTREAM-SOURCE-0 (topics: [orders])
+      --> KSTREAM-AGGREGATE-1
+    Processor: KSTREAM-AGGREGATE-1 (stores: [counts])
+      --> none
+      <-- KSTREAM-SOURCE-0
+"""
+
+
+def test_a_topology_that_was_logged_again_is_one() -> None:
+    log = f"INFO starting\n{TWICE}\nINFO running\nINFO starting\n{TWICE}"
+    assert read_topology(log, "a.log").subtopologies == read_topology(TWICE, "a.log").subtopologies
+
+
+def test_two_topologies_that_differ_are_told() -> None:
+    with pytest.raises(SnapshotError, match=r"a.log, line 9: is another topology than the one before it \(line 1\)"):
+        read_topology(f"{TWICE}\n{TWICE.replace('counts', 'sums')}", "a.log")
