@@ -317,7 +317,9 @@ def __getattr__(name: str) -> Any:
 
 
 def _show(what: str, result: object) -> Any:
-    return import_module("kstream_plan.render.notebooks").show(what, result)
+    if what == "html":
+        return import_module("kstream_plan.render.notebooks").result_html(result)
+    return import_module("kstream_plan.answers.tables").table(what, result)
 
 
 def __dir__() -> list[str]:

@@ -8,11 +8,11 @@ from typing import Any
 from kstream_plan.answers.document import FORM, added, at, document
 from kstream_plan.documents.codec import BOOLEAN, COUNT, TEXT, list_of, one_of, whole
 from kstream_plan.model.streams_group import BROKER_VERSIONS
-from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeRow
-from kstream_plan.simulation.switch import Switch, SwitchRow, WithoutEffect
+from kstream_plan.simulation.sessioned_answer import SessionedUpgrade, UpgradeRow
+from kstream_plan.simulation.switch_answer import Switch, SwitchRow, WithoutEffect
 
 _OF_SNAPSHOT: dict[str, Any] = {"group_at": "snapshot.state.group", "models_at": "models"}
-_STEPS = {"steps": list_of(TEXT).said("What to do, in order, in words.")}
+_STEPS = list_of(TEXT).said("What to do, in order, in words.")
 
 
 def _snapshot(answer: type) -> dict[str, Any]:
@@ -60,14 +60,19 @@ _SWITCH_ROW = FORM.view(
         "figures.runs_ms",
         "When every task runs at its final owner, restores included; null: unknown, or it does not settle.",
     ),
-    at_least_ms=at("figures.at_least_ms", "The minimum."),
+    at_least_ms=at("figures.at_least_ms", "The same as far as it is known, as at_least_is says."),
+    at_least_is=added(
+        one_of(["least", "likely"]),
+        "What at_least_ms is. least: the minimum; likely: when every task has its final owner, if each copy has caught "
+        "up at the next probe.",
+        get="figures.at_least_is",
+    ),
 )
 SWITCH = document(
     "switch",
     Switch,
     "What the switch of a classic group to a streams group takes, and what happens on either side",
     title="upgrade --to streams",
-    words=_STEPS,
     **_OF_SNAPSHOT,
     **_snapshot(Switch),
     broker_version=one_of(BROKER_VERSIONS).said("The release of the brokers."),
@@ -81,6 +86,7 @@ SWITCH = document(
     draws=whole(1).said("Random simulations behind a row at most."),
     without_effect="Settings of the application that have no effect in a streams group.",
     rows=list_of(_SWITCH_ROW, 1).said("What happens, on either side."),
+    steps=_STEPS,
 )
 _UPGRADE_ROW = FORM.view(
     UpgradeRow,
@@ -101,7 +107,6 @@ SESSIONED = document(
     SessionedUpgrade,
     "How a Kafka Connect group gets to the protocol sessioned, and what happens then by either protocol",
     title="upgrade --to sessioned",
-    words=_STEPS,
     **_OF_SNAPSHOT,
     **_snapshot(SessionedUpgrade),
     protocol=one_of(["eager", "compatible"]).said("The current protocol."),
@@ -112,4 +117,5 @@ SESSIONED = document(
     leader="Member id of the leader; null: unknown.",
     draws=whole(1).said("Random simulations behind a row at most."),
     rows=list_of(_UPGRADE_ROW).said("What happens, by either protocol."),
+    steps=_STEPS,
 )

@@ -12,7 +12,7 @@ from kstream_plan.model.holding_changes import apart_from_stateless, changed_hol
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import relief_ms
 from kstream_plan.plans.notebooks import InNotebooks
-from kstream_plan.plans.simulated import Draws, Range, figures_of, most_of, settles_surely, tells_restored
+from kstream_plan.plans.simulated import Draws, Range, figures_of, range_of, settles_surely, tells_restored
 from kstream_plan.plans.steps import HandOver, Place, Promote, restores_anew
 from kstream_plan.plans.stops import Stops, stops_of
 
@@ -151,8 +151,8 @@ def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] 
         restored_records=_range(plan, "restored_records", of.restored_records) if tells_restored(plan, draws) else None,
         relief_ms=relief_ms(plan),
         least_moves=summary.lower_bounds.moves,
-        paused_at_once=most_of(plan, "paused_tasks_at_once", draws),
-        peak_extra_copies=most_of(plan, "peak_extra_copies", draws),
+        paused_at_once=range_of(plan, "paused_tasks_at_once", draws).most,
+        peak_extra_copies=range_of(plan, "peak_extra_copies", draws).most,
         most_restores_begun=_most_restores_begun(plan),
         most_state_records=_most_state_records(plan),
         pauses=pauses,

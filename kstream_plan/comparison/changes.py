@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kstream_plan.model import Copy, Group, Holding, Note, WorkId
+from kstream_plan.model import Copy, Group, Holding, WorkId
+from kstream_plan.model.note import Remarks
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.plans import Seat
+from kstream_plan.plans import Role, Seat
 from kstream_plan.plans.loads import Load
+
+#: The code of what is assumed where no lags are known.
+NO_LAGS = "no-lags"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +88,8 @@ class Between:
     ``starts``: the last start of each task on another instance; ``restored``: records of the copies placed, by task
     and process (``None``: not known); ``pauses_ms``: how long each task stood still in all. ``seen``: that is what
     happened, by its own times, and ``restore_records`` what all copies restored on the way (``None``: not known); since
-    when the tasks stood still is not told that are in ``left``: their instance had gone.
+    when the tasks stood still is not told that are in ``left``: their instance had gone. ``detours``: the tasks with
+    state that started on more than one instance.
     """
 
     starts: Mapping[WorkId, Start] = field(default_factory=lambda: MappingProxyType({}))
@@ -92,6 +98,7 @@ class Between:
     seen: bool = False
     restore_records: int | None = None
     left: tuple[str, ...] = ()
+    detours: tuple[WorkId, ...] = ()
 
 
 class TaskClass(StrEnum):
@@ -223,14 +230,59 @@ class Comparison:
     tasks: tuple[TaskChange, ...]
     instances: tuple[InstanceChange, ...]
     totals: Totals
-    notes: tuple[Note, ...] = ()
+    remarks: Remarks
     untold: int = 0
+
+    @cached_property
+    def group(self) -> Group:
+        """The group after, with the members and the tasks that are gone."""
+        old, new = self.old.group, self.new.group
+        instances = [instance for instance in old.instances if instance.process_id not in new.instance_index]
+        tasks = [task for task in old.tasks if task.task_id not in new.task_index]
+        if not instances and not tasks:
+            return new
+        return Group.of(new.application_id, [*new.tasks, *tasks], [*new.instances, *instances])
+
+    @cached_property
+    def next_owners(self) -> dict[WorkId, Seat]:
+        """Who gets each task that the decision withheld until its owner had revoked it."""
+        side, group = self.new, self.new.group
+        return {
+            group.tasks[task].task_id: Seat(
+                group.instances[group.instance_of[consumer]].process_id, group.consumer_ids[consumer], Role.ACTIVE
+            )
+            for consumer, (target, holding) in enumerate(zip(side.decided or (), side.holdings, strict=False))
+            for task in set(target.active).difference(holding.active)
+        }
+
+    @property
+    def orphans(self) -> tuple[int, int]:
+        """How many tasks became unassigned, and how many of them start in the follow-up rebalance."""
+        tasks = [change.task_id for change in self.tasks if change.kind is TaskClass.ORPHANED]
+        return len(tasks), sum(task_id in self.next_owners for task_id in tasks)
+
+    @property
+    def members(self) -> tuple[int, int]:
+        """How many members there are before and after."""
+        kinds = [change.kind for change in self.instances]
+        number = len(self.new.group.instances)
+        return number - kinds.count(InstanceChangeKind.JOINED) + kinds.count(InstanceChangeKind.LEFT), number
 
     @property
     def cold_starts(self) -> tuple[int, int]:
         """The least and the most tasks whose last start was cold: where generations are not told, none up to all."""
         cold = self.totals.classes[TaskClass.COLD]
         return (0, sum(of.start is not None for of in self.tasks)) if self.untold else (cold, cold)
+
+    @property
+    def gap(self) -> str:
+        """How many generations lie between of which nothing is known, in words."""
+        return between_text(self.old, self.untold)
+
+    @property
+    def lags_unknown(self) -> bool:
+        """Whether nothing but the copies that were held tells what started cold."""
+        return any(note.code == NO_LAGS for note in self.remarks.assumptions)
 
     @property
     def of_workers(self) -> bool:
@@ -241,3 +293,10 @@ class Comparison:
     def empty(self) -> bool:
         """Whether nothing changed at all."""
         return not self.tasks and not self.instances
+
+
+def between_text(old: Side, untold: int) -> str:
+    """Return how many generations lie between of which nothing is known."""
+    if not old.generation:
+        return "an unknown number of generations lies between"
+    return "1 generation lies between" if untold == 1 else f"{untold:,} generations lie between"

@@ -23,6 +23,7 @@ from kstream_plan.comparison.changes import (
 )
 from kstream_plan.comparison.warmth import Evidence
 from kstream_plan.model import Group, Holding, Instance, Note, WorkId
+from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.plans import Role, Seat
 from kstream_plan.plans.balance import balance, instance_loads
 
@@ -57,23 +58,28 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
         totals=_totals(
             old, new, changes, course, unchanged, stopped_ms, told=evidence.pauses_known or not evidence.of_workers
         ),
-        notes=(*_lags_measured(old, new), *_next_decision(new, course), *evidence.notes(changes)),
+        remarks=_remarks(old, new, course, evidence.remarks(changes)),
         untold=evidence.untold,
     )
 
 
-def _lags_measured(old: Side, new: Side) -> Iterator[Note]:
-    """Say of how many copies either side's lags were measured."""
-    for when, side in (("Before", old), ("After", new)):
-        if side.measured is not None:
-            yield Note("lags-measured", f"{when}: {side.measured}")
-
-
-def _next_decision(new: Side, course: Between) -> Iterator[Note]:
-    """Yield that the newer snapshot has a decision that is not compared; a history has what follows from most."""
-    if new.next_decision not in (None, new.generation) and not course.seen:
+def _remarks(old: Side, new: Side, course: Between, remarks: Remarks) -> Remarks:
+    """Add what is told of the sides and of the way between them."""
+    notes = [
+        Note("lags-measured", f"{moment}: {side.measured}")
+        for moment, side in (("Before", old), ("After", new))
+        if side.measured is not None
+    ]
+    if detours := tuple(map(str, course.detours)):
+        tasks, runs = ("1 task", "it ran") if len(detours) == 1 else (f"{len(detours):,} tasks", "they ran")
+        message = f"{tasks} started more than once; the tables show where {runs} first and last"
+        notes.append(Note("started-more-than-once", f"{message}: {name_list(detours)}", detours))
+    commands: tuple[Note, ...] = ()
+    if new.next_decision not in (None, new.generation) and not course.seen:  # a history has what follows from most
         message = f"The newer snapshot also has the decision of generation {new.next_decision:,}"
-        yield Note("decision-not-compared", f"{message}; what that changes is not shown here")
+        notes.append(Note("decision-not-compared", f"{message}; what that changes is not shown here"))
+        commands = (Note("plan-decision", "kstream-plan assign SNAPSHOT"),)
+    return remarks._replace(notes=tuple(notes), next=commands)
 
 
 def _all_tasks(old: Group, new: Group) -> Iterable[WorkId]:

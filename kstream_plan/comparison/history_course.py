@@ -23,6 +23,7 @@ def history_course(sides: Sequence[Side]) -> Between:
     holders: dict[WorkId, frozenset[str]] = {}
     stopped_ms: dict[WorkId, int | None] = {}
     left: dict[WorkId, None] = {}
+    detours: dict[WorkId, None] = {}
     restored: int | None = 0
     for before, after in pairwise(sides):
         at_ms = None if before.captured_at is None else parse_time(before.captured_at)
@@ -38,10 +39,18 @@ def history_course(sides: Sequence[Side]) -> Between:
             if change.start is not None and change.to is not None:
                 withheld = change.from_ is None and change.task_id in holders
                 held = change.to.process_id in holders[change.task_id] if withheld else change.start.held
+                detours |= {change.task_id: None} if change.task_id in starts else {}
                 starts[change.task_id] = change.start._replace(held=held)
         seen = found.totals.restore_records if after.copies is None else _restored(before, after)
         restored = None if restored is None or seen is None else restored + seen
-    return Between(starts=starts, pauses_ms=pauses_ms, seen=True, restore_records=restored, left=tuple(map(str, left)))
+    return Between(
+        starts=starts,
+        pauses_ms=pauses_ms,
+        seen=True,
+        restore_records=restored,
+        left=tuple(map(str, left)),
+        detours=tuple(detours),
+    )
 
 
 def _instance_left(change: TaskChange, after: Side) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from kstream_plan.model import Group, Snapshot, WorkId
+from kstream_plan.model import Group, Note, Snapshot, WorkId
+from kstream_plan.model.note import Remarks, count
 from kstream_plan.plans import Plan, Round
 
 
@@ -170,3 +171,22 @@ class SaidAndHappened:
     def alike(self) -> bool:
         """Whether every generation came as said, by instance, and there was no other one."""
         return self.came == len(self.pairs)
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether all came as said, as far as the history goes."""
+        rest = (pair.likeness is Likeness.NOT_SEEN for pair in self.pairs if not pair.likeness.came)
+        return self.elsewhere is None and all(rest)
+
+    @property
+    def remarks(self) -> Remarks:
+        """What is told beside the figures."""
+        notes, assumptions = list[Note](), list[Note]()
+        if self.later:
+            subject, verb = count(self.later, "later rebalance"), "is" if self.later == 1 else "are"
+            message = f"{subject} of the history, started by something else, {verb} left out"
+            notes.append(Note("later-generations", f"{message}; --to POINT includes those up to it"))
+        if self.assumed:
+            message = "The first rebalance is assumed to come at its planned time"
+            assumptions.append(Note("start-assumed", f"{message}; --from TIME says when the event happened"))
+        return Remarks(notes=tuple(notes), assumptions=tuple(assumptions))

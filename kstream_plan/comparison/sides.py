@@ -155,6 +155,7 @@ def plan_course(plan: Plan, first: int, last: int) -> Between:
     left_over: dict[tuple[WorkId, str], int | None] = {}
     held = held_copies(plan_side(plan, first))
     starts: dict[WorkId, Start] = {}
+    detours: dict[WorkId, None] = {}
     for step in (step for rnd in rounds for step in rnd.steps):
         if isinstance(step, OfNoSingleTask | Revoke | Drop):
             continue
@@ -175,5 +176,9 @@ def plan_course(plan: Plan, first: int, last: int) -> Between:
                 warm, cold = restored.get(key, 0), 0 if step.caught_up else step.restore_records
                 needs = None if warm is None or cold is None else warm + cold
                 is_held = isinstance(step, Promote) or key in held
+                earlier, task = starts.get(step.task_id), plan.group.tasks[plan.group.task_index[step.task_id]]
+                if task.stateful and earlier is not None and earlier.lag != LATEST:
+                    detours[step.task_id] = None
                 starts[step.task_id] = Start(step.caught_up, is_held, step.reason.lag, limit, needs)
-    return Between(starts=starts, restored=restored, pauses_ms=plan.paused_ms_between(first, last))
+    pauses_ms = plan.paused_ms_between(first, last)
+    return Between(starts=starts, restored=restored, pauses_ms=pauses_ms, detours=tuple(detours))

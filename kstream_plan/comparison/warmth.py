@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kstream_plan.comparison.changes import Between, Side, Start, TaskChange, TaskClass
+from kstream_plan.comparison.changes import NO_LAGS, Between, Side, Start, TaskChange, TaskClass, between_text
 from kstream_plan.model import UNKNOWN, Group, Note, WorkId, whole_sum
+from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import Seat
 
@@ -70,23 +71,19 @@ class Evidence:
         stops = kind is not TaskClass.STAYED or (from_.process_id, from_.consumer_id) in self._stopping
         return self._new.config.heartbeat_interval_ms if stops else 0
 
-    def notes(self, changes: Sequence[TaskChange]) -> tuple[Note, ...]:
-        """Return how sure the starts are that were asked for, ``changes`` being all that was found."""
-        notes = []
-        if self._course.left:
-            message = "These tasks had no running owner before, since when is unknown: no pause includes that"
-            notes.append(Note("left-before", message, self._course.left))
-        if self._guessed:
-            message = (
-                "The lags are unknown: a copy that is held is assumed to be caught up, everything else to start cold"
-            )
-            notes.append(Note("no-lags", message, tuple(map(str, self._guessed))))
+    def remarks(self, changes: Sequence[TaskChange]) -> Remarks:
+        """Return how sure the starts are that were asked for, ``changes`` being all of them."""
+        warnings, assumptions = list[Note](), list[Note]()
+        if left := self._course.left:
+            message = "It is unknown since when tasks paused whose instance had gone, and no pause counts that"
+            warnings.append(Note("left-before", f"{message}: {name_list(left)}", left))
+        if guessed := tuple(map(str, self._guessed)):
+            message = "Lags are unknown: a copy that was held counts as caught up, everything else as cold"
+            assumptions.append(Note(NO_LAGS, f"{message}: {name_list(guessed)}", guessed))
         if self.untold and any(change.start for change in changes):
-            many = "1 generation lies" if self.untold == 1 else f"{self.untold} generations lie"
-            between = f"{many} between" if self._old.generation else "an unknown number of generations lies between"
-            message = f"Lags are those of the older snapshot; {between}"
-            notes.append(Note("old-lags", message))
-        return tuple(notes)
+            message = f"Lags are those of the older snapshot, and {between_text(self._old, self.untold)}"
+            warnings.append(Note("old-lags", message))
+        return Remarks(warnings=tuple(warnings), assumptions=tuple(assumptions))
 
     @property
     def untold(self) -> int:

@@ -286,6 +286,7 @@ def _after_decision(earlier: Side, later: Side | None, decision: Any, where: str
         copies=None if later is None else _reported(group, later),
         newcomers=frozenset(of.process_id for of in newcomers),
         decided=_decided(group, decision, where, ("active",), ("standby",)),
+        next_decision=None if later is None else later.next_decision,
     )
 
 

@@ -34,3 +34,10 @@ def name_list(names: Sequence[str], maximum: int = 3) -> str:
     if len(names) <= maximum + 1:
         return ", ".join(names)
     return f"{', '.join(names[:maximum])} and {len(names) - maximum:,} more"
+
+
+def count(number: int, singular: str = "", plural: str = "") -> str:
+    """Return ``58,000``, or with a noun ``1 task``, ``6 tasks`` (``plural`` defaults to ``singular`` + s)."""
+    if not singular:
+        return f"{number:,}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

@@ -31,6 +31,26 @@ def duration(milliseconds: int) -> str:
     return _two_units(round(milliseconds / _HOUR), 24, "d", "h")
 
 
+def at_least(milliseconds: int) -> str:
+    """Return a least time as :func:`duration` does, never more than it is."""
+    unit_ms = _shown_to_ms(milliseconds)
+    return duration(milliseconds // unit_ms * unit_ms)
+
+
+def at_most(milliseconds: int) -> str:
+    """Return how long to wait as :func:`duration` does, never less than it is."""
+    unit_ms = _shown_to_ms(milliseconds)
+    return duration(-(-milliseconds // unit_ms) * unit_ms)
+
+
+def _shown_to_ms(milliseconds: int) -> int:
+    """Return how exactly :func:`duration` shows what lasts so long."""
+    if milliseconds < _SECOND // 10:
+        return 1
+    units = ((_MINUTE, _SECOND // 10), (_HOUR, _SECOND), (2 * _DAY, _MINUTE))
+    return next((unit_ms for below_ms, unit_ms in units if milliseconds < below_ms), _HOUR)
+
+
 def _two_units(number: int, ratio: int, larger: str, smaller: str) -> str:
     """Return so many of the smaller unit as ``5m30s``, or as ``11m`` where nothing is left over."""
     whole, rest = divmod(number, ratio)

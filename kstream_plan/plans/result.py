@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from kstream_plan.plans.activity import membership
 from kstream_plan.plans.plan import Plan
-from kstream_plan.plans.simulated import Range, Simulation, most_of, settles_surely, tells_restored
+from kstream_plan.plans.simulated import Simulation, range_of, settles_surely, tells_restored
 
 #: What comes of an application: nothing follows, surely; how its plan ends (``moving``: settled); or there is none.
 Outcome: TypeAlias = Literal["settled", "moving", "stuck", "cyclic", "unfinished", "unreadable"]
@@ -87,17 +87,16 @@ class Result:
         return bool(self.settles_surely) if self.draws_settled is None else self.draws_settled == self.draws
 
 
+#: The figures whose ends are told.
+_WITH_ENDS = ("duration_ms", "moves", "cold_handovers", "max_paused_task_ms", "restored_records", "peak_extra_copies")
+
+
 def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
     """Return the row of a plan, or of the simulation that it is of."""
     joining, leaving = membership(plan)
     first = set(plan.first_members)
     draws = None if simulated is None else simulated.draws
-    middle_ms = plan.summary.duration_ms if simulated is None else simulated.duration_ms
-    duration = _ends(plan, "duration_ms", None if draws is None else draws.duration_ms, middle_ms)
-    moves = _ends(plan, "moves", None if draws is None else draws.moves)
-    cold = _ends(plan, "cold_handovers", None if draws is None else draws.cold_handovers)
-    paused = _ends(plan, "max_paused_task_ms", None if draws is None else draws.max_paused_ms)
-    restored = _ends(plan, "restored_records", None if draws is None else draws.restored_records)
+    duration, moves, cold, paused, restored, extra = (range_of(plan, figure, draws) for figure in _WITH_ENDS)
     cure = None if simulated is None else simulated.cure
     known = tells_restored(plan, draws)
     before, after = plan.initial_balance.ends, plan.balance_after.ends
@@ -123,20 +122,20 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         settles_surely=plan.tells_ends and settles_surely(plan, draws),
         rebalances=plan.summary.rebalances,
         probing_rebalances=plan.summary.probing_rebalances,
-        duration_ms=middle_ms,
-        duration_ms_least=duration[0] if floor_ms is None else min(floor_ms, duration[0]),
-        duration_ms_most=duration[1],
+        duration_ms=plan.summary.duration_ms if simulated is None else simulated.duration_ms,
+        duration_ms_least=duration.least if floor_ms is None else min(floor_ms, duration.least),
+        duration_ms_most=duration.most,
         duration_is=plan.summary.duration_is,
-        moves_least=moves[0],
-        moves_most=moves[1],
-        cold_handovers_least=cold[0],
-        cold_handovers_most=cold[1],
-        max_paused_task_ms_least=paused[0],
-        max_paused_task_ms_most=paused[1],
+        moves_least=moves.least,
+        moves_most=moves.most,
+        cold_handovers_least=cold.least,
+        cold_handovers_most=cold.most,
+        max_paused_task_ms_least=paused.least,
+        max_paused_task_ms_most=paused.most,
         pauses_are_least=plan.pauses_are_least,
-        restored_records_least=restored[0] if known else None,
-        restored_records_most=restored[1] if known else None,
-        peak_extra_copies=most_of(plan, "peak_extra_copies", draws),
+        restored_records_least=restored.least if known else None,
+        restored_records_most=restored.most if known else None,
+        peak_extra_copies=extra.most,
         draws=None if draws is None else draws.number,
         draws_settled=None if draws is None else draws.settled,
         cause=_cause(plan),
@@ -151,10 +150,6 @@ def result_of(plan: Plan, simulated: Simulation | None = None) -> Result:
         tasks_per_instance_after_least=after[0],
         tasks_per_instance_after_most=after[1],
     )
-
-
-def _ends(plan: Plan, figure: str, of_draws: Range | None, *more: int) -> tuple[int, int]:
-    return plan.ends(figure, *more, *(() if of_draws is None else (of_draws.least, of_draws.most)))
 
 
 def _outcome(plan: Plan) -> Outcome:

@@ -64,6 +64,24 @@ class Figures(NamedTuple):
     max_paused_ms: int
 
 
+#: The figures of all draws, by the figure of a plan.
+_OF_DRAWS = {
+    "duration_ms": "duration_ms",
+    "rebalances": "rebalances",
+    "probing_rebalances": "probing_rebalances",
+    "moves": "moves",
+    "cold_handovers": "cold_handovers",
+    "restored_records": "restored_records",
+    "max_paused_task_ms": "max_paused_ms",
+}
+#: The rules of a policy that measure the worst of all draws, by the figure of a plan.
+_WORST_OF_DRAWS = {
+    "longest_pause_ms": "max_pause_per_handover",
+    "paused_tasks_at_once": "max_paused_tasks_at_once",
+    "peak_extra_copies": "max_peak_extra_copies",
+    "paused_task_ms": "max_pause_in_all",
+    "runs_by_ms": "max_duration",
+}
 #: The figure that plans have under another name.
 _IN_PLANS = {"max_paused_ms": "max_paused_task_ms"}
 
@@ -178,10 +196,14 @@ def figures_of(made: Plan) -> Figures:
     )
 
 
-def most_of(made: Plan, figure: str, draws: Draws | None) -> int:
-    """Return the most of a figure: of the plan, where nobody knows it, and of the worst draw."""
-    worst = None if draws is None else draws.worst.get(f"max_{figure}")
-    return max(made.ends(figure)[1], worst or 0)
+def range_of(made: Plan, figure: str, draws: Draws | None) -> Range:
+    """Return a figure of :data:`~kstream_plan.plans.summary.FIGURES` as a plan has it, and its ends over all draws."""
+    over_draws: tuple[int, ...] = ()
+    if draws is not None and figure in _OF_DRAWS:
+        over_draws = getattr(draws, _OF_DRAWS[figure])
+    elif draws is not None and (worst := draws.worst.get(_WORST_OF_DRAWS.get(figure, ""))) is not None:
+        over_draws = (worst,)
+    return Range(made.figure(figure) or 0, *made.ends(figure, *over_draws))
 
 
 def settles_surely(made: Plan, draws: Draws | None) -> bool:

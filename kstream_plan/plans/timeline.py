@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, WorkId
 from kstream_plan.model.holding_changes import Change, apart_from_stateless, changed_holdings
-from kstream_plan.plans.levels import Level, levels_of
+from kstream_plan.plans.levels import Level, levels_of, summed
 from kstream_plan.plans.loads import after, at_first
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.restoring import cold_restoring_ms, restored_at_ms
@@ -101,6 +101,10 @@ class InstanceCourse:
     unsure: tuple[Level, ...]
     cold_ms: tuple[int, ...]
 
+    def is_there(self, at_ms: int) -> bool:
+        """Whether it is a member at a time."""
+        return any(begin_ms <= at_ms < end_ms for begin_ms, end_ms in self.there)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
@@ -123,6 +127,19 @@ class Timeline:
     loads: tuple[LoadAt, ...]
     warming_up: tuple[Level, ...]
     restoring: tuple[Level, ...]
+
+
+def summed_course(courses: Sequence[InstanceCourse]) -> InstanceCourse:
+    """Return what several instances run, warm up and restore together."""
+    return InstanceCourse(
+        process_id="",
+        there=tuple(span for course in courses for span in course.there),
+        runs=summed([course.runs for course in courses]),
+        warms_up=summed([course.warms_up for course in courses]),
+        restores=summed([course.restores for course in courses]),
+        unsure=summed([course.unsure for course in courses]),
+        cold_ms=tuple(sorted(at_ms for course in courses for at_ms in course.cold_ms)),
+    )
 
 
 def timeline(plan: Plan) -> Timeline:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from kstream_plan.model import Consumer, Group, GroupState, Instance, WorkId
+from kstream_plan.model import Consumer, Group, GroupState, Instance, Note, WorkId
+from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.protocols import gives_up
 from kstream_plan.protocols.interleavings import Interleaved, double_ownership
 from kstream_plan.protocols.transition import COOPERATIVE, EAGER
@@ -58,6 +59,11 @@ class Upgrade(NamedTuple):
     def takes_two(self) -> bool:
         """Whether the first of the two bounces is not done yet."""
         return any(restart.bounce == 1 for restart in self.restarts)
+
+    @property
+    def remarks(self) -> Remarks:
+        """The warnings: tasks with two owners, consumers that are unknown or cannot take part."""
+        return Remarks(warnings=tuple(_warnings(self)))
 
 
 def upgrade(state: GroupState, untold: frozenset[str] = frozenset()) -> Upgrade:
@@ -163,3 +169,21 @@ def _one_bounce(state: GroupState) -> TwoOwners | None:
     events = double_ownership([owned, nothing], [nothing, owned], [False, True], leader_knows_owned=False)
     assert events is not None  # the search finds it for any two such members
     return TwoOwners((places[running][:2], places[leader][:2]), task_id, events)
+
+
+def _warnings(way: Upgrade) -> Iterator[Note]:
+    if way.split:
+        ids = tuple(consumer_id for _, consumer_id in way.split)
+        verb = "lists" if len(ids) == 1 else "list"
+        message = (
+            f"tasks may have two owners now: {name_list(ids)} {verb} only cooperative, which others do not list. The "
+            "restarts begin with them"
+        )
+        yield Note("two-owners", message, ids)
+    if way.untold:
+        ids = tuple(consumer_id for _, consumer_id in way.untold)
+        message = f"Unknown protocols of {name_list(ids)} (protocols in the snapshot): counted as eager"
+        yield Note("unknown-protocols", message, ids)
+    for _, consumer_id, reason in way.cannot_mix:
+        message = f"{consumer_id} cannot take part: {reason}. Take it out of the group before the first bounce"
+        yield Note("cannot-take-part", message, (consumer_id,))

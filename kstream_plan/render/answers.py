@@ -79,5 +79,6 @@ def to_json(answer: Any, *, view: bool = False) -> str:
     if name == "plan":
         raise TypeError(f"there is no document of a {type(answer).__name__} here")
     document = document_of("said-and-happened" if name == "happened" else name.replace("_", "-"))
-    remarks, *words = (getattr(page, f"{name}_{part}")(answer) for part in ("remarks", *document.words))
+    remarks = answer.remarks if hasattr(answer, "remarks") else getattr(page, f"{name}_remarks")(answer)
+    words = (getattr(page, f"{name}_{word}")(answer) for word in document.words)
     return document.line(answer, remarks, extra=view, **dict(zip(document.words, words, strict=True)))

@@ -1,95 +1,17 @@
-"""Results of the public API in a notebook: as a part of a page, and as tables of Arrow with what the JSON says."""
+"""Results of the public API in a notebook, as a part of a page."""
 
 from __future__ import annotations
-
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from kstream_plan.comparison.alternatives import Outcomes
 from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Simulation
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_ROUND_FIGURES = ("instance_spread", "balance_factor", "subtopology_spread", "subtopology_task_spread")
-_SEAT = ("process_id", "consumer_id", "role")
+from kstream_plan.render.report.markup import section_html
+from kstream_plan.render.report.sections import answer_section, compare_section
 
 
-def show(view: str, result: object) -> Any:
-    """Return a result as ``html``, or its table ``rounds``, ``steps`` or ``alternatives``."""
+def result_html(result: Plan | Simulation | Outcomes) -> str:
+    """Return a result as HTML that runs nothing."""
     if isinstance(result, Outcomes):
-        return _html(result, None) if view == "html" else _alternatives(result)
+        return section_html(compare_section(result))
     plan = result.plan if isinstance(result, Simulation) else result
-    assert isinstance(plan, Plan)
-    if view == "html":
-        return _html(result, plan)
-    from kstream_plan.documents.plan.write import plan_document  # noqa: PLC0415 - only where a table is asked for
-
-    rounds: Any = plan_document(plan)["rounds"]
-    return _rounds(rounds) if view == "rounds" else _steps(rounds)
-
-
-def _html(result: Any, plan: Plan | None) -> str:
-    from kstream_plan.render.report.markup import section_html  # noqa: PLC0415 - only where something is shown
-    from kstream_plan.render.report.sections import answer_section, compare_section  # noqa: PLC0415
-
-    section = compare_section(result) if plan is None else answer_section(result, plan, is_single=False)
-    return section_html(section)
-
-
-def _table(rows: Iterable[Mapping[str, Any]], types: Mapping[str, str]) -> pa.Table:
-    """Return rows as a table of Arrow with these columns."""
-    import pyarrow as pa  # noqa: PLC0415 - takes its time
-
-    kinds = {"integer": pa.int64(), "text": pa.string(), "texts": pa.list_(pa.string()), "boolean": pa.bool_()}
-    schema = pa.schema([(name, kinds[kind]) for name, kind in types.items()])
-    return pa.Table.from_pylist([{name: row.get(name) for name in types} for row in rows], schema)
-
-
-def _rounds(rounds: Sequence[Mapping[str, Any]]) -> pa.Table:
-    types = {
-        **dict.fromkeys(("number", "generation", "at_ms"), "integer"),
-        "trigger": "text",
-        "phases": "texts",
-        "probing_rebalance": "boolean",
-        **dict.fromkeys(("steps", *_ROUND_FIGURES), "integer"),
-    }
-    return _table(({**entry, **entry["balance"], "steps": len(entry["steps"])} for entry in rounds), types)
-
-
-def _steps(rounds: Sequence[Mapping[str, Any]]) -> pa.Table:
-    seats = [f"{end}_{name}" for end in ("from", "to") for name in _SEAT]
-    types = {
-        "round": "integer",
-        **dict.fromkeys(("kind", "task_id"), "text"),
-        "task_ids": "texts",
-        **dict.fromkeys(("process_id", *seats), "text"),
-        "caught_up": "boolean",
-        "restore_records": "integer",
-        "reason": "text",
-    }
-    return _table(({"round": entry["number"], **_flat(step)} for entry in rounds for step in entry["steps"]), types)
-
-
-def _flat(step: Mapping[str, Any]) -> dict[str, Any]:
-    seats = {f"{end}_{name}": (step.get(end) or {}).get(name) for end in ("from", "to") for name in _SEAT}
-    return {**step, **seats, "reason": step["reason"]["code"]}
-
-
-def _alternatives(alternatives: Sequence[Any]) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415 - takes its time
-
-    from kstream_plan.render.answers import to_json  # noqa: PLC0415
-
-    rows = []
-    for outcome in json.loads(to_json(alternatives))["outcomes"]:
-        columns = {name: outcome[name] for name in ("fastest", "verdict", "duration_is", "floor_ms", "draws", "kept")}
-        figures: dict[str, Any] = {}
-        for name, value in outcome["figures"].items():
-            ends = value if isinstance(value, dict) else {"": value}
-            figures |= {f"{name}_{end}" if end else name: number for end, number in ends.items()}
-        rows += [{**changes, **columns, **figures} for changes in outcome["alternatives"]]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows])
+    return section_html(answer_section(result, plan, is_single=False))

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
+from kstream_plan.render.text.escape import printable
 
 #: What a value means; a theme gives each a colour.
 Tone: TypeAlias = Literal["plain", "good", "unknown", "bad", "new", "moved", "dim"]
@@ -194,7 +195,7 @@ def columns_of(*heads: str, wide: Mapping[str, int] | None = None) -> tuple[Colu
 
 def steps_table(title: str, steps: Iterable[str]) -> Table:
     """Return steps, numbered."""
-    rows = (text_row(f"{number}", step) for number, step in enumerate(steps, start=1))
+    rows = (text_row(f"{number}", printable(step)) for number, step in enumerate(steps, start=1))
     return Table(title, columns_of(">#", "Step"), tuple(rows))
 
 
@@ -205,7 +206,7 @@ def overview_page(number: int, summary: str, title: str, columns: tuple[Column, 
     return Page(title=f"{applications}: {summary}", tables=(Table(title, columns, tuple(rows), note),))
 
 
-def remark_lines(remarks: Remarks, escape: Callable[[str], str] = str) -> tuple[Line, ...]:
+def remark_lines(remarks: Remarks, escape: Callable[[str], str] = printable) -> tuple[Line, ...]:
     """Return the warnings, notes, assumptions and commands of an answer as lines, in this order."""
     kinds: tuple[tuple[LineKind, tuple[Note, ...]], ...]
     kinds = ("warning", remarks.warnings), ("note", remarks.notes), ("assumption", remarks.assumptions)

@@ -9,8 +9,7 @@ from itertools import zip_longest
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
-from rich.measure import Measurement
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.panel import Panel
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -170,7 +169,7 @@ def _table_lines(table: Table, width: int) -> Iterator[RenderableType]:
     elif len(table.rows) > _MOST_RICH_ROWS:
         yield _as_text(table)
     else:
-        yield _rich(table, _widths(table, least, room, is_whole), is_whole)
+        yield _rich(table, _widths(table, least, room), is_whole)
 
 
 def _least(table: Table, place: int, unit: re.Pattern[str], longest: int, *, is_whole: bool) -> int:
@@ -199,57 +198,28 @@ def _texts(cell: Cell) -> tuple[str, ...]:
     return (cell.short,) if cell.short and len(cell.items) > _MOST_LINES else cell.items
 
 
-def _widths(table: Table, least: Sequence[int], room: int, is_whole: Sequence[bool]) -> Sequence[int | None]:
-    """Return the widths of columns of texts that do not fit as they are, so that words stay whole.
+def _widths(table: Table, least: Sequence[int], room: int) -> Sequence[int]:
+    """Return the widths of columns, so that words stay whole; those that lack least grow first, cells before heads.
 
-    Columns grow to what is in them as far as there is room, those first that lack least, and cells before heads.
-    None: Rich measures them.
+    Among lists the widest are narrowed, to the same width.
     """
-    cells = [_longest(table, place) for place in range(len(table.columns))]
-    whole = [max(cell_len(column.head), cell) for column, cell in zip(table.columns, cells, strict=True)]
-    lists = any(len(cell.items) > 1 for row in table.rows for cell in row.cells)
-    if sum(whole) <= room:
-        return [None] * len(whole)
-    if lists:
-        return _widths_of_lists(table, least, room, is_whole)
-    widths = list(least)
-    for widths_of_goal in (cells, whole):
-        deficits = [max(0, want - width) for want, width in zip(widths_of_goal, widths, strict=True)]
-        for place in sorted(range(len(deficits)), key=deficits.__getitem__):
-            widths[place] += min(deficits[place], room - sum(widths))
-    return widths
-
-
-def _widths_of_lists(table: Table, least: Sequence[int], room: int, is_whole: Sequence[bool]) -> Sequence[int]:
-    """Return the widths of columns among which are lists: the widest are narrowed, none to less than it needs."""
     places = range(len(table.columns))
-    wholes = [least[place] if is_whole[place] else _in_one_line(table, place) for place in places]
-
-    def limit_to(most: int) -> list[int]:
-        return [max(width, min(whole, most)) for width, whole in zip(least, wholes, strict=True)]
-
-    most = next(most for most in range(room, 0, -1) if sum(limit_to(most)) <= room or most == 1)
-    widths = limit_to(most)
-    for place in places:
-        if widths[place] == most < wholes[place] and sum(widths) < room:
-            widths[place] += 1
+    cells = [max([cell_len(row.cells[place].text) for row in table.rows], default=0) for place in places]
+    whole = [max(cell_len(column.head), width) for column, width in zip(table.columns, cells, strict=True)]
+    has_lists = sum(whole) > room and any(len(cell.items) > 1 for row in table.rows for cell in row.cells)
+    if has_lists:
+        wants = list(zip(least, whole, strict=True))
+        level = max(most for most in range(room) if sum(max(low, min(want, most)) for low, want in wants) <= room)
+        cells = [min(want, level) for want in whole]
+    widths = list(least)
+    for goals in (cells, whole):
+        lacks = [goal - width for goal, width in zip(goals, widths, strict=True)]
+        for place in sorted(places, key=lacks.__getitem__, reverse=has_lists):
+            widths[place] += max(0, min(lacks[place], room - sum(widths)))
     return widths
 
 
-def _in_one_line(table: Table, place: int) -> int:
-    """Return the columns of a column whose head and cells, lists as well, stay on one line each."""
-    cells = [sum(map(cell_len, row.cells[place].items)) + 2 * (len(row.cells[place].items) - 1) for row in table.rows]
-    return max([cell_len(table.columns[place].head), _longest(table, place), *cells])
-
-
-def _longest(table: Table, place: int) -> int:
-    """Return the columns that the cells of a column need so that each stays on one line."""
-    cells = [row.cells[place] for row in table.rows]
-    bars = [cell_len(cell._replace(bar=1.0).text) for cell in cells if cell.bar is not None]
-    return max([*bars, *(cell_len(text) for cell in cells if cell.bar is None for text in cell.items)], default=0)
-
-
-def _rich(table: Table, widths: Sequence[int | None], is_whole: Sequence[bool]) -> RichTable:
+def _rich(table: Table, widths: Sequence[int], is_whole: Sequence[bool]) -> RichTable:
     grid = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold")
     for column, width, plain in zip(table.columns, widths, is_whole, strict=True):
         justify: JustifyMethod = "right" if column.right else "left"
@@ -259,36 +229,16 @@ def _rich(table: Table, widths: Sequence[int | None], is_whole: Sequence[bool]) 
     return grid
 
 
-def _cell(cell: Cell, width: int | None) -> RenderableType:
-    """Return a cell; a range in brackets that has no room beside its figure stands below it."""
+def _cell(cell: Cell, width: int) -> Text:
+    """Return a cell of so many columns; a range in brackets that has no room beside its figure stands below it."""
     if cell.bar is not None:
         return Text(cell.text, "bar")
-    if len(cell.items) > 1 or cell.short:
-        return _Items(cell)
-    text = "".join(cell.items)
-    if width is not None and cell_len(text) > width and (match := _RANGE.search(text)) and match.start():
-        text = f"{text[: match.start()].rstrip()}\n{text[match.start() :]}"
-    return Text(text, f"tone.{cell.tone}")
-
-
-class _Items:
-    """A list in a cell: items are kept whole, and stand as their short form beyond two lines."""
-
-    def __init__(self, cell: Cell) -> None:
-        self._cell = cell
-
-    def __rich_measure__(self, _console: Console, options: ConsoleOptions) -> Measurement:
-        """Return the widths that it can take: the longest item, and all in a row."""
-        least = max(map(cell_len, self._cell.items), default=0)
-        most = sum(map(cell_len, self._cell.items)) + 2 * max(0, len(self._cell.items) - 1)
-        return Measurement(min(least, options.max_width), min(most, options.max_width))
-
-    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines."""
-        lines = fill(self._cell.items, options.max_width)
-        if self._cell.short and len(lines) > _MOST_LINES:
-            lines = [self._cell.short]
-        yield Text("\n".join(lines), f"tone.{self._cell.tone}", overflow="fold")
+    lines = fill(cell.items, width)
+    if cell.short and len(lines) > _MOST_LINES:
+        lines = [cell.short]
+    elif len(cell.items) == 1 and cell_len(cell.text) > width and (match := _RANGE.search(cell.text)) and match.start():
+        lines = [cell.text[: match.start()].rstrip(), cell.text[match.start() :]]
+    return Text("\n".join(lines), f"tone.{cell.tone}", overflow="fold")
 
 
 def fill(items: Sequence[str], width: int) -> list[str]:

@@ -7,7 +7,7 @@ from kstream_plan.model import Group
 from kstream_plan.protocols.upgrade import Upgrade
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.markdown import to_markdown
-from kstream_plan.render.pages.upgrade import upgrade_page, upgrade_remarks
+from kstream_plan.render.pages.upgrade import upgrade_page
 from kstream_plan.render.terminal import to_terminal
 
 
@@ -25,4 +25,4 @@ def upgrade_markdown(upgrade: Upgrade, group: Group, *, one_bounce: bool = False
 
 def upgrade_json(upgrade: Upgrade, group: Group) -> str:
     """Return the same as one line of JSON, without the line end."""
-    return UPGRADE.line(UpgradeOfGroup(upgrade, group), upgrade_remarks(upgrade))
+    return UPGRADE.line(UpgradeOfGroup(upgrade, group), upgrade.remarks)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 from kstream_plan.designs.connect.design import Connect
 from kstream_plan.errors import UsageError
@@ -21,64 +21,14 @@ from kstream_plan.plans.simulated import Range
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.sessioned_answer import Protocol, SessionedUpgrade, UpgradeFigures, UpgradeRow, What
 
-#: What happens: the change itself, workers that join, the restart of one, of the leader, a crash.
-What: TypeAlias = Literal["upgrade", "join", "restart", "restart-leader", "crash"]
-#: A protocol of workers (``connect.protocol``).
-Protocol: TypeAlias = Literal["eager", "compatible", "sessioned"]
 #: Called with how many lines there are, and of how many.
 OnRow: TypeAlias = Callable[[int, int], None]
 
 _MOST_DRAWS = 10
 _QUICK = PlanOptions(bounds=False, floor=False, ranges=False)
 _DESIGNS: dict[Protocol, str] = {"eager": "connect-eager", "compatible": "connect", "sessioned": "connect"}
-
-
-class UpgradeFigures(NamedTuple):
-    """What one thing that happens comes to, over all draws.
-
-    ``at_once``: most connectors and tasks that stand still at the same time, ``longest_ms`` how long one does in all,
-    both of the worst draw; ``item_ms`` all of them together; ``takes_ms`` until nothing follows any more. ``settled``
-    of ``draws`` settle.
-    """
-
-    draws: int
-    settled: int
-    rebalances: Range
-    at_once: int
-    longest_ms: int
-    item_ms: Range
-    takes_ms: Range
-
-
-class UpgradeRow(NamedTuple):
-    """What happens, by which protocol (of the change: the one before it), and what that comes to."""
-
-    what: What
-    protocol: Protocol
-    figures: UpgradeFigures
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionedUpgrade:
-    """What it takes to get a Connect group to ``sessioned``.
-
-    ``protocol`` is that of now. Each worker is restarted once, ``restart_ms`` away, the next one ``pause_ms`` after it
-    is back. ``worker`` (member id) is the one that is restarted and crashes afterwards, ``leader`` who leads (``None``:
-    REST did not tell). ``rows`` begin with the change.
-    """
-
-    snapshot: Snapshot
-    protocol: Protocol
-    restart_ms: int
-    pause_ms: int
-    add: int
-    worker: str
-    leader: str | None
-    rows: tuple[UpgradeRow, ...]
-    draws: int
-    models: str
-    snapshot_digest: str
 
 
 class _Played(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.designs.streams.design import Streams
@@ -22,9 +22,8 @@ from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.streams_twin import check_tasks, running, settled, starting
+from kstream_plan.simulation.switch_answer import Side, Switch, SwitchFigures, SwitchRow, What, WithoutEffect
 
-What: TypeAlias = Literal["switch", "join", "bounce", "crash"]
-Side: TypeAlias = Literal["classic", "streams"]
 #: Called with how many plans are made, and of how many.
 OnPlan: TypeAlias = Callable[[int, int], None]
 
@@ -46,74 +45,6 @@ _WITHOUT_EFFECT = (
     "heartbeat_interval_ms",
     "session_timeout_ms",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SwitchFigures:
-    """What one thing that happens comes to; of all draws the middle, the least and the most.
-
-    ``slowest_ms`` is how long the slowest task that starts cold restores before it runs, ``paused_ms`` how long a task
-    stands still at most, restores not counted. ``runs_ms`` is when every task runs where it stays, restores included.
-    ``None``: not known; ``at_least_ms`` is then the least of it. ``settled`` of ``draws`` settle.
-    """
-
-    draws: int
-    settled: int
-    rebalances: Range
-    cold_handovers: Range
-    restored_records: Range | None
-    slowest_ms: Range | None
-    paused_ms: Range
-    runs_ms: Range | None
-    at_least_ms: Range
-
-
-class SwitchRow(NamedTuple):
-    """What happens, with so many standbys of each task, on one side, and what that comes to."""
-
-    what: What
-    standbys: int
-    side: Side
-    figures: SwitchFigures
-
-
-class WithoutEffect(NamedTuple):
-    """A setting that has no effect in a streams group: its name in Kafka's spelling, the value, and whether it is set.
-
-    ``is_set``: it differs from Kafka's default.
-    """
-
-    name: str
-    value: str
-    is_set: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Switch:
-    """Whether to switch: what the switch takes, and what happens on either side.
-
-    ``away_ms`` is how long nobody runs before the instances start anew. ``instance`` (process id) is the one that is
-    bounced and crashes: it runs most. ``static_members``: there are some. ``standbys``: so many are asked for now.
-    """
-
-    snapshot: Snapshot
-    broker_version: str
-    add: int
-    restart_ms: int
-    away_ms: int
-    instance: str
-    standbys: int
-    static_members: bool
-    without_effect: tuple[WithoutEffect, ...]
-    rows: tuple[SwitchRow, ...]
-    draws: int
-    models: str
-    snapshot_digest: str
-
-    @property
-    def rates_known(self) -> bool:
-        """Whether any restore rate is."""
-        return self.snapshot.rates.any_restore
 
 
 def with_restore_rate(snapshot: Snapshot, per_second: float) -> Snapshot:
@@ -234,6 +165,7 @@ def _figures(plans: Sequence[Plan], away_ms: int = 0, *, stood_still: bool = Fal
         paused_ms=_range(least if stood_still else [made.figure("max_paused_task_ms") or 0 for made in plans]),
         runs_ms=_known([None if (by_ms := _runs_by_ms(made)) is None else away_ms + by_ms for made in plans]),
         at_least_ms=_range(least),
+        at_least_is="least" if plans[0].design == "streams" else "likely",
     )
 
 

@@ -189,7 +189,7 @@ def test_a_plan_tells_its_own_way(snapshot: Snapshot, ends: tuple[int, int]) -> 
     old, new = plan_side(made, first), plan_side(made, last)
     found = compare(old, new, plan_course(made, first, last))
     assert applied(held(old), found) == held(new)
-    assert not any(note.code == "no-lags" for note in found.notes)
+    assert not found.remarks.assumptions
     whole = compare(plan_side(made, 0), plan_side(made), plan_course(made, 0, len(made.rounds)))
     stateful = sum(
         change.kind.is_move and change.from_ is not None
@@ -236,9 +236,9 @@ def test_a_history_tells_each_move_with_the_lags_it_was_decided_by(scenario: str
     moved = [change for change in found.tasks if change.start is not None]
     assert all(change.kind is TaskClass.PROMOTED for change in moved if scenario == "scale-out")
     assert moved
-    assert {note.code for note in found.notes} <= {"left-before"}
+    assert {note.code for note in found.remarks.warnings} <= {"left-before"}
     without = compare(history[1], history[-1])
-    assert [note.code for note in without.notes] == ["old-lags"]
+    assert [note.code for note in without.remarks.warnings] == ["old-lags"]
     assert without.totals.classes[TaskClass.COLD] > found.totals.classes[TaskClass.COLD]
     assert found.untold == 0
     assert found.cold_starts == (found.totals.classes[TaskClass.COLD],) * 2
@@ -290,7 +290,7 @@ def test_since_when_the_tasks_of_a_gone_instance_stood_still_is_not_told() -> No
     pause = next(fact for fact in diff_page(found).facts if fact.key == "pause")
     assert pause.value.count("at least") == 2
     assert pause.tone == "unknown"
-    assert "left-before" in {note.code for note in found.notes}
+    assert "left-before" in {note.code for note in found.remarks.warnings}
 
 
 @pytest.mark.parametrize(
@@ -430,7 +430,7 @@ def test_other_threads_and_other_tags_are_told() -> None:
 def test_without_lags_a_held_copy_counts_as_caught_up_and_it_is_said() -> None:
     found = compare(replace(OLD, copies=None), _side(c0=Holding((2,)), c2=Holding((0,)), c4=Holding((1,))))
     assert [change.kind for change in found.tasks] == [TaskClass.PROMOTED, TaskClass.COLD]
-    assert [(note.code, note.subjects) for note in found.notes] == [("no-lags", ("0_0", "0_1"))]
+    assert [(note.code, note.subjects) for note in found.remarks.assumptions] == [("no-lags", ("0_0", "0_1"))]
     assert found.totals.restore_records == 1000
 
 
@@ -439,7 +439,7 @@ def test_of_each_side_it_is_told_of_how_many_copies_the_lag_was_measured() -> No
     measured = [{**lag, "source": "metrics", "reported_at": at} for lag in GROUP["lags"]]
     by_join, by_metrics = (snapshot_side(snapshot_from_row({**GROUP, "lags": lags}, "")) for lags in ([], measured))
     told = "2 of 2 copies measured 4s ago, 0 as of the last join"
-    assert [of.message for of in compare(by_join, by_metrics).notes] == [f"After: {told}"]
-    assert [of.message for of in compare(by_metrics, by_metrics).notes] == [f"Before: {told}", f"After: {told}"]
+    assert [of.message for of in compare(by_join, by_metrics).remarks.notes] == [f"After: {told}"]
+    assert [of.message for of in compare(by_metrics, by_metrics).remarks.notes] == [f"Before: {told}", f"After: {told}"]
     assert f"Before: {told}." in [line.text for line in diff_page(compare(by_metrics, by_metrics)).lines]
-    assert not compare(by_join, by_join).notes
+    assert not compare(by_join, by_join).remarks.notes

@@ -152,7 +152,7 @@ def test_a_lost_member_s_tasks_start_where_their_standbys_are(folder: Path) -> N
     assert {of.kind for of in lost} == {TaskClass.PROMOTED, TaskClass.WARM, TaskClass.STATELESS_MOVED}
     assert {of.pause_ms for of in lost} == {0}, "since when it was gone is not told"
     assert found.totals.pause_is == "floor"
-    assert [note.code for note in found.notes] == ["left-before"]
+    assert [note.code for note in found.remarks.warnings] == ["left-before"]
 
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)

@@ -109,8 +109,8 @@ def test_who_returns_does_not_join_and_threads_are_no_members() -> None:
     )
     before = captured_scenarios.before("scale-out")
     made = simulate(before, read_scenario(f"events: [{said}]", "s.yaml"), number_of_draws=1, what_ifs=False).plan
-    heads = [head_of(event) for event in events(made) if event.probe is None]
-    assert heads == ["leave", "back", "thread", "thread", "join"]
+    heads = [head_of(event, made) for event in events(made) if event.probe is None]
+    assert heads == ["leave", "return", "thread change", "thread change", "join"]
 
 
 def test_most_at_once_counts_overlaps_only() -> None:

@@ -15,7 +15,7 @@ from kstream_plan.errors import UsageError
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.page import as_sentence
-from kstream_plan.render.pages.sessioned import sessioned_page, sessioned_steps
+from kstream_plan.render.pages.sessioned import sessioned_page
 from kstream_plan.simulation.sessioned import SessionedUpgrade, UpgradeFigures, to_sessioned
 from tests.helpers import captured_scenarios
 from tests.helpers.connect_rows import even, snapshot
@@ -68,7 +68,7 @@ def test_what_an_eager_group_gets_for_it_is_told_and_so_is_what_it_loses() -> No
     assert of["crash", "sessioned"].longest_ms == DELAY_MS + 10_000 + HEARD_MS
     assert (found.leader, found.worker) == ("w0", "w1")
     assert sessioned_page(found).title.endswith("from eager to sessioned")
-    told = " ".join(sessioned_steps(found))
+    told = " ".join(found.steps)
     assert "what a stopped worker ran is unassigned that long" in told
     assert "As long as one worker supports eager only, the group is eager" in told
 

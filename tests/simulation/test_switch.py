@@ -13,7 +13,7 @@ from kstream_plan.model import Rates, Snapshot
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.page import as_sentence
-from kstream_plan.render.pages.switch import switch_page, switch_steps
+from kstream_plan.render.pages.switch import switch_page
 from kstream_plan.simulation.switch import Switch, switch
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured_scenarios
@@ -90,6 +90,16 @@ def test_without_a_restore_rate_only_the_least_is_known() -> None:
     assert page.tone != "good"
 
 
+def test_a_time_that_is_likely_is_not_called_the_least() -> None:
+    found = switch(orders(), "4.3", number_of_draws=1)
+    document, rows = json.loads(to_json(found))["rows"], switch_page(found).tables[1].rows
+    for line, figures in zip(rows, document, strict=True):
+        assert figures["at_least_is"] == ("least" if figures["side"] == "streams" else "likely")
+        if figures["runs_ms"] is None:
+            assert line.cells[6].text.startswith("at least ") == (figures["at_least_is"] == "least")
+    assert any(figures["runs_ms"] is None for figures in document if figures["side"] == "classic")
+
+
 @pytest.mark.parametrize("release", ["4.3", "4.4"])
 def test_the_pages(both: dict[str, Switch], release: str) -> None:
     found = both[release]
@@ -122,17 +132,17 @@ def test_brokers_before_4_4_refuse_static_members_and_4_2_0_is_not_to_be_used() 
     seats = row()
     seats["instances"][0]["consumers"][0]["group_instance_id"] = "a-1"
     of = snapshot_from_row(seats, "here")
-    text = " ".join(switch_steps(switch(of, "4.2", number_of_draws=1)))
+    text = " ".join(switch(of, "4.2", number_of_draws=1).steps)
     assert "take out group.instance.id: brokers before 4.4 refuse static members" in text
     assert "4.2.1 or later, not 4.2.0" in text
-    assert "take out group.instance.id" not in " ".join(switch_steps(switch(of, "4.4", number_of_draws=1)))
+    assert "take out group.instance.id" not in " ".join(switch(of, "4.4", number_of_draws=1).steps)
 
 
 def test_more_standbys_than_brokers_take_are_told_and_so_few_instances_take_fewer() -> None:
     of = orders()
     found = switch(replace(of, config=replace(of.config, num_standby_replicas=3)), "4.3", number_of_draws=1)
     assert "brokers allow at most 2 for a group" in " ".join(to_table(found).split())
-    assert "streams.num.standby.replicas=2" in " ".join(switch_steps(found))
+    assert "streams.num.standby.replicas=2" in " ".join(found.steps)
 
 
 def test_what_is_no_classic_group_cannot_switch() -> None:

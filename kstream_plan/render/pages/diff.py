@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.comparison.changes import Comparison, InstanceChangeKind, Side, Skew, TaskClass
-from kstream_plan.model import Group, Note, WorkId
-from kstream_plan.model.note import Remarks
-from kstream_plan.plans import Role, Seat
+from kstream_plan.comparison.changes import Comparison, InstanceChangeKind, Side, TaskClass
 from kstream_plan.render.page import (
+    Cell,
     Fact,
     Page,
     Row,
@@ -25,11 +23,18 @@ from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.pages.protocol_view import protocol_view_tables
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import arrow, count, duration, generation, is_are, name_list, span_to, utc
+from kstream_plan.render.text.numbers import (
+    arrow,
+    count,
+    duration,
+    generation,
+    is_are,
+    name_list,
+    span_to,
+    utc,
+    utc_pair,
+)
 
-#: Codes of notes that say what may be worse than the page says.
-_WARNINGS = frozenset({"left-before", "old-lags"})
-_ASSUMPTIONS = frozenset({"no-lags"})
 _CHANGES = {
     InstanceChangeKind.JOINED: "new",
     InstanceChangeKind.LEFT: "gone",
@@ -47,8 +52,8 @@ def diff_page(comparison: Comparison, *, verbose: bool = False, protocol_view: b
         verbose: list every task, and fold nothing.
         protocol_view: add what the leader and the members saw (KIP-429).
     """
-    names = names_of_both(comparison)
-    tables = [] if comparison.empty else [*moves_table(comparison, names, pending_owners(comparison), whole=verbose)]
+    names = Names(comparison.group, earlier=comparison.old.group)
+    tables = [] if comparison.empty else [*moves_table(comparison, names, whole=verbose)]
     tables += copies_table(comparison, names, whole=verbose)
     tables += every_task_table(comparison, names) if verbose else []
     tables += instances_table(comparison, names)
@@ -60,7 +65,7 @@ def diff_page(comparison: Comparison, *, verbose: bool = False, protocol_view: b
         facts=tuple(_facts(comparison, names)) if comparison.totals.tasks else (),
         source=_source(comparison),
         tables=tuple(tables),
-        lines=remark_lines(diff_remarks(comparison), names.escape_message),
+        lines=remark_lines(comparison.remarks),
         sections=tuple(_balance_section(comparison)) if verbose else (),
     )
 
@@ -84,45 +89,16 @@ def _application_row(comparison: Comparison) -> Row:
     orphans = totals.classes[TaskClass.ORPHANED]
     return text_row(
         printable(comparison.new.group.application_id),
-        arrow(*_members(comparison)),
+        arrow(*comparison.members),
         f"{totals.moved:,} of {totals.tasks:,}",
-        text_cell(_cold_in_short(comparison), _cold_tone(comparison)),
+        _cold_cell(comparison),
         text_cell(f"{orphans:,}" if orphans else "", "bad"),
     )
 
 
-def names_of_both(comparison: Comparison) -> Names:
-    """Return names for every member and every task on either side."""
-    old, new = comparison.old.group, comparison.new.group
-    instances = [instance for instance in old.instances if instance.process_id not in new.instance_index]
-    tasks = [task for task in old.tasks if task.task_id not in new.task_index]
-    if instances or tasks:
-        new = Group.of(new.application_id, [*new.tasks, *tasks], [*new.instances, *instances])
-    return Names(new, earlier=old)
-
-
-def pending_owners(comparison: Comparison) -> dict[WorkId, Seat]:
-    """Return who gets each task that the decision withheld until its owner had revoked it."""
-    side, group = comparison.new, comparison.new.group
-    return {
-        group.tasks[task].task_id: Seat(
-            group.instances[group.instance_of[consumer]].process_id, group.consumer_ids[consumer], Role.ACTIVE
-        )
-        for consumer, (target, holding) in enumerate(zip(side.decided or (), side.holdings, strict=False))
-        for task in set(target.active).difference(holding.active)
-    }
-
-
-def _members(comparison: Comparison) -> tuple[int, int]:
-    """Return how many members there are before and after."""
-    kinds = [change.kind for change in comparison.instances]
-    new_count = len(comparison.new.group.instances)
-    return new_count - kinds.count(InstanceChangeKind.JOINED) + kinds.count(InstanceChangeKind.LEFT), new_count
-
-
 def _title(comparison: Comparison, names: Names) -> str:
     """Return ``orders: generation 1 → 23, 3 → 5 instances``; who changed is named where the numbers do not tell."""
-    old_count, new_count = _members(comparison)
+    old_count, new_count = comparison.members
     noun = "worker" if comparison.of_workers else "instance"
     members = f"{old_count:,} → {count(new_count, noun)}" if old_count != new_count else count(new_count, noun)
     changes = []
@@ -145,31 +121,28 @@ def _generations(comparison: Comparison) -> str:
 
 
 def _source(comparison: Comparison) -> str:
-    """Return when the two sides were captured, as far as that is known."""
-    old, new = comparison.old.captured_at, comparison.new.captured_at
-    times = [*([f"before: {utc(old)}"] if old else []), *([f"after: {utc(new)}"] if new else [])]
-    return printable(", ".join(times))
+    """Return of which moments the two sides are, as far as that is known."""
+    old, new = comparison.old, comparison.new
+    if old.captured_at is None or new.captured_at is None:
+        moments = [_moment(side, utc(side.captured_at)) for side in (old, new) if side.captured_at is not None]
+    else:
+        moments = list(map(_moment, (old, new), utc_pair(old.captured_at, new.captured_at)))
+    return printable(", ".join(moments))
 
 
-def _orphans(comparison: Comparison) -> tuple[int, int]:
-    """Return how many tasks became unassigned, and how many of them start in the follow-up rebalance."""
-    next_owners = pending_owners(comparison)
-    tasks = [change.task_id for change in comparison.tasks if change.kind is TaskClass.ORPHANED]
-    return len(tasks), sum(task_id in next_owners for task_id in tasks)
-
-
-def _is_assumed(comparison: Comparison) -> bool:
-    """Whether nothing but the copies that were held tells what started cold."""
-    return any(note.code in _ASSUMPTIONS for note in comparison.notes)
+def _moment(side: Side, time: str) -> str:
+    """Return when a side was so: until the next generation was decided, where that is known."""
+    is_over = side.next_decision not in (None, side.generation)
+    return f"{generation(side.generation)} {'until' if is_over else 'at'} {time}"
 
 
 def _tone(comparison: Comparison) -> Tone:
     """Return red if a task started cold or is unassigned with no next owner, yellow if that is unknown."""
     least, most = comparison.cold_starts
-    orphans, start_next = _orphans(comparison)
-    if orphans > start_next or (least and not _is_assumed(comparison)):
+    orphans, start_next = comparison.orphans
+    if orphans > start_next or (least and not comparison.lags_unknown):
         return "bad"
-    return "unknown" if most or orphans or _is_assumed(comparison) else "good"
+    return "unknown" if most or orphans or comparison.lags_unknown else "good"
 
 
 def diff_verdict(comparison: Comparison) -> str:
@@ -200,17 +173,16 @@ def _moves_text(comparison: Comparison) -> Iterator[str]:
 
 def _came_and_went(comparison: Comparison) -> Iterator[str]:
     classes = comparison.totals.classes
-    orphans, start_next = _orphans(comparison)
+    orphans, start_next = comparison.orphans
     if orphans:
         continuation = ""
         if start_next:
             subject = "all of them start" if start_next == orphans > 1 else count(start_next, "starts", "of them start")
             continuation = f"; {'it starts' if orphans == 1 else subject} in the follow-up rebalance"
         yield f"{_nouns(comparison, orphans)} that ran before {is_are(orphans)} unassigned{continuation}."
-    if classes[TaskClass.NEW]:
-        yield f"{_nouns(comparison, classes[TaskClass.NEW])} {is_are(classes[TaskClass.NEW])} new."
-    if classes[TaskClass.GONE]:
-        yield f"{_nouns(comparison, classes[TaskClass.GONE])} {is_are(classes[TaskClass.GONE])} gone."
+    for number, change in ((classes[TaskClass.NEW], "new"), (classes[TaskClass.GONE], "gone")):
+        if number:
+            yield f"{_nouns(comparison, number)} {is_are(number)} {change}."
 
 
 def _cold(comparison: Comparison) -> Iterator[str]:
@@ -220,8 +192,8 @@ def _cold(comparison: Comparison) -> Iterator[str]:
     least, most = comparison.cold_starts
     starts = "task started" if most == 1 else "tasks started"
     if least < most:
-        yield f"It is unknown how many tasks started cold ({span_to(least, most)}): {between_text(comparison)}."
-    elif _is_assumed(comparison):
+        yield f"It is unknown how many tasks started cold ({span_to(least, most)}): {comparison.gap}."
+    elif comparison.lags_unknown:
         yield (
             f"{most:,} {starts} on an instance that held no copy. Lags are unknown, so whether the others started "
             "cold is unknown."
@@ -232,20 +204,14 @@ def _cold(comparison: Comparison) -> Iterator[str]:
         yield "No task started cold."
 
 
-def between_text(comparison: Comparison) -> str:
-    """Return how many generations lie between of which nothing is known."""
-    if not comparison.old.generation:
-        return "an unknown number of generations lies between"
-    return "1 generation lies between" if comparison.untold == 1 else f"{comparison.untold:,} generations lie between"
-
-
 def _facts(comparison: Comparison, names: Names) -> Iterator[Fact]:
     yield _tasks_fact(comparison)
     if any(change.start for change in comparison.tasks):
-        yield Fact("cold", "Cold starts", _cold_text(comparison), _cold_tone(comparison))
+        cold = _cold_cell(comparison)
+        yield Fact("cold", "Cold starts", cold.text, cold.tone)
     copies = {kind.value: number for kind, number in comparison.totals.copies.items() if number}
     if copies:
-        yield Fact("copies", "Standby changes", ", ".join(f"{number:,} {kind}" for kind, number in copies.items()))
+        yield Fact("copies", "Copies", ", ".join(f"{number:,} {kind}" for kind, number in copies.items()))
     if not comparison.empty:
         yield from [] if comparison.of_workers else [_restored_fact(comparison)]
         yield _pause_fact(comparison, names)
@@ -260,7 +226,7 @@ def _tasks_fact(comparison: Comparison) -> Fact:
     )
     with_state = totals.moved - stateless
     kinds = f" ({with_state:,} stateful, {stateless:,} stateless)" if with_state and stateless else ""
-    orphans, start_next = _orphans(comparison)
+    orphans, start_next = comparison.orphans
     numbers = {
         f"moved{kinds}": totals.moved,
         "started": totals.started,
@@ -275,39 +241,24 @@ def _tasks_fact(comparison: Comparison) -> Fact:
     return Fact("tasks", label, value, "bad" if orphans > start_next else "plain")
 
 
-def _cold_text(comparison: Comparison) -> str:
+def _cold_cell(comparison: Comparison) -> Cell:
+    """Return how many tasks started cold, as far as that is known."""
     least, most = comparison.cold_starts
     if comparison.of_workers:
-        return ""
+        return text_cell("")
     if least < most:
-        return f"unknown: {span_to(least, most)}"
-    if _is_assumed(comparison):
-        return f"unknown: at least {most:,} on an instance without a copy" if most else "unknown: lags are unknown"
-    return f"{most:,}" if most else "none"
-
-
-def _cold_in_short(comparison: Comparison) -> str:
-    """Return how many tasks started cold for a narrow column."""
-    least, most = comparison.cold_starts
-    if comparison.of_workers:
-        return ""
-    return "unknown" if _is_assumed(comparison) else span_to(least, most) if most else "none"
-
-
-def _cold_tone(comparison: Comparison) -> Tone:
-    least, most = comparison.cold_starts
-    if least < most or _is_assumed(comparison):
-        return "unknown"
-    return "bad" if most else "plain"
+        return text_cell(f"unknown: {span_to(least, most)}", "unknown")
+    if comparison.lags_unknown:
+        return text_cell(f"unknown: at least {most:,}" if most else "unknown", "unknown")
+    return text_cell(f"{most:,}", "bad") if most else text_cell("none")
 
 
 def _restored_fact(comparison: Comparison) -> Fact:
-    label, amount = "State restored", comparison.totals.restore_records
-    if comparison.untold:
-        return Fact("restored", label, f"unknown: {between_text(comparison)}", "unknown")
-    if amount is None:
-        return Fact("restored", label, "unknown number of records", "unknown")
-    return Fact("restored", label, f"{count(amount, 'record')}" if amount else "none")
+    amount = comparison.totals.restore_records
+    if comparison.untold or amount is None:
+        text = f"unknown: {comparison.gap}" if comparison.untold else "unknown number of records"
+        return Fact("restored", "State restored", text, "unknown")
+    return Fact("restored", "State restored", count(amount, "record") if amount else "none")
 
 
 def _pause_fact(comparison: Comparison, names: Names) -> Fact:
@@ -317,7 +268,7 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
     if comparison.of_workers and least:
         return Fact("pause", label, "unknown: snapshots do not say when work stopped and started", "unknown")
     if comparison.untold:
-        return Fact("pause", label, f"unknown: {between_text(comparison)}", "unknown")
+        return Fact("pause", label, f"unknown: {comparison.gap}", "unknown")
     orphans = totals.classes[TaskClass.ORPHANED]
     open_end = f"{_nouns(comparison, orphans)} {is_are(orphans)} still unassigned" if orphans else ""
     tone: Tone = "unknown" if least or orphans else "plain"
@@ -335,17 +286,11 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
 
 def _balance_fact(comparison: Comparison) -> Fact:
     totals = comparison.totals
-    old, new = (
-        _fewest_and_most(side, skew)
-        for side, skew in ((comparison.old, totals.skew_before), (comparison.new, totals.skew_after))
-    )
+    sides = ((comparison.old, totals.skew_before), (comparison.new, totals.skew_after))
+    most = [max(side.active_tasks.values(), default=0) for side, _ in sides]
+    ends = [(number - skew.balance_factor, number) for number, (_, skew) in zip(most, sides, strict=True)]
     unit = "connectors and tasks per worker" if comparison.of_workers else "tasks per instance"
-    return Fact("balance", "Balance", f"{balance_text(old, new)} {unit}")
-
-
-def _fewest_and_most(side: Side, skew: Skew) -> tuple[int, int]:
-    most = max(side.active_tasks.values(), default=0)
-    return most - skew.balance_factor, most
+    return Fact("balance", "Balance", f"{balance_text(*ends)} {unit}")
 
 
 def _balance_section(comparison: Comparison) -> Iterator[Section]:
@@ -362,29 +307,3 @@ def _balance_section(comparison: Comparison) -> Iterator[Section]:
         "Balance by subtopology and by thread",
         tuple(f"{words}: {arrow(*ends)}" for words, ends in figures.items()),
     )
-
-
-def diff_remarks(comparison: Comparison) -> Remarks:
-    """Return the warnings, notes and assumptions of a comparison, as the page and the JSON have them."""
-    notes = [note._replace(message=_message(note, comparison)) for note in comparison.notes]
-    is_open = any(note.code == "decision-not-compared" for note in notes)
-    commands = (Note("plan-decision", "kstream-plan assign SNAPSHOT"),) if is_open else ()
-    return Remarks(
-        warnings=tuple(note for note in notes if note.code in _WARNINGS),
-        notes=tuple(note for note in notes if note.code not in _WARNINGS | _ASSUMPTIONS),
-        assumptions=tuple(note for note in notes if note.code in _ASSUMPTIONS),
-        next=commands,
-    )
-
-
-def _message(note: Note, comparison: Comparison) -> str:
-    """Return what a note says, with its tasks."""
-    message = note.message
-    match note.code:
-        case "left-before":
-            message = "It is unknown since when tasks paused whose instance had gone, and no pause counts that"
-        case "no-lags":
-            message = "Lags are unknown: a copy that was held counts as caught up, everything else as cold"
-        case "old-lags":
-            message = f"Lags are those of the older snapshot, and {between_text(comparison)}"
-    return f"{message}: {name_list(note.subjects)}" if note.subjects else message

@@ -49,24 +49,33 @@ class _Ends:
     """Where tasks and copies of a comparison were, and are."""
 
     def __init__(self, comparison: Comparison, names: Names) -> None:
-        self._names = names
+        self.comparison, self.names = comparison, names
         self._changes = _member_changes(comparison)
 
     def end(self, seat: Seat | None, placeholder: str, *, thread: bool = False) -> End:
         """Return an end; ``placeholder`` is what stands for none."""
         if seat is None:
             return End((1,), placeholder)
-        name = self._names.seat(seat) if thread else self._names.instance(seat.process_id)
-        return End((0, self._names.reading_order(seat.process_id), name), name, self._changes.get(seat.process_id, ""))
+        name = self.names.seat(seat) if thread else self.names.instance(seat.process_id)
+        return End((0, self.names.reading_order(seat.process_id), name), name, self._changes.get(seat.process_id, ""))
+
+    def roles(self, copy: CopyChange) -> list[str]:
+        """Return what a copy was, and is; where no standbys are wanted, it warms up."""
+        sides = ((copy.from_, self.comparison.old), (copy.to, self.comparison.new))
+        return [
+            "warm-up" if seat.role is Role.STANDBY and not side.config.num_standby_replicas else _ROLES[seat.role]
+            for seat, side in sides
+            if seat is not None
+        ]
 
 
-def moves_table(comparison: Comparison, names: Names, owners: Mapping[WorkId, Seat], *, whole: bool) -> Iterator[Table]:
+def moves_table(comparison: Comparison, names: Names, *, whole: bool) -> Iterator[Table]:
     """Yield the table of tasks that another member runs, or another thread, or none; ``whole``: nothing is folded."""
     changes = [change for change in comparison.tasks if change.kind is not TaskClass.STAYED]
     if not changes:
         return
     ends = _Ends(comparison, names)
-    ways = [_way(change, comparison, names, ends, owners) for change in changes]
+    ways = [_way(change, ends) for change in changes]
     noun = "Connectors and tasks" if comparison.of_workers else "Tasks"
     all_moves = all(change.kind.is_move for change in changes)
     columns = columns_of("From", "To", f">{noun}", "Which")
@@ -78,7 +87,7 @@ def moves_table(comparison: Comparison, names: Names, owners: Mapping[WorkId, Se
 def copies_table(comparison: Comparison, names: Names, *, whole: bool) -> Iterator[Table]:
     """Yield the table of standbys and warm-ups that changed; ``whole``: nothing is folded."""
     ends = _Ends(comparison, names)
-    ways = [_copy_way(change.task_id, copy, names, ends) for change in comparison.tasks for copy in change.copies]
+    ways = [_copy_way(change.task_id, copy, ends) for change in comparison.tasks for copy in change.copies]
     if not ways:
         return
     columns = columns_of("Change", "From", "To", ">Copies", "Which")
@@ -94,13 +103,14 @@ def copies_table(comparison: Comparison, names: Names, *, whole: bool) -> Iterat
     yield Table("Standbys and warm-ups that changed", columns, rows)
 
 
-def _way(change: TaskChange, comparison: Comparison, names: Names, ends: _Ends, owners: Mapping[WorkId, Seat]) -> Way:
-    item, kind = names.task(change.task_id), change.kind
+def _way(change: TaskChange, ends: _Ends) -> Way:
+    comparison, names, kind = ends.comparison, ends.names, change.kind
+    item = names.task(change.task_id)
     by_thread = kind is TaskClass.THREAD_MOVED
     source = ends.end(change.from_, "new" if kind is TaskClass.NEW else "unassigned", thread=by_thread)
     destination = ends.end(change.to, "gone" if kind is TaskClass.GONE else "unassigned", thread=by_thread)
     if kind is TaskClass.ORPHANED:
-        next_owner = owners.get(change.task_id)
+        next_owner = comparison.next_owners.get(change.task_id)
         if next_owner is None:
             return Way(source, destination, "unassigned", item, "bad")
         text = f"{item} (then {names.instance(next_owner.process_id)})"
@@ -113,13 +123,12 @@ def _way(change: TaskChange, comparison: Comparison, names: Names, ends: _Ends, 
     return Way(source, destination, group, f"{item} (stateless)" if stateless else item)
 
 
-def _copy_way(task_id: WorkId, copy: CopyChange, names: Names, ends: _Ends) -> Way:
-    first, last = copy.from_, copy.to
-    roles = list(dict.fromkeys(_ROLES[seat.role] for seat in (first, last) if seat is not None))
+def _copy_way(task_id: WorkId, copy: CopyChange, ends: _Ends) -> Way:
+    roles = list(dict.fromkeys(ends.roles(copy)))
     to_restore = f" ({records(copy.restore_records)} records)" if copy.restore_records != 0 else ""
     change = "swapped with the task" if copy.kind is CopyChangeKind.SWAPPED else copy.kind.value
     kind = f"{' → '.join(roles)} {change}" if len(roles) == 1 else " → ".join(roles)
-    return Way(ends.end(first, ""), ends.end(last, ""), kind, f"{names.task(task_id)}{to_restore}")
+    return Way(ends.end(copy.from_, ""), ends.end(copy.to, ""), kind, f"{ends.names.task(task_id)}{to_restore}")
 
 
 def every_task_table(comparison: Comparison, names: Names) -> Iterator[Table]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Column, Line, Page, Row, Table, as_sentence, columns_of, text_cell, text_row
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import count, duration, records, utc
+from kstream_plan.render.text.numbers import count, duration, records, utc, utc_pair
 from kstream_plan.snapshots.connect_log.history import ConnectEntry
 
 
@@ -101,11 +101,8 @@ def _period(times: Sequence[str | None]) -> str:
     known_times = sorted(time for time in times if time is not None)
     if not known_times:
         return ""
-    first, last = utc(known_times[0]), utc(known_times[-1])
-    if first == last:
-        return last
-    end = last[len("2026-11-21 ") :] if first[:10] == last[:10] else last
-    return f"{first[: -len(' UTC')]} to {end}"
+    first, last = known_times[0], known_times[-1]
+    return utc(last) if utc(first) == utc(last) else " to ".join(utc_pair(first, last))
 
 
 def _time(captured_at: str | None) -> str:

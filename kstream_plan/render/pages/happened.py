@@ -15,10 +15,7 @@ from kstream_plan.comparison.said_and_happened import (
     SaidAndHappened,
     TaskDifference,
 )
-from kstream_plan.model import Note
-from kstream_plan.model.note import Remarks
 from kstream_plan.model.times import format_time
-from kstream_plan.plans import Trigger
 from kstream_plan.render.page import (
     Fact,
     Page,
@@ -31,10 +28,11 @@ from kstream_plan.render.page import (
     text_cell,
     text_row,
 )
+from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS
 from kstream_plan.render.pages.ways import End, Way, way_rows
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, is_are, name_list, utc
+from kstream_plan.render.text.numbers import count, duration, name_list, utc
 
 _DECISIONS: dict[Likeness, tuple[str, Tone]] = {
     Likeness.AS_SAID: ("as planned", "plain"),
@@ -43,13 +41,10 @@ _DECISIONS: dict[Likeness, tuple[str, Tone]] = {
     Likeness.NOT_SAID: ("not planned", "unknown"),
     Likeness.NOT_SEEN: ("did not come", "unknown"),
 }
-_TRIGGERS = {
-    Trigger.MANUAL.value: "start",
-    Trigger.MEMBER_RESTART.value: "restart",
-    Trigger.PROBING.value: "probe",
-    Trigger.LEARNER_READY.value: "ready learner",
-    Trigger.CONFIG_CHANGE.value: "change of settings",
-}
+
+
+#: What started a rebalance, as plans and logs have it.
+_TRIGGERS = {trigger.value: words for trigger, words in TRIGGER_WORDS.items()}
 
 
 def happened_page(comparison: SaidAndHappened, *, verbose: bool = False) -> Page:
@@ -64,7 +59,7 @@ def happened_page(comparison: SaidAndHappened, *, verbose: bool = False) -> Page
         facts=tuple(_facts(comparison, names)),
         source=f"from {utc(format_time(comparison.starts_ms))} on",
         tables=(rebalances, *_differences(comparison, names, verbose=verbose)),
-        lines=remark_lines(happened_remarks(comparison)),
+        lines=remark_lines(comparison.remarks),
     )
 
 
@@ -114,27 +109,9 @@ def happened_first_difference(comparison: SaidAndHappened) -> WordedDifference |
     return WordedDifference(first, text)
 
 
-def happened_remarks(comparison: SaidAndHappened) -> Remarks:
-    """Return the notes and assumptions, as the page and the JSON have them."""
-    notes, assumptions = [], []
-    if comparison.later:
-        subject = f"{count(comparison.later, 'later rebalance')} of the history, started by something else,"
-        message = f"{subject} {is_are(comparison.later)} left out; --to POINT includes those up to it"
-        notes.append(Note("later-generations", message))
-    if comparison.assumed:
-        message = "The first rebalance is assumed to come at its planned time; --from TIME says when the event happened"
-        assumptions.append(Note("start-assumed", message))
-    return Remarks((), tuple(notes), tuple(assumptions), ())
-
-
 def _tone(comparison: SaidAndHappened) -> Tone:
     """Return green if all came as planned, yellow if the history only ends early, else red."""
-    if comparison.alike:
-        return "good"
-    ends_early = comparison.elsewhere is None and all(
-        pair.likeness.came or pair.likeness is Likeness.NOT_SEEN for pair in comparison.pairs
-    )
-    return "unknown" if ends_early else "bad"
+    return "good" if comparison.alike else "unknown" if comparison.ends_early else "bad"
 
 
 def _first(comparison: SaidAndHappened) -> str:

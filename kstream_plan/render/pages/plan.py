@@ -173,7 +173,7 @@ def settings_fact(view: PlanView) -> Fact:
 
 def _sections(view: PlanView) -> Iterator[Section]:
     """Yield what experts ask: the rates, the settings, every step with its reason."""
-    plan, relief = view.plan, relief_text(view)
+    plan, relief = view.plan, relief_text(view.plan)
     figures = [f"Settings: {settings_fact(view).value}"]
     figures += [f"Rates: {rates}"] if (rates := rates_text(plan)) else []
     figures += [f"Tasks of the busiest {'worker' if plan.is_of_workers else 'instance'}: {relief}"] * bool(relief)

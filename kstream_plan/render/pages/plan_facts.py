@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kstream_plan.plans import Plan, Trigger
-from kstream_plan.plans.activity import Activity, only_return
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.page import Fact, Tone
+from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS, trigger_word
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.numbers import (
     amount,
@@ -21,18 +21,6 @@ from kstream_plan.render.text.numbers import (
     pause_text,
     span_to,
 )
-
-#: What started a rebalance, as one and as several.
-_TRIGGERS = {
-    Trigger.MANUAL: ("triggered now", "triggered now"),
-    Trigger.JOIN: ("join", "joins"),
-    Trigger.LEAVE: ("leave", "leaves"),
-    Trigger.MEMBER_RESTART: ("restart", "restarts"),
-    Trigger.CONFIG_CHANGE: ("change of settings", "changes of settings"),
-    Trigger.LEARNER_READY: ("ready learner", "ready learners"),
-    Trigger.DEADLINE: ("deadline", "deadlines"),
-    Trigger.FOLLOW_UP: ("follow-up", "follow-ups"),
-}
 
 
 def plan_facts(view: PlanView) -> tuple[Fact, ...]:
@@ -112,25 +100,16 @@ def _runs_again(view: PlanView) -> Iterator[Fact]:
 def rebalances_fact(view: PlanView) -> Fact:
     """Return how many rebalances there are, by what starts them."""
     plan = view.plan
-    triggers = Counter(_trigger(activity, plan) for activity in view.activities if activity.probe is None)
-    follow_ups = plan.summary.rebalances - len(view.activities) + triggers.pop(_TRIGGERS[Trigger.FOLLOW_UP], 0)
-    parts = [f"{number:,} {singular if number == 1 else plural}" for (singular, plural), number in triggers.items()]
+    triggers = Counter(
+        trigger_word(activity, of_workers=plan.is_of_workers) for activity in view.activities if activity.probe is None
+    )
+    follow_ups = plan.summary.rebalances - len(view.activities) + triggers.pop(TRIGGER_WORDS[Trigger.FOLLOW_UP], 0)
+    parts = [count(number, word) for word, number in triggers.items()]
     parts += [f"{plan.summary.probing_rebalances:,} probing"] if plan.summary.probing_rebalances else []
     parts += [f"{follow_ups:,} follow-up"] if follow_ups else []
     total = count_range(*view.figure("rebalances"))
     is_single = len(parts) == 1 and total == f"{plan.summary.rebalances:,}"
     return Fact("rebalances", "Rebalances", parts[0] if is_single else f"{total}: {', '.join(parts)}")
-
-
-def _trigger(activity: Activity, plan: Plan) -> tuple[str, str]:
-    trigger = activity.rounds[0].trigger
-    if plan.is_of_workers and trigger is Trigger.DEADLINE:
-        return "end of a delay", "ends of delays"
-    if activity.resized:
-        return "thread change", "thread changes"
-    if trigger is Trigger.JOIN and only_return(activity):
-        return "return", "returns"
-    return _TRIGGERS[trigger]
 
 
 def moves_fact(view: PlanView) -> Fact:
@@ -192,7 +171,7 @@ def restore_fact(view: PlanView) -> Fact:
     records = plan.summary.restored_records
     extra = view.figure("peak_extra_copies")
     copies = "extra copy" if extra.most == 1 else "extra copies"
-    at_a_time = f", at most {count_range(*extra)} {copies} at a time" if extra.most else ""
+    at_a_time = f", {count_range(*extra)} {copies} at a time" if extra.most else ""
     if records is None:
         return Fact("restore", label, f"unknown number of records{at_a_time}", "unknown")
     figure = view.figure("restored_records")

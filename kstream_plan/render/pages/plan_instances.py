@@ -67,14 +67,14 @@ def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bo
     work, subject = ("Connectors and tasks", "Work") if of_workers else ("Stateful", "Tasks")
     table = Table(
         "Work per worker, before → after" if of_workers else "Tasks per instance, before → after",
-        columns_of("Worker" if of_workers else "Instance", f">{work}", ">Stateless", ">Standbys", f"{subject} after"),
+        columns_of("Worker" if of_workers else "Instance", f">{work}", ">Stateless", ">Copies", f"{subject} after"),
         tuple(rows),
         "; ".join(filter(None, (names.common and f"… stands for {names.escape(names.common)}", note))),
     )
     stateless = not of_workers and any(load.stateless for load in every)
     left_out = [work] if stateless and not any(load.stateful for load in every) else []
     left_out += [] if stateless else ["Stateless"]
-    left_out += [] if any(load.copies for load in every) else ["Standbys"]
+    left_out += [] if any(load.copies for load in every) else ["Copies"]
     return table.leave_out(*left_out)
 
 

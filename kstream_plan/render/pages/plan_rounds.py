@@ -17,14 +17,14 @@ from kstream_plan.render.text.numbers import count, duration, name_list, number_
 _WIDE = 100
 #: Up to so many cold starts of a rebalance are named, in however many lines.
 _MOST_COLD = 12
-#: What started a rebalance.
+#: What started a rebalance, on every page; the plural has an ``s``.
 TRIGGER_WORDS = {
-    Trigger.MANUAL: "started now",
+    Trigger.MANUAL: "start now",
     Trigger.JOIN: "join",
     Trigger.LEAVE: "leave",
     Trigger.MEMBER_RESTART: "restart",
-    Trigger.CONFIG_CHANGE: "new settings",
-    Trigger.LEARNER_READY: "learners ready",
+    Trigger.CONFIG_CHANGE: "settings change",
+    Trigger.LEARNER_READY: "ready learner",
     Trigger.DEADLINE: "deadline",
     Trigger.PROBING: "probe",
     Trigger.FOLLOW_UP: "follow-up",
@@ -88,22 +88,35 @@ def _not_all_ready(activity: Activity) -> bool:
 
 
 def rebalance_name(activity: Activity, names: Names) -> str:
-    """Return what started a rebalance: ``probe 3``, ``i4, i5 join``."""
+    """Return what started a rebalance, and who comes and goes: ``probe 3``, ``i4, i5 join``."""
     if activity.probe is not None:
         ready = f", {activity.ready:,} of {activity.expected:,} caught up" if _not_all_ready(activity) else ""
-        return f"probe {activity.probe:,}{ready}"
-    arrivals, departures = name_list(names.instances(activity.joined), 2), name_list(names.instances(activity.left), 2)
+        return "; ".join([f"probe {activity.probe:,}{ready}", *_members(activity, names)])
+    trigger, members = activity.rounds[0].trigger, _members(activity, names)
+    if trigger in (Trigger.JOIN, Trigger.LEAVE) and members and not activity.resized:
+        return "; ".join(members)
+    return "; ".join([trigger_word(activity, of_workers=not names.have_disks), *members])
+
+
+def trigger_word(activity: Activity, *, of_workers: bool) -> str:
+    """Return what started a rebalance that is no probe."""
     trigger = activity.rounds[0].trigger
     if activity.resized:
-        return "new threads" if trigger is Trigger.JOIN else "fewer threads"
-    if trigger is Trigger.JOIN and arrivals:
-        verb = "return" if only_return(activity) else "join"
-        return f"{arrivals} {f'{verb}s' if len(activity.joined) == 1 else verb}"
-    if trigger is Trigger.LEAVE and departures:
-        return f"{departures} {'leaves' if len(activity.left) == 1 else 'leave'}"
-    if trigger is Trigger.DEADLINE and not names.have_disks:
-        return "end of delay"
-    return TRIGGER_WORDS[trigger]
+        return "thread change"
+    if trigger is Trigger.JOIN and only_return(activity):
+        return "return"
+    return "delay end" if of_workers and trigger is Trigger.DEADLINE else TRIGGER_WORDS[trigger]
+
+
+def _members(activity: Activity, names: Names) -> list[str]:
+    """Return who joins, or returns, and who leaves."""
+    departures = [process_id for process_id in activity.left if process_id not in activity.joined]
+    arrive = "return" if only_return(activity) else "join"
+    return [
+        f"{name_list(names.instances(ids), 2)} {verb}{'s' if len(ids) == 1 else ''}"
+        for ids, verb in ((activity.joined, arrive), (departures, "leave"))
+        if ids
+    ]
 
 
 def _cut_over(activity: Activity, names: Names) -> Cell:

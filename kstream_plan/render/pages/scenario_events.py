@@ -31,9 +31,10 @@ def event_text(event: kinds.Event, names: Names) -> str:  # noqa: C901, PLR0911,
         case kinds.Threads():
             return f"{_members([event.process_id], names)} runs {count(event.threads, 'thread')}"
         case kinds.ProduceRate():
-            return f"{event.per_second:,g} records/s are written per task{_subtopology(event.subtopology, names)}"
+            verb = "is" if event.per_second == 1 else "are"
+            return f"{_rate(event.per_second)} {verb} written per task{_subtopology(event.subtopology, names)}"
         case kinds.RestoreRate():
-            rate = f"{event.per_second:,g} records/s"
+            rate = _rate(event.per_second)
             if not event.process_ids:
                 return f"every instance restores {rate}"
             return _do(event.process_ids, names, f"restores {rate}", f"restore {rate}")
@@ -49,6 +50,10 @@ def event_text(event: kinds.Event, names: Names) -> str:  # noqa: C901, PLR0911,
             return f"{name_list([names.escape(name) for name in event.connectors])} deleted"
         case _:
             assert_never(event)
+
+
+def _rate(per_second: float) -> str:
+    return f"{per_second:,g} {'record/s' if per_second == 1 else 'records/s'}"
 
 
 def _ids(instances: Sequence[kinds.NewInstance | Instance]) -> list[str]:

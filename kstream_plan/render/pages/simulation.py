@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.loads import busiest_changes, busiest_first
+from kstream_plan.plans.loads import busiest, relief_ms
 from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf
 from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.scenario_events import event_text
-from kstream_plan.render.text.numbers import count_range, duration, duration_range, span_to
+from kstream_plan.render.text.numbers import arrow, count_range, duration, duration_range, span_to
 from kstream_plan.simulation.what_ifs import starts_empty
 
 
@@ -24,26 +24,13 @@ def simulation_tables(view: PlanView) -> Iterator[Table]:
         yield what_ifs_table(view, what_ifs)
 
 
-def relief_text(view: PlanView) -> str:
-    """Return how much the busiest instance runs, and when that changes; empty if it never does."""
-    changes = busiest_changes(view.plan)
-    if not changes:
+def relief_text(plan: Plan) -> str:
+    """Return how much the busiest instance runs, and since when it is less than now; empty if that never changes."""
+    load, less_ms = busiest(plan), relief_ms(plan)
+    if load.before == load.most == load.after:
         return ""
-    steps = ", ".join(f"{load:,} from {duration(at_ms)}" for load, at_ms in _first_and_last(changes))
-    suffix = f" ({len(changes):,} changes in all)" if len(changes) > len(_first_and_last(changes)) else ""
-    return f"{busiest_first(view.plan):,} now, {steps}{suffix}"
-
-
-def _first_and_last(changes: list[tuple[int, int]], most: int = 6) -> list[tuple[int, int]]:
-    """Return at most so many changes: the highest, the lowest, the last, and others evenly in between."""
-    if len(changes) <= most:
-        return changes
-    loads = [load for load, _ in changes]
-    places = {loads.index(max(loads)), loads.index(min(loads)), len(changes) - 1}
-    for place in (number * (len(changes) - 1) // (most - 1) for number in range(most)):
-        if len(places) < most:
-            places.add(place)
-    return [changes[place] for place in sorted(places)]
+    relief = "" if less_ms is None else f"; fewer than now from {duration(less_ms)} on"
+    return f"{arrow(load.before, load.most, load.after)}{relief}"
 
 
 def _events_table(simulation: Simulation, view: PlanView) -> Table:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.model import Group, Note
+from kstream_plan.model import Group
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Role, Seat
 from kstream_plan.protocols.interleavings import Action, Interleaved
 from kstream_plan.protocols.upgrade import TwoOwners, Upgrade
 from kstream_plan.render.page import Page, Table, Tone, answer_tone, columns_of, remark_lines, steps_table, text_row
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, name_list
+from kstream_plan.render.text.numbers import count
 
 _RESTARTS = columns_of(">Bounce", "Instance", "Consumers list", "Group protocol", ">Cooperative consumers")
 _WHY_TWO = (
@@ -36,31 +35,8 @@ def upgrade_page(way: Upgrade, group: Group, *, one_bounce: bool = False) -> Pag
         answer=answer,
         sentences=(" ".join(_sentences(way, group, answer)),),
         tables=tuple(_tables(way, names, is_refusal=answer is Answer.NO)),
-        lines=remark_lines(upgrade_remarks(way), names.escape_message),
+        lines=remark_lines(way.remarks),
     )
-
-
-def upgrade_remarks(way: Upgrade) -> Remarks:
-    """Return the warnings: tasks with two owners, consumers that are unknown or cannot take part."""
-    return Remarks(warnings=tuple(_warnings(way)))
-
-
-def _warnings(way: Upgrade) -> Iterator[Note]:
-    if way.split:
-        ids = tuple(consumer_id for _, consumer_id in way.split)
-        verb = "lists" if len(ids) == 1 else "list"
-        message = (
-            f"tasks may have two owners now: {name_list(ids)} {verb} only cooperative, which others do not list. The "
-            "restarts begin with them"
-        )
-        yield Note("two-owners", message, ids)
-    if way.untold:
-        ids = tuple(consumer_id for _, consumer_id in way.untold)
-        message = f"Unknown protocols of {name_list(ids)} (protocols in the snapshot): counted as eager"
-        yield Note("unknown-protocols", message, ids)
-    for _, consumer_id, reason in way.cannot_mix:
-        message = f"{consumer_id} cannot take part: {reason}. Take it out of the group before the first bounce"
-        yield Note("cannot-take-part", message, (consumer_id,))
 
 
 def _tone(way: Upgrade, answer: Answer | None) -> Tone:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kstream_plan.plans import MemberLeft, Plan, Trigger
-from kstream_plan.plans.activity import Activity, only_return
+from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.timeline import Timeline
+from kstream_plan.render.pages.plan_rounds import trigger_word
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration
 
@@ -27,18 +28,6 @@ _TICKS_MS = (
     *(_HOUR * number for number in (1, 2, 3, 6, 12)),
     *(_DAY * number for number in (1, 2, 5, 10, 20, 50, 100)),
 )
-
-#: What started an event, in a word.
-_HEADS = {
-    Trigger.JOIN: "join",
-    Trigger.LEAVE: "leave",
-    Trigger.MEMBER_RESTART: "back",
-    Trigger.CONFIG_CHANGE: "conf",
-    Trigger.MANUAL: "now",
-    Trigger.FOLLOW_UP: "then",
-    Trigger.LEARNER_READY: "ready",
-    Trigger.DEADLINE: "over",
-}
 
 
 class Span(NamedTuple):
@@ -107,19 +96,14 @@ def marks_of(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: 
         yield Mark(_percent(word.at_ms, axis), text, is_before, narrow.get(place) != (text, is_before), word.is_probe)
 
 
-def head_of(event: Activity) -> str:
+def head_of(event: Activity, plan: Plan) -> str:
     """Return an event in a word: the number of the probe, or what started it."""
-    if event.probe is not None:
-        return str(event.probe)
-    if event.resized:
-        return "thread"
-    trigger = event.rounds[0].trigger
-    return _HEADS[Trigger.MEMBER_RESTART if trigger is Trigger.JOIN and only_return(event) else trigger]
+    return trigger_word(event, of_workers=plan.is_of_workers) if event.probe is None else str(event.probe)
 
 
 def _words(plan: Plan, event: Activity, axis: Timeline, names: Names) -> Iterator[_Word]:
     first = event.rounds[0]
-    head = "delay over" if plan.is_of_workers and first.trigger is Trigger.DEADLINE else head_of(event)
+    head = head_of(event, plan)
     departures = [step for step in first.member_steps if isinstance(step, MemberLeft)]
     late = [
         step for step in departures if step.stopped_at_ms >= 0 and duration(step.stopped_at_ms) != duration(first.at_ms)

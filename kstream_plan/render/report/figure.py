@@ -14,7 +14,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.levels import Level, summed
 from kstream_plan.plans.loads import after_all, at_first
-from kstream_plan.plans.timeline import InstanceCourse, LoadAt, Timeline
+from kstream_plan.plans.timeline import InstanceCourse, LoadAt, Timeline, summed_course
 from kstream_plan.render.report.axis import WIDTH, Mark, Span, marks_of, ticks_of, x_of
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import arrow, count, duration, span_to
@@ -109,28 +109,18 @@ def everyone_figure(axis: Timeline, names: Names) -> Figure | None:
 
 
 def load_figure(plan: Plan, axis: Timeline) -> Figure:
-    """Return how evenly the load is spread, how much warms up and restores at once, how much is paused."""
+    """Return how evenly the load is spread, and how much warms up and restores at once."""
     member, part = ("worker", "connector") if plan.is_of_workers else ("instance", "subtopology")
-    balance = [Level(load.at_ms, load.balance_factor) for load in axis.loads]
-    subtopology = [Level(load.at_ms, load.subtopology_task_spread) for load in axis.loads]
-    subject = a_member(plan)
-    rows = [
-        _band_row(axis, member),
-        _series_row(axis, f"{member} balance", balance, "balance", f"most minus least tasks of {subject}"),
-        _series_row(
-            axis, f"{part} balance", subtopology, "balance", f"most minus least tasks of a {part} on {subject}"
-        ),
-    ]
-    if copies := _highest(axis.warming_up):
-        means, bound = "at once, on all instances", f"at most {copies:,}"
-        rows.append(_series_row(axis, "copies warming up", axis.warming_up, "warms-up", means, bound))
-    if restoring := _highest(axis.restoring):
-        means, bound = "paused until they have restored", f"at most {restoring:,}"
-        rows.append(_series_row(axis, "cold tasks restoring", axis.restoring, "restores", means, bound))
-    bound = _bound(plan, _highest(axis.still))
-    rows.append(_series_row(axis, "tasks paused", axis.still, "still", "at the same time", bound))
-    sentence = f"load, balance{', copies' if copies else ''} and pauses over time"
-    return Figure(rows=tuple(rows), ticks=ticks_of(axis), marks=(), sentence=sentence)
+    spread = [Level(load.at_ms, load.subtopology_task_spread) for load in axis.loads]
+    means = f"most minus least tasks of a {part} on {a_member(plan)}"
+    rows = [_band_row(axis, member), _series_row(axis, f"{part} balance", spread, "balance", means)]
+    if _highest(axis.warming_up):
+        means = "at once, on all instances"
+        rows.append(_series_row(axis, "copies warming up", axis.warming_up, "warms-up", means))
+    if _highest(axis.restoring):
+        means = "paused until they have restored"
+        rows.append(_series_row(axis, "cold tasks restoring", axis.restoring, "restores", means))
+    return Figure(rows=tuple(rows), ticks=ticks_of(axis), marks=(), sentence="load, balance and copies over time")
 
 
 class Length(NamedTuple):
@@ -162,20 +152,11 @@ def _area_rows(axis: Timeline, names: Names) -> Iterator[Row]:
     areas: dict[tuple[str, str], list[InstanceCourse]] = {}
     for course in axis.instances:
         areas.setdefault(names.area(course.process_id) or ("all", "instances"), []).append(course)
-    sums = {area: summed([course.runs for course in courses]) for area, courses in areas.items()}
-    most = _highest(*sums.values())
+    most = _highest(*(summed_course(courses).runs for courses in areas.values()))
     for area in sorted(areas):
         courses = areas[area]
-        area_course = InstanceCourse(
-            process_id="",
-            there=tuple(span for course in courses for span in course.there),
-            runs=sums[area],
-            warms_up=summed([course.warms_up for course in courses]),
-            restores=summed([course.restores for course in courses]),
-            unsure=summed([course.unsure for course in courses]),
-            cold_ms=tuple(sorted(at_ms for course in courses for at_ms in course.cold_ms)),
-        )
-        yield _course_row(area_course, f"{' '.join(area)} ({len(courses):,})", None, most, axis, height=34)
+        label = f"{' '.join(area)} ({len(courses):,})"
+        yield _course_row(summed_course(courses), label, None, most, axis, height=34)
 
 
 def _instance_rows(axis: Timeline, names: Names, places: Sequence[int], height: int = 30) -> Iterator[Row]:
@@ -222,8 +203,11 @@ def _still_row(plan: Plan, axis: Timeline) -> Row:
     sums_up = _bound(plan, most) if most else "none"
     description = f"paused at once: {sums_up}"
     description += f": at most {still:,} for a rebalance, at most {restoring:,} while they restore" if restoring else ""
-    restores = [Shape("restores", _area(pauses, axis, 30, 26, most))] if restoring else []
-    shapes = (*restores, *_still_shapes(axis.still, axis, 30, most))
+    ticks = "".join(
+        f"M{x_of(level.at_ms, axis)} 30V{30 - _high(level.number, most, 26)}" for level in axis.still if level.number
+    )
+    restores = Shape("restores", _area(pauses, axis, 30, 26, most) if restoring else "")
+    shapes = _visible(restores, Shape("still", _area(axis.still, axis, 30, 26, most)), Shape("still-tick", ticks))
     return Row(label="paused", sums_up=sums_up, description=description, shapes=shapes, height=34)
 
 
@@ -237,25 +221,11 @@ def _highest(*every_series: Sequence[Level]) -> int:
     return max((level.number for series in every_series for level in series), default=0)
 
 
-def _still_shapes(series: Sequence[Level], axis: Timeline, height: int, most: int) -> tuple[Shape, ...]:
-    ticks = "".join(
-        f"M{x_of(level.at_ms, axis)} {height}V{height - _high(level.number, most, height - 4)}"
-        for level in series
-        if level.number
-    )
-    return _visible(Shape("still", _area(series, axis, height, height - 4, most)), Shape("still-tick", ticks))
-
-
-def _series_row(axis: Timeline, label: str, series: Sequence[Level], kind: str, means: str, bound: str = "") -> Row:
-    """Return the row of a series, which its ``bound`` sums up, else first, highest and last."""
-    highest = _highest(series)
-    first, last = series[0].number, series[-1].number
-    sums_up = bound or arrow(first, *[highest] * (highest > max(first, last)), last)
-    shapes = (
-        _still_shapes(series, axis, 36, highest)
-        if kind == "still"
-        else _visible(Shape(kind, _area(series, axis, 36, 30, highest)))
-    )
+def _series_row(axis: Timeline, label: str, series: Sequence[Level], kind: str, means: str) -> Row:
+    """Return the row of a series, which its first, highest and last number sum up."""
+    highest, first, last = _highest(series), series[0].number, series[-1].number
+    sums_up = arrow(first, *[highest] * (highest > max(first, last)), last)
+    shapes = _visible(Shape(kind, _area(series, axis, 36, 30, highest)))
     description = f"{label} ({means}): {highest:,} at most"
     return Row(label=label, sums_up=sums_up, description=description, shapes=shapes, height=40)
 

@@ -16,9 +16,8 @@ from kstream_plan.render.text.glossary import words_on
 from kstream_plan.version import __version__
 
 _TEMPLATES = "templates"
-#: A picture has lines of so many characters, and a legend with so many pixels for a sign, and for a letter.
+#: A picture has lines of so many characters.
 _LINE = 135
-_LEGEND_SIGN, _LEGEND_LETTER = 38, 6
 #: Up to so many sentences of steps are part of a page.
 _MOST_SENTENCES = 2_000
 #: A cell of a table with more characters than this, or with a longer word, is a long one.
@@ -49,14 +48,8 @@ def drawing_svg(section: Section, drawing: Drawing) -> str:
     """Return a drawing alone, below the section's title and answer."""
     page = section.page
     answer = " ".join([*([f"{page.answer.word}:"] if page.answer else []), *page.sentences])
-    widths = [_LEGEND_SIGN + _LEGEND_LETTER * len(item.text) for item in drawing.legend]
-    return _page(
-        "drawing.svg",
-        section=section,
-        drawing=drawing,
-        lines=wrap(answer, _LINE, max_lines=3, placeholder=" …"),
-        places=[sum(widths[:place]) for place in range(len(widths))],
-    )
+    lines = wrap(answer, _LINE, max_lines=3, placeholder=" …")
+    return _page("drawing.svg", section=section, drawing=drawing, lines=lines)
 
 
 def _page(template: str, **values: object) -> str:

@@ -54,7 +54,7 @@ def _move_row(plan: Plan, event: Activity, move: Move, names: Names, pause: str)
     ends = [move.destination] if move.source is None else [move.source, move.destination]
     texts = (
         duration(event.rounds[0].at_ms),
-        head_of(event) if event.probe is None else f"probe {event.probe}",
+        head_of(event, plan) if event.probe is None else f"probe {event.probe}",
         names.task_and_topic(move.task_id),
         "" if move.source is None else names.instance(move.source),
         names.instance(move.destination),

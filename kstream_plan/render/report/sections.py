@@ -43,12 +43,7 @@ _LEGEND = {
     "there": "is a member",
 }
 _NOT_DRAWN = "unknown and not drawn: how long a cold start restores before it runs"
-_LOAD_LEGEND = {
-    "balance": "most minus least",
-    "warms-up": "warm-ups",
-    "restores": "cold starts that restore",
-    "still": "paused",
-}
+_LOAD_LEGEND = {"balance": "most minus least", "warms-up": "warm-ups", "restores": "cold starts that restore"}
 
 
 def answer_section(answer: Any, plan: Plan, *, is_single: bool = True, note: str = "") -> Section:
@@ -93,12 +88,10 @@ def _timeline_drawing(
     """Return the timeline of a plan."""
     figure = timeline_figure(plan, activities, axis, names)
     title = f"Tasks per {'worker' if plan.is_of_workers else 'instance'} over time"
-    notes = [note] if note else []
-    notes += [_NOT_DRAWN] if plan.pauses_are_least else []
-    note = f"drawn when all workers have heard of it, which may take {duration(plan.config.heartbeat_interval_ms)}"
-    notes += [note] if plan.is_of_workers else []
-    notes += [f"… = {names.escape(names.common)}"] if names.common else []
-    return Drawing(title, figure, _legend(figure, _LEGEND), note="; ".join(notes))
+    delay = f"drawn when all workers have heard of it, which may take {duration(plan.config.heartbeat_interval_ms)}"
+    common = f"… = {names.escape(names.common)}" if names.common else ""
+    notes = (note, _NOT_DRAWN if plan.pauses_are_least else "", delay if plan.is_of_workers else "", common)
+    return Drawing(title, figure, _legend(figure, _LEGEND), note="; ".join(filter(None, notes)))
 
 
 def _drawings(plan: Plan, activities: Sequence[Activity], axis: Timeline, names: Names, note: str) -> Iterator[Block]:

@@ -25,7 +25,7 @@ def timeline_table(plan: Plan, activities: Sequence[Activity], axis: Timeline, n
     in_effect_ms = {rnd.number: at_ms for rnd, at_ms in zip(plan.rounds, plan.in_effect_ms, strict=True)}
     spans = [(event.rounds[0].at_ms, in_effect_ms[event.rounds[-1].number]) for event in activities]
     columns = [Column("probe" if plan.probes else "why")]
-    columns += [Column(f"{head_of(event)} {duration(event.rounds[0].at_ms)}", right=True) for event in activities]
+    columns += [Column(f"{head_of(event, plan)} {duration(event.rounds[0].at_ms)}", right=True) for event in activities]
     cells = {place: [_cell(axis.instances[place], *span) for span in spans] for place in visible}
     rows = [text_row(names.instance(axis.instances[place].process_id), *texts) for place, texts in cells.items()]
     if hidden_count:
@@ -48,19 +48,15 @@ def _work(plan: Plan) -> str:
 
 
 def _cell(course: InstanceCourse, begin_ms: int, end_ms: int) -> str:
-    if not _is_member(course, end_ms):
+    if not course.is_there(end_ms):
         return _ABSENT
     restores = any(begin_ms <= at_ms <= end_ms for at_ms in course.cold_ms)
     return f"{level_at(course.runs, end_ms):,}{'w' * (level_at(course.warms_up, end_ms) > 0)}{'r' * restores}"
 
 
-def _is_member(course: InstanceCourse, at_ms: int) -> bool:
-    return any(begin_ms <= at_ms < end_ms for begin_ms, end_ms in course.there)
-
-
 def _span(courses: Sequence[InstanceCourse], at_ms: int) -> str:
     """Return what several instances run, from the least to the most."""
-    numbers = [level_at(course.runs, at_ms) for course in courses if _is_member(course, at_ms)]
+    numbers = [level_at(course.runs, at_ms) for course in courses if course.is_there(at_ms)]
     return span_to(min(numbers), max(numbers)) if numbers else _ABSENT
 
 

@@ -9,25 +9,10 @@ from kstream_plan.snapshots.rows.fields import printable as printable  # noqa: P
 
 _PLAIN_IN_MARKDOWN = re.compile(r"(?!www\.)[A-Za-z0-9]+(?:[ .,_/→-][A-Za-z0-9]+)*", re.ASCII)
 _PLAIN_WORD = re.compile(
-    r"\d\d:\d\d:\d\dZ?|[→–…]|(?!www\.)\(?(?:[A-Za-z0-9]+(?:[._/=→'–-][A-Za-z0-9]+)*|\d[\d,.]*)[.,;:)?!]*|", re.ASCII
+    r"\d\d:\d\d:\d\d[Z,]?|[→–…]|(?!www\.)\(?(?:[A-Za-z0-9]+(?:[._/=→'–-][A-Za-z0-9]+)*|\d[\d,.]*)[.,;:)?!]*|", re.ASCII
 )
-#: One column wider than what they stand for, where a blank follows.
-_WIDER_ASCII_FORMS = {"→ ": "-> ", "≥ ": ">= ", "≤ ": "<= "}
-_WIDER = re.compile("[→≥≤] ")
-#: As wide as what they stand for, for what has been laid out already.
-_ASCII_FORMS = (
-    ("→", ">"),
-    ("≥", ">"),
-    ("≤", "<"),
-    ("…", "~"),
-    ("⚠", "!"),
-    ("✗", "X"),
-    ("✓", "+"),
-    ("○", "o"),
-    ("·", "-"),
-    *zip("▁▂▃▄▅▆▇█", "_.:-=+*#", strict=True),
-    *zip("╭╮╰╯│─–", "++++|--", strict=True),
-)
+#: Signs, and what stands for each where there is only ASCII; all are as wide.
+_ASCII_SIGNS = str.maketrans("→…⚠✗✓○·▁▂▃▄▅▆▇█╭╮╰╯│─–", ">~!X+o-_.:-=+*#++++|--")
 
 
 def markdown(text: str) -> str:
@@ -57,26 +42,23 @@ def markdown_sentence(text: str) -> str:
     )
 
 
-def _with_wider_signs(line: str) -> str:
-    """Put the wider forms into a line, each at the cost of a blank of the gap behind it, if there is one."""
-    place = 0
-    while match := _WIDER.search(line, place):
-        text = line[: match.start()] + _WIDER_ASCII_FORMS[match[0]]
-        line, place = text + line[match.end() :].replace("   ", "  ", 1), len(text)
-    return line
-
-
 def to_encoding(text: str, encoding: str) -> str:
     """Return ``text`` with every character that ``encoding`` lacks replaced.
 
-    Arrows and signs get ASCII forms of the same width, or take a blank of the next gap, so that columns stay where they
-    are; anything else, which is in a name then, is written as an escape.
+    Signs get ASCII forms of the same width, so that columns stay where they are; anything else, which is in a name
+    then, is written as an escape.
     """
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        text = "\n".join(map(_with_wider_signs, text.split("\n")))
-        for sign, form in _ASCII_FORMS:
-            text = text.replace(sign, form)
+        text = "\n".join(map(_with_wide_arrows, text.split("\n"))).translate(_ASCII_SIGNS)
         return text.encode(encoding, "backslashreplace").decode(encoding)
     return text
+
+
+def _with_wide_arrows(line: str) -> str:
+    """Return a line with ``->`` for each arrow that a blank follows, which takes a blank of the next gap."""
+    while "→ " in line:
+        head, tail = line.split("→ ", 1)
+        line = f"{head}-> {tail.replace('   ', '  ', 1)}"
+    return line

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kstream_plan.model.note import name_list as name_list  # noqa: PLC0414 - it is looked for among the numbers
+from kstream_plan.model.note import count as count  # noqa: PLC0414 - it is looked for among the numbers
+from kstream_plan.model.note import name_list as name_list  # noqa: PLC0414 - so is this
+from kstream_plan.model.times import at_least as at_least  # noqa: PLC0414 - so is this
+from kstream_plan.model.times import at_most as at_most  # noqa: PLC0414 - so is this
 from kstream_plan.model.times import duration as duration  # noqa: PLC0414 - so is this
-
-_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
-
-
-def count(number: int, singular: str = "", plural: str = "") -> str:
-    """Return ``58,000``, or with a noun ``1 task``, ``6 tasks`` (``plural`` defaults to ``singular`` + s)."""
-    if not singular:
-        return f"{number:,}"
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def is_are(number: int) -> str:
@@ -43,26 +37,6 @@ def sample_text(names: Sequence[str], noun: str, change: str = "") -> str:
     """Return ``5 new instances (i1, i2, …)``."""
     ellipsis = ", …" if len(names) > 2 else ""
     return f"{len(names):,} {f'{change} ' if change else ''}{noun}s ({', '.join(names[:2])}{ellipsis})"
-
-
-def at_least(milliseconds: int) -> str:
-    """Return a least time as :func:`duration` does, never more than it is."""
-    unit_ms = _shown_to_ms(milliseconds)
-    return duration(milliseconds // unit_ms * unit_ms)
-
-
-def at_most(milliseconds: int) -> str:
-    """Return how long to wait as :func:`duration` does, never less than it is."""
-    unit_ms = _shown_to_ms(milliseconds)
-    return duration(-(-milliseconds // unit_ms) * unit_ms)
-
-
-def _shown_to_ms(milliseconds: int) -> int:
-    """Return how exactly :func:`duration` shows what lasts so long."""
-    if milliseconds < _SECOND // 10:
-        return 1
-    units = ((_MINUTE, _SECOND // 10), (_HOUR, _SECOND), (2 * _DAY, _MINUTE))
-    return next((unit_ms for below_ms, unit_ms in units if milliseconds < below_ms), _HOUR)
 
 
 def amount(size: int) -> str:
@@ -122,3 +96,9 @@ def number_range(first: int, last: int) -> str:
 def utc(time: str) -> str:
     """Return an RFC 3339 time to the second: ``2026-11-21 13:00:38 UTC``."""
     return f"{time[:10]} {time[11:19]} UTC"
+
+
+def utc_pair(first: str, last: str) -> tuple[str, str]:
+    """Return two times to the second, of one day with its date once: ``2026-11-21 13:00:38``, ``13:01:42 UTC``."""
+    texts = utc(first), utc(last)
+    return (texts[0].removesuffix(" UTC"), texts[1][len("2026-11-21 ") :]) if first[:10] == last[:10] else texts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -12,13 +13,16 @@ from rich.cells import cell_len
 
 from kstream_plan.comparison.changes import Comparison, TaskClass
 from kstream_plan.comparison.diff import compare
-from kstream_plan.comparison.sides import snapshot_side
+from kstream_plan.comparison.sides import plan_course, plan_side, snapshot_side
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model import Group, Snapshot
 from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.page import Page, Table
 from kstream_plan.render.pages.diff import diff_page, diffs_page
 from kstream_plan.render.terminal import to_terminal
+from kstream_plan.simulation.simulate import simulate
 from tests.helpers import captured_scenarios, diff_cases
 from tests.helpers.goldens import assert_golden
 from tests.helpers.schemas import validator
@@ -58,6 +62,39 @@ def test_a_decision_that_is_not_compared_is_told_with_the_command_that_plans_it(
     assert f"decision of generation {new.generation + 1}" in lines["decision-not-compared"]
     assert lines["plan-decision"] == "kstream-plan assign SNAPSHOT"
     assert json.loads(to_json(found))["next"][0]["code"] == "plan-decision"
+
+
+def test_a_side_that_the_next_decision_ended_says_until_when_it_was_so() -> None:
+    case = diff_cases.case("generations")
+    old, new = (replace(side, next_decision=side.generation + 1) for side in (case.old, case.new))
+    assert diff_page(compare(old, case.new)).source == (
+        "generation 3 until 2026-11-21 13:05:25, generation 5 at 13:05:31 UTC"
+    )
+    assert diff_page(compare(case.old, new)).source.endswith("generation 5 until 13:05:31 UTC")
+
+
+def test_copies_of_a_group_without_standbys_warm_up() -> None:
+    rows = table(diff_page(diff_cases.case("evil-names")), "Standbys and warm-ups").rows
+    assert {row.cells[0].text for row in rows} == {"warm-up → temporary copy", "warm-up placed"}
+    with_standbys = table(diff_page(diff_cases.case("member-lost")), "Standbys and warm-ups").rows
+    assert {row.cells[0].text for row in with_standbys} == {"standby dropped"}
+
+
+def test_a_task_that_started_more_than_once_is_named() -> None:
+    text = "events: [{at: 0s, join: {hosts: [i4]}}, {at: 30m, leave: i4}]"
+    scenario = read_scenario(text, "s.yaml")
+    made = simulate(captured_scenarios.before("scale-out"), scenario, number_of_draws=1, what_ifs=False).plan
+    starts = Counter(
+        step["task_id"]
+        for rnd in json.loads(plan_json(made, full=True))["rounds"]
+        for step in rnd["steps"]
+        if step["kind"] in ("hand-over", "promote")
+    )
+    stateful = {str(made.group.tasks[task].task_id) for task in made.group.stateful}
+    found = compare(plan_side(made, 0), plan_side(made), plan_course(made, 0, len(made.rounds)))
+    [note] = [note for note in found.remarks.notes if note.code == "started-more-than-once"]
+    assert set(note.subjects) == {task_id for task_id, number in starts.items() if number > 1} & stateful
+    assert note.subjects
 
 
 def test_threads_that_joined_again_with_another_member_id_are_the_same_threads() -> None:
@@ -162,7 +199,7 @@ def test_what_is_not_known_is_not_called_warm() -> None:
     comparison = diff_cases.case("two-plans")
     page = diff_page(comparison)
     assert page.tone == "unknown"
-    assert fact(page, "cold") == "unknown: at least 12 on an instance without a copy"
+    assert fact(page, "cold") == "unknown: at least 12"
     assert "No task started cold" not in page.sentences[0]
     assert [line.code for line in page.lines if line.kind == "assumption"] == ["no-lags"]
 

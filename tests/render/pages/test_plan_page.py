@@ -51,6 +51,20 @@ def table(page: Page, title: str) -> Table:
     return next(table for table in page.tables if table.title.startswith(title))
 
 
+@pytest.mark.parametrize(("kind", "name"), PLANS)
+def test_every_rebalance_in_which_instances_join_or_leave_says_so(kind: str, name: str) -> None:
+    page, document = shown(kind, name)
+    if not document["rounds"]:
+        return
+    names = cells(page, "Rounds", "Rebalance")
+    numbers = [text.split("–")[0] for text in cells(page, "Rounds", "#")]
+    for rnd in document["rounds"]:
+        kinds = {step["kind"] for step in rnd["steps"]}
+        for step, verbs in (("member-joined", ("join", "return", "thread")), ("member-left", ("leave", "return"))):
+            if step in kinds and f"{rnd['number']}" in numbers:
+                assert any(verb in names[numbers.index(f"{rnd['number']}")] for verb in (*verbs, "thread"))
+
+
 def cells(page: Page, title: str, head: str) -> list[str]:
     """Return the texts of a column."""
     found = table(page, title)

@@ -76,10 +76,11 @@ def test_nobody_runs_what_restores_before_it_runs() -> None:
 @pytest.mark.parametrize("rate", [None, 500.0])
 def test_no_bound_is_that_of_the_one_way_which_is_drawn(rate: float | None) -> None:
     of = report_cases.streams(rate).plan
-    summed_up = {row.label: row.sums_up for row in load_figure(of, timeline(of)).rows}
+    rows = timeline_figure(of, events(of), timeline(of), Names(of.group)).rows
+    summed_up = {row.label: row.sums_up for row in rows}
     least, most = of.ends("paused_tasks_at_once")
     assert (least, most) == (7, 12)
-    assert summed_up["tasks paused"] == ("at least 7" if rate is None else "at most 12")
+    assert summed_up["paused"] == ("at least 7" if rate is None else "at most 12")
 
 
 def test_what_starts_cold_stands_still_while_it_restores() -> None:
@@ -109,7 +110,7 @@ def test_what_starts_cold_is_not_drawn_as_running_where_nobody_knows_from_when_o
 def test_what_is_worse_between_is_summed_up_as_well() -> None:
     of = report_cases.restart().plan
     summed_up = {row.label: row.sums_up for row in load_figure(of, timeline(of)).rows}
-    assert summed_up["worker balance"] == "0 → 5 → 0"
+    assert summed_up["connector balance"] == "0 → 5 → 0"
     assert summed_up["tasks per worker"] == "5 → 0 to 5 → 5"
     assert "copies warming up" not in summed_up
 
@@ -125,18 +126,18 @@ def test_the_least_and_the_most_between_are_summed_up_though_they_are_not_at_the
 def test_the_last_mark_has_its_word_before_it() -> None:
     of = report_cases.restart().plan
     marks = timeline_figure(of, events(of), timeline(of), Names(of.group)).marks
-    assert [(mark.text, mark.is_before) for mark in marks] == [("leave", False), ("back", False), ("delay over", True)]
+    assert [(mark.text, mark.is_before) for mark in marks] == [("leave", False), ("return", False), ("delay end", True)]
 
 
 def test_a_word_without_room_goes_on_the_one_that_covers_its_place() -> None:
     happens = [
-        of(at_ms=60_000 * place + later_ms, process_ids=(f"w{place}",))
+        of(at_ms=80_000 * place + later_ms, process_ids=(f"w{place}",))
         for place in range(3)
         for of, later_ms in ((Leave, 0), (Return, 20_000))
     ]
     of = simulate(connect(even(3)), Scenario(events=tuple(happens))).plan
     marks = timeline_figure(of, events(of), timeline(of), Names(of.group)).marks
-    assert [mark.text for mark in marks] == [*["leave, back", ""] * 3, "delay over"]
+    assert [mark.text for mark in marks] == [*["leave, return", ""] * 3, "delay end"]
 
 
 def test_a_stop_that_is_noticed_later_is_marked_twice() -> None:
