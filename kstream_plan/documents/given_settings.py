@@ -56,7 +56,8 @@ class GivenSettings:
             rates = replace(rates, produce_per_task=self.produce_rate)
         snapshot = _of_stores(snapshot, self.stores, file.stores)
         ignored = (Note(SETTING_IGNORED, text) for text in file.warnings)
-        warnings_of_file = (*warnings_of(file.deciding, snapshot), *ignored)
+        deciding = (note for note in warnings_of(file.deciding, snapshot) if note not in snapshot.warnings)
+        warnings_of_file = (*deciding, *ignored)
         snapshot = replace(snapshot, warnings=(*snapshot.warnings, *warnings_of_file))
         values = {**file.overrides, **self.settings}
         if snapshot.group_protocol == "streams":

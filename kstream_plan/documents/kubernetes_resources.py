@@ -98,6 +98,8 @@ def value_of(node: yaml.Node) -> object:
     """Return a scalar's own text, so that ``010`` and ``1e3`` mean what they mean to Kafka, and null as ``None``."""
     if isinstance(node, yaml.SequenceNode):
         return [item.value if isinstance(item, yaml.ScalarNode) else None for item in node.value]
+    if node.tag.startswith("!"):  # of CloudFormation, or another tool that fills it in
+        return UnknownValue(f"what {node.tag} {node.value} is", "write the value itself")
     return None if node.tag == _NULL else node.value
 
 

@@ -95,7 +95,7 @@ def read_settings(path: str | Path, wanted: Wanted) -> SettingsFile:
             raise
         return scattered._replace(kind=kind)
     file = _plain(settings, left_out, wanted, where)
-    if not _has_known(file) and not any(identifies(each, [wanted.identity]) for each in file.settings):
+    if not any(each.known_as or identifies(each, [wanted.identity]) for each in file.settings):
         file = _scattered(path, text, wanted, where) or file
     return file._replace(kind=kind)
 
@@ -122,10 +122,6 @@ def _scattered(path: Path, text: str, wanted: Wanted, where: str) -> SettingsFil
         return None
     file = _plain(settings_in_text(text), [], wanted, where)
     return file if any(setting.known_as for setting in file.settings) else None
-
-
-def _has_known(file: SettingsFile) -> bool:
-    return bool(file.ignored) or any(setting.known_as for setting in file.settings)
 
 
 def _plain(written: Sequence[Setting], left_out: Sequence[str], wanted: Wanted, where: str) -> SettingsFile:

@@ -34,6 +34,26 @@ DECIDING_SETTINGS = (
 )
 
 
+#: What each counts as where it is not set.
+_DEFAULTS = {
+    "max_poll_interval_ms": _DEFAULT_MAX_POLL_INTERVAL_MS,
+    "group_protocol": "classic",
+    "internal_leave_group_on_close": "false",
+    "task_assignor_class": _ASSIGNOR_CLASS,
+    "internal_task_assignor_class": _ASSIGNOR_CLASS,
+}
+
+
+def kept_settings(settings: Mapping[str, str]) -> dict[str, str | int]:
+    """Return those settings that are not Kafka's own, as a snapshot's ``config`` has them."""
+    plain = {name: value.strip().removeprefix("class ") for name, value in settings.items()}
+    return {
+        name: int(value) if name.endswith("_ms") and value.isascii() and value.isdigit() else value
+        for name, value in plain.items()
+        if value.lower() not in (*_UNSET, _DEFAULTS.get(name, "").lower())
+    }
+
+
 def warnings_of(settings: Mapping[str, str], snapshot: Snapshot) -> tuple[Note, ...]:
     """Return a warning for each of an application's settings that decides otherwise than a plan of ``snapshot``.
 

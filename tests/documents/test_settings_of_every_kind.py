@@ -147,6 +147,16 @@ STREAMS = [
     ),
     Case("toml.toml"),
     Case("deciding.yaml", {"num_standby_replicas": 1}),
+    Case("pod-tool-options.yaml", warning="missing"),
+    Case("mapOf.kts"),
+    Case("MapOf.java"),
+    Case("env.py"),
+    Case("deployment.tf"),
+    Case("cloudformation.yaml", {"num_standby_replicas": 1}, warning="what !Ref Warm is"),
+    Case("not-profile.yml", {"num_standby_replicas": 0, "max_warmup_replicas": 6}, warning="default"),
+    Case("active-profile.properties"),
+    Case("two-files.yaml", error="leave one"),
+    Case("beans.xml"),
 ]
 
 CONNECT = [
@@ -166,6 +176,8 @@ CONNECT = [
         },
     ),
     Case("debezium-server.env", DELAY),
+    Case("mm2-v1.yaml", DELAY),
+    Case("connect-configmap.yaml", DELAY),
 ]
 
 

@@ -34,11 +34,11 @@ from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import bytes_written_at_once, check_target, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
-from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config
 from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
+from kstream_plan.model.not_modelled import kept_settings
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
 from kstream_plan.render.pages.generations import Generation, connect_generations_page, generations_page
@@ -270,9 +270,6 @@ def _settings_in(path: Path) -> StreamsConfigFile:
     file = load_streams_config(path)
     for warning in file.warnings:
         write_stderr(f"warning: {warning}")
-    if file.deciding:
-        names = ", ".join(kafka_name(name) for name in file.deciding)
-        write_stderr(f"warning: a snapshot does not keep {names}: give --streams-config to the plan's command, too")
     if not file.overrides and not file.group and not file.deciding:
         write_stderr(f"warning: {path} sets nothing that the assignor goes by: Kafka's defaults will count")
     return file
@@ -280,7 +277,8 @@ def _settings_in(path: Path) -> StreamsConfigFile:
 
 def _row_config(file: StreamsConfigFile) -> Mapping[str, Any]:
     """Return a row's ``config`` as an application's file has it."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
+    own = {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
+    return {**own, **kept_settings(file.deciding)}
 
 
 def _with_stores(

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
-from kstream_plan.model.not_modelled import NEWER_UNREAD, newer_unread
+from kstream_plan.model.not_modelled import NEWER_UNREAD, kept_settings, newer_unread
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
@@ -178,7 +178,7 @@ def _entries(application_id: str, generations: Sequence[LoggedGeneration], known
             before,
             since,
             application_id=application_id,
-            config={**logged.config, **known.config},
+            config={**logged.config, **kept_settings(logged.deciding), **known.config},
             names=known.names,
         )
         for (generation, before), since, logged in zip(pairs, copies_since(pairs), settings, strict=True)

@@ -11,12 +11,16 @@ from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
 from kstream_plan.model.setting_texts import value_from_text
 from kstream_plan.model.settings import CONFIG_NAMES
+from kstream_plan.model.stores import STORE_SETTINGS, stores_of
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 from kstream_plan.snapshots.leader_log.message_values import LogPlace, Settings
 from kstream_plan.snapshots.leader_log.records import Record
 
 #: What the stream threads' own consumers are set to, which their application's settings do not tell.
 _OF_CONSUMERS = ("session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "group_instance_id")
+#: What each instance has a value of its own of.
+_OF_ONE_INSTANCE = ("group_instance_id",)
+_UNSET = ("", "null", "none")
 _MAIN_CONSUMER = re.compile(r".+-StreamThread-\d+-consumer")
 
 
@@ -74,30 +78,41 @@ def settings_for(generation: LoggedGeneration, statements: Sequence[LoggedValues
     for values in sorted(earlier or statements, key=lambda each: (each.source == generation.source, each.at_us)):
         config |= values.config
         deciding |= values.deciding
-    return GroupSettings(config, deciding, tuple(_differences(earlier or statements, config)))
+    notes = tuple(_differences(earlier or statements, config, deciding))
+    in_force = {name: text for name, text in deciding.items() if text not in _UNSET}
+    return GroupSettings({name: value for name, value in config.items() if value is not None}, in_force, notes)
 
 
-def _differences(statements: Sequence[LoggedValues], config: Mapping[str, Any]) -> Iterator[Note]:
-    for name, value in config.items():
-        places = {_text(values.config[name]): values.place for values in statements if name in values.config}
+def _differences(
+    statements: Sequence[LoggedValues], config: Mapping[str, Any], deciding: Mapping[str, str]
+) -> Iterator[Note]:
+    in_force: dict[str, Any] = {**deciding, **config}
+    said = [(values.place, {**values.deciding, **values.config}) for values in statements]
+    for name, value in in_force.items():
+        if name in _OF_ONE_INSTANCE:
+            continue
+        places = {_text(values[name]): place for place, values in said if name in values}
         if len(places) > 1:
-            said = ", ".join(f"{text} ({place})" for text, place in places.items())
+            pairs = ", ".join(f"{text} ({place})" for text, place in places.items())
             message = (
-                f"instances log different values of {name.replace('_', '.')}: {said}; {_text(value)} is used, the "
+                f"instances log different values of {name.replace('_', '.')}: {pairs}; {_text(value)} is used, the "
                 "leader's as far as its log tells"
             )
             yield Note("settings-differ", message, tuple(map(str, places.values())))
 
 
 def _text(value: Any) -> str:
-    return (",".join(value) or "none") if isinstance(value, list) else str(value)
+    return ",".join(value) or "none" if isinstance(value, list) else "none" if value in (None, *_UNSET) else str(value)
 
 
 def _application(message: Settings) -> tuple[str, tuple[Mapping[str, Any], Mapping[str, str]]]:
     """Return whose settings they are, those that count, and those that decide and are in no plan."""
     values = {name.replace(".", "_"): value.strip() for name, value in message.values.items()}
     if message.kind == "streams":
-        return values.get("application_id", ""), (_config(values, CONFIG_NAMES), _deciding(values, DECIDING_SETTINGS))
+        return values.get("application_id", ""), (
+            {**_config(values, CONFIG_NAMES), **_stores(values)},
+            _deciding(values, DECIDING_SETTINGS),
+        )
     client = values.get("client_id", "")
     if _MAIN_CONSUMER.fullmatch(client) is None:
         return "", ({}, {})
@@ -111,6 +126,15 @@ def _config(values: Mapping[str, str], names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name, value in pairs if value is not None}
 
 
+def _stores(values: Mapping[str, str]) -> dict[str, str | None]:
+    """Return that stores are in memory, if that is set; Kafka's default says nothing of those that name their own."""
+    supplier, store = (values.get(name, "").removeprefix("class ") for name in STORE_SETTINGS)
+    by_supplier, by_store = stores_of({STORE_SETTINGS[0]: supplier}), stores_of({STORE_SETTINGS[1]: store})
+    is_custom = by_supplier is None and supplier not in ("", "null")
+    is_in_memory = by_supplier == "in-memory" or (by_store == "in-memory" and not is_custom)
+    return {STORE_SETTINGS[1]: "in_memory" if is_in_memory else None}
+
+
 def _value(name: str, text: str) -> Any:
     """Return a value as a snapshot has it; ``None``: it is none that counts."""
     try:
@@ -121,4 +145,4 @@ def _value(name: str, text: str) -> Any:
 
 
 def _deciding(values: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    return {name: values[name] for name in names if values.get(name, "null") not in ("", "null", "none")}
+    return {name: values[name] for name in names if name in values}

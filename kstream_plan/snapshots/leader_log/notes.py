@@ -118,12 +118,10 @@ def _about_copies(entries: Sequence[Entry]) -> list[Note | None]:
 
 
 def _about_deciding(entry: Entry) -> list[Note]:
-    """Warn of settings in the log that decide otherwise than a plan, which a snapshot does not keep."""
+    """Warn of settings in the log that decide otherwise than a plan."""
     if not entry.deciding:
         return []
-    notes = warnings_of(entry.deciding, snapshot_from_row(entry.row, str(entry.place)))
-    more = "; a snapshot does not keep it: give --streams-config to the plan's command, too"
-    return [note._replace(message=f"{note.message}{more}") for note in notes]
+    return list(warnings_of(entry.deciding, snapshot_from_row(entry.row, str(entry.place))))
 
 
 def _many(number: int, what: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Note
+from kstream_plan.model.not_modelled import DECIDING_SETTINGS
 from kstream_plan.model.settings import CONFIG_NAMES, DEFAULT_SETTINGS, RANGES, AssignmentConfig
 from kstream_plan.model.stores import STORE_SETTINGS
 from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, optional_texts, shown, wrong_type
@@ -42,13 +43,27 @@ def read_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, l
         config = AssignmentConfig(**values)
     except ConfigError as error:
         raise FieldError("config", error.what, error.fix) from None
-    others = sorted(set(given).difference(CONFIG_NAMES, STORE_SETTINGS))
+    others = sorted(set(given).difference(CONFIG_NAMES, STORE_SETTINGS, DECIDING_SETTINGS))
     return config, [unknown_key(key, CONFIG_NAMES) for key in others]
+
+
+def deciding_in(row: Row) -> dict[str, str]:
+    """Return what ``config`` has of the settings that decide who runs what and are in no plan.
+
+    Raises:
+        FieldError: one is neither a text nor a number.
+    """
+    config = row.get("config") or {}
+    given = {name: config[name] for name in DECIDING_SETTINGS if config.get(name) is not None}
+    for name, value in given.items():
+        if not isinstance(value, str | int):
+            raise wrong_type(f"config.{name}", value, "a text")
+    return {name: str(value) for name, value in given.items()}
 
 
 def no_settings(row: Row, config: AssignmentConfig) -> tuple[Note, ...]:
     """Say that Kafka's defaults, which are those of ``config``, count where an application's row sets nothing."""
-    if any(value is not None for value in (row.get("config") or {}).values()):
+    if any(value is not None for name, value in (row.get("config") or {}).items() if name not in DECIDING_SETTINGS):
         return ()
     lag, standbys = config.acceptable_recovery_lag, config.num_standby_replicas
     minutes = config.probing_rebalance_interval_ms // 60_000

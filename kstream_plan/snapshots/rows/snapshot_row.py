@@ -13,12 +13,12 @@ from typing import NamedTuple, cast, get_args
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Holding, Instance, Note, Snapshot, Task
-from kstream_plan.model.not_modelled import newer_unread, warnings_of_release
+from kstream_plan.model.not_modelled import newer_unread, warnings_of, warnings_of_release
 from kstream_plan.model.note import name_list
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.stores import stores_of
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.rows.config import no_settings, read_config
+from kstream_plan.snapshots.rows.config import deciding_in, no_settings, read_config
 from kstream_plan.snapshots.rows.connect_group import read_connect
 from kstream_plan.snapshots.rows.copies import (
     Reports,
@@ -181,7 +181,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         leader=None if leader is None else group.instance_index[leader],
         memory=broker_group,
     )
-    return Snapshot(
+    snapshot = Snapshot(
         state=state,
         config=config,
         captured_at=None if header.captured_at_ms is None else format_time(header.captured_at_ms),
@@ -224,6 +224,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         stores_from="" if stores is None else "the snapshot",
         measuring_failed=_measuring_failed(row, reports, held_now),
     )
+    return replace(snapshot, warnings=(*warnings_of(deciding_in(row), snapshot), *snapshot.warnings))
 
 
 def _check_stateless(lag_rows: Sequence[LagRow], task_rows: Sequence[TaskRow]) -> None:

@@ -131,6 +131,44 @@ def test_consumers_say_their_session_timeout(saved: Callable[..., list[str]]) ->
     assert "members-join-in-time" in codes(history)
 
 
+def _with(*lines: str) -> Callable[[str], str]:
+    """Return a change that has the first instance's StreamsConfig say these lines too."""
+    more = "".join(f"\n\t{line}" for line in lines)
+    return lambda text: text.replace("StreamsConfig values: ", f"StreamsConfig values: {more}", 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("upgrade.from = 3.3", {"upgrade_from": "3.3"}),
+        ("upgrade.from = null", {}),
+        ("task.assignor.class = class com.acme.Mine", {"task_assignor_class": "com.acme.Mine"}),
+        ("default.dsl.store = in_memory", {"default_dsl_store": "in_memory"}),
+        ("default.dsl.store = rocksDB", {}),
+        ("group.protocol = classic", {}),
+    ],
+)
+def test_what_decides_stays_in_the_snapshot(saved: Callable[..., list[str]], line: str, kept: dict[str, str]) -> None:
+    plain = read_leader_logs(saved("with-values.log")).entries[-1].row
+    row = read_leader_logs(saved("with-values.log", change=_with(line))).entries[-1].row
+    assert row["config"] == {**plain["config"], **kept}
+    warnings = [note.code for note in snapshot_from_row(row, "a").warnings if note.code == "not-modelled"]
+    assert bool(warnings) is any("dsl" not in name for name in kept)
+    assert snapshot_from_row(row, "a").stores == ("in-memory" if "default_dsl_store" in kept else None)
+
+
+def test_a_setting_that_was_taken_out_at_a_restart_does_not_count(saved: Callable[..., list[str]]) -> None:
+    (path,) = saved("with-values.log", change=_with("upgrade.from = null"))
+    text = Path(path).read_text(encoding="utf-8")
+    begin = text.partition("2026-11-21T13:00:38.476Z")[0]
+    before = begin.replace("12:59:00", "12:58:00").replace("upgrade.from = null", "upgrade.from = 3.3")
+    Path(path).write_text(before + text, encoding="utf-8")
+    history = read_leader_logs([path])
+    assert "upgrade_from" not in history.entries[-1].row["config"]
+    (note,) = [note for note in notes_about(history, history.entries[-1:]) if note.code == "settings-differ"]
+    assert "upgrade.from: 3.3 (" in note.message
+
+
 def test_an_older_log_is_not_taken_for_the_newer_one(saved: Callable[..., list[str]]) -> None:
     """Files in the order of their names are not in the order of time."""
     assert times(read_leader_logs(saved("a-new.log", "z-old.log"))) == [*TIMES]

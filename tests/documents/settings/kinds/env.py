@@ -1,0 +1,4 @@
+env = {
+    "STREAMS_NUM_STANDBY_REPLICAS": "1",
+    "STREAMS_MAX_WARMUP_REPLICAS": "6",
+}
