@@ -277,8 +277,8 @@ def _settings_in(path: Path) -> StreamsConfigFile:
 
 def _row_config(file: StreamsConfigFile) -> Mapping[str, Any]:
     """Return a row's ``config`` as an application's file has it."""
-    own = {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
-    return {**own, **kept_settings(file.deciding)}
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
+    return {**values, **kept_settings(file.deciding)}
 
 
 def _with_stores(
