@@ -112,6 +112,8 @@ MARKERS = (
 #: What a worker says of its own part in a round, up to its number.
 _OF_A_ROUND = ("Successfully joined group with generation ", "Joined group at generation ")
 _MARKERS_AS_TEXT = tuple(marker.decode() for marker in MARKERS)
+#: What stands before the messages of a connector's own consumer.
+CONSUMER = "Consumer clientId="
 _WORKER, _GROUP = "[Worker clientId=", ", groupId="
 
 _JOINED = re.compile(
@@ -166,7 +168,7 @@ def messages_in(text: str) -> Iterator[tuple[str, Message]]:
             if not isinstance(message, RunsOn | MaxDelay | RunsRelease):
                 return
     part = next((words for words in _OF_A_ROUND if words in text), None)
-    if part is not None and not is_read and worker_of(text[: text.find(part)]) is not None:
+    if part is not None and not is_read and CONSUMER not in text[: text.find(part)]:
         raise CutMessageError("its end is missing")
 
 

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from kstream_plan.snapshots.connect_log.messages import (
+    CONSUMER,
     MARKERS,
+    Answered,
     CutMessageError,
     Gap,
+    Joined,
     MaxDelay,
     Message,
     RunsOn,
@@ -163,6 +166,8 @@ class _Reader(NamedTuple):
         for header, message in messages:
             worker = worker_of(header)
             if worker is None and not isinstance(message, RunsOn | MaxDelay | RunsRelease):
+                if isinstance(message, Joined | Answered) and CONSUMER not in header:
+                    yield self.gap(place, "which worker says so is cut off", envelope.stream)
                 continue  # of a connector's own consumer, say
             voice = None if worker is None else Voice(self.name, envelope.stream, *worker)
             stamp = self._stamp(header, envelope)

@@ -197,16 +197,17 @@ def _add(group: LoggedGroup, record: Record, voice: Voice, speakers: _Speakers) 
     if isinstance(message, Joined):
         speakers.join(_Speaker(message.member_id, message.generation, record.at))
         _round(group, message.generation).joined.setdefault(message.member_id, record.place)
-    elif speaker is None:  # the log begins inside the round: who says so is not known
-        if isinstance(message, Answered):
-            group.unclaimed.setdefault(message.generation, record.place)
     elif isinstance(message, Answered):
         found = speakers.answered(message, group.rounds.get(message.generation - 1))
-        if found is not None:
+        if found is None:  # the log begins inside the round, or its beginning is cut: who says so is not known
+            group.unclaimed.setdefault(message.generation, record.place)
+        else:
             member, is_certain = found
             of = _round(group, message.generation)
             of.mixed = of.mixed if is_certain else record.place
             _tell(of, member.member_id, Told(message, voice, record.host, member.at, record.at, record.place))
+    elif speaker is None:
+        return
     elif isinstance(message, Configured):
         _round(group, speaker.number).configured = message.items
     elif isinstance(message, Members):

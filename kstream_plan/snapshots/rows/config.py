@@ -17,6 +17,23 @@ from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, op
 _WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 
 
+def with_names(row: Row) -> Row:
+    """Return a row whose settings have ``_`` for the ``.`` of Kafka's own names.
+
+    Raises:
+        FieldError: a setting is given under both names, and they say unlike things.
+    """
+    given = row.get("config")
+    if not isinstance(given, Mapping) or not any("." in key for key in given):
+        return row
+    config: dict[str, Any] = {}
+    for key, value in given.items():
+        name = key.replace(".", "_")
+        if config.setdefault(name, value) != value:
+            raise FieldError("config", f"gives {shown(name)} under two names, with unlike values", "keep one of them")
+    return {**row, "config": config}
+
+
 def read_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:
     """Read ``config``; what is not given has Kafka's default.
 

@@ -50,15 +50,6 @@ def reported_end_offsets(reports: Reports) -> dict[int, int | None]:
     return {task: whole[task] if task in whole else _sum_if_all_known(stores[task]) for task, _ in reports}
 
 
-def most_behind(reports: Reports) -> dict[int, int]:
-    """Return how far the copy that is the farthest is behind, by task: so many records its changelogs have at least."""
-    found: dict[int, int] = {}
-    for (task, _), rows in reports.items():
-        behind = sum(row.lag for row in rows if row.lag is not None and row.lag > 0)
-        found[task] = max(found.get(task, 0), behind)
-    return found
-
-
 def told_in_part(reports: Reports, tasks: Sequence[Task]) -> frozenset[tuple[int, int]]:
     """Return the seats (task, instance) of which fewer stores are told than the task has changelogs."""
     return frozenset(

@@ -18,12 +18,11 @@ from kstream_plan.model.note import name_list
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.stores import stores_of
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.rows.config import deciding_in, no_settings, read_config
+from kstream_plan.snapshots.rows.config import deciding_in, no_settings, read_config, with_names
 from kstream_plan.snapshots.rows.connect_group import read_connect
 from kstream_plan.snapshots.rows.copies import (
     Reports,
     copies_of,
-    most_behind,
     read_copies_since,
     reported_end_offsets,
     reports_of,
@@ -85,7 +84,7 @@ def snapshot_from_row(
             and fix.
     """
     try:
-        return _read(row, lags, lags_as_reported, config_as_text)
+        return _read(with_names(row), lags, lags_as_reported, config_as_text)
     except FieldError as error:
         raise snapshot_error(error, where, row.get("application_id")) from None
 
@@ -97,7 +96,7 @@ def lags_wanted(row: Row, until_us: int | None, rates_over_ms: int | None) -> La
     """
     wanted = LagsWanted(until_us).over(rates_over_ms or 0)
     try:
-        config, _ = read_config(row)
+        config, _ = read_config(with_names(row))
         task_rows = read_task_rows(row)
         instances, _ = read_instances(row)
         members = _group_of(required_text(row, "application_id"), task_rows, instances)
@@ -154,9 +153,10 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         lag_rows, lag_notes = usable_lag_rows(lags, members, holdings, config, header.captured_at_ms)
     reports = reports_of(lag_rows)
     nothing_logged = {row.task for row in lag_rows} - {row.task for row in lag_rows if row.logged}
-    tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports), nothing_logged, most_behind(reports))
+    tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports), nothing_logged)
     if lags is None:
         _check_stateless(lag_rows, task_rows)
+        _check_ends(reports, task_rows, config.acceptable_recovery_lag)
     group = Group(header.application_id, tuple(tasks), members.instances)
     assumptions: tuple[Note, ...] = ()
     told_lags, most_lags = lags_when_told(reports), lags_at_most(reports, group)
@@ -238,6 +238,20 @@ def _check_stateless(lag_rows: Sequence[LagRow], task_rows: Sequence[TaskRow]) -
         if task_rows[lag.task].stateful is False and lag.logged and records > 0:
             what = f"tell of {records:,} records of task {task_rows[lag.task].task_id}, which tasks say has no state"
             raise FieldError("lags", what, 'write "stateful": true, or leave the row out')
+
+
+def _check_ends(reports: Reports, task_rows: Sequence[TaskRow], limit: int) -> None:
+    """Check that no copy is said to be far behind in changelogs that are said to be within the limit as a whole.
+
+    Raises:
+        FieldError: one is.
+    """
+    for (task, _), rows in reports.items():
+        whole, behind = task_rows[task].end_offset_sum, sum(row.lag or 0 for row in rows if (row.lag or 0) > 0)
+        if whole is not None and whole <= limit < behind:
+            task_id = task_rows[task].task_id
+            what = f"say that a copy of task {task_id} is {behind:,} records behind, and tasks that it has {whole:,}"
+            raise FieldError("lags", what, "give both of one time")
 
 
 def _stores(row: Row) -> Stores | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from kstream_plan.model import Note, Partition, Task, TaskId
@@ -65,10 +64,7 @@ def parsed_task_id(path: str, value: object) -> TaskId:
 
 
 def complete_tasks(
-    rows: Sequence[TaskRow],
-    reported_end: Mapping[int, int | None],
-    nothing_logged: Collection[int] = (),
-    behind: Mapping[int, int] = MappingProxyType({}),
+    rows: Sequence[TaskRow], reported_end: Mapping[int, int | None], nothing_logged: Collection[int] = ()
 ) -> tuple[list[Task], list[Note]]:
     """Settle what the rows leave open.
 
@@ -77,7 +73,6 @@ def complete_tasks(
         reported_end: for every task (by index) that a lag row is about, its end-offset sum according to the lag rows,
             ``None`` if they do not tell.
         nothing_logged: the tasks (by index) whose lag rows are all about stores without a changelog: they end at 0.
-        behind: how far the farthest copy is behind, by task (by index): its changelogs have at least so many records.
 
     Returns:
         The tasks, and a warning about those whose end offset nobody tells (2^63-1 stands in for it).
@@ -85,7 +80,7 @@ def complete_tasks(
     tasks = []
     for index, row in enumerate(rows):
         end = 0 if index in nothing_logged and not row.changelog_partitions else reported_end.get(index)
-        tasks.append(_complete(row, index in reported_end, end, behind.get(index, 0)))
+        tasks.append(_complete(row, index in reported_end, end))
     unknown = tuple(str(task.task_id) for task in tasks if not task.end_offset_known)
     if not unknown:
         return tasks, []
@@ -96,9 +91,8 @@ def complete_tasks(
     return tasks, [Note("end-offset-unknown", message, unknown)]
 
 
-def _complete(row: TaskRow, has_lag_row: bool, reported_end: int | None, behind: int) -> Task:
+def _complete(row: TaskRow, has_lag_row: bool, reported_end: int | None) -> Task:
     end = row.end_offset_sum if row.end_offset_sum is not None else reported_end
-    end = None if end is None else max(end, behind)
     stateful = row.stateful
     if stateful is None:
         stateful = bool(row.changelog_partitions) or row.end_offset_sum is not None or has_lag_row

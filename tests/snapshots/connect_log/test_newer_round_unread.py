@@ -73,7 +73,7 @@ def newest_of(logs: Mapping[str, str]) -> ConnectEntry:
         return read_connect_logs([folder])[-1]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(damaged())
 def test_a_round_that_is_not_whole_is_refused_or_told_of_the_one_before(
     case: tuple[Mapping[str, str], int, int],

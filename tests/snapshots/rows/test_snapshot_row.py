@@ -120,7 +120,7 @@ def test_an_empty_rack_is_none() -> None:
     ("key", "nearest"),
     [
         ("acceptable_recover_lag", "acceptable_recovery_lag"),
-        ("max.warmup.replicas", "max_warmup_replicas"),
+        ("max_warmup_replica", "max_warmup_replicas"),
         ("NUM_STANDBY_REPLICAS", "num_standby_replicas"),
     ],
 )
