@@ -150,7 +150,7 @@ STREAMS = [
     Case("pod-tool-options.yaml", warning="missing"),
     Case("mapOf.kts"),
     Case("MapOf.java"),
-    Case("env.py"),
+    Case("python-env.txt"),
     Case("deployment.tf"),
     Case("cloudformation.yaml", {"num_standby_replicas": 1}, warning="what !Ref Warm is"),
     Case("not-profile.yml", {"num_standby_replicas": 0, "max_warmup_replicas": 6}, warning="default"),
