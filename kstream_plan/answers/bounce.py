@@ -132,6 +132,10 @@ BOUNCE = document(
         get=lambda bounces: bounces.process_ids or None,
     ),
     answer=added("Whether those that are named may restart now, by default close; null: all are asked about."),
+    margin_ms=added(
+        or_null(list_of(whole(0), 2, 2)),
+        "How long a restart ends before the session time-out, at least and at most; null: it does not, or leaves.",
+    ),
     doubts=added(
         "Why it is not known whether those that are named may restart: what may be over by now, and copies that may be "
         "behind.",
@@ -139,7 +143,7 @@ BOUNCE = document(
     ),
     settled_by=added(
         list_of(TEXT),
-        "Options that would tell whether the starts are warm of which that is unknown.",
+        "Options that would tell whether the unknown starts are warm.",
         get=lambda bounces: options_that_tell(
             start.evidence for start in (bounces.as_it_is.unproven if bounces.process_ids else ())
         ),

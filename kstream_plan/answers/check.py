@@ -53,6 +53,7 @@ class WordedPlan(NamedTuple):
     answer: Answer
     warnings: Sequence[Warned]
     findings: Sequence[WordedFinding]
+    next: Sequence[Note]
 
 
 class PlanPart(NamedTuple):
@@ -150,7 +151,7 @@ _FINDING = FORM.view(
     measured=at(lambda worded: _measure(worded.finding, worded.finding.measured), codec=_MEASURED),
     worst_of_draws=at(
         "finding.worst_of",
-        "Number of random simulations: the measured value is that of the worst, of which the plan is a better one.",
+        "Number of random simulations: the measured value is that of the worst; the plan shows a better one.",
     ),
     between=at(
         "finding.between",
@@ -216,11 +217,15 @@ _PLAN = FORM.view(
     age_ms=at("checkup.age_ms", "Age of the snapshot; negative: ahead of the clock; null: unknown.", or_null(WHOLE)),
     draws=at(
         "checkup.draws.number",
-        "Number of random simulations of which the plan is one; the findings are of them all; null: nothing is random.",
+        "Number of random simulations; the plan is one of them, the findings are of all; null: nothing is random.",
     ),
     answer=added("Whether the plan keeps to the policy; with --fail-on-warning, whether it does so without a warning."),
     warnings=added("What it warns of: rules whose level is warning, and what the plan says itself."),
     findings=list_of(_FINDING).said("Violations, worst first, then what is kept."),
+    next=added(
+        list_of(FORM.view(Note, code="Stable name of this kind of command.", message="The command.")),
+        "Commands that answer the next questions.",
+    ),
     caveats=added(
         list_of(FORM.view(Note, code="Stable name of this kind of caveat.", message="One sentence.")),
         "What rules that are kept do not show: what the snapshot does not contain, or what is wrong in it already. "

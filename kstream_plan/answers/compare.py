@@ -19,8 +19,8 @@ FORM.record(
         "When the busiest instance begins to run fewer tasks than at the start; null: it never does."
     ),
     least_moves="The minimum that any plan from this beginning to this end moves.",
-    paused_at_once=f"Tasks that are paused at the same time, {_SHOWN}.",
-    peak_extra_copies=f"Maximum of copies at once beyond those that stay, {_SHOWN}.",
+    paused_at_once="Tasks that are paused at the same time, of any random simulation.",
+    peak_extra_copies="Maximum of copies at once beyond those that stay, of any random simulation.",
     most_restores_begun=f"Maximum of copies that begin to restore in one rebalance, {_SHOWN}.",
     most_state_records=f"Records in the copies of the fullest instance, {_SHOWN}; null: an end offset is unknown.",
     pauses=added("Pauses of tasks; here and below, for saved plans: those of the random simulation that is shown."),

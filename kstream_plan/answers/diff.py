@@ -114,7 +114,7 @@ _TOTALS = FORM.view(
         get="untold",
     ),
     classes=at("totals.classes", "Tasks by class.", _counts(TaskClass, "Tasks of this class.")),
-    copies=at("totals.copies", "Changes of copies by kind.", _counts(CopyChangeKind, "Copies of which this became.")),
+    copies=at("totals.copies", "Changes of copies by kind.", _counts(CopyChangeKind, "Copies to which this happened.")),
     moved=at("totals.moved", "Tasks that one instance ran and another runs."),
     moved_share=at(
         lambda comparison: round(comparison.totals.moved_share, 6),

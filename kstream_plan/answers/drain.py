@@ -44,8 +44,8 @@ _ENDS: dict[str, Any] = {
     "least": at("aftermath.least", "The minimum that one of them runs then."),
     "most": at("aftermath.most", "The maximum."),
     "verdict": at("plan.verdict.kind"),
-    "rebalances": at("plan.summary.rebalances"),
-    "duration_ms": at("plan.summary.duration_ms"),
+    "rebalances": at("aftermath.rebalances", "Number of rebalances from when they stop."),
+    "duration_ms": at("aftermath.duration_ms", "How long it takes from when they stop."),
     "duration_is": at("plan.summary.duration_is"),
 }
 _FOLLOWS = FORM.view(
@@ -121,7 +121,7 @@ DRAIN = document(
                 settled_by=at("start.evidence.settled_by", "Options that would tell."),
             )
         ),
-        "The copies of which it is unknown whether a task starts warm from them.",
+        "The copies from which a task may start warm or cold: that is unknown.",
         get=lambda drain: [_Unknown(start, drain.heard_at.get(start.task_id)) for start in drain.unknown],
     ),
     cold_now=added(
@@ -140,7 +140,7 @@ DRAIN = document(
     doubts="Why more may start cold than `now` says: if there are any, the start is not proven warm.",
     settled_by=added(
         list_of(TEXT),
-        "Options that would tell whether the starts are warm of which that is unknown.",
+        "Options that would tell whether the unknown starts are warm.",
         get=lambda drain: options_that_tell(start.evidence for start in drain.unknown),
     ),
     rests_on=added("What is assumed for copies that were behind in their last report and count as caught up."),

@@ -50,6 +50,7 @@ FORM.record(
     no_closer_ms=added(
         or_null(whole(60_000)), "For how long the lag of the copy was seen not to fall; null: not seen."
     ),
+    restore_at_least=added(_RATE, "A lower bound of what the instance restores, where no rate is known; null: none."),
 )
 FORM.record(
     WhatIf,
@@ -102,7 +103,7 @@ FORM.record(
 _BY_TRIGGER = mapping_of(COUNT)
 FORM.record(
     Rebalances,
-    "Why there are so many rebalances.",
+    "What the rebalances are for.",
     ref="rebalances",
     by_trigger=replace(_BY_TRIGGER, schema={**_BY_TRIGGER.schema, "propertyNames": {"enum": list(Trigger)}}).said(
         "How many rebalances each trigger starts."
@@ -205,7 +206,7 @@ WHY = document(
     "answers then describe the group just before. Null: none was replayed.",
     probing="",
     balance="",
-    rebalances="Why there are so many rebalances.",
+    rebalances="What the rebalances are for.",
     task="Why the task in question moves, or does not; null: none is.",
     instance="Why the instance in question does not run more; null: none is.",
 )

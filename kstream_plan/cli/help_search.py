@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 from kstream_plan.cli.help_sections import Section
 from kstream_plan.errors import UsageError
@@ -30,6 +31,8 @@ _ROW = 4
 _WORD = re.compile(r"\w+")
 #: A name of several words, such as ``max.warmup.replicas``, which is looked for whole as well.
 _NAME = re.compile(r"\w+(?:[.-]\w+)+")
+#: A word or a name of a question: letters, with signs between them.
+_TOKEN = re.compile(r"\w+(?:[.-]\w+)*")
 _TARGET = re.compile(r"\]\([^)\s]+\)")
 _CAMEL = re.compile(r"\b\w*[a-z0-9][A-Z]\w*\b")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -88,6 +91,22 @@ class Search:
             if fits[row] > 0:
                 matches.setdefault(self._sections[row].page, (self._sections[row], fits[row]))
         return list(matches.values())
+
+    def unknown(self, question: str) -> list[str]:
+        """Return the words of a question, names whole, that no section has."""
+        words = [word for word in _TOKEN.findall(question)[:_MOST] if word.lower() not in _FILLERS]
+        tables = ("asked", "called", "said")
+        return [word for word in words if not any(self._has(table, _speak(word)) for table in tables)]
+
+    def _has(self, table: str, word: str) -> bool:
+        query = f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1"
+        return bool(self._tables.execute(query, (f'"{word}"',)).fetchone())
+
+    def near(self, word: str) -> list[str]:
+        """Return words and names of the sections that are written almost like this one, the nearest first."""
+        texts = (text for section in self._sections for text in (section.page, section.heading, *section.passages))
+        names = {name.lower() for text in texts for name in _TOKEN.findall(_TARGET.sub("]", text))}
+        return get_close_matches(word.lower(), sorted(names), n=3, cutoff=0.75)
 
     def passage(self, section: Section, question: str) -> int:
         """Return which of the passages of a section answers best; of those that do so alike the first."""

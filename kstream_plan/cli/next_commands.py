@@ -1,4 +1,4 @@
-"""The commands below an answer, with the snapshot's path as it was given."""
+"""The commands below an answer, with the snapshot's path and the options that were given."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from kstream_plan.render.page import Page
+from kstream_plan.cli.options.groups import Deciding, Measuring, Reading, Spark
+from kstream_plan.cli.options.parameters import Given, Options
+from kstream_plan.cli.options.settings import Settings
+from kstream_plan.cli.options.simulation import NewInstances
+from kstream_plan.render.page import Line, Page
 from kstream_plan.render.text.escape import printable
 from kstream_plan.snapshots.files.sources import STDIN
 
@@ -18,24 +22,41 @@ _PLACEHOLDER = "SNAPSHOT"
 _ONE_PATH = ("kstream-plan why ", "kstream-plan drain ")
 
 
+def _names(*groups: type[Options]) -> frozenset[str]:
+    return frozenset(name for group in groups for parent in group.__mro__ for name in parent.__dict__.get(_OWN, ()))
+
+
+_OWN = "__annotations__"
+#: Options that every command takes that plans a snapshot, and of some commands others: the answer depends on them.
+_OF_ALL = _names(Reading, Measuring, Settings, Deciding, Spark) | {"as_of", "now"}
+_OF_SOME = {
+    "bounce": frozenset({"restart"}),
+    **dict.fromkeys(("simulate-scaleout", "check"), _names(NewInstances) | {"draws"}),
+    "compare": _names(NewInstances) | {"draws", "policy"},
+    **dict.fromkeys(("assign", "why", "drain"), frozenset[str]()),
+}
+
+
 class Input(NamedTuple):
     """Where the snapshot of an answer was read.
 
     paths: as they were given; empty, or with standard input among them: no command finds it again.
     application_id: the application, where others are there too; ``None``: it is the only one.
+    given: the options that were given.
     """
 
     paths: tuple[str, ...] = ()
     application_id: str | None = None
+    given: Given = ()
 
 
 #: Where the snapshot was read is unknown.
 NOT_READ = Input()
 
 
-def input_of(paths: Sequence[str], application_id: str, *, is_plural: bool) -> Input:
-    """Return where an application was read; ``is_plural``: there may be others."""
-    return Input(tuple(paths), application_id if is_plural else None)
+def input_of(paths: Sequence[str], application_id: str, *, is_plural: bool, given: Given = ()) -> Input:
+    """Return where an application was read, and how it was asked about; ``is_plural``: there may be others."""
+    return Input(tuple(paths), application_id if is_plural else None, given)
 
 
 def with_paths(page: Page, source: Input) -> Page:
@@ -52,4 +73,46 @@ def _command(text: str, source: Input) -> str:
     paths = [f"./{path}" if path.startswith("-") else path for path in source.paths]
     option = [] if source.application_id is None else ["--application-id", glob.escape(source.application_id)]
     words = shlex.join([*paths, *option])
-    return text.replace(_PLACEHOLDER, words, 1) if printable(words) == words else text
+    command = text.replace(_PLACEHOLDER, words, 1)
+    if _PLACEHOLDER in text and (carried := _carried(text, source.given)):
+        command = f"{command} {shlex.join(carried)}"
+    return command if printable(command) == command else text
+
+
+def _carried(text: str, given: Given) -> list[str]:
+    """Return the options that were given and that the command takes, unless it names them, or varies them."""
+    command = text.split()[1]
+    if command not in _OF_SOME:
+        return []
+    takes = _OF_ALL | _OF_SOME[command]
+    named = {word for part in text.split() for word in (part, part.partition("=")[0].removesuffix(".ms"))}
+    if not named.isdisjoint(("--add", "--remove")):
+        takes -= {"add", "to", "remove"}
+    is_free = {name: named.isdisjoint((words[0], name.replace("_", "."))) for name, words in given}
+    return [word for name, words in given if name in takes and is_free[name] for word in words]
+
+
+def with_lags(page: Page, paths: Sequence[str]) -> Page:
+    """Return a page whose commands name the lag rows that were given."""
+    words = shlex.join(word for path in paths for word in ("--lags", path))
+    is_known = STDIN not in paths and printable(words) == words
+    lines = (line._replace(text=line.text.replace("--lags LAGS", words)) if is_known else line for line in page.lines)
+    return replace(page, lines=tuple(lines))
+
+
+#: Options of ``snapshot`` that go with ``--list``, and not with a single snapshot.
+_OF_LISTS = ("listed", "from_time", "to_time", "everything")
+
+
+def with_snapshot(page: Page, given: Given, paths: Sequence[str]) -> Page:
+    """Return a list of snapshots with the command that writes the newest one."""
+    words = [word for name, words in given if name not in _OF_LISTS for word in words]
+    command = shlex.join(["kstream-plan", "snapshot", *words, *paths, "--out", "snapshot.json"])
+    is_known = STDIN not in [*words, *paths] and printable(command) == command
+    return replace(page, lines=(*page.lines, Line("next", "make-snapshot", command))) if is_known else page
+
+
+def with_next(page: Page, code: str, command: str, source: Input) -> Page:
+    """Return a page with one more command below it."""
+    line = Line("next", code, _command(command, source))
+    return replace(page, lines=(*page.lines, line))

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from kstream_plan.cli.color import MODES, set_color_mode
+from kstream_plan.cli.options.parameters import note_given
 
 #: The panels, in order, below a command's own options: what more than one command has.
 PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
@@ -39,6 +40,15 @@ class PanelledCommand(TyperCommand):
         self.context_settings.setdefault("max_content_width", _WIDTH)
         self.params += [_color(), _help_all()]
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, and note which options are given as which words."""
+        words = list(args)
+        rest: list[str] = super().parse_args(ctx, args)
+        values = self.make_parser(ctx).parse_args(words)[0]
+        options = {of.name: of.opts[0] for of in self.params if isinstance(of, TyperOption)}
+        note_given(tuple((name, _words(options[name], values[name])) for name in options if name in values))
+        return rest
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options panel by panel, then how many more there are."""
         panels: dict[str, list[tuple[str, str]]] = {panel: [] for panel in (_ARGUMENTS, _OWN, *PANELS)}
@@ -69,6 +79,13 @@ class PanelledCommand(TyperCommand):
         for parameter in self.params:
             if isinstance(parameter, TyperOption):
                 parameter.hidden = False
+
+
+def _words(option: str, value: Any) -> tuple[str, ...]:
+    """Return the words that give an option this value, or these values."""
+    if isinstance(value, list):
+        return tuple(word for each in value for word in (option, each))
+    return (option, value) if isinstance(value, str) else (option,)
 
 
 def _panel(parameter: Any) -> str:

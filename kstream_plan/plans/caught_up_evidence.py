@@ -395,7 +395,7 @@ class KnownCopies:
             words = f"it is {lag:,} records behind, and came no closer while it was looked at"
             return Evidence(known=Known.BEHIND, fact=Fact.NO_CLOSER, words=words, at_least=lag, at_most=lag)
         if self._left_over_ms(task, instance, AS_READ) is not None:
-            words = f"left-over state {lag:,} records behind, which nobody restores"
+            words = f"left-over state {lag:,} records behind, which is not restored"
             return Evidence(known=Known.BEHIND, fact=Fact.LEFT_OVER, words=words, at_least=lag)
         return None
 

@@ -138,16 +138,17 @@ class Busiest(NamedTuple):
     after: int
 
 
-def busiest(plan: Plan) -> Busiest:
-    """Return who runs the most meanwhile, and how much."""
-    first = tuple(at_first(plan))
-    courses = [(first, 0), *_changes(plan)]
+def busiest(plan: Plan, since_ms: int = 0) -> Busiest:
+    """Return who runs the most from a time on, and how much; times count from then."""
+    courses = [(tuple(at_first(plan)), 0), *_changes(plan)]
+    courses = courses[max(sum(at_ms < since_ms for _, at_ms in courses) - 1, 0) :]
     loads_then, from_ms = max(courses, key=lambda of: max(of[0], default=0))
     most = max(loads_then, default=0)
     who = tuple(
         instance.process_id for instance, load in zip(plan.group.instances, loads_then, strict=True) if load == most
     )
-    return Busiest(max(first, default=0), most, who, from_ms, max(courses[-1][0], default=0))
+    before, after = (max(courses[place][0], default=0) for place in (0, -1))
+    return Busiest(before, most, who, max(from_ms - since_ms, 0), after)
 
 
 def relief_ms(plan: Plan) -> int | None:

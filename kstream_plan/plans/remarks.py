@@ -54,12 +54,14 @@ def _next(plan: Plan) -> Iterator[Note]:
         yield Note("ask-why", "kstream-plan why SNAPSHOT")
     elif not plan.rounds and plan.group.tasks and not plan.outages:
         yield Note("scale-out", "kstream-plan simulate-scaleout SNAPSHOT --add 1")
-    elif plan.design == "classic" and (change := _change(plan)) is not None and plan.summary.probing_rebalances > 1:
+    elif (
+        plan.design == "classic" and (change := change_option(plan)) is not None and plan.summary.probing_rebalances > 1
+    ):
         values = ",".join(f"{plan.config.max_warmup_replicas * factor}" for factor in (1, 2, 4))
         yield Note("other-settings", f"kstream-plan compare SNAPSHOT{change} --vary max.warmup.replicas={values}")
 
 
-def _change(plan: Plan) -> str | None:
+def change_option(plan: Plan) -> str | None:
     """Return the option that makes the change of a plan, after a blank: none, or instances that join; None: another."""
     if plan.digest == plan.snapshot_digest:
         return ""

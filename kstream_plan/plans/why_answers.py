@@ -28,7 +28,8 @@ class WaitingCopy:
     known for want of a rate or of an end offset. ``needed_rate`` is what the instance has to restore for this copy to
     be ready at the next probe, if it is not known to be enough. ``decided_ms`` and ``decided_round`` tell which
     decision of the plan finds it ready, ``takes_over_ms`` when the task then starts there; ``None``: none does.
-    ``no_closer_ms`` tells for how long it was seen to come no closer; ``None``: nobody saw that.
+    ``no_closer_ms`` tells for how long it was seen to come no closer; ``None``: nobody saw that. ``restore_at_least``
+    is a lower bound of what the instance restores, where no more than that is known.
     """
 
     task_id: WorkId
@@ -48,6 +49,7 @@ class WaitingCopy:
     decided_ms: int | None
     takes_over_ms: int | None
     no_closer_ms: int | None = None
+    restore_at_least: float | None = None
 
 
 class WhyTask(StrEnum):

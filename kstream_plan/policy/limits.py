@@ -61,8 +61,8 @@ class Waiver:
         return self.rule == rule and fnmatchcase(application_id, self.application)
 
 
-#: What holds where nothing else is said.
-_ALWAYS: Mapping[str, Limit] = MappingProxyType({"must_settle": Limit(True)})
+#: The rule that every policy has, written or not.
+ALWAYS = "must_settle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Policy:
         More specific is an id without wildcards, then the glob with more characters that stand for themselves, then
         the one with fewer wildcards. A plan has to settle unless something else is said.
         """
-        found = {**_ALWAYS, **self.defaults}
+        found = {ALWAYS: Limit(True), **self.defaults}
         for glob in sorted(self.applications, key=_specificity):
             if fnmatchcase(application_id, glob):
                 found |= self.applications[glob]

@@ -62,8 +62,10 @@ class Upgrade(NamedTuple):
 
     @property
     def remarks(self) -> Remarks:
-        """The warnings: tasks with two owners, consumers that are unknown or cannot take part."""
-        return Remarks(warnings=tuple(_warnings(self)))
+        """The warnings (tasks with two owners, consumers that cannot take part), and how to restart."""
+        is_plain = self.restarts and not (self.split or self.untold or self.cannot_mix)
+        commands = (Note("restart", "kstream-plan bounce SNAPSHOT"),) if is_plain else ()
+        return Remarks(tuple(_warnings(self)), next=commands)
 
 
 def upgrade(state: GroupState, untold: frozenset[str] = frozenset()) -> Upgrade:

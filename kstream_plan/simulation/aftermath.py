@@ -15,11 +15,12 @@ class Aftermath(NamedTuple):
     """What follows, as far as it was played.
 
     ``noticed_ms`` is how long the group takes to notice that they have gone, the last of them; ``None``: what was
-    played does not tell. Of the tasks that others ran, or nobody, ``others_cold`` start from a copy that is not caught
-    up, ``others_paused`` stand still, the longest of them for ``others_longest_ms`` in all: that is a floor where
-    nobody knows how long cold starts restore. In the end the ``instances`` that are left run ``least`` to ``most``
-    tasks each, stateful ones if there are any; ``without_standby`` is how many stateful tasks have none, before and in
-    the end. ``left_alone`` have one copy left of several, until a new one has restored.
+    played does not tell. Of the tasks that others ran, or nobody, ``others_cold`` start from a copy that is not
+    caught up, ``others_paused`` stand still, the longest of them for ``others_longest_ms`` in all: that is a floor
+    where nobody knows how long cold starts restore. ``rebalances`` and ``duration_ms`` count from when they stop.
+    In the end the ``instances`` that are left run ``least`` to ``most`` tasks each, stateful ones if there are any;
+    ``without_standby`` is how many stateful tasks have none, before and in the end. ``left_alone`` have one copy
+    left of several, until a new one has restored.
     """
 
     noticed_ms: int | None
@@ -27,6 +28,8 @@ class Aftermath(NamedTuple):
     others_paused: int
     others_longest_ms: int
     others_longest_is: Literal["floor", "estimate"]
+    rebalances: int
+    duration_ms: int
     busiest: Busiest
     instances: int
     least: int
@@ -56,7 +59,9 @@ def aftermath(plan: Plan, gone: Collection[str], from_ms: int = 0) -> Aftermath:
         others_paused=len(paused),
         others_longest_ms=max(paused.values(), default=0),
         others_longest_is="floor" if plan.pauses_are_least and cold else "estimate",
-        busiest=busiest(plan),
+        rebalances=sum(rnd.at_ms >= from_ms for rnd in plan.rounds),
+        duration_ms=max(plan.summary.duration_ms - from_ms, 0),
+        busiest=busiest(plan, from_ms),
         instances=len(left),
         least=min(left, default=0),
         most=max(left, default=0),

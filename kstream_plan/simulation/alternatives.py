@@ -18,14 +18,12 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.simulated import Draws
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import Standard, Status
-from kstream_plan.simulation.draws import Outcome, at_once, draws, shown_draw, together, usual_number, worth_sharing
+from kstream_plan.simulation.draws import Outcome, at_once, draws, shown_draw, together, usual_draws, worth_sharing
 from kstream_plan.simulation.new_ids import drawn, is_random
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.simulation.processes import in_processes
 from kstream_plan.simulation.simulate import simulate
 
-#: So many draws every alternative has, however many alternatives there are, unless one draw is much work.
-_FEW_DRAWS = 4
 #: alternatives done, alternatives in all
 OnAlternative: TypeAlias = Callable[[int, int], None]
 
@@ -67,9 +65,9 @@ def alternatives(
 ) -> tuple[Alternative, ...]:
     """Play every combination of one variant of each axis, the last axis fastest, as if nothing else were different.
 
-    New instances have the same ids in the same draw of every alternative; there are ``number_of_draws`` (default:
-    those that one simulation has, shared out over the alternatives, but a few at least), by so many ``workers``. Every
-    alternative is held against ``standard``, if there is one.
+    New instances have the same ids in the same draw of every alternative; there are ``number_of_draws`` of each
+    (default: those of a simulation of the group as it is, whose figures the alternative without a change has), by so
+    many ``workers``. Every alternative is held against ``standard``, if there is one.
 
     Raises:
         ConfigError: settings do not go together.
@@ -80,7 +78,7 @@ def alternatives(
         _Entry(tuple(of.change for of in variants), *_applied(snapshot, options, scenario, variants))
         for variants in product(*axes)
     ]
-    number = _shared_number([entry.snapshot for entry in grid]) if number_of_draws is None else number_of_draws
+    number = usual_draws(snapshot, options) if number_of_draws is None else number_of_draws
     # each of few alternatives is shared out itself, by its draws
     processes = workers if len(grid) >= workers and _worth_sharing(grid, number) else 1
     play = partial(_play, grid, standard, number, 1 if processes > 1 else workers)
@@ -150,12 +148,6 @@ def _play(grid: Sequence[_Entry], standard: Standard | None, number: int, worker
 def _worth_sharing(grid: Sequence[_Entry], number: int) -> bool:
     draws_of_each = (number if entry.scenario is not None else 1 for entry in grid)
     return worth_sharing(grid[0].snapshot.state.group, sum(draws_of_each))
-
-
-def _shared_number(snapshots: Sequence[Snapshot]) -> int:
-    """Return how many draws each alternative has: the work of one simulation, but no fewer than a range takes."""
-    usual = min(usual_number(of.state.group, of.config) for of in snapshots)
-    return max(usual // len(snapshots), min(usual, _FEW_DRAWS))
 
 
 def _applied(

@@ -179,6 +179,18 @@ class Bounces:
         return next(way for way in self.played if way.way.name == "default-close")
 
     @property
+    def margin_ms(self) -> tuple[int, int] | None:
+        """How long a restart ends before the session time-out, at least and at most; ``None``: none keeps its members.
+
+        The time-out is from the last heartbeat, which may be an interval old when an instance stops.
+        """
+        way, config = self.best_safe or self.as_it_is, self.first.config
+        left_ms = dict(way.way.settings).get("session_timeout_ms", config.session_timeout_ms) - self.restart_ms
+        if way.way.name not in ("default-close", "static") or left_ms <= 0:
+            return None
+        return max(left_ms - config.heartbeat_interval_ms, 0), left_ms
+
+    @property
     def answer(self) -> Answer | None:
         """Whether those that are named may restart now, as they are; ``None``: none is named."""
         if not self.process_ids:
@@ -252,8 +264,8 @@ def bounce(
     """
     group = snapshot.state.group
     if len(group.instances) == 1:
-        fix = "its tasks stand still until it is back; simulate plays that"
-        raise ScenarioError("the only instance has nobody to hand over to", where=group.application_id, fix=fix)
+        fix = "its tasks pause until it is back, which kstream-plan simulate shows"
+        raise ScenarioError("there is one instance only, so its tasks cannot move", where=group.application_id, fix=fix)
     process_ids = _named(group, instances)
     when = asked_moment(snapshot, options, process_ids, leads=False) if process_ids else None
     probes, ways, left_out = _probes_of_a_surge(snapshot), ways_of(snapshot, restart_ms), list[tuple[Way, int]]()

@@ -263,7 +263,7 @@ def is_safe(made: Plan) -> bool:
 
 def _reason(made: Plan, *, closes_wait: bool, other_length: bool) -> Note:
     """Return why restarts are not safe in a plan, and when it comes to that."""
-    condition = "in some outcome of what is unknown"
+    condition = "in the worst case of what is unknown"
     if not closes_wait:
         condition = "if the instance closes before it has heard of the rebalance that is under way"
     elif other_length:

@@ -71,7 +71,8 @@ class SessionedUpgrade:
     @property
     def remarks(self) -> Remarks:
         """What is told beside the figures."""
-        return Remarks(tuple(_warnings(self)), tuple(_notes(self)), (_assumption(self),))
+        command = Note("restart", "kstream-plan help connect-restart")
+        return Remarks(tuple(_warnings(self)), tuple(_notes(self)), (_assumption(self),), (command,))
 
 
 def _steps(upgrade: SessionedUpgrade) -> list[str]:

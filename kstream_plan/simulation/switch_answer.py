@@ -105,7 +105,8 @@ class Switch:
     @property
     def remarks(self) -> Remarks:
         """What is told beside the figures."""
-        return Remarks(tuple(_warnings(self)), tuple(_notes(self)), (_assumption(self),))
+        command = Note("afterwards", "kstream-plan help streams-groups")
+        return Remarks(tuple(_warnings(self)), tuple(_notes(self)), (_assumption(self),), (command,))
 
 
 def _steps(switch: Switch) -> list[str]:

@@ -170,6 +170,7 @@ def _waiting(
         decided_ms=None if decided is None else decided.at_ms,
         takes_over_ms=None if takes_over is None else takes_over.at_ms,
         no_closer_ms=given.snapshot.no_closer_ms.get(seat),
+        restore_at_least=given.snapshot.rates.restore_at_least.get(instance) if rate is None else None,
     )
 
 

@@ -223,3 +223,25 @@ def test_no_comment_of_a_page_is_shown() -> None:
     for page in page_names():
         assert "<!-- also" not in answer_text([page])
         assert not any("<!-- also" in answer_text([section.name]) for section in sections_of(page))
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        ("nonsense", "help lists the pages by question"),
+        ("rebalnce", "kstream-plan help rebalance, or "),
+        ("session.timeout.mss", "kstream-plan help session.timeout.ms, or "),
+        ("--restore-rat", "kstream-plan help restore-rate, or "),
+        ("qwertz foo", "help lists the pages by question"),
+    ],
+)
+def test_a_word_that_no_page_has_opens_no_other_page(words: str, near: str) -> None:
+    with pytest.raises(UsageError, match=r"^no page has '") as raised:
+        answer_text(words.split())
+    assert near in (raised.value.fix or "")
+    assert raised.value.exit_code == 2
+
+
+def test_of_a_question_it_is_said_which_word_no_page_has() -> None:
+    assert answer_text(["qwertz", "rebalance"]).startswith("No page has: qwertz.\n")
+    assert "No page has" not in answer_text(["why", "does", "it", "rebalance"])

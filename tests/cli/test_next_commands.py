@@ -20,6 +20,7 @@ from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.metric_texts import GROUP
 
 NOW = ["--now", "2026-11-21T12:00:00Z"]
+STORES = ["--stores", "persistent"]
 #: A name that a shell would take apart.
 NAME = "my snapshot; of $HOME & a rather long name, so that the command is longer than eighty columns.json"
 SETTLED = "it's settled.json"
@@ -52,6 +53,28 @@ def test_what_no_command_finds_again_keeps_its_placeholder() -> None:
 
 def test_one_of_several_applications_is_chosen_again() -> None:
     assert _text("a", application_id="b[1] c") == "kstream-plan bounce a --application-id 'b[[]1] c' -q"
+
+
+def test_options_that_change_the_answer_are_carried_unless_the_command_varies_them() -> None:
+    given = (
+        ("now", ("--now", "2026-11-21T12:00:00Z")),
+        ("lags", ("--lags", "a b.json", "--lags", "c.json")),
+        ("max_warmup_replicas", ("--max-warmup-replicas", "8")),
+        ("to", ("--to", "5")),
+        ("output", ("--output", "table")),
+        ("restart", ("--restart", "5s")),
+    )
+    carried = "--now 2026-11-21T12:00:00Z --lags 'a b.json' --lags c.json"
+    for command, expected in (
+        (WHY, f"kstream-plan why a {carried} --max-warmup-replicas 8"),
+        ("kstream-plan compare SNAPSHOT --vary max.warmup.replicas=8,16", f" {carried} --to 5"),
+        ("kstream-plan simulate-scaleout SNAPSHOT --add 2", f" --add 2 {carried} --max-warmup-replicas 8"),
+        ("kstream-plan bounce SNAPSHOT", f"kstream-plan bounce a {carried} --max-warmup-replicas 8 --restart 5s"),
+        ("kstream-plan help connect-restart", "kstream-plan help connect-restart"),
+    ):
+        page = Page(title="", lines=(Line("next", "n", command),))
+        [line] = with_paths(page, input_of(["a"], "", is_plural=False, given=given)).lines
+        assert line.text.endswith(expected)
 
 
 def _next(out: str) -> list[str]:
@@ -90,11 +113,21 @@ def _small_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        (["drain", NAME, "two", *NOW], ["simulate-scaleout", NAME, "--remove", "two"]),
-        (["bounce", SETTLED, "--instance", "two", *NOW], ["drain", SETTLED, "two"]),
+        (["drain", NAME, "two", *NOW], ["simulate-scaleout", NAME, "--remove", "two", *NOW]),
+        (
+            ["drain", NAME, "two", "--quiet", *STORES, *NOW],
+            ["simulate-scaleout", NAME, "--remove", "two", *NOW, *STORES],
+        ),
+        (["bounce", SETTLED, "--instance", "two", "--restart", "5s", *NOW], ["drain", SETTLED, "two", *NOW]),
         (["assign", NAME, "--max-rounds", "1"], ["why", NAME]),
         (["assign", SETTLED], ["simulate-scaleout", SETTLED, "--add", "1"]),
-        (["bounce", SETTLED], ["bounce", SETTLED, "--out", "restart.yaml"]),
+        (["bounce", SETTLED, "--restart", "5s"], ["bounce", SETTLED, "--out", "restart.yaml", "--restart", "5s"]),
+        (["check", SETTLED, *NOW], ["assign", SETTLED, *NOW]),
+        (["fleet", SETTLED, *STORES], ["assign", SETTLED, "--application-id", "my.app", *STORES]),
+        (
+            ["compare", SETTLED, "--vary", "max.warmup.replicas=2,4"],
+            ["assign", SETTLED, "--max-warmup-replicas", "2"],
+        ),
     ],
     ids=lambda value: " ".join(word for word in value if ".json" not in word),
 )

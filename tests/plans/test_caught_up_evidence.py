@@ -520,7 +520,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
             _evidence(
                 Known.BEHIND,
                 Fact.LEFT_OVER,
-                "left-over state 10,001 records behind, which nobody restores",
+                "left-over state 10,001 records behind, which is not restored",
                 at_least=10001,
             ),
         ),

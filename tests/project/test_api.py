@@ -91,8 +91,8 @@ def test_nothing_random_has_no_draws() -> None:
 def test_what_is_checked_is_shown() -> None:
     check = kstream_plan.check_all([kstream_plan.check(kstream_plan.plan(before()), FAST)], NOW)
     assert "must_settle" in kstream_plan.check_to_json(check) == json_report(check)
-    assert "**YES**: All 2 rules are kept." in kstream_plan.check_to_markdown(check)
-    assert "YES: All 2 rules are kept." in kstream_plan.check_to_table(check)
+    assert "**YES**: All 2 rules are kept (must_settle is in every policy)." in kstream_plan.check_to_markdown(check)
+    assert "YES: All 2 rules are kept (must_settle is in every policy)." in kstream_plan.check_to_table(check)
 
 
 def test_the_way_to_another_protocol() -> None:

@@ -91,17 +91,17 @@ def test_scenarios_are_an_axis_beside_the_others(tmp_path: Path) -> None:
     assert found[0].figures.balanced_ms != found[1].figures.balanced_ms
 
 
-def test_draws_are_shared_out_but_never_too_few_for_a_range() -> None:
+def test_an_alternative_without_a_change_is_the_simulation_of_the_same_question() -> None:
+    """Where no number is given both draw as often, however many alternatives there are."""
     snapshot = before()
     scenario = scale_out(snapshot.state.group, add=1)
-    numbers = {
-        values_of: alternatives(snapshot, axes_of([f"max.warmup.replicas={values_of}"]), scenario=scenario)[0].draws
-        for values_of in ("20", ",".join(map(str, range(20, 33))))
-    }
-    alone, many = numbers.values()
-    assert alone is not None
-    assert many is not None
-    assert alone.number > many.number == 4
+    alone = simulate(snapshot, scenario, what_ifs=False)
+    current = snapshot.config.max_warmup_replicas
+    same, *others = alternatives(snapshot, axes_of([f"max.warmup.replicas={current},20,21"]), scenario=scenario)
+    assert alone.draws is not None
+    assert alone.draws.number > 1
+    assert (same.plan, same.draws) == (alone.plan, alone.draws)
+    assert {other.draws.number for other in others if other.draws} == {alone.draws.number}
 
 
 @pytest.mark.parametrize(("limit", "kept"), [("1h", True), ("1s", False)])

@@ -14,6 +14,8 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans.loads import after
+from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.simulation.asked_moment import OVERDUE, asked_moment
 from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.drain import drain
@@ -57,6 +59,21 @@ def test_what_was_due_is_simulated_up_to_the_moment_and_told() -> None:
     assert found.follows.noticed_ms == 45_000
     assert found.wait_ms is not None
     assert found.wait_ms < 300_000
+
+
+def test_what_follows_counts_from_the_stop_not_from_the_decision() -> None:
+    """A plan that leads to the moment has rebalances before it; ``bounce`` counts from now, and so does ``drain``."""
+    snapshot = _stale()
+    found = drain(snapshot, ["i4"], _options(snapshot, 600_000))
+    later = [rnd for rnd in found.plan.rounds if rnd.at_ms >= 600_000]
+    assert 0 < len(later) == found.follows.rebalances < found.plan.summary.rebalances
+    assert found.follows.duration_ms == found.plan.summary.duration_ms - 600_000
+    before = found.plan.summary.rebalances - len(later)
+    assert found.follows.busiest.before == max([*after(found.plan)][before - 1])
+    assert found.follows.busiest.from_ms <= found.follows.duration_ms
+    follows = json.loads(to_json(found))["follows"]
+    assert (follows["rebalances"], follows["duration_ms"]) == (found.follows.rebalances, found.follows.duration_ms)
+    assert page_of(found).source.endswith("; now 2026-11-21 13:10:38 UTC")
 
 
 @pytest.mark.parametrize(("after_ms", "due"), [(0, False), (1_000, True), (90_000, True)])

@@ -273,7 +273,7 @@ def test_what_is_likely_safe_and_may_not_be_is_unknown() -> None:
     found = bounce(_group(3, 6, False), 44_500, instances=["m1"])
     assert (found.as_it_is.safe, found.answer) == (False, Answer.UNKNOWN)
     assert [note.code for note in found.reasons] == ["may-start-cold"]
-    assert found.reasons[0].message == "Tasks start cold in some outcome of what is unknown"
+    assert found.reasons[0].message == "Tasks start cold in the worst case of what is unknown"
 
 
 def test_a_follow_up_that_is_under_way_is_held_up_by_a_close_or_comes_before_it() -> None:

@@ -113,7 +113,9 @@ def test_the_pages(both: dict[str, Switch], release: str) -> None:
         assert f"{cold['most']:,}" in cell.items[0]
         assert (cell.tone == "plain") == (cold["most"] == 0)
     kinds = {"warning": "warnings", "note": "notes", "assumption": "assumptions"}
-    for line in switch_page(found).lines:
+    *lines, command = switch_page(found).lines
+    assert [(note["code"], note["message"]) for note in document["next"]] == [(command.code, command.text)]
+    for line in lines:
         assert line.text in [as_sentence(note["message"]) for note in document[kinds[line.kind]]]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kstream_plan.cli.actions.reports import write_reports
+from kstream_plan.cli.next_commands import input_of, with_paths
+from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.pages import draw_pages
@@ -51,9 +53,16 @@ def compare_lines(outcomes: Sequence[Sequence[SameOutcome]]) -> str:
     return "".join(f"{to_json(alike)}\n" for alike in outcomes)
 
 
-def compare_page(outcomes: Sequence[Sequence[SameOutcome]], form: OutputForm) -> str:
-    """Return the alternatives of every group, one group below the other."""
-    return compare_lines(outcomes) if form is OutputForm.JSON else draw_pages(map(page_of, outcomes), form)
+def compare_page(
+    outcomes: Sequence[Sequence[SameOutcome]], form: OutputForm, paths: Sequence[str], options: PlansSnapshots
+) -> str:
+    """Return the alternatives of every group, one group below the other; ``paths`` were read."""
+    if form is OutputForm.JSON:
+        return compare_lines(outcomes)
+    is_plural = len(outcomes) > 1 or bool(options.application_id)
+    names = (alike[0].one.plan.group.application_id for alike in outcomes)
+    sources = (input_of(paths, name, is_plural=is_plural, given=options.given) for name in names)
+    return draw_pages(map(with_paths, map(page_of, outcomes), sources), form)
 
 
 def report_compared(reports: Sequence[ReportFile] | None, outcomes: Sequence[Sequence[SameOutcome]]) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from kstream_plan.cli.next_commands import NOT_READ, Input, with_paths
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.policy.findings import CheckedPlan, Status, Tally
@@ -17,12 +18,13 @@ from kstream_plan.render.check.table import plan_text, table_of
 
 
 class ReportForms(NamedTuple):
-    """The width and colour of the table, the reports beside it, and whether a warning fails the check."""
+    """The width and colour of the table, reports, whether a warning fails the check, and what was read."""
 
     width: int
     colour: bool = False
     reports: tuple[str, ...] = ()
     fail_on_warning: bool = False
+    source: Input = NOT_READ
 
 
 class PlanParts(NamedTuple):
@@ -44,7 +46,13 @@ def report_parts(checkup: CheckedPlan, forms: ReportForms) -> PlanParts:
         checkup.application_id,
         checkup.worst,
         checkup.answered(warnings_too=warnings_too),
-        plan_text(checkup, forms.width, forms.colour, warnings_too=warnings_too),
+        plan_text(
+            checkup,
+            forms.width,
+            forms.colour,
+            warnings_too=warnings_too,
+            complete=partial(with_paths, source=forms.source),
+        ),
         {name: form_of(name).part_of(checkup, warnings_too) for name in forms.reports},
     )
 

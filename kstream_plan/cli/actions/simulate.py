@@ -58,6 +58,7 @@ def simulate_and_deliver(paths: Sequence[str], options: SimulatesSnapshots, scen
         result=result,
         paths=tuple(paths),
         is_selection=bool(options.application_id),
+        given=options.given,
     )
     job = simulation_job(options, request, scenario_of)
     with show_progress(quiet=options.quiet) as progress:
@@ -141,7 +142,7 @@ def _designs_beside_each_other(
             file.write(compare_lines(work.results))
     if work.results:
         report_compared(arguments.report, work.results)
-        write_stdout(compare_page(work.results, arguments.output))
+        write_stdout(compare_page(work.results, arguments.output, paths, arguments))
     return first_that_applies([], work.errors)
 
 

@@ -119,4 +119,5 @@ def _deliver(groups: Sequence[Bounces], options: BounceOptions) -> None:
 
 def _page(bounces: Bounces, options: BounceOptions, *, is_plural: bool) -> Page:
     application_id = bounces.played[0].plan.group.application_id
-    return with_paths(page_of(bounces), input_of(options.paths, application_id, is_plural=is_plural))
+    source = input_of(options.paths, application_id, is_plural=is_plural, given=options.given)
+    return with_paths(page_of(bounces), source)

@@ -14,6 +14,7 @@ from kstream_plan.cli.actions.scenarios import scenario_of
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.failures import report as report_error
+from kstream_plan.cli.next_commands import input_of
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import page, write_stdout
@@ -39,7 +40,8 @@ def check(options: CheckOptions) -> None:
         settings = overrides(options)
         standard = Standard(rules, options.clock, _guards(options))
         forms = tuple(dict.fromkeys(report.form for report in options.report or ()))
-        forms_of_report = ReportForms(*page(), forms, options.fail_on_warning)
+        source_of_pages = input_of(options.paths, "", is_plural=False, given=options.given)
+        forms_of_report = ReportForms(*page(), forms, options.fail_on_warning, source_of_pages)
         with (
             show_progress(quiet=options.quiet) as progress,
             download_plans(options.paths, options, debug=options.debug),

@@ -77,7 +77,7 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
             hidden=True,
             metavar="N",
             parser=shared.parser(shared.whole_number, 1, 1_000_000),
-            help=f"Number of random simulations for each alternative (default: by size, at most {MOST_DRAWS} in all).",
+            help=f"Number of random simulations for each alternative (default: by size, at most {MOST_DRAWS}).",
         ),
     ] = None
     output: shared.Output = OutputForm.TABLE
@@ -103,7 +103,7 @@ def compare(options: CompareOptions) -> None:
             report(error, debug=options.debug)
         if work.results:
             report_compared(options.report, work.results)
-            write_stdout(compare_page(work.results, options.output))
+            write_stdout(compare_page(work.results, options.output, options.paths, options))
     raise typer.Exit(first_that_applies([], work.errors))
 
 

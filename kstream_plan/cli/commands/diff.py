@@ -213,5 +213,7 @@ def _pages(comparisons: _Compared, options: DiffOptions) -> Iterator[Page]:
     if len(comparisons.comparisons) == 1 or options.verbose:
         for comparison in comparisons.comparisons:
             name = comparison.new.group.application_id
-            source = input_of([options.new or options.old], name, is_plural=len(comparisons.comparisons) > 1)
+            source = input_of(
+                [options.new or options.old], name, is_plural=len(comparisons.comparisons) > 1, given=options.given
+            )
             yield with_paths(diff_page(comparison, verbose=options.verbose, protocol_view=options.view), source)

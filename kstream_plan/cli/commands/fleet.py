@@ -20,6 +20,7 @@ from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.actions.results import unreadable
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.next_commands import input_of, with_next
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
@@ -36,6 +37,7 @@ from kstream_plan.fleet.figures import badness, by_figure
 from kstream_plan.fleet.where import Condition, check_name, conditions
 from kstream_plan.model import Snapshot
 from kstream_plan.plans.result import Result, result_of
+from kstream_plan.render.page import Page
 from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.text.numbers import count, name_list
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
@@ -103,7 +105,7 @@ def fleet(options: FleetOptions) -> None:
         _tell_twice(results)
         choice = _choice(results, picks, options)
         _report(results, choice, options.report)
-        write_stdout(_page(results, choice, options.output))
+        write_stdout(_page(results, choice, options, sources))
     raise typer.Exit(first_that_applies(map(_code, results)))
 
 
@@ -210,11 +212,21 @@ def _choice(results: Sequence[Result], picks: Sequence[Condition], options: Flee
     return choice[: options.top]
 
 
-def _page(results: Sequence[Result], selection: Sequence[Result], form: OutputForm) -> str:
-    if form is OutputForm.JSON:
+def _page(results: Sequence[Result], selection: Sequence[Result], options: FleetOptions, sources: _Sources) -> str:
+    if options.output is OutputForm.JSON:
         lines = (json.dumps(RESULT.written(result), sort_keys=True, separators=(",", ":")) for result in selection)
         return "".join(f"{line}\n" for line in lines)
-    return draw_pages([fleet_page(results, selection)], form)
+    return draw_pages([_with_worst(fleet_page(results, selection), selection, options, sources)], options.output)
+
+
+def _with_worst(page: Page, selection: Sequence[Result], options: FleetOptions, sources: _Sources) -> Page:
+    """Return the page with the command that shows the first application in full, where one kind of file is there."""
+    names = [of.application_id for of in selection if of.application_id is not None and of.outcome != "unreadable"]
+    is_saved = not sources.snapshots
+    if not names or not (is_saved or (not sources.results and not sources.plans)):
+        return page
+    source = input_of(options.paths, names[0], is_plural=True, given=options.given)
+    return with_next(page, "in-full", f"kstream-plan {'show' if is_saved else 'assign'} SNAPSHOT", source)
 
 
 def _report(results: Sequence[Result], choice: Sequence[Result], reports: Sequence[ReportFile] | None) -> None:

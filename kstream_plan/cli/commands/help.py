@@ -8,7 +8,6 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from functools import cache
 from itertools import takewhile
 from typing import Annotated
@@ -30,6 +29,8 @@ _MOST, _LEAST = 5, 0.3
 _PASSAGE, _TYPED = 740, 6
 #: So many letters of what a page says first, below another passage that answers.
 _FIRST = 360
+#: Of a question of so few words it is said which of them no page has; more are a message that was pasted.
+_FEW_WORDS = 6
 _COMMENT = re.compile(r"^<!-- .*? -->\n", re.DOTALL | re.MULTILINE)
 _SHELL = re.compile(r"^ *```sh\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"\A *```\n+(```yaml\n.*?\n```)", re.DOTALL)
@@ -72,7 +73,7 @@ def answer_text(words: Sequence[str]) -> str:
         if len(words) == 1:
             fix = "; ".join(f"kstream-plan help {section.name}" for section in sections_of(name))
             raise UsageError(f"page {name!r} has no section {anchor!r}", fix=fix)
-    return _answer(" ".join(words), pages)
+    return _answer(" ".join(words))
 
 
 def _readers(text: str) -> str:
@@ -94,25 +95,31 @@ def _depth(section: Section) -> int:
     return len(section.text) - len(section.text.lstrip("#"))
 
 
-def _answer(question: str, pages: Sequence[str]) -> str:
+def _unknown_word(search: Search, word: str) -> UsageError:
+    near = search.near(word)
+    command = f"kstream-plan help {', or '.join(near)}" if near else "kstream-plan help lists the pages by question"
+    return UsageError(f"no page has {word!r}", fix=command)
+
+
+def _answer(question: str) -> str:
     """Return the passage that answers best, what to type, and where it stands; then the other sections that fit."""
-    search = _search()
+    search, meaning = _search(), definition(question)
+    unknown = [] if meaning else search.unknown(question)
+    if unknown and len(unknown) == len(question.split()):
+        raise _unknown_word(search, unknown[0])
     matches = search.best(question)
-    meaning = definition(question)
     if meaning:
         matches = [(section, fit) for section, fit in matches if section.page != "terms"]
         if not matches:
             return f"{meaning}\n\nMore: `kstream-plan help terms`\n"
     if not matches:
-        alternatives = get_close_matches("-".join(question.split()), pages, n=1)
-        fix = (
-            f"kstream-plan help {alternatives[0]}" if alternatives else "kstream-plan help lists the pages by question"
-        )
-        raise UsageError(f"no page is called {question!r}, and none has the words", fix=fix)
+        raise _unknown_word(search, question)
     best, fits = matches[0]
     other_sections = [section for section, fit in matches[1:_MOST] if fit > fits * _LEAST]
     place = search.passage(best, question)
-    parts = [meaning or "", f"{_title(best)} {best.link}", *_answers(best, place), _typed(best, place)]
+    is_typed = len(question.split()) <= _FEW_WORDS
+    parts = [f"No page has: {', '.join(unknown)}." if unknown and is_typed else "", meaning or ""]
+    parts += [f"{_title(best)} {best.link}", *_answers(best, place), _typed(best, place)]
     parts += [f"More: `kstream-plan help {best.name}`"]
     if other_sections:
         parts += ["Else:\n\n" + "\n".join(f"- {_title(section)} {section.link}" for section in other_sections)]

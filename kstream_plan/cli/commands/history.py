@@ -8,6 +8,7 @@ import typer
 
 from kstream_plan.answers.history import lag_history_json
 from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.next_commands import with_lags
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
@@ -69,4 +70,5 @@ def history(options: HistoryOptions) -> None:
         if options.output is OutputForm.JSON:
             write_stdout("".join(f"{lag_history_json(course)}\n" for course in outcomes.courses))
         else:
-            write_stdout(draw_pages((history_page(course, top) for course in outcomes.courses), options.output))
+            pages = (with_lags(history_page(course, top), options.lags) for course in outcomes.courses)
+            write_stdout(draw_pages(pages, options.output))

@@ -29,6 +29,7 @@ from kstream_plan.cli.actions.snapshot_group import (
 )
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.next_commands import with_snapshot
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import bytes_written_at_once, check_target, write_stderr, write_stdout
@@ -41,6 +42,7 @@ from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import kept_settings
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
+from kstream_plan.render.page import Page
 from kstream_plan.render.pages.generations import Generation, connect_generations_page, generations_page
 from kstream_plan.snapshots.broker.describe_text import rows_from_text
 from kstream_plan.snapshots.broker.given_names import with_names
@@ -82,7 +84,7 @@ def snapshot(options: SnapshotOptions) -> None:
         notes = notes_about_logs(history, entries) if options.listed else notes_about(history, entries)
         _warn(notes if options.streams_config is None else _notes_beside_config(notes, history, entries, configs))
         if options.listed:
-            write_stdout(draw_pages([generations_page([_generation(entry) for entry in entries])]))
+            write_stdout(_list(generations_page([_generation(entry) for entry in entries]), options))
             return
         rows = checked_rows(entries)
         _deliver(_with_stores(measured_rows((row, measures) for row in rows), settings), options.out)
@@ -104,6 +106,10 @@ def _checked_source(options: SnapshotOptions) -> RunningGroups | None:
     return groups
 
 
+def _list(page: Page, options: SnapshotOptions) -> str:
+    return draw_pages([with_snapshot(page, options.given, options.more_logs or ())])
+
+
 def _check_out(options: SnapshotOptions) -> None:
     if options.out is not None:
         if options.listed:
@@ -122,7 +128,7 @@ def _of_connect(options: SnapshotOptions) -> None:
         progress("reading the logs")
         entries = connect_entries(options, _in_range(options))
     if options.listed:
-        write_stdout(draw_pages([connect_generations_page(entries)]))
+        write_stdout(_list(connect_generations_page(entries), options))
     else:
         _deliver(connect_rows(entries, all_of_them=not options.wants_history), options.out)
 
@@ -187,7 +193,7 @@ def _of_groups(groups: RunningGroups, options: SnapshotOptions, in_range: Callab
             )
         _report(errors, options)
         page = generations_page([generation for generations in lines for generation in generations])
-        write_stdout(draw_pages([page]))
+        write_stdout(_list(page, options))
     else:
         settings, measures = _settings(options), measurements(options, _time(options.as_of, "--as-of"))
         files = GroupFiles(settings.map(_row_config), settings, topologies(options), measures)

@@ -10,6 +10,7 @@ import typer
 from kstream_plan import snapshots
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.next_commands import input_of, with_paths
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import Options, option_of, takes
@@ -135,7 +136,14 @@ def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tu
     texts = [
         f"{upgrade_json(way, group)}\n"
         if options.output is OutputForm.JSON
-        else draw_page(upgrade_page(way, group, one_bounce=options.one_bounce), options.output, page())
+        else draw_page(
+            with_paths(
+                upgrade_page(way, group, one_bounce=options.one_bounce),
+                input_of(options.paths, group.application_id, is_plural=len(ways) > 1 or bool(options.application_id)),
+            ),
+            options.output,
+            page(),
+        )
         for way, group in ways
     ]
     return texts, options.one_bounce and any(way.takes_two for way, _ in ways)

@@ -7,7 +7,21 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import wraps
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Never, TypeVar, dataclass_transform, get_type_hints
+from typing import Annotated, Any, Never, TypeAlias, TypeVar, dataclass_transform, get_type_hints
+
+#: Options of a command line, by name, each with all the words that give it.
+Given: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class _CommandLine:
+    """The command line that runs."""
+
+    given: Given = ()
+
+
+def note_given(given: Given) -> None:
+    """Note the options of the command line that runs, for its :class:`Options`."""
+    _CommandLine.given = given
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -28,6 +42,12 @@ class Options:
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
+
+    @property
+    def given(self) -> Given:
+        """The options as they are written on the command line."""
+        words: Given = self.__dict__.get("_given", ())
+        return words
 
     def in_force(self) -> AbstractContextManager[None]:
         """Return the context in which the command runs with these options."""
@@ -74,7 +94,7 @@ def takes(options_class: type[Asked]) -> Callable[[Callable[[Asked], None]], Cal
     def wrapper(command: Callable[[Asked], None]) -> Callable[..., None]:
         @wraps(command)
         def run(**values: Any) -> None:
-            options = options_class(**values)
+            options = options_class(**values, _given=_CommandLine.given)
             with options.in_force():
                 command(options)
 

@@ -165,8 +165,8 @@ class Classic(Design):
 def _starts(played: Played) -> Note:
     if played.goes_on:
         message = (
-            "The plan continues from the last known decision, not from today: tasks that it withheld follow up, and "
-            "its probing timer runs"
+            "The plan continues from the last known decision: tasks that it withheld follow up, and its probing timer "
+            "runs. Time 0s is that of the snapshot, or the later one that stands beside it"
         )
         return Note("goes-on", message)
     if not played.rounds or played.rounds[0].trigger is Trigger.MANUAL or played.scenario is None:

@@ -6,6 +6,7 @@ from kstream_plan.answers import check
 from kstream_plan.answers.check import PlanPart, Warned, WordedFinding, WordedPlan
 from kstream_plan.model import Note
 from kstream_plan.policy.findings import CheckedPlan, Status
+from kstream_plan.policy.next_command import next_command
 from kstream_plan.render.check.wording import sentence, undecided_starts
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.would_tell import settled_by
@@ -30,4 +31,5 @@ def part_of(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
         if worded.finding.status is Status.WARNING
     ]
     warnings = [Warned(checkup.application_id, note) for note in (*of_rules, *checkup.warnings)]
-    return check.part_of(WordedPlan(checkup, checkup.answered(warnings_too=warnings_too), warnings, findings))
+    answer = checkup.answered(warnings_too=warnings_too)
+    return check.part_of(WordedPlan(checkup, answer, warnings, findings, tuple(next_command(checkup))))

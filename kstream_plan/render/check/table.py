@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kstream_plan.model.note import Remarks
 from kstream_plan.policy.findings import Check, CheckedPlan, Tally
@@ -30,6 +30,13 @@ def table_of(plans: Iterable[str], tally: Tally, *, width: int = DEFAULT_WIDTH, 
     return "\n".join(parts)
 
 
-def plan_text(checkup: CheckedPlan, width: int, colour: bool, *, warnings_too: bool = False) -> str:
-    """Return the page of one plan as text; ``warnings_too``: they fail the check."""
-    return to_terminal(check_page(checkup, warnings_too=warnings_too), width=width, colour=colour)
+def plan_text(
+    checkup: CheckedPlan,
+    width: int,
+    colour: bool,
+    *,
+    warnings_too: bool = False,
+    complete: Callable[[Page], Page] = lambda page: page,
+) -> str:
+    """Return the page of one plan as text; ``warnings_too``: they fail the check; ``complete`` fills in commands."""
+    return to_terminal(complete(check_page(checkup, warnings_too=warnings_too)), width=width, colour=colour)

@@ -155,7 +155,8 @@ def cure(remedy: Cure, finding: Finding, plan: Plan) -> tuple[str, ...]:
         for name, value in remedy.settings
     }
     settings = " ".join(f"{name}={value}" for name, value in values.items())
-    effects = [] if finding.kind is Kind.SWITCH else [f"then {figure_text(finding, remedy.measured, plan)}"]
+    figure = figure_text(finding, remedy.measured, plan, says_likely=False)
+    effects = [] if finding.kind is Kind.SWITCH else [f"then {figure}"]
     effects += [] if remedy.longer_ms is None else [f"but takes about {duration(remedy.longer_ms)}"]
     return (settings, *effects)
 
@@ -299,10 +300,10 @@ def _circumstances(finding: Finding, plan: Plan, names: Names) -> list[str]:
     return parts
 
 
-def figure_text(finding: Finding, value: int | None, plan: Plan) -> str:
-    """Return what a rule measures; a duration without a restore rate is the likely one, and says so."""
+def figure_text(finding: Finding, value: int | None, plan: Plan, *, says_likely: bool = True) -> str:
+    """Return what a rule measures; a duration without a restore rate is the likely one, and may say so."""
     if finding.rule == "max_duration" and value:
-        return _length(plan, value)
+        return _length(plan, value) if says_likely else f"about {duration(value)}"
     return measure(finding.kind, value)
 
 

@@ -27,8 +27,7 @@ from kstream_plan.render.page import (
     text_cell,
     text_row,
 )
-from kstream_plan.render.pages.drain import instance_words
-from kstream_plan.render.pages.plan import source_text
+from kstream_plan.render.pages.drain import instance_words, source_now
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
@@ -37,8 +36,8 @@ from kstream_plan.render.text.numbers import (
     count_range,
     duration,
     name_list,
+    range_text,
     span_to,
-    utc,
 )
 from kstream_plan.render.text.would_tell import would_tell
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
@@ -57,7 +56,7 @@ _WAY_ACTIONS = {
     "surge": "a new instance joins before each one leaves",
 }
 #: What a way comes to that is safe.
-_SAFE = "no task starts cold, and the tasks of only one instance are paused at a time, but for cut-overs"
+_SAFE = "no task starts cold, and only the tasks of one instance at a time pause (cut-overs aside)"
 #: The codes of what a plan warns of, or assumes, about the group as it is.
 _OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY)
 
@@ -66,18 +65,16 @@ def bounce_page(bounces: Bounces) -> Page:
     """Return the page of the ways to restart a group."""
     plan = bounces.played[0].plan
     names = Names(plan.group)
-    source = source_text(plan, names)
     return Page(
         title=_title(bounces, names),
         tone=_tone(bounces),
         answer=bounces.answer,
         sentences=(
             _sentence(bounces, names),
-            f"An instance that is away for {duration(plan.config.session_timeout_ms)} (session.timeout.ms) or longer "
-            "counts as gone, and its tasks move.",
+            _time_out(bounces),
         ),
         facts=tuple(_facts(bounces)) if bounces.process_ids else (),
-        source=source if bounces.time is None or utc(bounces.time) in source else f"{source}; now {utc(bounces.time)}",
+        source=source_now(plan, names, bounces.time),
         tables=(_table(bounces, names),),
         lines=remark_lines(bounce_remarks(bounces), names.escape_message),
     )
@@ -113,12 +110,25 @@ def _sentence(bounces: Bounces, names: Names) -> str:
     if bounces.answer is Answer.YES:
         assert best is not None
         pause = f", one by one, {_wait(best)} between them" if len(bounces.process_ids) > 1 else ""
-        return f"{_SAFE[0].upper()}{_SAFE[1:]} ({way_name(best.way)}{pause})."
+        return f"By {way_name(best.way)}{pause}, {_SAFE}."
     if bounces.answer is Answer.NO:
         return f"{_why_not(way, number_of(bounces))}.{_other_way(best)}"
     reasons = " ".join(as_sentence(_with_tasks(note, names)) for note in bounces.reasons)
     options = would_tell(way.unproven)
     return f"It is unknown whether the restart is safe. {reasons}{f' {options}.' if options else ''}{_other_way(best)}"
+
+
+def _time_out(bounces: Bounces) -> str:
+    """Return after what time an instance counts as gone, and how much of that a restart leaves."""
+    way, margin_ms = bounces.best_safe or bounces.as_it_is, bounces.margin_ms
+    limit = duration(dict(way.way.settings).get("session_timeout_ms", bounces.first.config.session_timeout_ms))
+    consequence = "counts as gone, and its tasks move"
+    if margin_ms is None:
+        return f"An instance that is away for {limit} (session.timeout.ms) or longer {consequence}."
+    return (
+        f"The restart ends {range_text(*margin_ms)} before the session time-out (session.timeout.ms, {limit} from the "
+        f"last heartbeat): an instance that is away longer {consequence}."
+    )
 
 
 def _other_way(best: PlayedWay | None) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.policy.findings import CheckedPlan, Finding, Status, Tally
+from kstream_plan.policy.limits import ALWAYS
+from kstream_plan.policy.next_command import next_command
 from kstream_plan.render.check import wording
 from kstream_plan.render.page import (
     Cell,
@@ -86,7 +88,12 @@ def _nothing_broken(
     if mild_violations:
         yield "No rule of level error is broken."
     else:
-        yield "The rule is kept." if rules == 1 else f"All {rules:,} rules are kept."
+        yield "The rule is kept." if rules == 1 else f"All {rules:,} rules are kept{_always(checkup)}."
+
+
+def _always(checkup: CheckedPlan) -> str:
+    """Return which of the rules that are kept stands in every policy, written or not."""
+    return f" ({ALWAYS} is in every policy)" if any(of.rule == ALWAYS for of in checkup.of(Status.PASSED)) else ""
 
 
 def _violations(findings: Sequence[Finding], subject: Callable[[int], str]) -> Iterator[str]:
@@ -115,12 +122,18 @@ def _facts(checkup: CheckedPlan) -> Iterator[Fact]:
 def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Table]:
     findings = [finding for finding in checkup.findings if verbose or finding.status is not Status.PASSED]
     passes = len(checkup.of(Status.PASSED))
-    note = f"{count(passes, 'more rule')} kept" if passes and not verbose and findings else ""
+    note = f"{count(passes, 'more rule')} kept{_always(checkup)}" if passes and not verbose and findings else ""
     if not findings:
         return
-    columns = columns_of("", "Rule", ">Planned", ">Limit", "Where", "Would help")
-    table = Table("", columns, tuple(_row(finding, checkup, names) for finding in findings), note)
-    yield table if any(finding.cure for finding in findings) else table.leave_out("Would help")
+    columns = columns_of("", "Rule", ">Planned", ">Limit", "Where")
+    yield Table("", columns, tuple(_row(finding, checkup, names) for finding in findings), note)
+    remedies = [(finding, finding.cure) for finding in findings if finding.cure]
+    rows = (
+        Row((text_cell(names.escape(finding.rule)), Cell(wording.cure(remedy, finding, checkup.plan))))
+        for finding, remedy in remedies
+    )
+    if remedies:
+        yield Table("", columns_of("Rule", "Would help"), tuple(rows))
 
 
 def _row(finding: Finding, checkup: CheckedPlan, names: Names) -> Row:
@@ -134,16 +147,17 @@ def _row(finding: Finding, checkup: CheckedPlan, names: Names) -> Row:
         words = wording.comparison(finding, plan, names) if finding.offences else "kept"
         texts = ["", wording.allowed(finding.allowed, finding), words]
     else:
-        figure = wording.figure_text(finding, finding.measured, plan)
+        figure = wording.figure_text(finding, finding.measured, plan, says_likely=False)  # the panel does
         texts = [figure, wording.allowed(finding.allowed, finding), wording.place_text(finding, plan, names)]
-    remedy = Cell(wording.cure(finding.cure, finding, plan)) if finding.cure else ""
-    return text_row(text_cell(mark, tone), names.escape(finding.rule), *texts, remedy)
+    return text_row(text_cell(mark, tone), names.escape(finding.rule), *texts)
 
 
 def _remarks(checkup: CheckedPlan) -> Remarks:
     """Return the warnings of the plan that no sentence says already."""
     codes = {caveat.code for caveat in checkup.caveats}
-    return Remarks(warnings=tuple(note for note in checkup.warnings if note.code not in codes))
+    return Remarks(
+        tuple(note for note in checkup.warnings if note.code not in codes), next=tuple(next_command(checkup))
+    )
 
 
 def tally_text(tally: Tally) -> str:

@@ -8,6 +8,7 @@ from math import prod
 from typing import NamedTuple
 
 from kstream_plan.comparison.alternatives import Alternative, Change, DrawByDraw, SameOutcome, draw_by_draw, fastest
+from kstream_plan.comparison.next_command import next_command
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans.activity import events, totals
@@ -58,23 +59,19 @@ def compare_page(alike: Sequence[SameOutcome], *, verbose: bool = False) -> Page
 
 def alternative_name(outcome: SameOutcome) -> str:
     """Return the values of the alternatives that come to the same: ``8 or 20, balanced``."""
-    return printable(fold_changes([alternative.changes for alternative in outcome.alternatives]))
+    return printable(settings_text([alternative.changes for alternative in outcome.alternatives], named=False))
 
 
-def fold_changes(changes: Sequence[Sequence[Change]]) -> str:
-    """Return several alternatives as one text: ``8 or 20, balanced``, or each if they are no grid of values."""
-    axes = _grid(changes)
-    if axes:
-        return ", ".join(" or ".join(axis) for axis in axes)
-    return " or ".join(", ".join(change.value for change in alternative) for alternative in changes)
+def settings_text(changes: Sequence[Sequence[Change]], *, named: bool = True) -> str:
+    """Return several alternatives as one text: ``max.warmup.replicas=8 or 20, assignor=balanced``; else only values."""
 
+    def text(values: Sequence[str]) -> str:
+        pairs = zip(changes[0], values, strict=True)
+        return ", ".join(f"{change.name}={value}" if named else value for change, value in pairs)
 
-def settings_text(changes: Sequence[Sequence[Change]]) -> str:
-    """Return the same with the name of each: ``max.warmup.replicas=8 or 20, assignor=balanced``."""
-    axes = _grid(changes)
-    if axes:
-        return ", ".join(f"{change.name}={' or '.join(axis)}" for change, axis in zip(changes[0], axes, strict=True))
-    return " or ".join(", ".join(f"{change.name}={change.value}" for change in alternative) for alternative in changes)
+    if axes := _grid(changes):
+        return text([" or ".join(axis) for axis in axes])
+    return " or ".join(text([change.value for change in alternative]) for alternative in changes)
 
 
 def _grid(changes: Sequence[Sequence[Change]]) -> list[tuple[str, ...]]:
@@ -170,10 +167,10 @@ _OF_STATE = (
     _figure("Rebalances", "rebalances"),
     _figure("Stateful moves", "moves"),
     _figure("Longest pause of a task, summed", "max_paused_ms", _pause),
-    _figure("Tasks paused at once", "paused_at_once"),
+    _figure("Most tasks paused at once", "paused_at_once"),
     _figure("Cold starts", "cold_handovers"),
     _figure("Records to restore", "restored_records"),
-    _figure("Extra copies at once", "peak_extra_copies"),
+    _figure("Most extra copies at once", "peak_extra_copies"),
     _figure("Restores begun at once", "most_restores_begun"),
     _figure("Records on the fullest instance", "most_state_records"),
 )
@@ -270,9 +267,8 @@ def _same(alike: Sequence[SameOutcome], figures: Sequence[Figure], different: Se
         for alternative in outcome.alternatives
         if alternative.draws is not None
     }
-    caveat = "ranges over more sets, as of simulate-scaleout, may be wider"
     sets = f"the same {count(max(draws), 'random set')} of process ids" if draws else ""
-    parts = [f"Each is simulated with {sets}; {caveat}."] if draws else []
+    parts = [f"Each is simulated with {sets}."] if draws else []
     same = [f"{figure.name.lower()} {figure.text(alike[0].one)}" for figure in figures if figure not in different]
     if same and len(alike) > 1:
         parts.append(f"The same in all: {'; '.join(same)}.")
@@ -346,7 +342,7 @@ def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
     warnings, notes, assumptions = (
         tuple(_of_alternatives(note, owners[note], len(alike)) for note in owners) for owners in owners_by_kind
     )
-    return Remarks((*_safety_warnings(alike), *warnings), notes, assumptions)
+    return Remarks((*_safety_warnings(alike), *warnings), notes, assumptions, tuple(next_command(alike)))
 
 
 def _safety_warnings(alike: Sequence[SameOutcome]) -> Iterator[Note]:

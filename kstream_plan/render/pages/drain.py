@@ -9,6 +9,7 @@ from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, Note, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
+from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.caught_up_evidence import Fact as Evident
 from kstream_plan.render.page import (
@@ -50,7 +51,7 @@ def drain_page(drain: Drain, *, verbose: bool = False) -> Page:
         answer=drain.answer,
         sentences=tuple(filter(None, _sentences(drain, instances))),
         facts=tuple(_facts(drain, names)),
-        source=source_text(plan, names),
+        source=source_now(plan, names, drain.time),
         tables=tuple(_tables(drain, names, verbose=verbose)),
         lines=remark_lines(_with_tasks(drain_remarks(drain)), names.escape_message),
     )
@@ -181,9 +182,7 @@ def _follow_on(drain: Drain) -> Fact:
         return Fact("then", "Afterwards", f"the group does not settle{scope}", "unknown")
     share = f"{count(follows.instances, 'instance')} with {span_to(follows.least, follows.most)} stateful tasks each"
     bound = "at least" if plan.summary.duration_is == "least" else "about"
-    outcome = (
-        f"settled after {bound} {duration(plan.summary.duration_ms)} ({count(plan.summary.rebalances, 'rebalance')})"
-    )
+    outcome = f"settled after {bound} {duration(follows.duration_ms)} ({count(follows.rebalances, 'rebalance')})"
     return Fact("then", "Afterwards", f"{share}, {outcome}")
 
 
@@ -284,6 +283,12 @@ def _restart_may_be_safer(drain: Drain) -> bool:
         return False
     in_memory = any(start.evidence.fact is Evident.IN_MEMORY for start in drain.unproven)
     return drain.answer is not Answer.YES and not drain.over and not in_memory
+
+
+def source_now(plan: Plan, names: Names, time: str | None) -> str:
+    """Return what an answer about now was made from, and when now is: its times count from then."""
+    source = source_text(plan, names)
+    return source if time is None or utc(time) in source else f"{source}; now {utc(time)}"
 
 
 def _with_tasks(remarks: Remarks) -> Remarks:

@@ -9,8 +9,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.render.page import Fact, Page, Table, answer_tone, as_sentence, columns_of, remark_lines, text_row
-from kstream_plan.render.pages.drain import instance_words
-from kstream_plan.render.pages.plan import source_text
+from kstream_plan.render.pages.drain import instance_words, source_now
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, span_to
 from kstream_plan.simulation.drain_workers import MINUTE_MS, StandStill, WorkersDrained
@@ -34,7 +33,7 @@ def drain_workers_page(drain: WorkersDrained) -> Page:
         answer=drain.answer,
         sentences=(_sentence(drain), _delay(drain)),
         facts=tuple(_facts(drain, names)),
-        source=source_text(plan, names),
+        source=source_now(plan, names, drain.time),
         tables=(_ways_table(drain),),
         lines=remark_lines(drain_workers_remarks(drain)),
     )

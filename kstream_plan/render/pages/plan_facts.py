@@ -121,7 +121,7 @@ def moves_fact(view: PlanView) -> Fact:
     detours = f"; {count(hops.median, 'start')} on the way" if hops.median > moves.median else ""
     if not moves.most and not hops.most:
         return Fact("moves", label, f"none of {stateful:,}")
-    minimum = f" (minimum {plan.summary.lower_bounds.moves:,})"
+    minimum = f" (minimum for this balance: {plan.summary.lower_bounds.moves:,})"
     return Fact("moves", label, f"{count_range(*moves)} of {stateful:,}{minimum}{detours}")
 
 
@@ -179,7 +179,7 @@ def restore_fact(view: PlanView) -> Fact:
     if not figure.most:
         return Fact("restore", label, f"none{unknown}", "unknown" if unknown else "plain")
     minimum = plan.summary.lower_bounds.restored_records
-    bound = "" if minimum is None else f" (minimum {minimum:,})"
+    bound = "" if minimum is None else f" (minimum for this balance: {minimum:,})"
     size = None if view.simulation is None else view.simulation.record_size
     in_bytes = "" if size is None else f", {amount(records * size)}"
     return Fact("restore", label, f"{count_range(*figure)} records{in_bytes}{bound}{unknown}{at_a_time}")

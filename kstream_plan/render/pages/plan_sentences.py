@@ -132,7 +132,7 @@ def _moves(view: PlanView) -> Iterator[str]:
         return
     verb = "moves" if moves.median == 1 else "move"
     minimum = plan.summary.lower_bounds.moves
-    least = f" (the minimum is {minimum:,})" if minimum < moves.median else ""
+    least = f" (the minimum for this balance is {minimum:,})" if minimum < moves.median else ""
     yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{least}."
 
 

@@ -28,18 +28,20 @@ def rates_text(plan: Plan) -> str:
 
 def _text(rate: KnownRate | None, verb: str, noun: str) -> Iterator[str]:
     if rate is not None:
-        bound = "at least " if rate.at_least else ""
-        yield f"{bound}{rate_text(rate.median)} records/s {verb} per {noun}{_evidence(rate, noun)}"
+        evidence = f"{rate.measured:,} of {count(rate.among, noun)}"
+        bound, places = ("at least ", f"on {evidence}") if rate.at_least else ("", f"per {noun}")
+        yield f"{bound}{rate_text(rate.median)} records/s {verb} {places}{_sample(rate, evidence)}"
 
 
-def _evidence(rate: KnownRate, noun: str) -> str:
+def _sample(rate: KnownRate, evidence: str) -> str:
     """Return `` (381 to 412; 3 of 4 instances, 1 to 3 intervals)``; empty for a rate that is given."""
     if GIVEN in rate.sources:
         return ""
     least, most = rate_text(rate.least), rate_text(rate.most)
     ends = f"{least} to {most}; " if least != most else ""
-    bound = "; a lower bound counts as unknown" if rate.at_least else ""
-    evidence = f"{rate.measured:,} of {count(rate.among, noun)}"
     intervals = span_to(rate.least_intervals, rate.most_intervals)
-    sample = f", {intervals} {'interval' if intervals == '1' else 'intervals'}" if rate.least_intervals else ""
-    return f" ({ends}{evidence}{sample}{bound})"
+    sample = f"{intervals} {'interval' if intervals == '1' else 'intervals'}" if rate.least_intervals else ""
+    if not rate.at_least:
+        return f" ({ends}{', '.join(filter(None, (evidence, sample)))})"
+    others = "what the others restore is unknown" if rate.measured < rate.among else "how much more is unknown"
+    return f" ({ends}{'; '.join(filter(None, (sample, others)))})"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.plans.why_answers import WaitingCopy, Why
 from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, rate_text, records
+from kstream_plan.render.text.numbers import count, duration, name_list, rate_text, records
 
 #: Up to so many copies have a row each; of more, those of which the same is known share one.
 _MOST_ROWS = 12
@@ -31,6 +31,12 @@ def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Na
     needs = any(copy.needed_rate is not None for copy in waiting_copies) and next_ms is not None
     notes = [limit]
     notes += [f"needs: to be caught up at the next probe, in {duration(next_ms)}"] if needs and next_ms else []
+    unseen = dict.fromkeys(
+        names.instance(copy.destination)
+        for copy in waiting_copies
+        if copy.restore_rate is None and copy.restore_at_least is None
+    )
+    notes += [f"unknown: the restore rate of {name_list([*unseen], 3)} was never seen"] if unseen else []
     notes += ["starts there: if caught up by then"] if any(map(_is_assumed, waiting_copies)) else []
     yield Table("Copies to start on", _COLUMNS, rows, "; ".join(notes))
 
@@ -66,8 +72,10 @@ def _known_state(copy: WaitingCopy) -> str:
 
 def _rate(copy: WaitingCopy) -> str:
     share = f" for {copy.shared_by:,} copies" if copy.shared_by > 1 else ""
-    rate = "unknown" if copy.restore_rate is None else f"{rate_text(copy.restore_rate)}{share}"
-    return rate if copy.needed_rate is None else f"{rate}, needs {copy.needed_rate:,}"
+    rate, bound = copy.restore_rate, copy.restore_at_least or 0
+    known = f"{rate_text(rate)}{share}" if rate is not None else f"at least {rate_text(bound)}{share}" if bound else ""
+    is_enough = copy.needed_rate is None or bound >= copy.needed_rate
+    return (known or "unknown") if is_enough else f"{known or 'unknown'}, needs {copy.needed_rate:,}"
 
 
 def _ready(copy: WaitingCopy, answers: Why) -> tuple[str, Tone]:

@@ -19,7 +19,7 @@ from kstream_plan.render.pages.simulation import what_ifs_table
 from kstream_plan.render.pages.step_sentences import sentence
 from kstream_plan.render.pages.waiting_copies import waiting_table
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, name_list, span_to
+from kstream_plan.render.text.numbers import count, duration, name_list, span_to, utc
 
 #: So many tasks of a list are named, and so many steps of a task have a row.
 _NAMED, _MOST_STEPS = 8, 40
@@ -193,14 +193,15 @@ def _balance(answers: Why) -> str:
     reasons = answers.balance
     idle = max(0, reasons.to_move - answers.plan.summary.moves)
     moves = count(reasons.to_move - idle, "stateful task has to move", "stateful tasks have to move")
-    moves += f", {idle:,} more, which {'is' if idle == 1 else 'are'} unassigned now, to start" if idle else ""
+    moves += f", and {count(idle, 'unassigned one has', 'unassigned ones have')} to start" if idle else ""
     match reasons.why:
         case WhyBalance.BALANCED:
             return "The load is as even as whole tasks can be."
         case WhyBalance.WAITS_FOR_COPIES:
             waits = "waits" if reasons.warming == 1 else "wait"
             last = f"; the last one moves in about {duration(reasons.balanced_ms)}" if reasons.balanced_ms else ""
-            return f"{moves}; {reasons.warming:,} of them {waits} for copies{last}."
+            number = "all of them" if reasons.warming == reasons.to_move > 1 else f"{reasons.warming:,} of them"
+            return f"{moves}; {number} {waits} for copies{last}."
         case WhyBalance.MOVES:
             return f"{moves}; none of them waits."
         case WhyBalance.EVEN_BY_THREAD:
@@ -238,8 +239,10 @@ def _steps_table(task: TaskAnswer, answers: Why, names: Names) -> Table:
         rows.append(text_row(*heads, sentence(step.step, names, answers.plan.lower_bound_lags)))
         last_number = step.round_number
     rest_count = len(task.steps) - len(rows)
-    note = f"{count(rest_count, 'more step')}: --output json lists them" if rest_count else ""
-    return Table("What happens to it", columns, tuple(rows), note)
+    notes = [f"{count(rest_count, 'more step')}: --output json lists them"] if rest_count else []
+    begins_at = answers.plan.end.begins_at if answers.plan.end is not None else answers.plan.captured_at
+    notes += [f"time: 0s is {utc(begins_at)}"] if begins_at else []
+    return Table("What happens to it", columns, tuple(rows), "; ".join(notes))
 
 
 def _task_sentence(task: TaskAnswer, answers: Why, names: Names) -> str:

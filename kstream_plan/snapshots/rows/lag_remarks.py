@@ -19,7 +19,8 @@ _FEW_STEPS = 2
 def lag_remarks(course: LagCourse) -> Remarks:
     """Return what is told beside the figures of a lag history."""
     names = instance_names(course.instances)
-    return Remarks(warnings=tuple(_warnings(course, names)), notes=tuple(_short_history(course)))
+    command = Note("plan-with-lags", "kstream-plan assign SNAPSHOT --lags LAGS")
+    return Remarks(tuple(_warnings(course, names)), tuple(_short_history(course)), next=(command,))
 
 
 def instance_names(instances: Sequence[InstanceCourse]) -> dict[str, str]:

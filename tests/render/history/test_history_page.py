@@ -63,7 +63,9 @@ def courses(draw: st.DrawFn) -> LagCourse:
 def test_the_page_says_what_the_json_says(course: LagCourse, top: int) -> None:
     page, document = history_page(course, top), json.loads(lag_history_json(course))
     validator("history").validate(document)
-    said = [(f"{line.kind}s", line.code, line.text) for line in page.lines]
+    *lines, command = page.lines
+    assert [(note["code"], note["message"]) for note in document["next"]] == [(command.code, command.text)]
+    said = [(f"{line.kind}s", line.code, line.text) for line in lines]
     written = [
         (kind, note["code"], as_sentence(note["message"])) for kind in ("warnings", "notes") for note in document[kind]
     ]
@@ -83,7 +85,8 @@ def test_the_page_says_what_the_json_says(course: LagCourse, top: int) -> None:
 @given(courses())
 def test_a_page_is_as_wide_as_the_terminal(course: LagCourse) -> None:
     for width in (40, 80, 120):
-        assert max(map(cell_len, to_terminal(history_page(course, 5), width=width).splitlines())) <= width
+        above, _, _ = to_terminal(history_page(course, 5), width=width).partition("\nNext: ")  # what is copied is whole
+        assert max(map(cell_len, above.splitlines())) <= width
     assert to_markdown(history_page(course, 5)).startswith("### orders: ")
 
 
@@ -102,6 +105,6 @@ def test_many_instances_that_fall_behind_are_one_warning(number: int) -> None:
         InstanceCourse(f"i{place}", 2, DAY_MS, progress, (1,) * STEPS, 1, ("0_1", 30_000)) for place in range(number)
     )
     course = LagCourse("orders", 0, DAY_MS, 1, 2, progress, (1,) * STEPS, instances, ())
-    (line,) = history_page(course, 10).lines
+    line, _command = history_page(course, 10).lines
     assert (line.kind, line.code) == ("warning", "copies-fall-behind")
     assert ("more" in line.text) == (number > 4)

@@ -47,9 +47,11 @@ def test_figures_come_with_their_evidence() -> None:
 def test_a_bound_is_called_one() -> None:
     known = made(restore_at_least={0: 325.0}, restore_intervals={0: 1}, restore_source={0: "offsets-topic"})
     assert rates_text(known) == (
-        "at least 325 records/s restored per instance (1 of 5 instances, 1 interval; a lower bound counts as unknown); "
+        "at least 325 records/s restored on 1 of 5 instances (1 interval; what the others restore is unknown); "
         "from the offsets topic"
     )
+    all_bounds = made(restore_at_least=dict.fromkeys(range(5), 325.0))
+    assert rates_text(all_bounds) == ("at least 325 records/s restored on 5 of 5 instances (how much more is unknown)")
 
 
 def test_what_is_measured_beats_bounds_and_what_is_given_beats_both() -> None:

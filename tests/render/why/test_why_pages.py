@@ -114,3 +114,21 @@ def test_of_a_copy_that_was_seen_to_come_no_closer_its_line_says_so() -> None:
     assert [of.no_closer_ms for of in found.probing.waiting if of.task_id == first.task_id] == [150_000]
     assert "no closer for 2m30s" in " ".join(to_table(found, width=200).split())
     validator("why").validate(json.loads(to_json(found)))
+
+
+def test_a_lower_bound_counts_for_its_own_instance_and_tells_nothing_of_others() -> None:
+    """Where an instance restored at least what is needed, nothing more is needed; of others the rate is unknown."""
+    snapshot = replace(_taken("big", 17), rates=Rates())
+    first, second = why(snapshot, other_settings=False).probing.waiting
+    assert first.destination != second.destination
+    assert first.needed_rate is not None
+    instance = snapshot.state.group.instance_index[first.destination]
+    for bound, shown in ((first.needed_rate, ""), (first.needed_rate - 1, f", needs {first.needed_rate}")):
+        known = why(replace(snapshot, rates=Rates(restore_at_least={instance: float(bound)})), other_settings=False)
+        [copies] = (table for table in page_of(known).tables if table.title == "Copies to start on")
+        rates = [row.cells[5].text for row in copies.rows]
+        assert rates == [f"at least {bound}{shown}", f"unknown, needs {second.needed_rate}"]
+        [rates_fact] = (fact for fact in page_of(known).facts if fact.key == "rates")
+        assert f"on 1 of {len(snapshot.state.group.instances)} instances" in rates_fact.value
+        assert "unknown: the restore rate of i4 was never seen" in copies.note
+        validator("why").validate(json.loads(to_json(known)))
