@@ -11,9 +11,9 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-from kstream_plan.cli.help_sections import page_names
 from kstream_plan.cli.panels import USAGE_ERRORS
 from kstream_plan.errors import UsageError
+from kstream_plan.pages.sections import page_names
 
 
 def usage_error(error: Any, arguments: Sequence[str], app: typer.Typer) -> UsageError:

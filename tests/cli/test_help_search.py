@@ -17,10 +17,10 @@ from rich.console import Console
 
 from kstream_plan.cli import run
 from kstream_plan.cli.commands.help import answer_text
-from kstream_plan.cli.help_search import Search
-from kstream_plan.cli.help_sections import page_names, page_text, sections_of
 from kstream_plan.cli.terminal_markdown import TerminalMarkdown
 from kstream_plan.errors import UsageError
+from kstream_plan.pages.search import Search
+from kstream_plan.pages.sections import page_names, page_text, sections_of
 
 PACKAGE = Path(__file__).parents[2] / "kstream_plan"
 #: Of so many of all questions the page comes first, comes among the first three, and shows the answer on its screens.

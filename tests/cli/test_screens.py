@@ -12,9 +12,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from kstream_plan.pages.glossary import definition
 from kstream_plan.render.page import Cell, Page, Row, Table
 from kstream_plan.render.terminal import to_terminal
-from kstream_plan.render.text.glossary import definition
 from tests.helpers.figures import figures_in, figures_of
 from tests.helpers.goldens import assert_golden
 from tests.helpers.plain_heads import PLAIN

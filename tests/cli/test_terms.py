@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kstream_plan.cli.commands.help import answer_text
-from kstream_plan.render.text.glossary import definition
+from kstream_plan.pages.glossary import definition
 from tests.helpers.plain_heads import PLAIN
 
 PAGES = Path(__file__).parents[2] / "kstream_plan" / "render" / "pages"

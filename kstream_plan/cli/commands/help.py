@@ -15,11 +15,11 @@ from typing import Annotated
 import typer
 
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.help_search import Search
-from kstream_plan.cli.help_sections import Section, page_names, page_text, sections_of
 from kstream_plan.cli.output import page, write_stdout
 from kstream_plan.errors import UsageError
-from kstream_plan.render.text.glossary import definition
+from kstream_plan.pages.glossary import definition
+from kstream_plan.pages.search import Search
+from kstream_plan.pages.sections import Section, page_names, page_text, sections_of
 
 #: The page that lists the others by question.
 _INDEX = "index"

@@ -11,8 +11,8 @@ from textwrap import wrap
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from kstream_plan.pages.glossary import words_on
 from kstream_plan.render.report.page import Drawing, Report, Section
-from kstream_plan.render.text.glossary import words_on
 from kstream_plan.version import __version__
 
 _TEMPLATES = "templates"

@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from kstream_plan.cli.help_sections import Section
 from kstream_plan.errors import UsageError
+from kstream_plan.pages.sections import Section
 
 #: How much it counts what a page is asked, what a section is called, asked and has in bold, and what it says.
 _ASKED, _CALLED, _SAID = 3.0, 2.0, 1.0

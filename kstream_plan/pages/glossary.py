@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
+
+from kstream_plan.pages.sections import page_text
 
 #: A row of a table of two columns.
 _ROW = re.compile(r"^\| (?!term \|)([^|]+) \| ([^|]+) \|$", re.MULTILINE)
@@ -38,4 +39,4 @@ def _rows(page: str) -> list[tuple[str, str]]:
 
 @cache
 def _page() -> str:
-    return (files("kstream_plan") / "pages" / "terms.md").read_text(encoding="utf-8")
+    return page_text("terms")
