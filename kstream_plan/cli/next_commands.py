@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kstream_plan.cli.options.groups import Deciding, Measuring, Reading, Spark
-from kstream_plan.cli.options.parameters import Given, Options
+from kstream_plan.cli.options.parameters import Options, OptionWords
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
 from kstream_plan.render.page import Line, Page
@@ -42,21 +42,21 @@ class Input(NamedTuple):
 
     paths: as they were given; empty, or with standard input among them: no command finds it again.
     application_id: the application, where others are there too; ``None``: it is the only one.
-    given: the options that were given.
+    option_words: the options that were given.
     """
 
     paths: tuple[str, ...] = ()
     application_id: str | None = None
-    given: Given = ()
+    option_words: OptionWords = ()
 
 
 #: Where the snapshot was read is unknown.
 NOT_READ = Input()
 
 
-def input_of(paths: Sequence[str], application_id: str, *, is_plural: bool, given: Given = ()) -> Input:
+def input_of(paths: Sequence[str], application_id: str, *, is_plural: bool, option_words: OptionWords = ()) -> Input:
     """Return where an application was read, and how it was asked about; ``is_plural``: there may be others."""
-    return Input(tuple(paths), application_id if is_plural else None, given)
+    return Input(tuple(paths), application_id if is_plural else None, option_words)
 
 
 def with_paths(page: Page, source: Input) -> Page:
@@ -74,22 +74,22 @@ def _command(text: str, source: Input) -> str:
     option = [] if source.application_id is None else ["--application-id", glob.escape(source.application_id)]
     words = shlex.join([*paths, *option])
     command = text.replace(_PLACEHOLDER, words, 1)
-    if _PLACEHOLDER in text and (carried := _carried(text, source.given)):
-        command = f"{command} {shlex.join(carried)}"
+    if _PLACEHOLDER in text and (options := _kept_words(text, source.option_words)):
+        command = f"{command} {shlex.join(options)}"
     return command if printable(command) == command else text
 
 
-def _carried(text: str, given: Given) -> list[str]:
+def _kept_words(text: str, option_words: OptionWords) -> list[str]:
     """Return the options that were given and that the command takes, unless it names them, or varies them."""
     command = text.split()[1]
     if command not in _OF_SOME:
         return []
     takes = _OF_ALL | _OF_SOME[command]
-    named = {word for part in text.split() for word in (part, part.partition("=")[0].removesuffix(".ms"))}
-    if not named.isdisjoint(("--add", "--remove")):
+    words_of_command = {word for part in text.split() for word in (part, part.partition("=")[0].removesuffix(".ms"))}
+    if not words_of_command.isdisjoint(("--add", "--remove")):
         takes -= {"add", "to", "remove"}
-    is_free = {name: named.isdisjoint((words[0], name.replace("_", "."))) for name, words in given}
-    return [word for name, words in given if name in takes and is_free[name] for word in words]
+    is_free = {name: words_of_command.isdisjoint((words[0], name.replace("_", "."))) for name, words in option_words}
+    return [word for name, words in option_words if name in takes and is_free[name] for word in words]
 
 
 def with_lags(page: Page, paths: Sequence[str]) -> Page:
@@ -104,9 +104,9 @@ def with_lags(page: Page, paths: Sequence[str]) -> Page:
 _OF_LISTS = ("listed", "from_time", "to_time", "everything")
 
 
-def with_snapshot(page: Page, given: Given, paths: Sequence[str]) -> Page:
+def with_snapshot(page: Page, option_words: OptionWords, paths: Sequence[str]) -> Page:
     """Return a list of snapshots with the command that writes the newest one."""
-    words = [word for name, words in given if name not in _OF_LISTS for word in words]
+    words = [word for name, words in option_words if name not in _OF_LISTS for word in words]
     command = shlex.join(["kstream-plan", "snapshot", *words, *paths, "--out", "snapshot.json"])
     is_known = STDIN not in [*words, *paths] and printable(command) == command
     return replace(page, lines=(*page.lines, Line("next", "make-snapshot", command))) if is_known else page

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from kstream_plan.cli.color import MODES, set_color_mode
-from kstream_plan.cli.options.parameters import note_given
+from kstream_plan.cli.options.parameters import note_option_words
 
 #: The panels, in order, below a command's own options: what more than one command has.
 PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
@@ -45,8 +45,8 @@ class PanelledCommand(TyperCommand):
         words = list(args)
         rest: list[str] = super().parse_args(ctx, args)
         values = self.make_parser(ctx).parse_args(words)[0]
-        options = {of.name: of.opts[0] for of in self.params if isinstance(of, TyperOption)}
-        note_given(tuple((name, _words(options[name], values[name])) for name in options if name in values))
+        options = {item.name: item.opts[0] for item in self.params if isinstance(item, TyperOption)}
+        note_option_words(tuple((name, _words(options[name], values[name])) for name in options if name in values))
         return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -84,7 +84,7 @@ class PanelledCommand(TyperCommand):
 def _words(option: str, value: Any) -> tuple[str, ...]:
     """Return the words that give an option this value, or these values."""
     if isinstance(value, list):
-        return tuple(word for each in value for word in (option, each))
+        return tuple(word for item in value for word in (option, item))
     return (option, value) if isinstance(value, str) else (option,)
 
 

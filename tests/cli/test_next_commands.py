@@ -73,7 +73,7 @@ def test_options_that_change_the_answer_are_carried_unless_the_command_varies_th
         ("kstream-plan help connect-restart", "kstream-plan help connect-restart"),
     ):
         page = Page(title="", lines=(Line("next", "n", command),))
-        [line] = with_paths(page, input_of(["a"], "", is_plural=False, given=given)).lines
+        [line] = with_paths(page, input_of(["a"], "", is_plural=False, option_words=given)).lines
         assert line.text.endswith(expected)
 
 

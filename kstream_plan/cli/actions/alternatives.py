@@ -61,7 +61,7 @@ def compare_page(
         return compare_lines(outcomes)
     is_plural = len(outcomes) > 1 or bool(options.application_id)
     names = (alike[0].one.plan.group.application_id for alike in outcomes)
-    sources = (input_of(paths, name, is_plural=is_plural, given=options.given) for name in names)
+    sources = (input_of(paths, name, is_plural=is_plural, option_words=options.option_words) for name in names)
     return draw_pages(map(with_paths, map(page_of, outcomes), sources), form)
 
 

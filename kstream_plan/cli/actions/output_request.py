@@ -13,7 +13,7 @@ from kstream_plan.cli.actions.reports import write_plan_reports
 from kstream_plan.cli.actions.results import unreadable
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.next_commands import Input, input_of
-from kstream_plan.cli.options.parameters import Given
+from kstream_plan.cli.options.parameters import OptionWords
 from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.output import OutputForm, Page, write_stdout, written_at_once
 from kstream_plan.cli.pages import join_pages, overview
@@ -26,7 +26,7 @@ class OutputRequest(NamedTuple):
     """What is wanted of each application: the form, JSON as well if it is ``is_saved``, and its ``result``.
 
     ``paths`` are those that were given; ``is_selection``: only some of the applications there are shown.
-    ``given`` are the options.
+    ``option_words`` are the options.
     """
 
     form: OutputForm
@@ -37,11 +37,13 @@ class OutputRequest(NamedTuple):
     result: bool = False
     paths: tuple[str, ...] = ()
     is_selection: bool = False
-    given: Given = ()
+    option_words: OptionWords = ()
 
     def source(self, application_id: str, *, only: bool) -> Input:
         """Return where an application was read; ``only``: there is no other one."""
-        return input_of(self.paths, application_id, is_plural=self.is_selection or not only, given=self.given)
+        return input_of(
+            self.paths, application_id, is_plural=self.is_selection or not only, option_words=self.option_words
+        )
 
     @property
     def json(self) -> bool:

@@ -58,7 +58,7 @@ def simulate_and_deliver(paths: Sequence[str], options: SimulatesSnapshots, scen
         result=result,
         paths=tuple(paths),
         is_selection=bool(options.application_id),
-        given=options.given,
+        option_words=options.option_words,
     )
     job = simulation_job(options, request, scenario_of)
     with show_progress(quiet=options.quiet) as progress:

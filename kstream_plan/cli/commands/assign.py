@@ -91,7 +91,7 @@ def _request(options: AssignOptions) -> OutputRequest:
         result=result,
         paths=tuple(options.paths),
         is_selection=bool(options.application_id),
-        given=options.given,
+        option_words=options.option_words,
     )
 
 

@@ -119,5 +119,5 @@ def _deliver(groups: Sequence[Bounces], options: BounceOptions) -> None:
 
 def _page(bounces: Bounces, options: BounceOptions, *, is_plural: bool) -> Page:
     application_id = bounces.played[0].plan.group.application_id
-    source = input_of(options.paths, application_id, is_plural=is_plural, given=options.given)
+    source = input_of(options.paths, application_id, is_plural=is_plural, option_words=options.option_words)
     return with_paths(page_of(bounces), source)

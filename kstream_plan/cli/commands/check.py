@@ -40,7 +40,7 @@ def check(options: CheckOptions) -> None:
         settings = overrides(options)
         standard = Standard(rules, options.clock, _guards(options))
         forms = tuple(dict.fromkeys(report.form for report in options.report or ()))
-        source_of_pages = input_of(options.paths, "", is_plural=False, given=options.given)
+        source_of_pages = input_of(options.paths, "", is_plural=False, option_words=options.option_words)
         forms_of_report = ReportForms(*page(), forms, options.fail_on_warning, source_of_pages)
         with (
             show_progress(quiet=options.quiet) as progress,

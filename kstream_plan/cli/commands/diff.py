@@ -214,6 +214,9 @@ def _pages(comparisons: _Compared, options: DiffOptions) -> Iterator[Page]:
         for comparison in comparisons.comparisons:
             name = comparison.new.group.application_id
             source = input_of(
-                [options.new or options.old], name, is_plural=len(comparisons.comparisons) > 1, given=options.given
+                [options.new or options.old],
+                name,
+                is_plural=len(comparisons.comparisons) > 1,
+                option_words=options.option_words,
             )
             yield with_paths(diff_page(comparison, verbose=options.verbose, protocol_view=options.view), source)

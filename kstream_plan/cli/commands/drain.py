@@ -113,7 +113,7 @@ def _render(options: DrainOptions, page: Page, snapshot: Snapshot, context: JobC
     answer = _drain(snapshot, options, context.progress, is_plural=not context.only)
     is_plural = bool(options.application_id) or not context.only
     name = snapshot.state.group.application_id
-    source = input_of([options.path], name, is_plural=is_plural, given=options.given)
+    source = input_of([options.path], name, is_plural=is_plural, option_words=options.option_words)
     in_json = options.output is OutputForm.JSON
     text = "" if in_json else answer_text(answer, options.output, page, verbose=False, source=source)
     return _Shown(f"{to_json(answer)}\n", text, answer.answer, _section(answer) if options.report else None)

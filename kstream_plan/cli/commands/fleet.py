@@ -221,11 +221,12 @@ def _page(results: Sequence[Result], selection: Sequence[Result], options: Fleet
 
 def _with_worst(page: Page, selection: Sequence[Result], options: FleetOptions, sources: _Sources) -> Page:
     """Return the page with the command that shows the first application in full, where one kind of file is there."""
-    names = [of.application_id for of in selection if of.application_id is not None and of.outcome != "unreadable"]
+    readable = [result.application_id for result in selection if result.outcome != "unreadable"]
+    names = [name for name in readable if name is not None]
     is_saved = not sources.snapshots
     if not names or not (is_saved or (not sources.results and not sources.plans)):
         return page
-    source = input_of(options.paths, names[0], is_plural=True, given=options.given)
+    source = input_of(options.paths, names[0], is_plural=True, option_words=options.option_words)
     return with_next(page, "in-full", f"kstream-plan {'show' if is_saved else 'assign'} SNAPSHOT", source)
 
 

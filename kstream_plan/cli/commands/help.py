@@ -96,8 +96,12 @@ def _depth(section: Section) -> int:
 
 
 def _unknown_word(search: Search, word: str) -> UsageError:
-    near = search.near(word)
-    command = f"kstream-plan help {', or '.join(near)}" if near else "kstream-plan help lists the pages by question"
+    alternatives = search.near(word)
+    command = (
+        f"kstream-plan help {', or '.join(alternatives)}"
+        if alternatives
+        else "kstream-plan help lists the pages by question"
+    )
     return UsageError(f"no page has {word!r}", fix=command)
 
 

@@ -107,7 +107,7 @@ def _checked_source(options: SnapshotOptions) -> RunningGroups | None:
 
 
 def _list(page: Page, options: SnapshotOptions) -> str:
-    return draw_pages([with_snapshot(page, options.given, options.more_logs or ())])
+    return draw_pages([with_snapshot(page, options.option_words, options.more_logs or ())])
 
 
 def _check_out(options: SnapshotOptions) -> None:

@@ -167,4 +167,6 @@ def _source(result: Why, options: WhyOptions, *, is_plural: bool) -> Input:
     """Return where the snapshot is; that of an older generation is a row among others."""
     if options.generation is not None:
         return NOT_READ
-    return input_of([options.path], result.plan.group.application_id, is_plural=is_plural, given=options.given)
+    return input_of(
+        [options.path], result.plan.group.application_id, is_plural=is_plural, option_words=options.option_words
+    )

@@ -10,18 +10,18 @@ from inspect import Parameter, Signature
 from typing import Annotated, Any, Never, TypeAlias, TypeVar, dataclass_transform, get_type_hints
 
 #: Options of a command line, by name, each with all the words that give it.
-Given: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+OptionWords: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class _CommandLine:
     """The command line that runs."""
 
-    given: Given = ()
+    option_words: OptionWords = ()
 
 
-def note_given(given: Given) -> None:
+def note_option_words(option_words: OptionWords) -> None:
     """Note the options of the command line that runs, for its :class:`Options`."""
-    _CommandLine.given = given
+    _CommandLine.option_words = option_words
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -44,9 +44,9 @@ class Options:
         self.__dict__.update(values)
 
     @property
-    def given(self) -> Given:
+    def option_words(self) -> OptionWords:
         """The options as they are written on the command line."""
-        words: Given = self.__dict__.get("_given", ())
+        words: OptionWords = self.__dict__.get("_option_words", ())
         return words
 
     def in_force(self) -> AbstractContextManager[None]:
@@ -94,7 +94,7 @@ def takes(options_class: type[Asked]) -> Callable[[Callable[[Asked], None]], Cal
     def wrapper(command: Callable[[Asked], None]) -> Callable[..., None]:
         @wraps(command)
         def run(**values: Any) -> None:
-            options = options_class(**values, _given=_CommandLine.given)
+            options = options_class(**values, _option_words=_CommandLine.option_words)
             with options.in_force():
                 command(options)
 

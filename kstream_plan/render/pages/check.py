@@ -93,7 +93,11 @@ def _nothing_broken(
 
 def _always(checkup: CheckedPlan) -> str:
     """Return which of the rules that are kept stands in every policy, written or not."""
-    return f" ({ALWAYS} is in every policy)" if any(of.rule == ALWAYS for of in checkup.of(Status.PASSED)) else ""
+    return (
+        f" ({ALWAYS} is in every policy)"
+        if any(finding.rule == ALWAYS for finding in checkup.of(Status.PASSED))
+        else ""
+    )
 
 
 def _violations(findings: Sequence[Finding], subject: Callable[[int], str]) -> Iterator[str]:

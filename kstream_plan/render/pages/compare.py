@@ -59,15 +59,15 @@ def compare_page(alike: Sequence[SameOutcome], *, verbose: bool = False) -> Page
 
 def alternative_name(outcome: SameOutcome) -> str:
     """Return the values of the alternatives that come to the same: ``8 or 20, balanced``."""
-    return printable(settings_text([alternative.changes for alternative in outcome.alternatives], named=False))
+    return printable(settings_text([alternative.changes for alternative in outcome.alternatives], with_names=False))
 
 
-def settings_text(changes: Sequence[Sequence[Change]], *, named: bool = True) -> str:
+def settings_text(changes: Sequence[Sequence[Change]], *, with_names: bool = True) -> str:
     """Return several alternatives as one text: ``max.warmup.replicas=8 or 20, assignor=balanced``; else only values."""
 
     def text(values: Sequence[str]) -> str:
         pairs = zip(changes[0], values, strict=True)
-        return ", ".join(f"{change.name}={value}" if named else value for change, value in pairs)
+        return ", ".join(f"{change.name}={value}" if with_names else value for change, value in pairs)
 
     if axes := _grid(changes):
         return text([" or ".join(axis) for axis in axes])

@@ -43,5 +43,5 @@ def _sample(rate: KnownRate, evidence: str) -> str:
     sample = f"{intervals} {'interval' if intervals == '1' else 'intervals'}" if rate.least_intervals else ""
     if not rate.at_least:
         return f" ({ends}{', '.join(filter(None, (evidence, sample)))})"
-    others = "what the others restore is unknown" if rate.measured < rate.among else "how much more is unknown"
-    return f" ({ends}{'; '.join(filter(None, (sample, others)))})"
+    remainder = "what the others restore is unknown" if rate.measured < rate.among else "how much more is unknown"
+    return f" ({ends}{'; '.join(filter(None, (sample, remainder)))})"
