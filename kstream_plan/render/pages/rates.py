@@ -30,7 +30,8 @@ def _text(rate: KnownRate | None, verb: str, noun: str) -> Iterator[str]:
     if rate is not None:
         evidence = f"{rate.measured:,} of {count(rate.among, noun)}"
         bound, places = ("at least ", f"on {evidence}") if rate.at_least else ("", f"per {noun}")
-        yield f"{bound}{rate_text(rate.median)} records/s {verb} {places}{_sample(rate, evidence)}"
+        unit = "record/s" if rate.median == 1 else "records/s"
+        yield f"{bound}{rate_text(rate.median)} {unit} {verb} {places}{_sample(rate, evidence)}"
 
 
 def _sample(rate: KnownRate, evidence: str) -> str:
