@@ -256,7 +256,7 @@ class KnownCopies:
         dated = not self._is_undated(task, instance, course)
         if dated and likely is not None and self._rates_decide(task, instance, reports, until_ms):
             return _by_rates(likely=likely, reports=reports, until_ms=until_ms)
-        if not reports:
+        if not reports and (dated or not self.undated):
             words = "a copy that is made in this plan, and how fast it is restored and written is unknown"
             settle = ("--restore-rate", "--produce-rate")
             return Evidence(known=Known.UNKNOWN, fact=Fact.NEW_COPY, words=words, settled_by=settle)
