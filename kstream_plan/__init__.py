@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from kstream_plan.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from kstream_plan.answers.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.cli.actions.variants import axes_of as vary
     from kstream_plan.comparison.alternatives import beside_each_other as beside_each_other
     from kstream_plan.comparison.beside_history import said_and_happened as said_and_happened
@@ -85,7 +86,6 @@ if TYPE_CHECKING:
     from kstream_plan.render.check.table import table_report as check_to_table
     from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
     from kstream_plan.render.fleet import fleet_table as fleet_to_table
-    from kstream_plan.render.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
     from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
     from kstream_plan.simulation.alternatives import alternatives as alternatives
@@ -196,7 +196,7 @@ _PUBLIC = {
     "to_sessioned": ("kstream_plan.simulation.sessioned", "to_sessioned"),
     "to_table": ("kstream_plan.render.answers", "to_table"),
     "upgrade": ("kstream_plan.protocols.upgrade", "upgrade"),
-    "upgrade_to_json": ("kstream_plan.render.upgrade", "upgrade_json"),
+    "upgrade_to_json": ("kstream_plan.answers.upgrade", "upgrade_json"),
     "upgrade_to_markdown": ("kstream_plan.render.upgrade", "upgrade_markdown"),
     "upgrade_to_table": ("kstream_plan.render.upgrade", "upgrade_table"),
     "vary": ("kstream_plan.cli.actions.variants", "axes_of"),

@@ -76,3 +76,8 @@ UPGRADE = document(
         or_null(_ONE_BOUNCE),
     ),
 )
+
+
+def upgrade_json(upgrade: Upgrade, group: Group) -> str:
+    """Return the way to the cooperative protocol as one line of JSON, without the line end."""
+    return UPGRADE.line(UpgradeOfGroup(upgrade, group), upgrade.remarks)

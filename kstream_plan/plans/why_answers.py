@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from kstream_plan.model import WorkId
+from kstream_plan.model import Note, WorkId
+from kstream_plan.model.note import Remarks
 from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.rounds import Trigger
 from kstream_plan.plans.simulated import WhatIf
 from kstream_plan.plans.steps import Step
@@ -256,3 +258,21 @@ class Why:
     rebalances: Rebalances
     task: TaskAnswer | None = None
     instance: InstanceAnswer | None = None
+
+    @property
+    def remarks(self) -> Remarks:
+        """The warnings, notes, assumptions and commands, as the page and the JSON have them."""
+        plan_notes = remarks(self.plan)
+        if self.task is not None or self.instance is not None:
+            plan_notes = plan_notes._replace(assumptions=())
+        same = Note("as-decided", "The decision, made again, is the same for every instance")
+        other = Note("not-as-decided", "The decision, made again, differs from what was decided; so may the rest")
+        made_again = {None: (), True: (same,), False: (other,)}[self.as_decided]
+        warnings, notes = plan_notes.warnings, plan_notes.notes
+        if self.as_decided is False:
+            warnings = (*made_again, *warnings)
+        else:
+            notes = (*made_again, *notes)
+        is_of_group = self.task is None and self.instance is None and self.as_decided is None
+        commands = tuple(note for note in plan_notes.next if is_of_group and note.code == "other-settings")
+        return plan_notes._replace(warnings=warnings, notes=notes, next=commands)

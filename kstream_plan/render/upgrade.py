@@ -1,8 +1,7 @@
-"""The way to the cooperative protocol, as text for a terminal, as Markdown, as JSON."""
+"""The way to the cooperative protocol, as text for a terminal, as Markdown."""
 
 from __future__ import annotations
 
-from kstream_plan.answers.upgrade import UPGRADE, UpgradeOfGroup
 from kstream_plan.model import Group
 from kstream_plan.protocols.upgrade import Upgrade
 from kstream_plan.render import DEFAULT_WIDTH
@@ -21,8 +20,3 @@ def upgrade_table(
 def upgrade_markdown(upgrade: Upgrade, group: Group, *, one_bounce: bool = False) -> str:
     """Return the same as Markdown."""
     return to_markdown(upgrade_page(upgrade, group, one_bounce=one_bounce))
-
-
-def upgrade_json(upgrade: Upgrade, group: Group) -> str:
-    """Return the same as one line of JSON, without the line end."""
-    return UPGRADE.line(UpgradeOfGroup(upgrade, group), upgrade.remarks)

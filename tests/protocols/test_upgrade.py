@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 from kstream_plan import snapshots
+from kstream_plan.answers.upgrade import upgrade_json
 from kstream_plan.cli import run
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Snapshot
 from kstream_plan.model.answer import Answer
@@ -19,7 +20,7 @@ from kstream_plan.protocols.interleavings import Action
 from kstream_plan.protocols.upgrade import Upgrade, upgrade
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.upgrade import upgrade_page
-from kstream_plan.render.upgrade import upgrade_json, upgrade_markdown, upgrade_table
+from kstream_plan.render.upgrade import upgrade_markdown, upgrade_table
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import snapshot_rows
 from tests.helpers.goldens import assert_golden

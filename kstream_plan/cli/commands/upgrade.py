@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kstream_plan import snapshots
+from kstream_plan.answers.upgrade import upgrade_json
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.next_commands import input_of, with_paths
@@ -27,7 +28,6 @@ from kstream_plan.protocols.transition import COOPERATIVE
 from kstream_plan.protocols.upgrade import upgrade as find_upgrade
 from kstream_plan.render.answers import to_json
 from kstream_plan.render.pages.upgrade import upgrade_page
-from kstream_plan.render.upgrade import upgrade_json
 
 _STREAMS = "streams"
 _SESSIONED = "sessioned"

@@ -56,9 +56,9 @@ def _sentences(course: LagCourse) -> Iterator[str]:
 
 
 def _facts(course: LagCourse) -> Iterator[Fact]:
-    heads = (("lag", "Lag", " records"), ("written", "Written", " records/s"), ("restored", "Restored", " records/s"))
-    for (key, label, unit), text in zip(heads, _texts(course.progress), strict=True):
-        yield Fact(key, label, text if text == "unknown" else f"{text}{unit}")
+    heads = (("lag", "Lag", ""), ("written", "Written", "/s"), ("restored", "Restored", "/s"))
+    for (key, label, per), text in zip(heads, _texts(course.progress), strict=True):
+        yield Fact(key, label, text if text == "unknown" else f"{text} record{'' if text == '1' else 's'}{per}")
     if any(lag is not None for lag in course.lags):
         yield Fact("lags", "Lag over time", f"{_spark(course.lags)} (steps of {duration(course.step_ms)})")
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kstream_plan.model import Note
-from kstream_plan.model.note import Remarks
-from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Why, WhyBalance, WhyInstance, WhyTask
 from kstream_plan.render.page import Cell, Fact, Page, Table, Tone, columns_of, remark_lines, text_row
 from kstream_plan.render.pages.plan import source_text
@@ -38,7 +35,7 @@ def why_page(answers: Why) -> Page:
         facts=tuple(_facts(answers, view)),
         source=_source(answers, view.names),
         tables=(*waiting_table(answers.probing.waiting, answers, view.names), *_settings_table(answers)),
-        lines=remark_lines(why_remarks(answers), view.names.escape_message),
+        lines=remark_lines(answers.remarks, view.names.escape_message),
     )
 
 
@@ -72,28 +69,8 @@ def _page_of_one(answers: Why, view: PlanView) -> Page:
         facts=tuple(facts),
         source=_source(answers, names),
         tables=tuple(tables),
-        lines=remark_lines(why_remarks(answers), names.escape_message),
+        lines=remark_lines(answers.remarks, names.escape_message),
     )
-
-
-def why_remarks(answers: Why) -> Remarks:
-    """Return the warnings, notes, assumptions and commands, as the page and the JSON have them."""
-    plan_notes = remarks(answers.plan)
-    if answers.task is not None or answers.instance is not None:
-        plan_notes = plan_notes._replace(assumptions=())
-    made_again = {
-        None: (),
-        True: (Note("as-decided", "The decision, made again, is the same for every instance"),),
-        False: (Note("not-as-decided", "The decision, made again, differs from what was decided; so may the rest"),),
-    }[answers.as_decided]
-    warnings, notes = plan_notes.warnings, plan_notes.notes
-    if answers.as_decided is False:
-        warnings = (*made_again, *warnings)
-    else:
-        notes = (*made_again, *notes)
-    is_of_group = answers.task is None and answers.instance is None and answers.as_decided is None
-    commands = tuple(note for note in plan_notes.next if is_of_group and note.code == "other-settings")
-    return plan_notes._replace(warnings=warnings, notes=notes, next=commands)
 
 
 def _source(answers: Why, names: Names) -> str:
