@@ -71,8 +71,10 @@ def _sentences(drain: Drain, instances: str) -> Iterator[str]:
         return f"the only task of {instances}" if tasks == 1 else f"{number} of the {tasks:,} tasks of {instances}"
 
     if not tasks:
-        yield f"{instances} {'runs' if len(drain.process_ids) == 1 else 'run'} no task, so none has to start elsewhere."
-        yield from _of_others(drain)
+        effects = [*_of_others(drain)]
+        yield from effects
+        runs = "runs" if len(drain.process_ids) == 1 else "run"
+        yield f"{instances} {runs} no task{' itself' if effects else ', so none has to start elsewhere'}."
     elif drain.answer is Answer.YES:
         has_state = any(task.stateful for task in drain.now)
         copies = f"each stateful task of {instances} has a copy that has provably caught up"
@@ -99,8 +101,8 @@ def _of_others(drain: Drain) -> Iterator[str]:
     """Yield whether tasks of other instances start cold in what follows."""
     restoring = len(drain.others_restoring)
     if restoring:
-        restores = "1 task restores" if restoring == 1 else f"{restoring:,} tasks restore"
-        yield f"{restores} state first in what follows, though the copies count as caught up."
+        verb, copies = ("restores", "its copy counts") if restoring == 1 else ("restore", "their copies count")
+        yield f"{count(restoring, 'task')} of other instances {verb} state first, though {copies} as caught up."
     cold = drain.follows.others_cold
     if cold:
         yield f"{count(cold, 'task')} of other instances would start cold in what follows."
