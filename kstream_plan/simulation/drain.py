@@ -284,13 +284,15 @@ def _at_once(
     }
     all_measured = snapshot.coverage is not None and not snapshot.coverage.joined
     started = {task.task_id for task in now}
+    of_starts = doubts_of(snapshot, tuple(unproven.values()))
+    of_moment = (note for note in when.doubts if note.code not in {doubt.code for doubt in of_starts})
     return DrainNow(
         plan=made,
         process_ids=process_ids,
         now=now,
         at_best=at_best,
         warnings=(*snapshot.warnings, *(note for note in made.warnings if note.code == MAYBE_RESTORING)),
-        doubts=(*when.doubts, *doubts_of(snapshot, tuple(unproven.values())), *_restoring(made)),
+        doubts=(*of_moment, *of_starts, *_restoring(made)),
         rests_on=rests_on(snapshot, [seat for seat in _warm_seats(snapshot, now) if _was_behind(snapshot, *seat)]),
         reported=None if all_measured else _span(snapshot, seats - looked_at),
         measured=_span(snapshot, seats & looked_at),
