@@ -40,7 +40,7 @@ _MOST_REFERENCES = 5
 #: One of a list: with its place in brackets, or behind ``_`` in the environment.
 _ITEM = re.compile(r"(?P<name>.+?)(?:\[\d{1,4}\]|(?<=[A-Z])_\d{1,4})")
 _QUOTED = re.compile(r"([\"'])(?P<text>.*?)\1\s*(?:#.*)?")
-_COMMENT = re.compile(r"\s+#.*")
+_COMMENT = re.compile(r"(?<!\s)\s+#.*")
 
 
 class SettingsFile(NamedTuple):

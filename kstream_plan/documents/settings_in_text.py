@@ -23,9 +23,9 @@ _VALUE = (
     r"|(?P<product>[\d_]+[lL]?(?:[ \t]*\*[ \t]*[\d_]+[lL]?)*)(?=\s*(?:[),;\s\\\"']|$))"
     r"|(?P<expression>[^\n]+))"
 )
-_PAIR = re.compile(_KEY + r"\s*\)?\s*(?:,|\]\s*=|=|:|->|=>|\bto\b)[ \t]*\n?[ \t]*" + _VALUE)
+_PAIR = re.compile(_KEY + r"\s*+(?:\)\s*+)?(?:,|\]\s*=|=|:|->|=>|\bto\b)[ \t]*+(?:\n[ \t]*+)?" + _VALUE)
 _NAME_AND_VALUE = re.compile(
-    r"\b(?:name|key)[\"']?\s*[=:]\s*[\"']?(?P<name>[\w.-]+)[\"']?\s*,?\s*[\"']?value[\"']?\s*[=:]\s*[\"']?(?P<value>[^\"'\s,}]*)",
+    r"\b(?:name|key)[\"']?\s*[=:]\s*[\"']?(?P<name>[\w.-]+)[\"']?\s*+(?:,\s*+)?[\"']?value[\"']?\s*[=:]\s*[\"']?(?P<value>[^\"'\s,}]*)",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"\b[A-Z][A-Z_]+_CONFIG\b|\.(?:put|setProperty)\(|^(?:import|package) [\w.]+", re.MULTILINE)

@@ -190,6 +190,8 @@ def _typo(setting: Setting, where: str) -> list[str]:
     if written in _KNOWN_NAMES or _name_of_group(setting) in GROUP_SETTINGS:
         return []
     alike = difflib.get_close_matches(written, CONFIG_NAMES, n=1, cutoff=_TYPO_LIKENESS)
+    if alike and re.match(rf"{alike[0]}_\d", written):  # of a list, which is itself an error
+        return []
     return [f"{where}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(alike[0])}?"] if alike else []
 
 

@@ -339,7 +339,8 @@ def test_what_is_to_be_read_reaches_the_reader(reads: Any) -> None:
 def test_rates_reach_the_plan(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:
     reads("scale-out")
     assert run(["assign", "x", "--restore-rate", "20/s"]) == 0
-    assert capsys.readouterr().out == table(plan_cases.case("slow-restore")).replace("SNAPSHOT", "x")
+    shown = table(plan_cases.case("slow-restore")).replace("SNAPSHOT", "x")
+    assert capsys.readouterr().out == f"{shown.rstrip()} --restore-rate 20/s\n"
 
 
 def test_ranks_follow_the_table(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -158,8 +158,11 @@ def test_all_groups_where_none_runs(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 
 def test_a_group_given_twice_is_one(capsys: pytest.CaptureFixture[str]) -> None:
-    alone = snapshot(capsys, *GROUP, "--offsets-topic", "--list")[0]
-    assert snapshot(capsys, *GROUP, "--group", "S2b", "--offsets-topic", "--list")[0] == alone
+    alone, twice = (
+        snapshot(capsys, *GROUP, *again, "--offsets-topic", "--list")[0].partition("\nNext: ")[0]
+        for again in ([], ["--group", "S2b"])
+    )
+    assert alone == twice
 
 
 @pytest.mark.parametrize("folder", [True, False])

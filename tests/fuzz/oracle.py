@@ -24,7 +24,7 @@ from kstream_plan.errors import KstreamPlanError, PlanInvariantError
 NAME = "input.file"
 _EXIT_CODES = {0, 1, 2, 3, 4, 5}
 #: So much time and memory may anything take, as two hundred draws of a simulation do, and so much more for each byte.
-_SECONDS, _SECONDS_EACH = 10.0, 50e-6
+_SECONDS, _SECONDS_EACH = 15.0, 50e-6
 _KIB, _KIB_EACH = 150_000, 1.0
 #: So much beside an unfinished answer would be a torn one.
 _OURS = "kstream-plan: "

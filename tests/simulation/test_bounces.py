@@ -185,7 +185,7 @@ def test_a_scenario_is_read_as_it_was_written(way: object) -> None:
 
 
 def test_one_instance_has_nobody_to_hand_over_to() -> None:
-    with pytest.raises(ScenarioError, match="the only instance"):
+    with pytest.raises(ScenarioError, match="one instance only"):
         bounce(_group(1, 2, False), 5_000)
 
 

@@ -91,9 +91,11 @@ def test_every_form_tells_the_same(protocol: str, workers: int) -> None:
     page = sessioned_page(found)
     assert [row.cells[1].items[0] for row in page.tables[0].rows] == document["steps"]
     assert [row.cells[3].items[0] for row in page.tables[1].rows] == [f"{row['at_once']:,}" for row in document["rows"]]
-    kinds = {"warning": "warnings", "note": "notes", "assumption": "assumptions"}
+    kinds = {"warning": "warnings", "note": "notes", "assumption": "assumptions", "next": "next"}
     assert [(kinds[line.kind], line.text) for line in page.lines] == [
-        (kind, as_sentence(note["message"])) for kind in kinds.values() for note in document[kind]
+        (kind, note["message"] if kind == "next" else as_sentence(note["message"]))
+        for kind in kinds.values()
+        for note in document[kind]
     ]
     for text in (to_table(found), to_markdown(found)):
         assert "instance" not in text

@@ -199,13 +199,13 @@ def test_a_grid_of_values_is_told_axis_by_axis(axes: Sequence[Sequence[str]]) ->
     grid: list[tuple[Change, ...]] = [()]
     for place, axis in enumerate(axes):
         grid = [(*before, Change(str(place), value)) for before in grid for value in axis]
-    assert settings_text(grid, named=False) == ", ".join(" or ".join(axis) for axis in axes)
+    assert settings_text(grid, with_names=False) == ", ".join(" or ".join(axis) for axis in axes)
     assert settings_text(grid) == ", ".join(f"{place}={' or '.join(axis)}" for place, axis in enumerate(axes))
 
 
 def test_what_is_no_grid_is_told_one_by_one() -> None:
     diagonal = [(Change("x", "1"), Change("y", "a")), (Change("x", "2"), Change("y", "b"))]
-    assert settings_text(diagonal, named=False) == "1, a or 2, b"
+    assert settings_text(diagonal, with_names=False) == "1, a or 2, b"
     assert settings_text(diagonal) == "x=1, y=a or x=2, y=b"
 
 
