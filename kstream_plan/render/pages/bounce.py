@@ -110,7 +110,7 @@ def _sentence(bounces: Bounces, names: Names) -> str:
     if bounces.answer is Answer.YES:
         assert best is not None
         pause = f", one by one, {_wait(best)} between them" if len(bounces.process_ids) > 1 else ""
-        return f"By {way_name(best.way)}{pause}, {_SAFE}."
+        return f"With {way_name(best.way)}{pause}, {_SAFE}."
     if bounces.answer is Answer.NO:
         return f"{_why_not(way, number_of(bounces))}.{_other_way(best)}"
     reasons = " ".join(as_sentence(_with_tasks(note, names)) for note in bounces.reasons)
@@ -142,10 +142,12 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None) -> str:
         faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
         stores = ", if stores are persistent (--stores)" if stores_unknown(bounces) else ""
         return f"Safe by {way_name(best.way)}{pause}{stores}: {_SAFE}.{faster_ways}"
-    if any(way.is_likely_safe for way in bounces.played):
-        return "No way is proven to be safe."
-    certainty = "" if all(way.is_likely_unsafe for way in bounces.played) else "known to be "
-    return f"No way is {certainty}safe. Standbys, or static members, would help."
+    uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
+    if not uncertain:
+        return "No way is safe. Standbys, or static members, would help."
+    ways = name_list(list(dict.fromkeys(way_name(way.way) for way in uncertain)))
+    options = would_tell(start for way in uncertain for start in way.unproven)
+    return f"No way is proven to be safe; unknown: {ways}.{f' {options}.' if options else ''}"
 
 
 def _wait(way: PlayedWay) -> str:
