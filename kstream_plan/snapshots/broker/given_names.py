@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kstream_plan.model import Note
-from kstream_plan.snapshots.leader_log.naming import client_of
-from kstream_plan.snapshots.rows.fields import printable
+from kstream_plan.snapshots.leader_log.naming import client_of, notes_on_unused_names
 
 
 def with_names(
@@ -46,8 +45,4 @@ def _client_of(consumer: Mapping[str, Any]) -> str | None:
 
 def _notes_on_names(names: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[Note]:
     keys = {key for row in rows for instance in row["instances"] for key in _keys(instance)}
-    other_names = tuple(name for name in names if name not in keys)
-    if not other_names:
-        return []
-    message = f"no instance has a name that --names gives, {printable(other_names[0])} first: ids change at a restart"
-    return [Note("unused-names", message, other_names)]
+    return notes_on_unused_names([name for name in names if name not in keys])

@@ -7,9 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from kstream_plan.model import Note
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 from kstream_plan.snapshots.leader_log.message_values import Hosts
 from kstream_plan.snapshots.leader_log.records import Record
+from kstream_plan.snapshots.rows.fields import printable
 
 _CONSUMER = re.compile(r"(?P<client>.+)-StreamThread-\d+-consumer-[0-9a-fA-F-]{36}")
 _LOG_ENDINGS = re.compile(r"(?:\.(?:gz|log|txt|jsonl?|out|\d+))+\Z")
@@ -94,3 +96,11 @@ def _by_file(threads: Mapping[str, Sequence[str]], files: Mapping[str, set[str]]
     found = _by_thread(threads, files)
     shared = Counter(file for own in threads.values() for file in {file for thread in own for file in files[thread]})
     return {process_id: file for process_id, file in found.items() if shared[file] == 1}
+
+
+def notes_on_unused_names(names: Sequence[str]) -> list[Note]:
+    """Return the warning that no instance has these names, which were given for instances; nothing for none."""
+    if not names:
+        return []
+    message = f"no instance has a name that --names gives, {printable(names[0])} first: ids change at a restart"
+    return [Note("unused-names", message, tuple(names))]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import NEWER_UNREAD, warnings_of
 from kstream_plan.snapshots.leader_log.history import Entry, LogHistory
+from kstream_plan.snapshots.leader_log.naming import notes_on_unused_names
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.restarts import lost_state_notes
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -23,7 +24,7 @@ def notes_about(history: LogHistory, entries: Sequence[Entry]) -> list[Note]:
 
 def notes_about_logs(history: LogHistory, entries: Sequence[Entry]) -> list[Note]:
     """Return one warning for what of the logs does not count, or came after ``entries``, and for odd names."""
-    places, names = tuple(map(str, history.incomplete)), history.unused_names
+    places = tuple(map(str, history.incomplete))
     newest = {entry.application_id: entry for entry in entries}
     notes = [note for entry in newest.values() for note in entry.notes if note.code == NEWER_UNREAD]
     if places:
@@ -39,10 +40,7 @@ def notes_about_logs(history: LogHistory, entries: Sequence[Entry]) -> list[Note
             f"gap; the first is at {place}: {printable(why)}"
         )
         notes.append(Note("unread-message", message, tuple(str(place) for place, _ in history.unread)))
-    if names:
-        message = f"no instance has a name that --names gives, {names[0]} first: ids change at a restart"
-        notes.append(Note("unused-names", message, names))
-    return notes
+    return [*notes, *notes_on_unused_names(history.unused_names)]
 
 
 def _about_times(entries: Sequence[Entry]) -> list[Note | None]:
