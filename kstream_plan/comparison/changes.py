@@ -276,7 +276,7 @@ class Comparison:
 
     @property
     def gap(self) -> str:
-        """How many generations lie between of which nothing is known, in words."""
+        """How many generations that are unknown lie between, in words."""
         return between_text(self.old, self.untold)
 
     @property
@@ -296,7 +296,7 @@ class Comparison:
 
 
 def between_text(old: Side, untold: int) -> str:
-    """Return how many generations lie between of which nothing is known."""
+    """Return how many generations that are unknown lie between."""
     if not old.generation:
         return "an unknown number of generations lies between"
     return "1 generation lies between" if untold == 1 else f"{untold:,} generations lie between"

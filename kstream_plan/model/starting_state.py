@@ -31,7 +31,7 @@ class Beginning:
     ``started_ms`` tells when instances, by process id, have started, ``in_stores`` whether offsets are kept inside the
     stores (``None``: not known), ``in_memory`` that a closed store leaves nothing. ``undated``: when the decision was
     made is not known, nor when lags were reported that do not say so themselves; ``undated_reports`` have a time that
-    nothing can be counted from. ``ready`` tells which copies count as caught up by now of which nobody knows it,
+    nothing can be counted from. ``ready`` tells which copies count as caught up by now where that is unknown,
     ``cleaning`` when left-over state is deleted.
     """
 

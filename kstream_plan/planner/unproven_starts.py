@@ -80,7 +80,7 @@ def unproven_starts(
         now_ms: when the plan begins, on the snapshot's clock.
         trust_ms: how old a report may be that counts as true, as of :class:`KnownCopies`.
         undated: when the plan begins is not known on that clock, though it is said what time it is.
-        taken: what counts as true in the plan though nobody knows it.
+        taken: what counts as true in the plan though it is unknown.
     """
     if not group.stateful or snapshot.group_protocol == "connect":  # connectors and tasks have no state
         return ()

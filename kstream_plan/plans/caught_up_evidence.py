@@ -134,7 +134,7 @@ AS_READ = Course()
 
 
 class Taken(NamedTuple):
-    """What counts as true though nobody knows it, as in one of several courses of a plan.
+    """What counts as true though it is unknown, as in one of several courses of a plan.
 
     Attributes:
         caught_up: every copy that is assigned has caught up.
@@ -145,7 +145,7 @@ class Taken(NamedTuple):
     left_over: bool = False
 
 
-#: Nothing counts as true that nobody knows.
+#: Nothing counts as true that is unknown.
 NOTHING_TAKEN = Taken()
 
 
@@ -178,7 +178,7 @@ class KnownCopies:
         restores_as_given: it is given by hand how fast every instance restores, beside the snapshot's rates.
         undated: when the snapshot was taken is unknown, and so is how old its reports are by now.
         writes_as_given: it is given by hand how much is written, beside the snapshot's rates.
-        taken: what counts as true though nobody knows it.
+        taken: what counts as true though it is unknown.
     """
 
     snapshot: Snapshot

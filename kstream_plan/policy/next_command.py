@@ -13,7 +13,8 @@ from kstream_plan.policy.findings import CheckedPlan
 def next_command(checkup: CheckedPlan) -> Iterator[Note]:
     """Yield the command that compares a setting that would help with the current one, or shows the plan in full."""
     plan, change = checkup.plan, change_option(checkup.plan)
-    settings = next((of.cure.settings for of in checkup.findings if of.cure and len(of.cure.settings) == 1), ())
+    cures = (finding.cure for finding in checkup.findings if finding.cure is not None)
+    settings = next((cure.settings for cure in cures if len(cure.settings) == 1), ())
     for name, value in settings if change is not None and not checkup.source else ():
         current = getattr(plan.config, name, None)
         if isinstance(value, int) and current is not None:

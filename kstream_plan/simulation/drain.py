@@ -285,7 +285,8 @@ def _at_once(
     all_measured = snapshot.coverage is not None and not snapshot.coverage.joined
     started = {task.task_id for task in now}
     of_starts = doubts_of(snapshot, tuple(unproven.values()))
-    of_moment = (note for note in when.doubts if note.code not in {doubt.code for doubt in of_starts})
+    codes = {doubt.code for doubt in of_starts}
+    of_moment = (note for note in when.doubts if note.code not in codes)
     return DrainNow(
         plan=made,
         process_ids=process_ids,

@@ -144,12 +144,12 @@ def _newer(of: Course, after: Course | None, group: LoggedGroup, found: FoundRou
     for unread in range(number + 1, end):
         if unread in group.rounds or unread in group.unclaimed:
             return group.rounds[unread].place if unread in group.rounds else group.unclaimed[unread]
-    told = {place.file: place.line for place in of.round.places}
+    last_lines = {place.file: place.line for place in of.round.places}
     later = {} if after is None else {place.file: place.line for place in after.round.places}
     others = {file for other in found.groups.values() for file in other.files} - group.files
     for place, _ in found.gaps:
         is_before_next = after is None or (place.file in later and place.line < later[place.file])
-        if place.file not in others and place.line > told.get(place.file, 0) and is_before_next:
+        if place.file not in others and place.line > last_lines.get(place.file, 0) and is_before_next:
             return place
     return None if after is None or after.problem is None else after.round.place
 

@@ -138,8 +138,8 @@ class _Header(NamedTuple):
 def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_text: bool) -> Snapshot:
     header = _read_header(row)
     if header.protocol == "connect":
-        found = read_connect(row, *header[:3], config_as_text=config_as_text, release=_streams_version(row))
-        return replace(found, warnings=(*_of_newer(row), *found.warnings))
+        snapshot = read_connect(row, *header[:3], config_as_text=config_as_text, release=_streams_version(row))
+        return replace(snapshot, warnings=(*_of_newer(row), *snapshot.warnings))
     streams = header.protocol == "streams"
     config, config_notes = (read_group_config if streams else read_config)(row, as_text=config_as_text)
     task_rows = read_task_rows(row)
