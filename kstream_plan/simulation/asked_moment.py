@@ -12,10 +12,13 @@ from kstream_plan.model.times import duration, format_time
 from kstream_plan.planner.assumptions import no_capture_time
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Trigger
+from kstream_plan.plans.caught_up_evidence import TRUST_MS
 from kstream_plan.simulation.one_plan import plan
 
 #: The code of the note that a rebalance was due before the moment, and was not seen.
 OVERDUE = "overdue"
+#: The code of the note that who is a member was last seen longer before the moment than reports count.
+OLD_SNAPSHOT = "old-snapshot"
 #: Of so many probing intervals at most it is simulated what was due.
 _MOST_INTERVALS = 50
 _DUE = {Trigger.FOLLOW_UP: "follow-up rebalance", Trigger.PROBING: "probing rebalance"}
@@ -58,10 +61,19 @@ def asked_moment(
     since_ms = now_ms - known_ms
     overdue = None if since_ms <= 0 else _overdue(snapshot, options, process_ids, since_ms)
     if overdue is None:
-        return as_given
+        old = since_ms > (TRUST_MS if options.trust_ms is None else options.trust_ms)
+        return replace(as_given, doubts=(_old_snapshot(since_ms), *as_read)) if old else as_given
     if not leads or since_ms > _MOST_INTERVALS * snapshot.config.probing_rebalance_interval_ms:
         return replace(as_given, doubts=(overdue, *as_read))
     return replace(as_given, options=replace(options, now_ms=None), at_ms=since_ms, doubts=(overdue, *as_read))
+
+
+def _old_snapshot(since_ms: int) -> Note:
+    message = (
+        f"The group was last seen {duration(since_ms)} ago: instances may have left or joined since, and tasks may "
+        "have moved; a new snapshot tells (--trust-reports-of accepts an older one)"
+    )
+    return Note(OLD_SNAPSHOT, message)
 
 
 def _overdue(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str], since_ms: int) -> Note | None:

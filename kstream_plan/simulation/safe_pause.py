@@ -278,7 +278,8 @@ def _reason(made: Plan, *, closes_wait: bool, other_length: bool) -> Note:
     if made.may_be_restoring:
         return Note("may-be-restoring", f"Tasks of other instances may still restore {condition}")
     if made.verdict.kind not in ("settled", "unfinished") or made.ends("settles")[0] == 0:
-        return Note("may-not-settle", f"The group does not settle {condition} (--restore-rate may tell)")
+        message = "Whether the group settles is unknown: copies may never catch up"
+        return Note("may-not-settle", f"{message} (--restore-rate and --produce-rate tell)")
     return Note("may-be-unsafe", f"Tasks start cold, or tasks of several instances pause at once, {condition}")
 
 

@@ -549,7 +549,7 @@ class TestExceptions:
 
     def test_a_copy_that_is_made_anew_begins_with_nothing(self) -> None:
         """What the standby of 0_1 has is unknown, and by when the group settles; of a new one the rate tells."""
-        group = copied(random_group(random.Random(1_000_080)))
+        group = replace(copied(random_group(random.Random(1_000_080))), trust_ms=1_440 * 60_000)
         assert (_bounce(group).whole, _bounce(group).settles) == (Answer.UNKNOWN, False)
         group.row["instances"][1]["consumers"][1]["standby"].remove("0_1")
         assert (_bounce(group).whole, _bounce(group).settles) == (Answer.YES, True)

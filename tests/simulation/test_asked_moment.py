@@ -10,17 +10,17 @@ import pytest
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.cli.options import groups
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.loads import after
 from kstream_plan.render.answers import page_of, to_json
-from kstream_plan.simulation.asked_moment import OVERDUE, asked_moment
+from kstream_plan.simulation.asked_moment import OLD_SNAPSHOT, OVERDUE, asked_moment
 from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
-from tests.helpers import captured_scenarios
+from tests.helpers import captured_scenarios, one_standby
 from tests.helpers.safe_groups import safe_group
 
 STALE = "02-stale-midrebalance/snap.json"
@@ -101,9 +101,33 @@ def test_no_restart_is_safe_while_that_is_unknown(after_ms: int) -> None:
 
 def test_nothing_is_due_in_a_group_that_is_settled() -> None:
     snapshot = replace(captured_scenarios.before("scale-out"), stores="persistent")
-    options = _options(snapshot, 86_400_000)
+    options = replace(_options(snapshot, 86_400_000), trust_ms=2 * 86_400_000)
     assert asked_moment(snapshot, options, ["i1"]).doubts == ()
     assert bounce(snapshot, 5_000, options, instances=["i1"]).answer is Answer.YES
+
+
+def test_who_is_a_member_is_unknown_once_the_group_was_seen_longer_ago_than_reports_count() -> None:
+    """An instance that left meanwhile has its tasks restored elsewhere, and another restart comes on top of that."""
+    snapshot = replace(captured_scenarios.before("scale-out"), stores="persistent")
+    for after_ms, trust_ms, is_old in [(60_000, None, False), (60_001, None, True), (3_600_000, 3_600_000, False)]:
+        options = replace(_options(snapshot, after_ms), trust_ms=trust_ms)
+        codes = [doubt.code for doubt in asked_moment(snapshot, options, ["i1"]).doubts]
+        restart = bounce(snapshot, 5_000, options, instances=["i1"])
+        assert codes == [OLD_SNAPSHOT] * is_old
+        assert restart.answer is (Answer.UNKNOWN if is_old else Answer.YES)
+        assert (restart.best_safe is None) is is_old
+        shown = [row.cells[1].text for row in page_of(restart).tables[0].rows]
+        assert "yes" not in shown or not is_old
+
+
+@pytest.mark.parametrize(("trust_ms", "answer"), [(None, Answer.UNKNOWN), (7_200_000, Answer.YES)])
+def test_no_stop_is_safe_of_a_group_that_was_seen_long_ago(trust_ms: int | None, answer: Answer) -> None:
+    """The standby is proven to have caught up, for nothing is written; who is there an hour later is not."""
+    rates = Rates(restore_per_instance=1_000.0, produce_per_task=0.0)
+    snapshot = replace(one_standby.snapshot(stores="persistent"), rates=rates)
+    late = drain(snapshot, ["i0"], replace(_options(snapshot, 3_600_000), trust_ms=trust_ms))
+    assert late.answer is answer
+    assert [doubt.code for doubt in late.over] == [OLD_SNAPSHOT] * (answer is Answer.UNKNOWN)
 
 
 def test_a_snapshot_without_its_time_says_so_if_a_time_is_given() -> None:

@@ -55,8 +55,8 @@ _WAY_ACTIONS = {
     "static": "group.instance.id is set, and keeps the tasks",
     "surge": "a new instance joins before each one leaves",
 }
-#: What a way comes to that is safe.
-_SAFE = "no task starts cold, and only the tasks of one instance at a time pause (cut-overs aside)"
+#: What to do first where tasks move anyway.
+_SETTLE_FIRST = "The group is still moving tasks: wait until it has settled, then ask again with a new snapshot."
 #: The codes of what a plan warns of, or assumes, about the group as it is.
 _OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY)
 
@@ -105,12 +105,12 @@ def _tone(bounces: Bounces) -> Tone:
 def _sentence(bounces: Bounces, names: Names) -> str:
     best = bounces.best_safe
     if bounces.answer is None:
-        return _best_of_all(bounces, best)
+        return _best_of_all(bounces, best, names)
     way = bounces.as_it_is
     if bounces.answer is Answer.YES:
         assert best is not None
         pause = f", one by one, {_wait(best)} between them" if len(bounces.process_ids) > 1 else ""
-        return f"With {way_name(best.way)}{pause}, {_SAFE}."
+        return f"With {way_name(best.way)}{pause}, {_safe_words(bounces, names)}."
     if bounces.answer is Answer.NO:
         return f"{_why_not(way, number_of(bounces))}.{_other_way(best)}"
     reasons = " ".join(as_sentence(_with_tasks(note, names)) for note in bounces.reasons)
@@ -135,19 +135,29 @@ def _other_way(best: PlayedWay | None) -> str:
     return "" if best is None else f" It is safe by another way: {way_name(best.way)}."
 
 
-def _best_of_all(bounces: Bounces, best: PlayedWay | None) -> str:
+def _safe_words(bounces: Bounces, names: Names) -> str:
+    """Return what a way comes to that is safe."""
+    single = len(bounces.process_ids) == 1
+    pausing = (
+        f"only the tasks of {names.instances(bounces.process_ids)[0]}" if single else "one instance's tasks at a time"
+    )
+    return f"no task starts cold, and {pausing} pause (besides tasks that are cut over, for a moment)"
+
+
+def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
     if best is not None:
         pause = f" with {_wait(best)} between restarts" if number_of(bounces) > 1 else ""
         faster = ", ".join(dict.fromkeys(way_name(way.way) for way in bounces.faster_safe))
         faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
         stores = ", if stores are persistent (--stores)" if stores_unknown(bounces) else ""
-        return f"Safe by {way_name(best.way)}{pause}{stores}: {_SAFE}.{faster_ways}"
+        return f"Safe by {way_name(best.way)}{pause}{stores}: {_safe_words(bounces, names)}.{faster_ways}"
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:
-        return "No way is safe. Standbys, or static members, would help."
-    ways = name_list(list(dict.fromkeys(way_name(way.way) for way in uncertain)))
-    options = would_tell(start for way in uncertain for start in way.unproven)
-    return f"No way is proven to be safe; unknown: {ways}.{f' {options}.' if options else ''}"
+        return f"No way is safe. {_SETTLE_FIRST if _goes_on(bounces) else 'Standbys, or static members, would help.'}"
+    ways = " and ".join(dict.fromkeys(way_name(way.way) for way in uncertain))
+    reasons = dict.fromkeys(f"{as_sentence(text)} " for way in uncertain for text in _why_unsafe(way, 1))
+    wait = _SETTLE_FIRST if _goes_on(bounces) else would_tell(start for way in uncertain for start in way.unproven)
+    return f"No way is proven to be safe; it is unknown of {ways}. {''.join(reasons)}{wait}"
 
 
 def _wait(way: PlayedWay) -> str:
@@ -158,7 +168,8 @@ def _duration(way: PlayedWay) -> str:
     """Return how long it takes until the group has settled; that may be unknown."""
     reason = way.found.reason
     may_not_settle = not way.settles or (reason is not None and reason.code == "may-not-settle")
-    return f"{duration(way.ends_ms)}{', or unknown' if may_not_settle else ''}"
+    bound = "at least " if way.plan.pauses_are_least and not may_not_settle else ""
+    return f"{bound}{duration(way.ends_ms)}{' or longer' if may_not_settle else ''}"
 
 
 def _cold(way: PlayedWay) -> Cell:
@@ -173,11 +184,12 @@ def _facts(bounces: Bounces) -> Iterator[Fact]:
     way = bounces.best_safe or bounces.as_it_is
     cold = _cold(way)
     yield Fact("way", "Way", way_name(way.way))
-    yield Fact("duration", "Duration", f"{_duration(way)}, until the group has settled")
+    yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled")
     yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
     yield Fact("cold", "Cold starts", cold.text, cold.tone)
     likely, *ends = _pause(way)
-    yield Fact("pause", "Longest pause", f"{likely} ({' to '.join(ends)})" if ends else likely)
+    pause = f"{likely} ({' to '.join(ends)})" if ends else likely
+    yield Fact("pause", "Longest pause", f"{pause}, until the task runs again")
     yield Fact("at_once", "Paused at once", f"{count(way.figures.paused_at_once, 'task')} at most, cut-overs included")
 
 
@@ -191,16 +203,16 @@ def way_name(way: Way) -> str:
 
 def _table(bounces: Bounces, names: Names) -> Table:
     figures = (">Duration", ">Rebalances", ">Paused at once", ">Longest pause", ">Cold starts", ">Range of pauses")
-    columns = columns_of("Way to restart", "Safe", ">Wait between", *figures, wide={"Range of pauses": 105})
+    columns = columns_of("Way", "Safe", ">Wait between", *figures, wide={"Range of pauses": 105})
     rows = tuple(_row(bounces, way, names) for way in bounces.played)
     ways = [way.way for way in bounces.played if way.way.name in _WAY_ACTIONS and not way.way.settings]
     actions = [f"{way_name(way)}: {_WAY_ACTIONS[way.name]}" for way in ways]
     actions += ["paused at once: cut-overs included, which pause tasks of other instances for a moment"]
-    actions += ["longest pause: summed by task"]
+    actions += ["longest pause: until a task runs again, summed by task"]
     tasks = len(bounces.first.group.stateful)
     is_repeated = any(max(way.most_cold, way.figures.cold_handovers.most) > tasks for way in bounces.played)
     actions += ["cold starts: over all restarts, so a task may count more than once"] if is_repeated else []
-    actions += [] if bounces.best_safe is None else ["*: best safe way"]
+    actions += [] if bounces.best_safe is None else ["*: best way that is safe as the group is"]
     table = Table("Ways to restart", columns, rows, "; ".join(actions))
     return table if number_of(bounces) > 1 else table.leave_out("Wait between")
 
@@ -210,7 +222,7 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
     likely, *ends = _pause(way)
     return text_row(
         names.escape(f"{way_name(way.way)}{mark}"),
-        _safe(way),
+        _safe(way, bounces),
         moment(way.pause_ms),
         _duration(way),
         count_range(*way.figures.rebalances),
@@ -229,7 +241,9 @@ def _pause(way: PlayedWay) -> tuple[str, ...]:
     return tuple(map(duration, pause)) if pause.least < pause.most else (duration(pause.median),)
 
 
-def _safe(way: PlayedWay) -> Cell:
+def _safe(way: PlayedWay, bounces: Bounces) -> Cell:
+    if way.safe and bounces.doubts:
+        return text_cell("unknown", "unknown")
     if way.safe:
         return text_cell("if set up" if way.is_prepared else "yes", "good")
     return text_cell("no", "bad") if way.is_likely_unsafe else text_cell("unknown", "unknown")
@@ -245,9 +259,12 @@ def _warnings(bounces: Bounces) -> Iterator[Note]:
     """Yield what is to be known of the group as it is, and why ways are not safe."""
     first, number = bounces.played[0].plan, number_of(bounces)
     yield from (note for note in (*first.warnings, *first.assumptions) if note.code in _OF_NOW)
+    ways_of_reason: dict[str, list[str]] = {}
     for way in bounces.played:
         if not (bounces.process_ids and way is bounces.as_it_is):
-            yield from (Note("way-not-safe", f"{way_name(way.way)}: {text}") for text in _why_unsafe(way, number))
+            for text in _why_unsafe(way, number):
+                ways_of_reason.setdefault(text, []).append(way_name(way.way))
+    yield from (Note("way-not-safe", f"{', '.join(ways)}: {text}") for text, ways in ways_of_reason.items())
 
 
 def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
@@ -277,7 +294,9 @@ def _why_not(way: PlayedWay, number: int) -> str:
         reasons.append(f"{count_range(*at_once)} tasks of several instances would pause at the same time")
     reasons += [] if way.settles else ["the group would not settle"]
     reasons += ["tasks of other instances may still restore"] if way.plan.may_be_restoring else []
-    text = ", ".join(reasons) or "a restart of another length, close to session.timeout.ms, would not be safe"
+    if not reasons and way.found.reason is not None:
+        return way.found.reason.message
+    text = ", ".join(reasons)
     pause = f", even with {moment(way.pause_ms)} between restarts" if number > 1 else ""
     return f"{text[0].upper()}{text[1:]}{pause}"
 
@@ -322,12 +341,20 @@ def stores_unknown(bounces: Bounces) -> bool:
 
 
 def _next(bounces: Bounces) -> Iterator[Note]:
-    """Yield the command that saves the scenario of the best way, or tells what follows if an instance stays away."""
+    """Yield the command that saves the scenario of the best way, or that tells why none is safe."""
     if bounces.process_ids:
         words = " ".join(instance_words(bounces.first.group, bounces.process_ids))
-        yield Note("if-it-stays-away", f"kstream-plan drain SNAPSHOT {words}")
+        if bounces.answer is not Answer.YES:
+            yield Note("tasks-and-copies", f"kstream-plan drain SNAPSHOT {words}")
     elif bounces.best_safe is not None:
         yield Note("save-scenario", "kstream-plan bounce SNAPSHOT --out restart.yaml")
+    elif _goes_on(bounces):
+        yield Note("until-when", "kstream-plan why SNAPSHOT")
+
+
+def _goes_on(bounces: Bounces) -> bool:
+    """Return whether the group has not settled before anything restarts."""
+    return any(note.code == "goes-on" for note in bounces.first.assumptions)
 
 
 def _with_tasks(note: Note, names: Names) -> str:

@@ -103,6 +103,7 @@ def test_the_panel_and_the_table_have_the_same_figures(name: str) -> None:
     cells = {column.head: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
     cells["Longest pause"] += f" ({cells['Range of pauses']})" * (cells["Range of pauses"] != "–")
     same = {"rebalances": "Rebalances", "cold": "Cold starts", "pause": "Longest pause"}
+    cells["Longest pause"] += ", until the task runs again"
     assert {key: facts[key] for key in same} == {key: cells[head] for key, head in same.items()}
     assert facts["duration"].startswith(f"{cells['Duration']}, ")
     assert facts["at_once"].startswith(f"{cells['Paused at once']} task")
