@@ -273,7 +273,8 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
     if before.starts != after.starts:
         return ""
     if _is_other_course(before, after, worsening):
-        is_same = before.rounds == after.rounds and before.whole is Answer.NO
+        within_limit = worsening is worsenings.lower_limit and not before.most  # restored first; now it is waited for
+        is_same = before.rounds == after.rounds and before.whole is Answer.NO and not within_limit
         return "all" if is_same and after.whole is Answer.YES else ""
     if not before.settles and worsening in _SETTLES:
         return ""
@@ -313,12 +314,12 @@ def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
 def _decides_otherwise(group: Given, worse: Given) -> bool:
     """Tell whether a copy is gone that Kafka may prefer to every other one, or left-over state, which then is not.
 
-    It prefers one of unknown offset; a standby that nobody has reported may be one.
+    It prefers one of unknown offset; a standby that nobody has reported, or not in full, may be one.
     """
     standbys = _standbys(group)
     reported, left = _reported(group), _reported(worse)
     gone = {seat: lag for seat, lag in reported.items() if seat not in left}
-    unreported = (standbys - _standbys(worse)) - reported.keys()
+    unreported = (standbys - _standbys(worse)) - (reported.keys() - _reported_in_part(group))
     return bool(unreported) or any(lag == UNKNOWN or seat not in standbys for seat, lag in gone.items())
 
 
@@ -340,6 +341,11 @@ def _standbys(group: Given) -> set[tuple[str, str]]:
 
 def _reported(group: Given) -> dict[tuple[str, str], int | None]:
     return {(report["process_id"], report["task_id"]): report.get("lag") for report in group.row["lags"]}
+
+
+def _reported_in_part(group: Given) -> set[tuple[str, str]]:
+    reports = (report for report in group.row["lags"] if report.get("source") == "metrics, at least")
+    return {(report["process_id"], report["task_id"]) for report in reports}
 
 
 def never_safer(command: Command, worsening: Worsening, group: Given, rng: random.Random) -> None:
@@ -553,6 +559,26 @@ class TestExceptions:
         assert (_bounce(group).whole, _bounce(group).settles) == (Answer.UNKNOWN, False)
         group.row["instances"][1]["consumers"][1]["standby"].remove("0_1")
         assert (_bounce(group).whole, _bounce(group).settles) == (Answer.YES, True)
+
+    def test_with_a_lower_limit_a_task_waits_instead_of_restoring_first(self) -> None:
+        """0_0 moves to ``i0`` within a limit of 10,000 and restores there for long; with none it waits until then."""
+        group = copied(random_group(random.Random(314_104)))
+        within = _check(group)
+        assert (within.whole, within.most, list(within.restoring)) == (Answer.NO, 0, ["0_0"])
+        group.row["config"]["acceptable_recovery_lag"] = 0
+        waited = _check(group)
+        assert waited.starts == within.starts
+        assert (waited.whole, dict(waited.restoring)) == (Answer.YES, {})
+
+    def test_a_copy_that_is_made_anew_is_known_better_than_one_reported_in_part(self) -> None:
+        """Of the standby of 0_1 on ``i1`` one store is known; made anew, by the rate it is caught up when it starts."""
+        group = replace(copied(random_group(random.Random(307_799))), trust_ms=0)
+        before = _compare(group)
+        group.row["instances"][1]["consumers"][1]["standby"].remove("0_1")
+        del group.row["lags"][1]
+        after = _compare(group)
+        assert before.starts == after.starts
+        assert [before.whole, after.whole] == [Answer.UNKNOWN, Answer.YES]
 
     def test_a_report_that_is_trusted_counts_unless_an_end_offset_refutes_it(self) -> None:
         """It had read all 980,000 records, and 20,000 more have been written: it may have read those since, or not."""
