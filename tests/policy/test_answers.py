@@ -22,6 +22,7 @@ from kstream_plan.policy.limits import Level, Limit, Policy, Waiver
 from kstream_plan.policy.rules import RULES
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
+from kstream_plan.render.pages.check import check_page
 from tests.helpers import plan_cases
 from tests.helpers.schemas import validator
 
@@ -122,6 +123,8 @@ def test_a_rate_may_be_required(wanted: bool) -> None:
     assert (of.answer, check_all([of], NOW).violated) == (expected, wanted)
     known = replace(made, summary=replace(made.summary, duration_is="estimate", floor_ms=None))
     assert checked(known, **limits).answer is Answer.YES
+    sentences = [" ".join(check_page(checked(plan, **limits)).sentences) for plan in (made, known)]
+    assert ["if every copy is caught up at the next probe" in text for text in sentences] == [not wanted, False]
 
 
 def test_no_beats_unknown_beats_yes() -> None:

@@ -89,6 +89,11 @@ def _nothing_broken(
         yield "No rule of level error is broken."
     else:
         yield "The rule is kept." if rules == 1 else f"All {rules:,} rules are kept{_always(checkup)}."
+    if any(finding.likely for finding in checkup.of(Status.PASSED)):
+        yield (
+            "max_duration is kept if every copy is caught up at the next probe: the restore rate is unknown "
+            "(--restore-rate tells, require_restore_rate demands it)."
+        )
 
 
 def _always(checkup: CheckedPlan) -> str:
