@@ -118,7 +118,7 @@ def _small_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             ["drain", NAME, "two", "--quiet", *STORES, *NOW],
             ["simulate-scaleout", NAME, "--remove", "two", *NOW, *STORES],
         ),
-        (["bounce", SETTLED, "--instance", "two", "--restart", "5s", *NOW], ["drain", SETTLED, "two", *NOW]),
+        (["bounce", NAME, "--instance", "two", "--restart", "5s", *NOW], ["drain", NAME, "two", *NOW]),
         (["assign", NAME, "--max-rounds", "1"], ["why", NAME]),
         (["assign", SETTLED], ["simulate-scaleout", SETTLED, "--add", "1"]),
         (["bounce", SETTLED, "--restart", "5s"], ["bounce", SETTLED, "--out", "restart.yaml", "--restart", "5s"]),

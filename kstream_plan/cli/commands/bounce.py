@@ -21,13 +21,17 @@ from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
+from kstream_plan.documents.frameworks import kafka_name
+from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.scenario import moment
 from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.render.page import Page
-from kstream_plan.render.pages.bounce import best_scenario
-from kstream_plan.simulation.bounces import Bounces
+from kstream_plan.render.pages.bounce import WAY_NAMES
+from kstream_plan.render.text.escape import printable
+from kstream_plan.simulation.bounces import Bounces, PlayedWay
 from kstream_plan.simulation.bounces import bounce as bounces_of
 from kstream_plan.simulation.processes import processors
 
@@ -107,9 +111,9 @@ def _deliver(groups: Sequence[Bounces], options: BounceOptions) -> None:
         if len(groups) > 1:
             fix = "choose one with --application-id"
             raise UsageError(f"there are {len(groups)} applications, and one file", where="--out", fix=fix)
-        if groups[0].best_safe is not None:
+        if (best := groups[0].best_safe) is not None:
             with written_at_once(options.out) as file:
-                file.write(best_scenario(groups[0]))
+                file.write(_scenario_text(best))
     if options.output is OutputForm.JSON:
         write_stdout("".join(f"{to_json(bounces)}\n" for bounces in groups))
     elif groups:
@@ -121,3 +125,13 @@ def _page(bounces: Bounces, options: BounceOptions, *, is_plural: bool) -> Page:
     application_id = bounces.played[0].plan.group.application_id
     source = input_of(options.paths, application_id, is_plural=is_plural, option_words=options.option_words)
     return with_paths(page_of(bounces), source)
+
+
+def _scenario_text(best: PlayedWay) -> str:
+    """Return the scenario file of a way."""
+    settings = "".join(
+        f", with {kafka_name(name)}={value} (simulate --session-timeout {moment(value)})"
+        for name, value in best.way.settings
+    )
+    name = printable(best.plan.group.application_id)
+    return scenario_yaml(best.scenario, f"restarts of {name}: {WAY_NAMES.get(best.way.name, best.way.name)}{settings}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kstream_plan.documents.frameworks import kafka_name
-from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.coverage import COMES_NO_CLOSER
@@ -28,7 +26,6 @@ from kstream_plan.render.page import (
     text_row,
 )
 from kstream_plan.render.pages.drain import instance_words, source_now
-from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
     at_least,
@@ -69,10 +66,7 @@ def bounce_page(bounces: Bounces) -> Page:
         title=_title(bounces, names),
         tone=_tone(bounces),
         answer=bounces.answer,
-        sentences=(
-            _sentence(bounces, names),
-            _time_out(bounces),
-        ),
+        sentences=(_sentence(bounces, names), _time_out(bounces)),
         facts=tuple(_facts(bounces)) if bounces.process_ids else (),
         source=source_now(plan, names, bounces.time),
         tables=(_table(bounces, names),),
@@ -207,12 +201,12 @@ def _table(bounces: Bounces, names: Names) -> Table:
     rows = tuple(_row(bounces, way, names) for way in bounces.played)
     ways = [way.way for way in bounces.played if way.way.name in _WAY_ACTIONS and not way.way.settings]
     actions = [f"{way_name(way)}: {_WAY_ACTIONS[way.name]}" for way in ways]
-    actions += ["paused at once: cut-overs included, which pause tasks of other instances for a moment"]
-    actions += ["longest pause: until a task runs again, summed by task"]
+    actions += ["paused at once: with tasks of other instances that are cut over"]
+    actions += ["longest pause: of one task, in sum"]
     tasks = len(bounces.first.group.stateful)
     is_repeated = any(max(way.most_cold, way.figures.cold_handovers.most) > tasks for way in bounces.played)
     actions += ["cold starts: over all restarts, so a task may count more than once"] if is_repeated else []
-    actions += [] if bounces.best_safe is None else ["*: best way that is safe as the group is"]
+    actions += [] if bounces.best_safe is None else ["*: best safe way"]
     table = Table("Ways to restart", columns, rows, "; ".join(actions))
     return table if number_of(bounces) > 1 else table.leave_out("Wait between")
 
@@ -343,8 +337,8 @@ def stores_unknown(bounces: Bounces) -> bool:
 def _next(bounces: Bounces) -> Iterator[Note]:
     """Yield the command that saves the scenario of the best way, or that tells why none is safe."""
     if bounces.process_ids:
-        words = " ".join(instance_words(bounces.first.group, bounces.process_ids))
-        if bounces.answer is not Answer.YES:
+        if bounces.answer is not Answer.YES and not bounces.doubts:  # else a new snapshot tells
+            words = " ".join(instance_words(bounces.first.group, bounces.process_ids))
             yield Note("tasks-and-copies", f"kstream-plan drain SNAPSHOT {words}")
     elif bounces.best_safe is not None:
         yield Note("save-scenario", "kstream-plan bounce SNAPSHOT --out restart.yaml")
@@ -361,15 +355,3 @@ def _with_tasks(note: Note, names: Names) -> str:
     """Return a note after the tasks that it is about."""
     message, tasks = names.escape_message(note.message), [names.escape(task_id) for task_id in note.subjects]
     return f"{name_list(tasks, 5)}: {message[0].lower()}{message[1:]}" if tasks else message
-
-
-def best_scenario(bounces: Bounces) -> str:
-    """Return the scenario file of the best way; there has to be one."""
-    best = bounces.best_safe
-    assert best is not None
-    settings = "".join(
-        f", with {kafka_name(name)}={value} (simulate --session-timeout {moment(value)})"
-        for name, value in best.way.settings
-    )
-    name = printable(bounces.first.group.application_id)
-    return scenario_yaml(best.scenario, f"restarts of {name}: {WAY_NAMES.get(best.way.name, best.way.name)}{settings}")
