@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.answer import Answer, worst_of
-from kstream_plan.model.connect_group import HELD_BY_SEVERAL, WORKER_SILENT
+from kstream_plan.model.connect_group import DELAY_UNKNOWN, HELD_BY_SEVERAL, WORKER_SILENT
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.settings import THREADS_NOT_PLANNED
 from kstream_plan.plans import Plan
@@ -148,8 +148,8 @@ class CheckedPlan:
         found = []
         if WORKER_SILENT in notes:
             found.append(Note(WORKER_SILENT, "a worker does not answer: it may have gone"))
-        if "delay-unknown" in notes:
-            found.append(Note("delay-unknown", "a delay may run that is not known of"))
+        if DELAY_UNKNOWN in notes:
+            found.append(Note(DELAY_UNKNOWN, "a delay may run that is not known of"))
         elif "counts-only" in notes:
             found.append(Note("counts-only", "unless a worker has crashed: REST does not tell"))
         if THREADS_NOT_PLANNED in notes:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Note, Snapshot, WorkId
 from kstream_plan.model.answer import Answer
-from kstream_plan.model.connect_group import ConnectGroup
+from kstream_plan.model.connect_group import DELAY_UNKNOWN, ConnectGroup
 from kstream_plan.model.scenario import Event, Leave, Return, Scenario, Stop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import OnRound
@@ -157,15 +157,17 @@ def drain_workers(
         leader_stops=leader in process_ids,
         in_turn=len(stops) > 1,
         time=when.time,
-        doubts=(*when.doubts, *_doubts(cluster)),
+        doubts=(*when.doubts, *_doubts(cluster, snapshot.warnings)),
     )
 
 
-def _doubts(cluster: ConnectGroup) -> Iterator[Note]:
-    """Yield why more may stand unassigned than a plan says: the REST interface tells nothing of leaders and delays."""
+def _doubts(cluster: ConnectGroup, as_read: Sequence[Note]) -> Iterator[Note]:
+    """Yield why more may stand unassigned than a plan says: a delay may run that it does not know of."""
     if cluster.leader is None:
         message = "Who leads, and whether a delay runs already, is unknown: the workers' logs tell (--connect-log)"
         yield Note("leader-unknown", message)
+        return
+    yield from (note for note in as_read if note.code == DELAY_UNKNOWN)
 
 
 def _restarted(snapshot: Snapshot, stops: Sequence[Leave]) -> Iterator[tuple[Event, ...]]:

@@ -33,6 +33,7 @@ LENIENT = {
     "max_pause_per_handover": 600_000,
     "max_pause_in_all": 9_000_000,
     "max_paused_tasks_at_once": 100,
+    "max_moves": 100,
 }
 OF_STATE = {name for name, rule in RULES.items() if rule.of_state}
 LEAVE = Scenario(events=(Leave(at_ms=0, process_ids=("w1",)),))

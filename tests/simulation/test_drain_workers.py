@@ -208,6 +208,20 @@ def test_who_leads_is_unknown_where_rest_alone_was_asked() -> None:
     assert (at_once.ways[0].longest_ms, at_once.answer) == (HEARD_MS, Answer.UNKNOWN)
 
 
+def test_work_that_may_wait_for_a_delay_that_nobody_knows_of_is_no_yes() -> None:
+    rest = even(3)
+    idle = rest["instances"][1]
+    rest["instances"][2]["held"] += idle.pop("held")
+    everywhere = drain_workers(snapshot(rest), [idle["process_id"]])
+    assert (everywhere.doubts, everywhere.answer) == ((), Answer.YES)
+    rest["instances"][2]["held"] = []
+    found = drain_workers(snapshot(rest), [idle["process_id"]])
+    (doubt,) = found.doubts
+    assert doubt.code == "delay-unknown"
+    assert found.answer is Answer.UNKNOWN
+    assert "are unassigned" in page_of(found).sentences[0]
+
+
 def _draws(workers: int, stops: Sequence[Leave], *, random: bool) -> list[tuple[Any, ...]]:
     of = even(workers)
     for place, one in enumerate(of["instances"]):

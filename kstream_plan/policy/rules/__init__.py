@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kstream_plan.model.connect_group import WORKER_SILENT
+from kstream_plan.model.connect_group import DELAY_UNKNOWN, WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED
 from kstream_plan.plans import Plan
 from kstream_plan.policy.rules import amounts, balance, endings, origins, times
@@ -33,7 +33,7 @@ _CONTRADICTED = ("group-not-as-told", NEWER_UNREAD, *NOT_MODELLED)
 #: A plan that says one of these may leave out some of what happens.
 _IN_DOUBT = (*_CONTRADICTED, "back-before-fenced", WORKER_SILENT)
 #: A plan that says one of these tells of work that waits, nobody knows for how long.
-_WAITS = ("delay-unknown", "revocations-unknown", "not-dealt-out", *_IN_DOUBT)
+_WAITS = (DELAY_UNKNOWN, "revocations-unknown", "not-dealt-out", *_IN_DOUBT)
 
 #: Rule → how it is measured, in the order in which they are told.
 RULES: Mapping[str, Rule] = MappingProxyType(
@@ -46,9 +46,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             unknown_with=("group-not-ready", *_WAITS),
         ),
         "max_rebalances": Rule(
-            Kind.COUNT, amounts.rebalances, figure="rebalances", unknown_with=("delay-unknown", *_IN_DOUBT)
+            Kind.COUNT, amounts.rebalances, figure="rebalances", unknown_with=(DELAY_UNKNOWN, *_IN_DOUBT)
         ),
-        "max_moves": Rule(Kind.COUNT, amounts.moves, _stateful, figure="moves", unknown_with=_IN_DOUBT),
+        "max_moves": Rule(
+            Kind.COUNT, amounts.moves, _stateful, figure="moves", unknown_with=(DELAY_UNKNOWN, *_IN_DOUBT)
+        ),
         "max_warmups": Rule(
             Kind.COUNT, amounts.warmups, _stateful, figure="warmups", of_state=True, unknown_with=_IN_DOUBT
         ),

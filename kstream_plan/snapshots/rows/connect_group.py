@@ -10,6 +10,7 @@ from typing import Any
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Instance, Note, Snapshot
 from kstream_plan.model.connect_group import (
     CONNECT_SETTINGS,
+    DELAY_UNKNOWN,
     HELD_BY_SEVERAL,
     WORKER_SILENT,
     ConnectGroup,
@@ -378,7 +379,7 @@ def _perhaps_delayed(
             unseen = "not every worker was asked (snapshot --connect-url asks them), and one that has gone or restarted"
         message = f"Whether a delay runs is unknown: {unseen} may be without work, {waits}"
     tells = "The workers' logs would tell (snapshot --connect-log)"
-    return [Note("delay-unknown", f"{message}. {tells}", unassigned)]
+    return [Note(DELAY_UNKNOWN, f"{message}. {tells}", unassigned)]
 
 
 def _not_answering(silent: Sequence[ConnectWorker]) -> list[Note]:
