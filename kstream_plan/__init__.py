@@ -84,10 +84,10 @@ if TYPE_CHECKING:
     from kstream_plan.render.check import json_report as check_to_json
     from kstream_plan.render.check import markdown_report as check_to_markdown
     from kstream_plan.render.check.table import table_report as check_to_table
-    from kstream_plan.render.fleet import fleet_markdown as fleet_to_markdown
-    from kstream_plan.render.fleet import fleet_table as fleet_to_table
-    from kstream_plan.render.upgrade import upgrade_markdown as upgrade_to_markdown
-    from kstream_plan.render.upgrade import upgrade_table as upgrade_to_table
+    from kstream_plan.render.pages_as_text import fleet_markdown as fleet_to_markdown
+    from kstream_plan.render.pages_as_text import fleet_table as fleet_to_table
+    from kstream_plan.render.pages_as_text import upgrade_markdown as upgrade_to_markdown
+    from kstream_plan.render.pages_as_text import upgrade_table as upgrade_to_table
     from kstream_plan.simulation.alternatives import alternatives as alternatives
     from kstream_plan.simulation.alternatives import saved_alternatives as saved_alternatives
     from kstream_plan.simulation.bounces import bounce as bounce
@@ -158,8 +158,8 @@ _PUBLIC = {
     "workers_drained_to_json": ("kstream_plan.render.answers", "to_json"),
     "workers_drained_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "workers_drained_to_table": ("kstream_plan.render.answers", "to_table"),
-    "fleet_to_markdown": ("kstream_plan.render.fleet", "fleet_markdown"),
-    "fleet_to_table": ("kstream_plan.render.fleet", "fleet_table"),
+    "fleet_to_markdown": ("kstream_plan.render.pages_as_text", "fleet_markdown"),
+    "fleet_to_table": ("kstream_plan.render.pages_as_text", "fleet_table"),
     "read_results": ("kstream_plan.documents.results", "read_results"),
     "result_of": ("kstream_plan.plans.result", "result_of"),
     "group_history": ("kstream_plan.snapshots.broker.source", "group_history"),
@@ -197,8 +197,8 @@ _PUBLIC = {
     "to_table": ("kstream_plan.render.answers", "to_table"),
     "upgrade": ("kstream_plan.protocols.upgrade", "upgrade"),
     "upgrade_to_json": ("kstream_plan.answers.upgrade", "upgrade_json"),
-    "upgrade_to_markdown": ("kstream_plan.render.upgrade", "upgrade_markdown"),
-    "upgrade_to_table": ("kstream_plan.render.upgrade", "upgrade_table"),
+    "upgrade_to_markdown": ("kstream_plan.render.pages_as_text", "upgrade_markdown"),
+    "upgrade_to_table": ("kstream_plan.render.pages_as_text", "upgrade_table"),
     "vary": ("kstream_plan.cli.actions.variants", "axes_of"),
     "why": ("kstream_plan.simulation.why", "why"),
     "why_to_json": ("kstream_plan.render.answers", "to_json"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -29,6 +30,17 @@ def duration(milliseconds: int) -> str:
     if milliseconds < 2 * _DAY:
         return _two_units(round(milliseconds / _MINUTE), 60, "h", "m")
     return _two_units(round(milliseconds / _HOUR), 24, "d", "h")
+
+
+def utc(time: str) -> str:
+    """Return an RFC 3339 time to the second: ``2026-11-21 13:00:38 UTC``."""
+    return f"{time[:10]} {time[11:19]} UTC"
+
+
+def duration_span(times_ms: Iterable[int]) -> str:
+    """Return the shortest and the longest of some durations, ``1m to 10m``; once if they are the same."""
+    ends = sorted(set(times_ms))
+    return duration(ends[0]) if len(ends) == 1 else f"{duration(ends[0])} to {duration(ends[-1])}"
 
 
 def at_least(milliseconds: int) -> str:

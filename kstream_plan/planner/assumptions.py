@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from math import ceil
 
 from kstream_plan.model import Note, Snapshot
-from kstream_plan.model.note import name_list
+from kstream_plan.model.note import count, name_list
 from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate
 from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.scenario_as_noticed import Timeline
@@ -187,23 +187,31 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
 def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snapshot, now_ms: int) -> Note:
     """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
-    noun = "copies have" if len(doubts) > 1 else "copy has"
-    what = f"Whether {len(doubts)} {noun} caught up by now is unknown ({name_list(tasks)})"
-    deciding = _deciding_rate(doubts)
-    if deciding is None or snapshot.captured_at_ms is None:
-        message = f"{what}, {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else what
-        return Note(MAYBE_READY, message, tasks)
-    rate, since_ms = deciding
-    at = datetime.fromtimestamp((snapshot.captured_at_ms + now_ms + since_ms) / 1000, UTC)
-    message = f"{what}: all have if their instances restored at least {rate:,} records/s since {at:%H:%M:%S} UTC"
-    return Note(MAYBE_READY, message, tasks)
+    many = len(doubts) > 1
+    subject = f"Whether {count(len(doubts), 'copy has', 'copies have')} caught up is unknown"
+    rate, taken_ms = _deciding_rate(doubts), snapshot.captured_at_ms
+    if rate is None or taken_ms is None:
+        since = f", {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else ""
+        return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}){since}", tasks)
+    amounts = [doubt.records for doubt in doubts if doubt.records is not None]
+    behind = f"{'up to ' if len(set(amounts)) > 1 else ''}{count(max(amounts), 'record')} behind"
+    first_ms, *later_ms = sorted({doubt.since_ms for doubt in doubts if doubt.since_ms is not None})
+    since = "when last known" if later_ms else f"at {_clock(taken_ms + now_ms + first_ms)}"
+    then = _clock(taken_ms + now_ms + doubts[0].to_ms)
+    condition = f"{'their instances restore' if many else 'its instance restores'} at least {count(rate, 'record')}/s"
+    result = f"{'they are' if many else 'it is'} caught up at {then} if {condition}"
+    return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}, {behind} {since}): {result}", tasks)
 
 
-def _deciding_rate(doubts: Sequence[CopyDoubt]) -> tuple[int, int] | None:
-    """Return how many records per second each instance had to restore, and since when; ``None`` if nobody knows.
+def _clock(time_ms: int) -> str:
+    return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H:%M:%S} UTC"
 
-    The instance that had to restore most decides. Since when is the last time that anything is known of its copies:
-    what they had to restore then, they had to since.
+
+def _deciding_rate(doubts: Sequence[CopyDoubt]) -> int | None:
+    """Return how many records per second each instance has to restore; ``None`` if nobody knows.
+
+    The instance that has to restore most decides, from the last time that anything is known of its copies: what they
+    had to restore then, they had to since.
     """
     of_instance: dict[str, list[CopyDoubt]] = {}
     for doubt in doubts:
@@ -215,7 +223,7 @@ def _deciding_rate(doubts: Sequence[CopyDoubt]) -> tuple[int, int] | None:
                 return None
         since_ms = max(doubt.since_ms for doubt in found if doubt.since_ms is not None)
         records = sum(doubt.records for doubt in found if doubt.records is not None)
-        rates.append((ceil(records * 1000 / (found[0].to_ms - since_ms)), since_ms))
+        rates.append(ceil(records * 1000 / (found[0].to_ms - since_ms)))
     return max(rates)
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Group, GroupState, Holding, Note
 from kstream_plan.model.starting_state import beginning_of
+from kstream_plan.model.times import format_time
 from kstream_plan.planner.assumptions import (
     after_crashes,
     assumptions,
@@ -151,6 +152,7 @@ def _unproven(
 
 
 def _played(case: Case, group: Group, state: GroupState, rounds: tuple[Round, ...], outcome: Rehearsal) -> Played:
+    taken_ms = case.snapshot.captured_at_ms
     return Played(
         snapshot=case.snapshot,
         scenario=case.scenario,
@@ -162,6 +164,7 @@ def _played(case: Case, group: Group, state: GroupState, rounds: tuple[Round, ..
         configs=(case.snapshot.config, *(later for _, later in outcome.settings)),
         unrated=outcome.restored.unrated(group),
         goes_on=outcome.before is not None,
+        begins_at=None if taken_ms is None else format_time(taken_ms + case.now_ms),
     )
 
 

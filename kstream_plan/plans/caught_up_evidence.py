@@ -630,3 +630,14 @@ def at_least_as_long(milliseconds: int) -> str:
 
 def _ago(age_ms: int) -> str:
     return f" {moment(age_ms // 1000 * 1000)} before" if age_ms >= 1000 else ""
+
+
+def settled_by(starts: Iterable[UnprovenStart]) -> list[str]:
+    """Return the options that would tell whether these starts are warm."""
+    return list(options_that_tell(start.evidence for start in starts))
+
+
+def would_tell(starts: Iterable[UnprovenStart]) -> str:
+    """Return the same as a sentence without its end; empty if no option would."""
+    options = settled_by(starts)
+    return f"Options that would tell: {', '.join(options)}" if options else ""

@@ -212,7 +212,8 @@ class Played:
 
     ``state`` is the group at the beginning and ``group``, ``target`` and ``rates`` are those of the end. ``configs``
     are all settings, in the order in which they counted. ``unrated`` are the tasks that are restored somewhere at a
-    rate nobody knows. ``goes_on``: the plan begins after a decision that is known.
+    rate nobody knows. ``goes_on``: the plan begins after a decision that is known. ``begins_at``: when, RFC 3339;
+    ``None``: not known.
     """
 
     snapshot: Snapshot
@@ -225,6 +226,7 @@ class Played:
     configs: tuple[AssignmentConfig, ...]
     unrated: tuple[str, ...]
     goes_on: bool
+    begins_at: str | None
 
 
 class Design(ABC):

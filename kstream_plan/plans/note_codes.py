@@ -18,6 +18,8 @@ NOTE_CODES = frozenset(
         "unused-names",
     }
 )
+#: Codes of what only experts want to read: ``--verbose`` shows it, and the JSON has it.
+EXPERT_CODES = frozenset({"threads-race", "thread-moves"})
 #: Codes of what is read off the rounds: made anew for whoever reads a plan, and no part of the plan itself.
 COLD_STARTS, STATELESS_MOVES, THREAD_MOVES = "cold-starts", "stateless-moves", "thread-moves"
 KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN = "work-kept", "leader-left", "connector-uneven"

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from kstream_plan.model import Group, Holding, Note, Target, WorkId
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.times import duration_span
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
@@ -235,6 +236,12 @@ class Plan(InNotebooks):
     def ready_at_follow_ups(self) -> bool:
         """Whether copies of which nobody knows how fast they restore count as caught up at follow-ups, too."""
         return any(note.code == READY_AT_FOLLOW_UP for note in self.warnings)
+
+    @property
+    def probing_interval(self) -> str:
+        """The time from one probe to the next, from the shortest to the longest of all settings that count."""
+        configs = (self.config, *(config for _, config in self.later_configs))
+        return duration_span(config.probing_rebalance_interval_ms for config in configs)
 
     @property
     def lower_bound_lags(self) -> frozenset[str]:

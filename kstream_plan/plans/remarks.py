@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kstream_plan.model import Note
-from kstream_plan.model.note import Remarks, name_list
+from kstream_plan.model.note import Remarks, count, name_list
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity, Totals, events, membership, totals
 from kstream_plan.plans.kept import departures
@@ -66,7 +66,8 @@ def change_option(plan: Plan) -> str | None:
     if plan.digest == plan.snapshot_digest:
         return ""
     joining, leaving = membership(plan)
-    starts = [rnd for rnd in plan.rounds if rnd.trigger not in (Trigger.PROBING, Trigger.FOLLOW_UP)]
+    by_itself = (Trigger.PROBING, Trigger.FOLLOW_UP)
+    starts = [rnd for rnd in plan.rounds if rnd.trigger not in by_itself or rnd.member_steps]
     is_whole = [step.process_id for step in starts[0].member_steps] == joining if len(starts) == 1 else False
     instances = [plan.group.instances[plan.group.instance_index[process_id]] for process_id in joining]
     is_plain = not any(instance.rack or instance.client_tags for instance in instances)
@@ -141,11 +142,8 @@ def _stateless_moves(plan: Plan, total: Totals) -> Iterator[Note]:
     stateless, moves = len(plan.group.stateless), total.stateless_at_probes
     if moves < max(1, _MANY_HOPS * stateless):
         return
-    tasks = "The stateless task changes its" if stateless == 1 else f"The {stateless:,} stateless tasks change their"
-    message = (
-        f"{tasks} instance {moves:,} times at probing rebalances, because every decision reassigns stateless tasks. "
-        "Fewer probes mean fewer moves"
-    )
+    tasks = "The stateless task is" if stateless == 1 else f"The {stateless:,} stateless tasks are"
+    message = f"{tasks} reassigned at every probe: {count(moves, 'move')} in all. Fewer probes mean fewer moves"
     yield Note(STATELESS_MOVES, message)
 
 

@@ -6,7 +6,7 @@ printable (:func:`~kstream_plan.render.text.escape.printable`); whatever marks i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import compress
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
+from kstream_plan.plans.note_codes import EXPERT_CODES
 from kstream_plan.render.text.escape import printable
 
 #: What a value means; a theme gives each a colour.
@@ -63,7 +64,7 @@ class Cell(NamedTuple):
     """A cell of a table.
 
     items: texts that are kept whole, with ``, `` between them.
-    short: what stands for them where they take more than two lines; empty: they always stand in full.
+    short: what stands for them where they are more than four, on more than two lines; empty: they always stand in full.
     tone: what the cell means.
     bar: the length of a bar before the text, 0 to 1.
     """
@@ -206,11 +207,14 @@ def overview_page(number: int, summary: str, title: str, columns: tuple[Column, 
     return Page(title=f"{applications}: {summary}", tables=(Table(title, columns, tuple(rows), note),))
 
 
-def remark_lines(remarks: Remarks, escape: Callable[[str], str] = printable) -> tuple[Line, ...]:
-    """Return the warnings, notes, assumptions and commands of an answer as lines, in this order."""
+def remark_lines(
+    remarks: Remarks, escape: Callable[[str], str] = printable, *, left_out: Collection[str] = EXPERT_CODES
+) -> tuple[Line, ...]:
+    """Return the warnings, notes, assumptions and commands of an answer as lines; ``left_out`` are codes."""
     kinds: tuple[tuple[LineKind, tuple[Note, ...]], ...]
     kinds = ("warning", remarks.warnings), ("note", remarks.notes), ("assumption", remarks.assumptions)
-    lines = [Line(kind, note.code, as_sentence(escape(note.message))) for kind, notes in kinds for note in notes]
+    kept = ((kind, note) for kind, notes in kinds for note in notes if note.code not in left_out)
+    lines = [Line(kind, note.code, as_sentence(escape(note.message))) for kind, note in kept]
     return (*lines, *(Line("next", note.code, note.message) for note in remarks.next))
 
 

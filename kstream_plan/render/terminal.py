@@ -22,8 +22,8 @@ from kstream_plan.render.page import Cell, Column, Line, Page, Section, Table, T
 NARROWEST, _WIDEST_PANEL = 40, 120
 #: Rich takes 2.4 ms a row: longer tables are set in plain text.
 _MOST_RICH_ROWS = 200
-#: A list of more lines stands as its short form, if it has one.
-_MOST_LINES = 2
+#: A list of more lines and items stands as its short form, if it has one.
+_MOST_LINES, _MOST_ITEMS = 2, 4
 #: What stays on one line of a cell, the length beyond which it may be broken, and the width up to which a column of
 #: numbers is never broken: the first of these that fits. A range in brackets is kept whole if there is room.
 _RANGE = re.compile(r"\([^()]* to [^()]*\)")
@@ -195,7 +195,7 @@ def _is_narrow(table: Table, place: int, narrow: int) -> bool:
 
 def _texts(cell: Cell) -> tuple[str, ...]:
     """Return what may stand in a cell of a narrow column."""
-    return (cell.short,) if cell.short and len(cell.items) > _MOST_LINES else cell.items
+    return (cell.short,) if cell.short and len(cell.items) > _MOST_ITEMS else cell.items
 
 
 def _widths(table: Table, least: Sequence[int], room: int) -> Sequence[int]:
@@ -234,7 +234,8 @@ def _cell(cell: Cell, width: int) -> Text:
     if cell.bar is not None:
         return Text(cell.text, "bar")
     lines = fill(cell.items, width)
-    if cell.short and len(lines) > _MOST_LINES:
+    is_long = len(cell.items) > _MOST_ITEMS or max(map(cell_len, lines), default=0) > width
+    if cell.short and len(lines) > _MOST_LINES and is_long:
         lines = [cell.short]
     elif len(cell.items) == 1 and cell_len(cell.text) > width and (match := _RANGE.search(cell.text)) and match.start():
         lines = [cell.text[: match.start()].rstrip(), cell.text[match.start() :]]
@@ -271,7 +272,7 @@ def _aligned(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Colu
 
 
 def _plain(cell: Cell) -> str:
-    return cell.short if cell.short and len(cell.items) > _MOST_LINES else cell.text
+    return cell.short if cell.short and len(cell.items) > _MOST_ITEMS else cell.text
 
 
 def _as_list(table: Table) -> Iterator[RenderableType]:

@@ -20,7 +20,7 @@ from kstream_plan.protocols.interleavings import Action
 from kstream_plan.protocols.upgrade import Upgrade, upgrade
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.upgrade import upgrade_page
-from kstream_plan.render.upgrade import upgrade_markdown, upgrade_table
+from kstream_plan.render.pages_as_text import upgrade_markdown, upgrade_table
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import snapshot_rows
 from tests.helpers.goldens import assert_golden

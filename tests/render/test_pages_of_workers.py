@@ -62,7 +62,7 @@ def test_the_summary_of_a_plan_of_workers() -> None:
     assert [(fact.label, fact.value) for fact in page.facts] == [
         ("Duration", "about 5m03s"),
         ("Rebalances", "2: 1 leave, 1 delay end"),
-        ("Moves", "5 of 15 (minimum for this balance: 5)"),
+        ("Moves", "5 of 15 (the minimum)"),
         ("Longest pause", "c1 (connector): 5m03s in 1 pause"),
         ("Unassigned", "5 connectors and tasks at once, 25m15s over all"),
         ("Balance", "5 → 7 to 8 connectors and tasks per worker"),

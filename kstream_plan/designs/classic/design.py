@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,10 +14,12 @@ from kstream_plan.designs.classic.coordinator_on_arrays import CoordinatorOnArra
 from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_LAST, SOONEST, TYPICAL, Clock
 from kstream_plan.designs.classic.on_arrays import are_for
 from kstream_plan.model import Group, GroupState, Note, Snapshot
+from kstream_plan.model.note import count, name_list
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
-from kstream_plan.plans import LowerBounds, Trigger
+from kstream_plan.model.times import duration, duration_span, utc
+from kstream_plan.plans import HandOver, LowerBounds, Trigger
 from kstream_plan.plans.design import Design, Played
 from kstream_plan.plans.summary import DurationIs
 from kstream_plan.protocols import PROTOCOLS, gives_up
@@ -128,15 +131,13 @@ class Classic(Design):
             )
             notes.append(Note("racks-unknown", message))
         if rounds and played.unrated and not played.rates.any_restore:
-            message = (
-                "The restore rate is unknown: every copy is assumed to be caught up at the next probe, and the "
-                "minimum time is that of copies that restore at once"
-            )
+            bounds = count(len(played.rates.restore_at_least), "instance")
+            known = f", but for lower bounds of {bounds}" if played.rates.restore_at_least else ""
+            message = f"The restore rate is unknown{known}: each copy {_catches_up(played)}"
             notes.append(Note("no-restore-rate", message))
         elif rounds and played.unrated:
             message = (
-                "The restore rate or the end offset of some copies is unknown: they are assumed to be caught up at "
-                "the next probe"
+                f"The restore rate or the end offset of some copies is unknown: each of them {_catches_up(played)}"
             )
             notes.append(Note("no-restore-rate", message, played.unrated))
         return tuple(notes)
@@ -162,13 +163,30 @@ class Classic(Design):
         )
 
 
+def _catches_up(played: Played) -> str:
+    interval = duration_span(config.probing_rebalance_interval_ms for config in played.configs)
+    return f"is assumed to catch up within one probing interval ({interval})"
+
+
+def _what_is_due(played: Played) -> Iterator[str]:
+    """Yield which tasks start first, because the last decision withheld them, and when the next probe comes."""
+    rounds, group = played.rounds, played.state.group
+    if rounds and rounds[0].trigger is Trigger.FOLLOW_UP:
+        steps = [step for step in rounds[0].steps_apart if isinstance(step, HandOver) and step.from_ is not None]
+        tasks = [str(step.task_id) for step in steps if group.stateful_flags[group.task_index[step.task_id]]]
+        if tasks:
+            verb = "starts" if len(tasks) == 1 else "start"
+            yield f"{name_list(tasks)}, which the last rebalance revoked, {verb} first"
+    probes_ms = [rnd.at_ms for rnd in rounds if rnd.trigger is Trigger.PROBING]
+    if probes_ms:
+        yield f"the next probe is due in {duration(probes_ms[0])}"
+
+
 def _starts(played: Played) -> Note:
     if played.goes_on:
-        message = (
-            "The plan continues from the last known decision: tasks that it withheld follow up, and its probing timer "
-            "runs. Time 0s is that of the snapshot, or the later one that stands beside it"
-        )
-        return Note("goes-on", message)
+        moment = "the snapshot's" if played.begins_at is None else utc(played.begins_at)
+        parts = [f"Time 0s is {moment}", *_what_is_due(played)]
+        return Note("goes-on", f"The plan continues from the last known decision. {'; '.join(parts)}")
     if not played.rounds or played.rounds[0].trigger is Trigger.MANUAL or played.scenario is None:
         return Note("starts-now", "A rebalance starts now; a probe that is already scheduled is not included")
     return Note("starts-now", "A probe that is already scheduled is not included")

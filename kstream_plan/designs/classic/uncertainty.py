@@ -154,13 +154,14 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
             )
         )
     if deletions:
+        tasks = _names(state.group, deletions)
         found.append(
             Note(
                 LEFT_OVER_CLEANUP,
                 "Whether instances still have the state that closed tasks left on their disks is unknown: they delete "
-                "it some time after state.cleanup.delay.ms. If it is gone, tasks may go to other instances: "
-                f"{name_list(_names(state.group, deletions), 5)}",
-                _names(state.group, deletions),
+                f"it some time after state.cleanup.delay.ms. If it is gone, {name_list(tasks, 5)} may go to "
+                f"{'another instance' if len(tasks) == 1 else 'other instances'}",
+                tasks,
             )
         )
     return tuple(found)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from kstream_plan.answers import check
 from kstream_plan.answers.check import PlanPart, Warned, WordedFinding, WordedPlan
 from kstream_plan.model import Note
+from kstream_plan.plans.caught_up_evidence import settled_by
 from kstream_plan.policy.findings import CheckedPlan, Status
 from kstream_plan.policy.next_command import next_command
 from kstream_plan.render.check.wording import sentence, undecided_starts
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.would_tell import settled_by
 
 report_of = check.report_of
 

@@ -9,7 +9,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED, RELEASE_NOT_MODELLED
 from kstream_plan.plans import Plan
-from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart
+from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart, settled_by
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding
@@ -18,7 +18,6 @@ from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.policy.rules.restores import PAUSE_RULES
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, generation, name_list, span_to
-from kstream_plan.render.text.would_tell import settled_by
 
 #: Rules whose figure grows with the rounds: to blame is what comes from a round on.
 _ADDS_UP = ("max_duration", "max_pause_in_all", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")

@@ -10,6 +10,7 @@ from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.scenario import moment
 from kstream_plan.plans.caught_up_evidence import Fact as Evident
+from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.render.page import (
     Cell,
@@ -36,7 +37,6 @@ from kstream_plan.render.text.numbers import (
     range_text,
     span_to,
 )
-from kstream_plan.render.text.would_tell import would_tell
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
 
 WAY_NAMES = {

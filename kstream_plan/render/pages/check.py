@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
+from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.policy.findings import CheckedPlan, Finding, Status, Tally
 from kstream_plan.policy.limits import ALWAYS
 from kstream_plan.policy.next_command import next_command
@@ -25,7 +26,6 @@ from kstream_plan.render.page import (
 )
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, is_are, name_list
-from kstream_plan.render.text.would_tell import would_tell
 
 _MARKS = {Status.ERROR: "✗", Status.WARNING: "!", Status.WAIVED: "○", Status.NOT_APPLICABLE: "–", Status.PASSED: "✓"}
 _TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "unknown", Status.PASSED: "plain"}

@@ -12,7 +12,7 @@ from kstream_plan.comparison.next_command import next_command
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans.activity import events, totals
-from kstream_plan.plans.note_codes import STATELESS_MOVES, THREAD_MOVES
+from kstream_plan.plans.note_codes import EXPERT_CODES, STATELESS_MOVES, THREAD_MOVES
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.page import Cell, Column, Page, Table, Tone, remark_lines, text_cell, text_row
@@ -53,7 +53,7 @@ def compare_page(alike: Sequence[SameOutcome], *, verbose: bool = False) -> Page
         sentences=tuple(filter(None, (conclusion(alike), _same(alike, figures, different)))),
         source=source_text(plan, view.names),
         tables=tuple(_tables(alike, columns)),
-        lines=remark_lines(compare_remarks(alike), printable),
+        lines=remark_lines(compare_remarks(alike), left_out=() if verbose or plan.is_of_workers else EXPERT_CODES),
     )
 
 

@@ -12,6 +12,7 @@ from kstream_plan.model.note import Remarks
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.caught_up_evidence import Fact as Evident
+from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.render.page import (
     Fact,
     Page,
@@ -28,7 +29,6 @@ from kstream_plan.render.page import (
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, at_most, count, duration, name_list, span_to, utc
-from kstream_plan.render.text.would_tell import would_tell
 from kstream_plan.simulation.drain import Drain, DrainedTask
 from kstream_plan.simulation.instance_names import process_id_of
 

@@ -8,6 +8,7 @@ from kstream_plan.model.settings import SETTINGS_GIVEN
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.loads import copies_of_stateful, worst_loss
+from kstream_plan.plans.note_codes import EXPERT_CODES
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Simulation
 from kstream_plan.render.page import Fact, Page, Section, Tone, as_sentence, remark_lines
@@ -21,7 +22,7 @@ from kstream_plan.render.pages.scenario_events import event_text
 from kstream_plan.render.pages.simulation import relief_text, simulation_tables
 from kstream_plan.render.pages.steps import NO_STEP, Focus, details, where_it_stands
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, generation, name_list, span_to, utc
+from kstream_plan.render.text.numbers import count, count_range, duration, generation, name_list, span_to, utc
 
 
 def plan_page(answer: Plan | Simulation, *, verbose: bool = False) -> Page:
@@ -29,6 +30,7 @@ def plan_page(answer: Plan | Simulation, *, verbose: bool = False) -> Page:
     plan, simulation = (answer, None) if isinstance(answer, Plan) else (answer.plan, answer)
     view = PlanView(plan, Names(plan.group), simulation)
     tables = [rounds_table(view), instances_table(view)] if plan.rounds else []
+    left_out = () if verbose or plan.is_of_workers else EXPERT_CODES
     return Page(
         title=plan_title(view),
         tone=plan_tone(view),
@@ -36,7 +38,7 @@ def plan_page(answer: Plan | Simulation, *, verbose: bool = False) -> Page:
         facts=plan_facts(view) if plan.rounds else tuple(_settled_facts(view)),
         source=source_text(plan, view.names),
         tables=(*tables, *simulation_tables(view)),
-        lines=remark_lines(remarks(plan, view.activities), view.names.escape_message),
+        lines=remark_lines(remarks(plan, view.activities), view.names.escape_message, left_out=left_out),
         sections=tuple(_sections(view)) if verbose else (),
     )
 
@@ -176,6 +178,8 @@ def _sections(view: PlanView) -> Iterator[Section]:
     plan, relief = view.plan, relief_text(view.plan)
     figures = [f"Settings: {settings_fact(view).value}"]
     figures += [f"Rates: {rates}"] if (rates := rates_text(plan)) else []
+    if not plan.is_of_workers:
+        figures.append(f"Starts of stateful tasks, those in between included: {count_range(*view.figure('hops'))}")
     figures += [f"Tasks of the busiest {'worker' if plan.is_of_workers else 'instance'}: {relief}"] * bool(relief)
     yield Section("Settings, rates and load", tuple(figures))
     yield from details(plan, view.names, Focus())

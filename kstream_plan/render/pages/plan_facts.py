@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.page import Fact, Tone
 from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS, trigger_word
@@ -51,11 +52,8 @@ def _of_workers(view: PlanView) -> Iterator[Fact]:
     yield pause_fact(view)
     pause_figure = view.figure("paused_tasks_at_once")
     if pause_figure.most:
-        items = "connectors and tasks"
-        value = (
-            f"{count_range(*pause_figure)} {items} at once, {duration_range(*view.figure('paused_task_ms'))} over all"
-        )
-        yield Fact("unassigned", "Unassigned", value)
+        at_once = f"{count_range(*pause_figure)} connectors and tasks at once"
+        yield Fact("unassigned", "Unassigned", f"{at_once}, {duration_range(*view.figure('paused_task_ms'))} over all")
     yield balance_fact(view.plan)
 
 
@@ -67,13 +65,13 @@ def duration_text(view: PlanView) -> str:
         return f"at least {at_least(summary.duration_ms)}"
     if not likely.most:
         return "none"
-    text = f"about {duration_range(*likely)}"
-    if plan.may_be_endless("duration_ms"):
-        text += ", or unknown"
+    text = f"about {duration_range(*likely)}{', or unknown' if plan.may_be_endless('duration_ms') else ''}"
+    if summary.duration_is not in ("probes", "floor"):
+        return text
     floor_ms = summary.floor_ms or 0
-    if summary.duration_is in ("probes", "floor") and 0 < floor_ms < likely.least:
-        text += f"; at least {at_least(floor_ms)}, if copies restore at once"
-    return text
+    limit = f"; at least {at_least(floor_ms)}" if 0 < floor_ms < likely.least else ""
+    some = ", some within seconds" if plan.ready_at_follow_ups else ""
+    return f"{text} if copies catch up within {plan.probing_interval}{some}{limit}"
 
 
 def duration_fact(view: PlanView) -> Fact:
@@ -100,9 +98,7 @@ def _runs_again(view: PlanView) -> Iterator[Fact]:
 def rebalances_fact(view: PlanView) -> Fact:
     """Return how many rebalances there are, by what starts them."""
     plan = view.plan
-    triggers = Counter(
-        trigger_word(activity, of_workers=plan.is_of_workers) for activity in view.activities if activity.probe is None
-    )
+    triggers = Counter(_trigger_text(activity, view) for activity in view.activities if activity.probe is None)
     follow_ups = plan.summary.rebalances - len(view.activities) + triggers.pop(TRIGGER_WORDS[Trigger.FOLLOW_UP], 0)
     parts = [count(number, word) for word, number in triggers.items()]
     parts += [f"{plan.summary.probing_rebalances:,} probing"] if plan.summary.probing_rebalances else []
@@ -112,17 +108,29 @@ def rebalances_fact(view: PlanView) -> Fact:
     return Fact("rebalances", "Rebalances", parts[0] if is_single else f"{total}: {', '.join(parts)}")
 
 
+def _trigger_text(activity: Activity, view: PlanView) -> str:
+    """Return what started a rebalance, and whether members come or go in a follow-up."""
+    word = trigger_word(activity, of_workers=view.plan.is_of_workers)
+    has_members = activity.rounds[0].trigger is Trigger.FOLLOW_UP and (activity.joined or activity.left)
+    return f"{'join' if activity.joined else 'leave'} in a {word}" if has_members else word
+
+
 def moves_fact(view: PlanView) -> Fact:
     """Return how many stateful tasks, or connectors and tasks, change their instance; and the minimum."""
     plan, moves = view.plan, view.figure("moves")
     label = "Moves" if plan.is_of_workers else "Stateful moves"
     stateful = len(plan.group.stateful)
-    hops = view.figure("hops")
-    detours = f"; {count(hops.median, 'start')} on the way" if hops.median > moves.median else ""
-    if not moves.most and not hops.most:
+    if not moves.most:
         return Fact("moves", label, f"none of {stateful:,}")
-    minimum = f" (minimum for this balance: {plan.summary.lower_bounds.moves:,})"
-    return Fact("moves", label, f"{count_range(*moves)} of {stateful:,}{minimum}{detours}")
+    minimum = _minimum(plan.summary.lower_bounds.moves, moves.median)
+    return Fact("moves", label, f"{count_range(*moves)} of {stateful:,}{minimum}")
+
+
+def _minimum(minimum: int | None, likely: int) -> str:
+    """Return how much would do for the same balance, if that is known and not more."""
+    if minimum is None or minimum > likely:
+        return ""
+    return " (the minimum)" if minimum == likely else f" ({minimum:,} would do)"
 
 
 def _stateless_moves(view: PlanView) -> Fact:
@@ -171,15 +179,16 @@ def restore_fact(view: PlanView) -> Fact:
     records = plan.summary.restored_records
     extra = view.figure("peak_extra_copies")
     copies = "extra copy" if extra.most == 1 else "extra copies"
-    at_a_time = f", {count_range(*extra)} {copies} at a time" if extra.most else ""
+    has_legend = view.simulation is not None and bool(view.simulation.what_ifs or view.simulation.cure)
+    legend = "" if has_legend else " (warm-ups, and copies that wait to be cut over)"
+    at_a_time = f", {count_range(*extra)} {copies} at a time{legend}" if extra.most else ""
     if records is None:
         return Fact("restore", label, f"unknown number of records{at_a_time}", "unknown")
     figure = view.figure("restored_records")
     unknown = ", or unknown" if _may_restore_an_unknown_number(view) else ""
     if not figure.most:
         return Fact("restore", label, f"none{unknown}", "unknown" if unknown else "plain")
-    minimum = plan.summary.lower_bounds.restored_records
-    bound = "" if minimum is None else f" (minimum for this balance: {minimum:,})"
+    bound = _minimum(plan.summary.lower_bounds.restored_records, records)
     size = None if view.simulation is None else view.simulation.record_size
     in_bytes = "" if size is None else f", {amount(records * size)}"
     return Fact("restore", label, f"{count_range(*figure)} records{in_bytes}{bound}{unknown}{at_a_time}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
@@ -46,11 +46,24 @@ def rounds_table(view: PlanView) -> Table:
     columns = columns_of(">#", ">Time", "Rebalance", *move_heads, *pause_heads, wide=wide)
     at_once = view.figure("paused_tasks_at_once").most
     is_more = not of_workers and max(pauses.values()) > at_once
-    note = f"Paused: tasks that pause until the next row, at most {at_once:,} at once." if is_more else ""
+    note = " ".join(_legend(view, f", at most {at_once:,} at once" if is_more else ""))
     table = Table("Rounds", columns, tuple(rows), note)
     if of_workers:
         return table.leave_out("Warm up", "Stateless", "To restore")
     return table if any(activity.stateless for activity in view.activities) else table.leave_out("Stateless")
+
+
+def _legend(view: PlanView, at_once: str) -> Iterator[str]:
+    """Yield which tasks pause, and what an arrow without a source means."""
+    activities, plan = view.activities, view.plan
+    if not plan.is_of_workers:
+        kinds = ["all tasks of members that stop at every rebalance"] * bool(plan.stopping) + ["tasks cut over"]
+        kinds += ["stateless tasks that are reassigned"] * any(activity.stateless for activity in activities)
+        kinds += ["tasks that change their thread"] * any(activity.threads for activity in activities)
+        yield f"Paused until the next row{at_once}: {', '.join(kinds)}."
+    started = (move for activity in activities for move in activity.moves if move.source is None)
+    if (move := next(started, None)) is not None:
+        yield f"{view.names.move(*move[:3])}: {view.names.task(move.task_id)} was unassigned before."
 
 
 def _pauses(view: PlanView) -> dict[int, int]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstream_plan.plans import Plan
-from kstream_plan.plans.caught_up_evidence import Fact
+from kstream_plan.plans.caught_up_evidence import Fact, would_tell
 from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
 from kstream_plan.render.pages.plan_facts import duration_text
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list
-from kstream_plan.render.text.would_tell import would_tell
 
 
 def plan_sentences(view: PlanView) -> tuple[str, ...]:
@@ -128,12 +127,13 @@ def _moves(view: PlanView) -> Iterator[str]:
         return
     if not moves.most:
         starts = count(view.figure("hops").median, "start")
-        yield f"No {'work' if plan.is_of_workers else 'stateful task'} moves for good ({starts} on the way)."
+        yield f"No {'work' if plan.is_of_workers else 'stateful task'} moves for good ({starts} in between)."
         return
     verb = "moves" if moves.median == 1 else "move"
     minimum = plan.summary.lower_bounds.moves
-    least = f" (the minimum for this balance is {minimum:,})" if minimum < moves.median else ""
-    yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{least}."
+    enough = f"{count(minimum, 'move')} would balance the group as well" if minimum else "the balance needs none"
+    fewer = f"; {enough}" if minimum < moves.median else ""
+    yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{fewer}."
 
 
 def _cold(view: PlanView) -> Iterator[str]:
@@ -173,12 +173,14 @@ def _unknown_rate(view: PlanView) -> Iterator[str]:
     plan = view.plan
     if plan.summary.duration_is not in ("probes", "floor") or plan.verdict.kind != "settled":
         return
-    moment = "the next probe or follow-up" if plan.ready_at_follow_ups else "the next probe"
-    floor_ms = min(plan.summary.floor_ms or 0, view.figure("duration_ms").least)
-    limit = f"; if copies restore at once, it takes at least {at_least(floor_ms)}" if floor_ms else ""
+    likely = view.figure("duration_ms")
+    floor_ms = min(plan.summary.floor_ms or 0, likely.least)
+    limit = f"; {at_least(floor_ms)} if copies have nothing to restore" if floor_ms else ""
+    some = ", and some within seconds" if plan.ready_at_follow_ups else ""
     yield (
-        f"The restore rate is unknown, so every copy is assumed to be caught up at {moment}. With slower copies it "
-        f"takes longer, without an upper limit{limit}. --restore-rate gives a better estimate."
+        f"The restore rate is unknown: about {duration(likely.median)} if each copy catches up within one probing "
+        f"interval ({plan.probing_interval}){some}; longer with slower copies, without an upper limit{limit}. "
+        "--restore-rate gives a better estimate."
     )
 
 

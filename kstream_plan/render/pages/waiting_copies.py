@@ -26,10 +26,10 @@ def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Na
         key = _figures(copy, answers)
         alike[key if len(waiting_copies) > _MOST_ROWS else (*key, text_cell(f"{place}"))].append(copy)
     rows = tuple(Row((*_places(copies, names), *key[: len(_COLUMNS) - len(_WHERE)])) for key, copies in alike.items())
-    limit = f"caught up: at most {answers.plan.config.acceptable_recovery_lag:,} records behind"
     next_ms = answers.probing.next_ms
     needs = any(copy.needed_rate is not None for copy in waiting_copies) and next_ms is not None
-    notes = [limit]
+    notes = [f"caught up: at most {answers.plan.config.acceptable_recovery_lag:,} records behind"]
+    notes += ["not reported: the whole changelog counts"] * any(copy.lag_is == "whole" for copy in waiting_copies)
     notes += [f"needs: to be caught up at the next probe, in {duration(next_ms)}"] if needs and next_ms else []
     unseen = dict.fromkeys(
         names.instance(copy.destination)
@@ -56,7 +56,7 @@ def _figures(copy: WaitingCopy, answers: Why) -> tuple[Cell, ...]:
         text_cell(records(copy.lag)),
         text_cell(_known_state(copy)),
         text_cell(_rate(copy)),
-        text_cell(*_ready(copy, answers)),
+        text_cell(*caught_up(copy, answers)),
         text_cell(_starts(copy)),
     )
 
@@ -80,7 +80,8 @@ def _rate(copy: WaitingCopy) -> str:
     return (rate_words or "unknown") if is_enough else f"{rate_words or 'unknown'}, needs {copy.needed_rate:,}"
 
 
-def _ready(copy: WaitingCopy, answers: Why) -> tuple[str, Tone]:
+def caught_up(copy: WaitingCopy, answers: Why) -> tuple[str, Tone]:
+    """Return when a copy has caught up, or that this is unknown."""
     limit = answers.plan.config.acceptable_recovery_lag
     if copy.lag_is in ("reported", "measured") and copy.lag is not None and copy.lag <= limit:
         return "now", "good"

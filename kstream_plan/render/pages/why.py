@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kstream_plan.model.holding_changes import apart_from_stateless
+from kstream_plan.plans.note_codes import EXPERT_CODES
+from kstream_plan.plans.plan import MAYBE_READY
 from kstream_plan.plans.why_answers import InstanceAnswer, Share, TaskAnswer, Why, WhyBalance, WhyInstance, WhyTask
 from kstream_plan.render.page import Cell, Fact, Page, Table, Tone, columns_of, remark_lines, text_row
 from kstream_plan.render.pages.plan import source_text
@@ -14,7 +17,7 @@ from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.rates import rates_text
 from kstream_plan.render.pages.simulation import what_ifs_table
 from kstream_plan.render.pages.step_sentences import sentence
-from kstream_plan.render.pages.waiting_copies import waiting_table
+from kstream_plan.render.pages.waiting_copies import caught_up, waiting_table
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, span_to, utc
 
@@ -27,6 +30,9 @@ def why_page(answers: Why) -> Page:
     view = PlanView(answers.plan, Names(answers.plan.group))
     if answers.task is not None or answers.instance is not None:
         return _page_of_one(answers, view)
+    waiting = {str(copy.task_id) for copy in answers.probing.waiting}
+    notes = answers.remarks.assumptions
+    in_table = {note.code for note in notes if note.code == MAYBE_READY and waiting.issuperset(note.subjects)}
     sentences = (_state(answers, view.names), " ".join([*_next(answers, view), _balance(answers)]))
     return Page(
         title=f"{view.names.escape(answers.plan.group.application_id)}: {_in_short(answers)}",
@@ -35,7 +41,7 @@ def why_page(answers: Why) -> Page:
         facts=tuple(_facts(answers, view)),
         source=_source(answers, view.names),
         tables=(*waiting_table(answers.probing.waiting, answers, view.names), *_settings_table(answers)),
-        lines=remark_lines(answers.remarks, view.names.escape_message),
+        lines=remark_lines(answers.remarks, view.names.escape_message, left_out=EXPERT_CODES | in_table),
     )
 
 
@@ -57,13 +63,10 @@ def _page_of_one(answers: Why, view: PlanView) -> Page:
     tables += [_steps_table(task, answers, names)] if task is not None and task.steps else []
     rates = rates_text(answers.plan) if copies else ""
     facts += [Fact("rates", "Rates", rates)] if rates else []
-    topic = names.task_and_topic(task.task_id) if task is not None else ""
-    if instance is not None:
-        topic = " and ".join([*([f"task {topic}"] if topic else []), f"instance {names.instance(instance.process_id)}"])
-    else:
-        topic = f"task {topic}"
+    topics = [f"task {names.task_and_topic(task.task_id)}"] if task is not None else []
+    topics += [f"instance {names.instance(instance.process_id)}"] if instance is not None else []
     return Page(
-        title=f"{names.escape(answers.plan.group.application_id)}: {topic}",
+        title=f"{names.escape(answers.plan.group.application_id)}: {' and '.join(topics)}",
         tone="unknown" if task is not None and task.why is WhyTask.NEVER_ARRIVES else "plain",
         sentences=tuple(sentences),
         facts=tuple(facts),
@@ -98,10 +101,7 @@ def _in_short(answers: Why) -> str:
 def _state(answers: Why, names: Names) -> str:
     """Return what the group waits for."""
     probe = answers.probing
-    parts = []
-    if probe.waiting:
-        copies = count(len(probe.waiting), "copy has", "copies have")
-        parts.append(f"{copies} not caught up yet, as far as is known")
+    parts = list(_waiting(answers, names))
     if probe.queued:
         tasks = count(len(probe.queued), "task has", "tasks have")
         at_once = f"max.warmup.replicas={probe.at_once:,} lets {probe.at_once:,} warm up at a time"
@@ -115,6 +115,18 @@ def _state(answers: Why, names: Names) -> str:
     if not parts:
         return "The group waits for nothing."
     return f"{'. '.join(parts)}."
+
+
+def _waiting(answers: Why, names: Names) -> Iterator[str]:
+    """Yield how many copies have caught up, have not, and of which that is unknown."""
+    tasks: dict[str, list[str]] = {}
+    for copy in answers.probing.waiting:
+        state = caught_up(copy, answers)[0]
+        tasks.setdefault(state if state in ("now", "unknown") else "later", []).append(names.task(copy.task_id))
+    for state, items in tasks.items():
+        copies = f"{count(len(items), 'copy has', 'copies have')} {'not ' if state == 'later' else ''}caught up"
+        text = {"now": copies, "later": f"{copies} yet", "unknown": f"Whether {copies} is unknown"}[state]
+        yield f"{text} ({name_list(items, _NAMED)})"
 
 
 def _queue(answers: Why, names: Names) -> str:
@@ -133,7 +145,7 @@ def _next(answers: Why, view: PlanView) -> Iterator[str]:
         yield "No probe is scheduled."
     else:
         moment = f"in {duration(probe.next_ms)}" if probe.next_ms > 0 else "now"
-        yield f"The next probe comes {moment}, then one every {duration(probe.interval_ms)}."
+        yield f"The next probe comes {moment}, then one {duration(probe.interval_ms)} after each rebalance."
     if plan.verdict.kind != "settled":
         reason = view.names.escape_message(plan.verdict.reason)
         yield f"The group does not settle: {reason}.{cause_text(view)}"
@@ -144,8 +156,6 @@ def _facts(answers: Why, view: PlanView) -> Iterator[Fact]:
     if plan.rounds:
         yield duration_fact(view)
         yield rebalances_fact(view)
-        if follow_ups := _follow_ups(answers):
-            yield Fact("follow_ups", "Follow-ups", follow_ups)
         if plan.group.stateful:
             yield moves_fact(view)
     yield balance_fact(plan)
@@ -153,34 +163,26 @@ def _facts(answers: Why, view: PlanView) -> Iterator[Fact]:
         yield Fact("rates", "Rates", rates)
 
 
-def _follow_ups(answers: Why) -> str:
-    """Return what the follow-ups are for: they start what its owner had to revoke first."""
-    of_kind = answers.rebalances
-    parts = (
-        (of_kind.for_state, "for stateful tasks"),
-        (of_kind.only_stateless, "only for stateless tasks, which every decision reassigns"),
-        (of_kind.only_threads, "only to even out threads"),
-        (of_kind.only_both, "only for stateless tasks and threads"),
-    )
-    return ", ".join(f"{number:,} {words}" for number, words in parts if number)
-
-
 def _balance(answers: Why) -> str:
     """Return why the group is not balanced."""
-    reasons = answers.balance
-    idle = max(0, reasons.to_move - answers.plan.summary.moves)
-    moves = count(reasons.to_move - idle, "stateful task has to move", "stateful tasks have to move")
-    moves += f", and {count(idle, 'unassigned one has', 'unassigned ones have')} to start" if idle else ""
+    reasons, plan = answers.balance, answers.plan
+    holdings = plan.rounds[answers.stands_after - 1].assigned if answers.stands_after else plan.initial
+    running = {task for held in apart_from_stateless(holdings) for task in held.active}
+    idle = min(reasons.to_move, len(set(plan.group.stateful) - running))
+    to_move = reasons.to_move - idle
+    start = f"{count(idle, 'unassigned task has', 'unassigned tasks have')} to start"
+    moves = count(to_move, "stateful task has to move", "stateful tasks have to move") if to_move else start
+    start = f" {start}." if idle and to_move else ""
     match reasons.why:
         case WhyBalance.BALANCED:
             return "The load is as even as whole tasks can be."
         case WhyBalance.WAITS_FOR_COPIES:
             waits = "waits" if reasons.warming == 1 else "wait"
             last = f"; the last one moves in about {duration(reasons.balanced_ms)}" if reasons.balanced_ms else ""
-            number = "all of them" if reasons.warming == reasons.to_move > 1 else f"{reasons.warming:,} of them"
-            return f"{moves}; {number} {waits} for copies{last}."
+            number = "all of them" if 1 < to_move == reasons.warming else f"{reasons.warming:,} of them"
+            return f"{moves}, and {'it' if reasons.to_move == 1 else number} {waits} for copies{last}.{start}"
         case WhyBalance.MOVES:
-            return f"{moves}; none of them waits."
+            return f"{moves} without waiting for copies.{start}"
         case WhyBalance.EVEN_BY_THREAD:
             return "Instances have different numbers of threads, and tasks are spread evenly over threads."
         case WhyBalance.AS_EVEN_AS_DECIDED:

@@ -9,6 +9,7 @@ from kstream_plan.model.note import name_list as name_list  # noqa: PLC0414 - so
 from kstream_plan.model.times import at_least as at_least  # noqa: PLC0414 - so is this
 from kstream_plan.model.times import at_most as at_most  # noqa: PLC0414 - so is this
 from kstream_plan.model.times import duration as duration  # noqa: PLC0414 - so is this
+from kstream_plan.model.times import utc as utc  # noqa: PLC0414 - so is this
 
 
 def is_are(number: int) -> str:
@@ -91,11 +92,6 @@ def arrow(*values: int | str) -> str:
 def number_range(first: int, last: int) -> str:
     """Return the numbers of rebalances that follow each other: ``4`` or ``4–5``."""
     return f"{first:,}" if first == last else f"{first:,}–{last:,}"
-
-
-def utc(time: str) -> str:
-    """Return an RFC 3339 time to the second: ``2026-11-21 13:00:38 UTC``."""
-    return f"{time[:10]} {time[11:19]} UTC"
 
 
 def utc_pair(first: str, last: str) -> tuple[str, str]:

@@ -36,11 +36,11 @@ from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
-from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.pages.diff import diff_page
 from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
+from kstream_plan.render.pages_as_text import fleet_markdown, fleet_table
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import check_cases, connect_rows, plan_cases, simulation_cases

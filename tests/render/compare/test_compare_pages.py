@@ -134,7 +134,7 @@ def test_json_is_as_its_schema_says(name: str) -> None:
         for note in document[kind]
     ]
     lines += [(note["code"], note["message"]) for note in document["next"]]
-    assert lines == [(line.code, line.text) for line in compare_page(case(name)).lines]
+    assert lines == [(line.code, line.text) for line in compare_page(case(name), verbose=True).lines]
     assert [len(of["alternatives"]) for of in document["outcomes"]] == [len(of.alternatives) for of in case(name)]
     assert not SCHEMA.is_valid({**document, "outcomes": []})
 

@@ -11,10 +11,10 @@ from rich.cells import cell_len
 
 from kstream_plan.fleet.figures import RISKS, badness, is_least, risks
 from kstream_plan.plans.result import Result, result_of
-from kstream_plan.render.fleet import fleet_markdown, fleet_table
 from kstream_plan.render.page import Cell, Page
 from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.pages.plan_facts import balance_fact
+from kstream_plan.render.pages_as_text import fleet_markdown, fleet_table
 from tests.helpers import plan_cases
 from tests.helpers.goldens import assert_golden
 

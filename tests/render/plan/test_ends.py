@@ -11,7 +11,7 @@ from kstream_plan.comparison.alternatives import alternative_figures
 from kstream_plan.fleet.figures import is_bad
 from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.result import result_of
-from kstream_plan.render.fleet import fleet_markdown, fleet_table
+from kstream_plan.render.pages_as_text import fleet_markdown, fleet_table
 from tests.helpers import plan_cases, simulation_cases
 
 pytestmark = pytest.mark.xdist_group("simulations")

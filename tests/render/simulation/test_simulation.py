@@ -9,6 +9,7 @@ from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_document
 from kstream_plan.documents.scenario_file import read_scenario
+from kstream_plan.plans import Trigger
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.note_codes import COLD_STARTS
 from kstream_plan.plans.remarks import remarks
@@ -20,8 +21,11 @@ from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.pages.plan import plan_page
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
+from kstream_plan.snapshots.leader_log.history import checked_rows
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured_scenarios, simulation_cases
 from tests.helpers.goldens import assert_golden
+from tests.helpers.recorded_events import generations
 from tests.helpers.schemas import validator
 
 pytestmark = pytest.mark.xdist_group("simulations")
@@ -122,3 +126,21 @@ def test_no_more_tasks_are_paused_than_there_are() -> None:
     place = [column.head for column in rounds.columns].index("Paused")
     paused = [row.cells[place].items[0].replace("at most ", "") for row in rounds.rows[:-1]]
     assert max(int(number) for number in paused if number != "–") <= len(simulated.plan.group.tasks)
+
+
+def test_members_that_join_in_a_follow_up_are_counted_once_and_what_is_due_is_named() -> None:
+    """The snapshot is of a moment between a rebalance and its follow-up: the new member takes part in that one."""
+    snapshot = snapshot_from_row(checked_rows(generations("big")[14:15])[0], "big")
+    simulated = simulate(snapshot, scale_out(snapshot.state.group, add=1), number_of_draws=2, what_ifs=False)
+    page, plan = page_of(simulated), simulated.plan
+    first = plan.rounds[0]
+    assert (first.trigger, len(first.member_steps)) == (Trigger.FOLLOW_UP, 1)
+    value = next(fact.value for fact in page.facts if fact.key == "rebalances")
+    assert ": 1 join in a follow-up, " in value
+    assert sum(int(part.split()[0]) for part in value.partition(": ")[2].split(", ")) == plan.summary.rebalances
+    [due] = (line.text for line in page.lines if line.code == "goes-on")
+    assert "Time 0s is 2026-11-22 12:26:54 UTC; 0_3, which the last rebalance revoked, starts first; the next" in due
+    [command] = (line.text for line in page.lines if line.kind == "next")
+    assert command.startswith("kstream-plan compare SNAPSHOT --add 1 --vary max.warmup.replicas=")
+    [rounds] = (table for table in page.tables if table.title == "Rounds")
+    assert " →" in rounds.rows[0].cells[3].text or "was unassigned before" not in rounds.note
