@@ -23,6 +23,11 @@ class Load(NamedTuple):
     stateless: int
     copies: int
 
+    @property
+    def tasks(self) -> int:
+        """How many run there."""
+        return self.stateful + self.stateless
+
 
 def loads(plan: Plan, *, initial: bool) -> list[Load]:
     """Return every instance's load before the plan or after it."""

@@ -12,7 +12,7 @@ from kstream_plan.comparison.next_command import next_command
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans.activity import events, totals
-from kstream_plan.plans.note_codes import EXPERT_CODES, STATELESS_MOVES, THREAD_MOVES
+from kstream_plan.plans.note_codes import EXPERT_CODES, STATELESS_MOVES
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.page import Cell, Column, Page, Table, Tone, remark_lines, text_cell, text_row
@@ -327,18 +327,14 @@ def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
     stand in one note.
     """
     owners_by_kind: tuple[dict[Note, list[str]], ...] = ({}, {}, {})
-    names, all_totals = [_name(outcome) for outcome in alike], []
+    names, stateless_moves = [_name(outcome) for outcome in alike], []
     for name, outcome in zip(names, alike, strict=True):
         activities = events(outcome.one.plan)
-        all_totals.append(totals(activities))
+        stateless_moves.append(totals(activities).stateless_at_probes)
         for owners, notes in zip(owners_by_kind, remarks(outcome.one.plan, activities)[:3], strict=True):
             for note in dict.fromkeys(notes):
                 owners.setdefault(note, []).append(name)
-    other_thread = "on the same worker" if alike[0].one.plan.is_of_workers else "on another thread of the same instance"
-    stateless_moves = [total.stateless_at_probes for total in all_totals]
     _in_one_note(owners_by_kind[1], STATELESS_MOVES, "Moves of stateless tasks at probes", names, stateless_moves)
-    threads = [total.threads for total in all_totals]
-    _in_one_note(owners_by_kind[1], THREAD_MOVES, f"Pauses that end {other_thread}", names, threads)
     warnings, notes, assumptions = (
         tuple(_of_alternatives(note, owners[note], len(alike)) for note in owners) for owners in owners_by_kind
     )

@@ -165,9 +165,8 @@ def pause_fact(view: PlanView) -> Fact:
     if worst is None or not plan.pauses.times:
         value = f"none, or up to {duration(total.most)}" if total.most else "none"
         return Fact("pause", label, f"{value}{unknown}")
-    task = f"task {view.names.task_and_topic(worst.task_id)}"
-    if plan.is_of_workers:
-        task = view.names.task(worst.task_id)
+    names = view.names
+    task = names.task(worst.task_id) if plan.is_of_workers else f"task {names.task_and_topic(worst.task_id)}"
     pauses = " in 1 pause" if worst.times == 1 else f", the sum of {worst.times:,} pauses"
     value = f"{task}: {pause_text(*total, is_open=plan.pauses_are_least)}{pauses}{unknown}"
     return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")

@@ -60,7 +60,7 @@ def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bo
         note: what stands below the table.
     """
     every = [load for member in members for load in (member.old, member.new)]
-    most = max((_tasks(load) for load in every), default=0)
+    most = max((load.tasks for load in every), default=0)
     order = sorted(members, key=lambda member: names.reading_order(member.process_id))
     groups = [(_name(member, names), [member]) for member in order]
     rows = [_row(label, alike, most) for label, alike in (groups if len(order) <= _MOST_ROWS else _fold(order, names))]
@@ -76,10 +76,6 @@ def members_table(members: Sequence[MemberLoad], names: Names, *, of_workers: bo
     left_out += [] if stateless else ["Stateless"]
     left_out += [] if any(load.copies for load in every) else ["Copies"]
     return table.leave_out(*left_out)
-
-
-def _tasks(load: Load) -> int:
-    return load.stateful + load.stateless
 
 
 def _name(member: MemberLoad, names: Names) -> str:
@@ -111,7 +107,7 @@ def _row(label: str, members: Sequence[MemberLoad], most: int) -> Row:
         )
         return arrow(span_to(min(old), max(old)), span_to(min(new), max(new)))
 
-    load = _tasks(members[0].new)
+    load = members[0].new.tasks
     bar = Cell((f"{load:,}",), bar=load / most if most else 0.0)
     is_alike = len({member[1:] for member in members}) == 1
     cells = (text("stateful"), text("stateless"), text("copies"), bar if is_alike else Cell(("",)))

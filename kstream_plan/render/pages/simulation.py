@@ -50,19 +50,16 @@ def _events_table(simulation: Simulation, view: PlanView) -> Table:
 
 def _event_row(outcome: EventOutcome, may_restore: bool, view: PlanView) -> Row:
     """Return what follows from an event; ``may_restore``: tasks that started cold may restore for longer."""
+    warm, balanced = ("" if ms is None else duration(ms) for ms in (outcome.warm_ms, outcome.balanced_ms))
     cold = text_cell(f"{outcome.cold_handovers:,}", "bad" if outcome.cold_handovers else "plain")
     return text_row(
         duration(outcome.event.at_ms),
         event_text(outcome.event, view.names),
         f"{outcome.rebalances:,}",
-        f"{'at least ' if may_restore and outcome.warm_ms is not None else ''}{_delay(outcome.warm_ms)}",
+        f"{'at least ' if may_restore and warm else ''}{warm}",
         cold,
-        _delay(outcome.balanced_ms),
+        balanced,
     )
-
-
-def _delay(milliseconds: int | None) -> str:
-    return "" if milliseconds is None else duration(milliseconds)
 
 
 def what_ifs_table(view: PlanView, what_ifs: Sequence[WhatIf]) -> Table:

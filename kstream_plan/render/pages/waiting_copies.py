@@ -94,12 +94,10 @@ def caught_up(copy: WaitingCopy, answers: Why) -> tuple[str, Tone]:
 
 def _starts(copy: WaitingCopy) -> str:
     """Return when the plan starts the task there."""
-    if copy.decided_ms is None:
+    if copy.decided_ms is None or (copy.to_run and copy.takes_over_ms is None):
         return "not in this plan"
     if not copy.to_run:
         return "stays a standby"
-    if copy.takes_over_ms is None:
-        return "not in this plan"
     return f"in {duration(copy.takes_over_ms)}" if copy.takes_over_ms else "now"
 
 
