@@ -243,7 +243,7 @@ class _Follower:
             if not self.group.tasks[task].stateful:
                 continue
             if isinstance(step, Drop):
-                self.closed_in.pop((task, step.from_.process_id), None)
+                self.closed_in[task, step.from_.process_id] = place
                 continue
             from_, to = step.from_, step.to
             if from_ is None or from_.process_id != to.process_id:

@@ -12,6 +12,8 @@ import pytest
 from kstream_plan.cli import run
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model.answer import Answer
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.render.answers import to_json
 from kstream_plan.render.answers import to_table as drain_table
 from kstream_plan.render.answers import to_table as table
@@ -57,7 +59,10 @@ def test_copies_of_which_nobody_says_anything_may_be_behind() -> None:
     "made",
     [
         rowed("4.4", {"0_2": 20_000, "0_3": 60_000}),
-        rowed(lags=[{"process_id": "a", "task_id": f"0_{task}", "lag": lag} for task, lag in ((2, 40_000), (3, 0))]),
+        rowed(
+            lags=[{"process_id": "a", "task_id": f"0_{task}", "lag": lag} for task, lag in ((2, 40_000), (3, 0))],
+            stores="persistent",
+        ),
     ],
 )
 def test_what_was_reported_counts_whoever_reported_it(made: dict[str, Any]) -> None:
@@ -67,6 +72,27 @@ def test_what_was_reported_counts_whoever_reported_it(made: dict[str, Any]) -> N
     assert "If you wait" not in text, "nothing moves meanwhile: the group is Stable"
     assert "0_2 a cold 40,000 at least " in text
     assert "Afterwards 1 instance with 4 stateful tasks each, settled after about " in text
+
+
+@pytest.mark.parametrize(
+    ("release", "stores", "answer"),
+    [
+        ("4.3", "persistent", Answer.YES),
+        ("4.3", None, Answer.UNKNOWN),
+        ("4.3", "mixed", Answer.UNKNOWN),
+        ("4.3", "in-memory", Answer.NO),
+        ("4.4", None, Answer.YES),
+        ("4.4", "in-memory", Answer.YES),
+    ],
+)
+def test_a_standby_that_is_dropped_before_it_becomes_active_leaves_nothing_in_memory(
+    release: str, stores: Stores | None, answer: Answer
+) -> None:
+    """Brokers before 4.4 take the standby away first, so that its task is closed, and make it active then."""
+    lags = [{"process_id": "a", "task_id": f"0_{task}", "lag": 0} for task in (2, 3)]
+    found = drain(replace(snapshot(rowed(release, lags=lags)), stores=stores), ["b"])
+    assert (found.answer, found.how_many_cold[0] > 0) == (answer, answer is Answer.NO)
+    assert found.how_many_cold[1] == (0 if answer is Answer.YES else 2)
 
 
 def test_require_warm_fails_where_nothing_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
