@@ -83,7 +83,8 @@ class Case:
 
         ``balances``: count how even the load is after every round.
         """
-        snapshot, outside, config, design = self.snapshot, self.outside, self.snapshot.config, self.design
+        snapshot, outside, config = self.snapshot, self.outside, self.snapshot.config
+        design = self.design.with_stores(snapshot.stores)
         now = state_now(snapshot, self.now_ms, ready=self.options.ready, cleaning=self.options.cleaning)
         state = design.start(now, self.scenario)
         everyone = Roster(state.group, outside.everyone if self.scenario else None)

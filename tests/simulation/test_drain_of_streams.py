@@ -93,6 +93,8 @@ def test_a_standby_that_is_dropped_before_it_becomes_active_leaves_nothing_in_me
     found = drain(replace(snapshot(rowed(release, lags=lags)), stores=stores), ["b"])
     assert (found.answer, found.how_many_cold[0] > 0) == (answer, answer is Answer.NO)
     assert found.how_many_cold[1] == (0 if answer is Answer.YES else 2)
+    assert found.plan.summary.cold_handovers == (2 if answer is Answer.NO else 0)
+    assert found.plan.summary.restored_records == (120_000 if answer is Answer.NO else 0)
 
 
 def test_require_warm_fails_where_nothing_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

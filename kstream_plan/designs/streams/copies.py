@@ -37,9 +37,12 @@ def begun(state: GroupState, offsets: Mapping[tuple[int, int], int]) -> GroupSta
 
 
 def reseated(
-    state: GroupState, consumer: int, before: Holding, after: Holding, at_ms: int
+    state: GroupState, consumer: int, before: Holding, after: Holding, at_ms: int, *, in_memory: bool
 ) -> dict[int, tuple[Copy, ...]]:
-    """Return the copies of every task that a consumer has got, given up, or has in another role."""
+    """Return the copies of every task that a consumer has got, given up, or has in another role.
+
+    ``in_memory``: what is given up leaves nothing.
+    """
     instance, group = state.group.instance_of[consumer], state.group
     had, has = _roles(before), _roles(after)
     changed = {}
@@ -55,7 +58,8 @@ def reseated(
             held = old._replace(consumer=consumer, active=has[task], lost_at_ms=None, made_at_ms=made_ms)
             others.append(held._replace(lag=held.remaining))
         elif copy is not None and copy.consumer in (None, consumer):
-            others.append(copy._replace(lag=copy.remaining, consumer=None, active=False, lost_at_ms=at_ms))
+            if not in_memory:
+                others.append(copy._replace(lag=copy.remaining, consumer=None, active=False, lost_at_ms=at_ms))
         elif copy is not None:
             others.append(copy)
         changed[task] = tuple(sorted(others))

@@ -17,6 +17,7 @@ from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Bounce, ConfigChange, Event, Leave, Return, Scenario, SettingValue, Stop
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.starting_state import seated
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup
 from kstream_plan.model.times import duration
@@ -30,6 +31,7 @@ class Streams(Design):
 
     pace: Pace = Pace.TYPICAL
     order: int = 0
+    in_memory: bool = False
     name: ClassVar[str] = "streams"
     models: ClassVar[str] = "Kafka brokers 4.2-4.4, streams groups (KIP-1071)"
     assignor: ClassVar[str] = "sticky"
@@ -66,6 +68,10 @@ class Streams(Design):
             return replace(event, leaves=not static, settings=_of_group(event.settings))
         return replace(event, settings=_of_group(event.settings)) if isinstance(event, ConfigChange) else event
 
+    def with_stores(self, stores: Stores | None) -> Streams:
+        """Return the same design with these stores."""
+        return replace(self, in_memory=stores == "in-memory")
+
     def soonest(self) -> Streams:
         """Return the same design with heartbeats at once, when there is anything to hear."""
         return replace(self, pace=Pace.SOONEST)
@@ -82,7 +88,7 @@ class Streams(Design):
 
     def coordinator(self, config: AssignmentConfig) -> StreamsCoordinator:
         """Begin to coordinate a group with these settings."""
-        return StreamsCoordinator(config, self.pace)
+        return StreamsCoordinator(config, self.pace, in_memory=self.in_memory)
 
     def assumptions(self, played: Played) -> tuple[Note, ...]:
         """Say what a plan takes for granted about members and their heartbeats."""

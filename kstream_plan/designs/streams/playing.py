@@ -33,9 +33,10 @@ class StreamsCoordinator(Coordinator[Turn]):
 
     waits_for_all = False
 
-    def __init__(self, config: AssignmentConfig, pace: Pace) -> None:
+    def __init__(self, config: AssignmentConfig, pace: Pace, *, in_memory: bool = False) -> None:
         self._config = config
         self._pace = pace
+        self._in_memory = in_memory
         self._cold = ColdStarts()
         self._number: list[int] | None = None
         self._age_ms: int | None = None
@@ -311,8 +312,9 @@ class StreamsCoordinator(Coordinator[Turn]):
             moved = Moved(consumer, holdings[consumer], held)
             if moved.before == moved.after:
                 continue
-            new = steps_of(state, moved, owners, self._config.acceptable_recovery_lag)
-            for task, of_task in reseated(state, *moved, at_ms).items():
+            limit = self._config.acceptable_recovery_lag
+            new = steps_of(state, moved, owners, limit, in_memory=self._in_memory)
+            for task, of_task in reseated(state, *moved, at_ms, in_memory=self._in_memory).items():
                 copies[task] = of_task
             state = replace(state, copies=tuple(copies))
             self._follow(new, at_ms)

@@ -22,10 +22,11 @@ class Moved(NamedTuple):
     after: Holding
 
 
-def steps_of(state: GroupState, moved: Moved, owners: LastOwners, limit: int) -> list[Step]:
+def steps_of(state: GroupState, moved: Moved, owners: LastOwners, limit: int, *, in_memory: bool) -> list[Step]:
     """Return the steps of a member; ``state`` is the group just before.
 
-    A start is cold without a copy of which at most ``limit`` records lack.
+    A start is cold without a copy of which at most ``limit`` records lack. ``in_memory``: no state is left of a task
+    for another thread.
     """
     consumer, before, after = moved
     steps = list[Step]()
@@ -33,7 +34,8 @@ def steps_of(state: GroupState, moved: Moved, owners: LastOwners, limit: int) ->
     copied, copies = {*before.standby}, {*after.standby}
     for task in sorted(had | has | copied | copies):
         if task in has - had:
-            steps.append(_start(state, task, consumer, task in copied, owners.get(task), limit))
+            start = _start(state, task, consumer, task in copied, owners.get(task), limit, in_memory=in_memory)
+            steps.append(start)
         elif task in had - has and task in copies - copied:
             steps.append(Demote(_name(state, task), seat(state, consumer), _standby(state, consumer), _MOVES_AWAY))
         elif task in had - has:
@@ -81,10 +83,13 @@ def seat(state: GroupState, consumer: int, role: Role = Role.ACTIVE) -> Seat:
 _MOVES_AWAY = Reason(ReasonCode.MOVES_AWAY)
 
 
-def _start(state: GroupState, task: int, consumer: int, is_copy: bool, owner: Seat | None, limit: int) -> Step:
+def _start(
+    state: GroupState, task: int, consumer: int, is_copy: bool, owner: Seat | None, limit: int, *, in_memory: bool
+) -> Step:
     group, to, task_id = state.group, seat(state, consumer), _name(state, task)
     stood_still = Reason(ReasonCode.STOOD_STILL) if owner is None else None
-    if owner is not None and owner.process_id == to.process_id and owner.consumer_id != to.consumer_id:
+    is_empty = in_memory and group.tasks[task].stateful
+    if owner is not None and owner[0] == to[0] and owner[1] != to[1] and not is_empty:
         return ThreadMove(task_id, owner, to, Reason(ReasonCode.THREADS_EVENED_OUT))
     if not group.tasks[task].stateful:
         why = stood_still or Reason(ReasonCode.STATELESS_EVENED_OUT)
