@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED
 from kstream_plan.model.scenario import Scenario, Stop
+from kstream_plan.model.streams_group import NOT_AS_TOLD
 from kstream_plan.model.times import duration, format_time
 from kstream_plan.planner.assumptions import no_capture_time
 from kstream_plan.planner.options import PlanOptions
@@ -19,6 +20,8 @@ from kstream_plan.simulation.one_plan import plan
 OVERDUE = "overdue"
 #: The code of the note that who is a member was last seen longer before the moment than reports count.
 OLD_SNAPSHOT = "old-snapshot"
+#: What is read with one of these may go on otherwise than a plan says.
+_UNCERTAIN = (NOT_AS_TOLD, NEWER_UNREAD, *NOT_MODELLED)
 #: Of so many probing intervals at most it is simulated what was due.
 _MOST_INTERVALS = 50
 _DUE = {Trigger.FOLLOW_UP: "follow-up rebalance", Trigger.PROBING: "probing rebalance"}
@@ -31,7 +34,7 @@ class AskedMoment:
     time: the moment, RFC 3339 in UTC; ``None``: not known.
     options: of plans that lead to the moment.
     at_ms: the moment on the clock of these plans; above 0 where they simulate what was due before it.
-    doubts: why what is known of the group may be over by then, and which settings a plan does not go by.
+    doubts: why what is known of the group may be over by then, which settings a plan does not go by, and what contradicts itself.
     """
 
     time: str | None
@@ -50,7 +53,7 @@ def asked_moment(
     Raises:
         ScenarioError: none but these instances are there.
     """
-    as_read = tuple(note for note in snapshot.warnings if note.code in (NEWER_UNREAD, *NOT_MODELLED))
+    as_read = tuple(note for note in snapshot.warnings if note.code in _UNCERTAIN)
     taken_ms = snapshot.captured_at_ms
     if taken_ms is None:
         doubts = as_read if options.now_ms is None else (no_capture_time(is_undated=True), *as_read)

@@ -107,6 +107,17 @@ def test_require_warm_fails_where_nothing_is_reported(tmp_path: Path, capsys: py
     assert run(["drain", str(path), "b", "--require-warm", *at_the_snapshot]) == 0
 
 
+def test_a_group_that_contradicts_itself_is_no_yes() -> None:
+    lags = [{"process_id": "a", "task_id": f"0_{task}", "lag": 0} for task in (2, 3)]
+    made = rowed(lags=lags, stores="persistent", group_state="Stable")
+    assert drained(made)[0].answer is Answer.YES
+    made["instances"][0]["consumers"][0] |= {"member_epoch": made["generation"] - 1}
+    found, text = drained(made)
+    assert found.answer is Answer.UNKNOWN
+    assert [doubt.code for doubt in found.doubts] == ["group-not-as-told"]
+    assert "UNKNOWN: It is unknown" in text
+
+
 def test_waiting_lasts_until_everything_runs() -> None:
     seats = {
         "a": [{"consumer_id": "m-a", "position": 0, "active": ["0_0", "0_1", "0_2"], "member_epoch": 12,

@@ -10,7 +10,14 @@ from typing import Any, TypeVar
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.model.java_hash import java_string_key
 from kstream_plan.model.settings import CONFIG_NAMES, MAX_LONG, AssignmentConfig
-from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup, BrokerMember, TaskNames
+from kstream_plan.model.streams_group import (
+    BROKER_VERSIONS,
+    GROUP_SETTINGS,
+    NOT_AS_TOLD,
+    BrokerGroup,
+    BrokerMember,
+    TaskNames,
+)
 from kstream_plan.snapshots.rows.config import number_from_text, unknown_key
 from kstream_plan.snapshots.rows.fields import (
     FieldError,
@@ -151,7 +158,7 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
             "gives that all members have reached. The group was described at two moments, or the row was edited: what "
             "follows, and how long that takes, is uncertain. Describe the group again"
         )
-        yield Note("group-not-as-told", message, members)
+        yield Note(NOT_AS_TOLD, message, members)
     dealt_out = {task for of in memory.members for task in of.target.active}
     left_out = tuple(name for name in names if name not in dealt_out)
     if left_out and memory.group_epoch == memory.target_epoch:
