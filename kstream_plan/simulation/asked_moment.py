@@ -34,7 +34,8 @@ class AskedMoment:
     time: the moment, RFC 3339 in UTC; ``None``: not known.
     options: of plans that lead to the moment.
     at_ms: the moment on the clock of these plans; above 0 where they simulate what was due before it.
-    doubts: why what is known of the group may be over by then, which settings a plan does not go by, and what contradicts itself.
+    doubts: why what is known of the group may be over by then, or contradicts itself, and which settings a plan does
+        not go by.
     """
 
     time: str | None

@@ -13,7 +13,7 @@ from kstream_plan.plans import Seat
 from kstream_plan.render.text.escape import printable
 
 _LEAST_PREFIX = 4
-_LONG_NAME = 12
+_LONG_NAME = 16
 _LONGEST_NAME = 32
 _LEAST_CUT = 4
 _MOST_AREAS = 6
