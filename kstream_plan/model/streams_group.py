@@ -11,8 +11,9 @@ from typing import NamedTuple
 #: members hold (4.4), else by what they were to hold before.
 BROKER_VERSIONS: Mapping[str, bool] = MappingProxyType({"4.2": False, "4.3": False, "4.4": True})
 
-#: The code of the warning of a group that contradicts itself.
+#: The code of the warning of a group that contradicts itself, and of one to which its brokers assign nothing yet.
 NOT_AS_TOLD = "group-not-as-told"
+NOT_READY = "group-not-ready"
 
 #: A group's own settings: the broker's name with ``_`` for ``.`` → the field of ``AssignmentConfig`` that has it, its
 #: default, and the lowest and the highest value that brokers take by default.

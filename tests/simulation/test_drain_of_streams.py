@@ -107,14 +107,21 @@ def test_require_warm_fails_where_nothing_is_reported(tmp_path: Path, capsys: py
     assert run(["drain", str(path), "b", "--require-warm", *at_the_snapshot]) == 0
 
 
-def test_a_group_that_contradicts_itself_is_no_yes() -> None:
+@pytest.mark.parametrize(
+    ("code", "group_state", "epoch"), [("group-not-as-told", "Stable", 11), ("group-not-ready", "NotReady", 12)]
+)
+def test_a_group_that_contradicts_itself_or_is_given_nothing_is_no_yes(code: str, group_state: str, epoch: int) -> None:
     lags = [{"process_id": "a", "task_id": f"0_{task}", "lag": 0} for task in (2, 3)]
     made = rowed(lags=lags, stores="persistent", group_state="Stable")
     assert drained(made)[0].answer is Answer.YES
-    made["instances"][0]["consumers"][0] |= {"member_epoch": made["generation"] - 1}
+    made["group_state"] = group_state
+    for instance in made["instances"]:
+        (member,) = instance["consumers"]
+        member["target"] = {"active": member["active"], "standby": member["standby"], "warmup": []}
+    made["instances"][0]["consumers"][0]["member_epoch"] = epoch
     found, text = drained(made)
     assert found.answer is Answer.UNKNOWN
-    assert [doubt.code for doubt in found.doubts] == ["group-not-as-told"]
+    assert [doubt.code for doubt in found.doubts] == [code]
     assert "UNKNOWN: It is unknown" in text
 
 

@@ -230,6 +230,8 @@ def _check_classic(document: PlanDocument) -> None:
 def _stopping(document: PlanDocument, group: Group) -> frozenset[int]:
     """Return the consumers that give up everything before a rebalance; 0.1.0 left that to the protocol."""
     if document.stopping is None:
+        if document.protocol not in PROTOCOLS:
+            raise WrongValueError("is missing", ".stopping")
         return gives_up(group, document.protocol)
     index = {consumer_id: consumer for consumer, consumer_id in enumerate(group.consumer_ids)}
     for place, consumer_id in enumerate(document.stopping):

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from kstream_plan.model.connect_group import DELAY_UNKNOWN, WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED
-from kstream_plan.model.streams_group import NOT_AS_TOLD
+from kstream_plan.model.streams_group import NOT_AS_TOLD, NOT_READY
 from kstream_plan.plans import Plan
 from kstream_plan.policy.rules import amounts, balance, endings, origins, times
 from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, Rule
@@ -44,7 +44,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             Kind.DURATION,
             times.duration,
             figure="duration_ms",
-            unknown_with=("group-not-ready", *_WAITS),
+            unknown_with=(NOT_READY, *_WAITS),
         ),
         "max_rebalances": Rule(
             Kind.COUNT, amounts.rebalances, figure="rebalances", unknown_with=(DELAY_UNKNOWN, *_IN_DOUBT)

@@ -14,6 +14,7 @@ from kstream_plan.model.streams_group import (
     BROKER_VERSIONS,
     GROUP_SETTINGS,
     NOT_AS_TOLD,
+    NOT_READY,
     BrokerGroup,
     BrokerMember,
     TaskNames,
@@ -138,7 +139,7 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
             "The group is NotReady: its brokers assign nothing until the topics of its topology exist. The plan shows "
             "what they do then"
         )
-        yield Note("group-not-ready", message)
+        yield Note(NOT_READY, message)
     names = [str(task.task_id) for task in group.tasks]
     held = {
         of: TaskNames(*(tuple(sorted(names[task] for task in role)) for role in (holding.active, holding.standby)))

@@ -251,3 +251,10 @@ def test_a_name_of_several_lines_is_told_on_one() -> None:
     with pytest.raises(PlanFileError) as error:
         read_plans(json.dumps(document).encode(), "saved")
     assert r"'a\nb' is not a task id" in str(error.value)
+
+
+def test_who_stops_before_a_rebalance_cannot_be_deleted_from_a_plan_of_workers() -> None:
+    document = json.loads(plan_json(plan(connect_rows.snapshot(connect_rows.even()))))
+    del document["stopping"]
+    with pytest.raises(PlanFileError, match="stopping is missing"):
+        read_plans(json.dumps(document).encode(), "saved")
