@@ -213,8 +213,8 @@ def remark_lines(
     """Return the warnings, notes, assumptions and commands of an answer as lines; ``left_out`` are codes."""
     kinds: tuple[tuple[LineKind, tuple[Note, ...]], ...]
     kinds = ("warning", remarks.warnings), ("note", remarks.notes), ("assumption", remarks.assumptions)
-    kept = ((kind, note) for kind, notes in kinds for note in notes if note.code not in left_out)
-    lines = [Line(kind, note.code, as_sentence(escape(note.message))) for kind, note in kept]
+    shown_notes = ((kind, note) for kind, notes in kinds for note in notes if note.code not in left_out)
+    lines = [Line(kind, note.code, as_sentence(escape(note.message))) for kind, note in shown_notes]
     return (*lines, *(Line("next", note.code, note.message) for note in remarks.next))
 
 

@@ -70,8 +70,8 @@ def duration_text(view: PlanView) -> str:
         return text
     floor_ms = summary.floor_ms or 0
     limit = f"; at least {at_least(floor_ms)}" if 0 < floor_ms < likely.least else ""
-    some = ", some within seconds" if plan.ready_at_follow_ups else ""
-    return f"{text} if copies catch up within {plan.probing_interval}{some}{limit}"
+    sooner = ", some within seconds" if plan.ready_at_follow_ups else ""
+    return f"{text} if copies catch up within {plan.probing_interval}{sooner}{limit}"
 
 
 def duration_fact(view: PlanView) -> Fact:

@@ -61,8 +61,8 @@ def _legend(view: PlanView, at_once: str) -> Iterator[str]:
         kinds += ["stateless tasks that are reassigned"] * any(activity.stateless for activity in activities)
         kinds += ["tasks that change their thread"] * any(activity.threads for activity in activities)
         yield f"Paused until the next row{at_once}: {', '.join(kinds)}."
-    started = (move for activity in activities for move in activity.moves if move.source is None)
-    if (move := next(started, None)) is not None:
+    starts = (move for activity in activities for move in activity.moves if move.source is None)
+    if (move := next(starts, None)) is not None:
         yield f"{view.names.move(*move[:3])}: {view.names.task(move.task_id)} was unassigned before."
 
 

@@ -176,10 +176,10 @@ def _unknown_rate(view: PlanView) -> Iterator[str]:
     likely = view.figure("duration_ms")
     floor_ms = min(plan.summary.floor_ms or 0, likely.least)
     limit = f"; {at_least(floor_ms)} if copies have nothing to restore" if floor_ms else ""
-    some = ", and some within seconds" if plan.ready_at_follow_ups else ""
+    sooner = ", and some within seconds" if plan.ready_at_follow_ups else ""
     yield (
         f"The restore rate is unknown: about {duration(likely.median)} if each copy catches up within one probing "
-        f"interval ({plan.probing_interval}){some}; longer with slower copies, without an upper limit{limit}. "
+        f"interval ({plan.probing_interval}){sooner}; longer with slower copies, without an upper limit{limit}. "
         "--restore-rate gives a better estimate."
     )
 

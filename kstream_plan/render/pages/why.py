@@ -30,9 +30,9 @@ def why_page(answers: Why) -> Page:
     view = PlanView(answers.plan, Names(answers.plan.group))
     if answers.task is not None or answers.instance is not None:
         return _page_of_one(answers, view)
-    waiting = {str(copy.task_id) for copy in answers.probing.waiting}
+    table_tasks = {str(copy.task_id) for copy in answers.probing.waiting}
     notes = answers.remarks.assumptions
-    in_table = {note.code for note in notes if note.code == MAYBE_READY and waiting.issuperset(note.subjects)}
+    table_codes = {note.code for note in notes if note.code == MAYBE_READY and table_tasks.issuperset(note.subjects)}
     sentences = (_state(answers, view.names), " ".join([*_next(answers, view), _balance(answers)]))
     return Page(
         title=f"{view.names.escape(answers.plan.group.application_id)}: {_in_short(answers)}",
@@ -41,7 +41,7 @@ def why_page(answers: Why) -> Page:
         facts=tuple(_facts(answers, view)),
         source=_source(answers, view.names),
         tables=(*waiting_table(answers.probing.waiting, answers, view.names), *_settings_table(answers)),
-        lines=remark_lines(answers.remarks, view.names.escape_message, left_out=EXPERT_CODES | in_table),
+        lines=remark_lines(answers.remarks, view.names.escape_message, left_out=EXPERT_CODES | table_codes),
     )
 
 
@@ -167,7 +167,7 @@ def _balance(answers: Why) -> str:
     """Return why the group is not balanced."""
     reasons, plan = answers.balance, answers.plan
     holdings = plan.rounds[answers.stands_after - 1].assigned if answers.stands_after else plan.initial
-    running = {task for held in apart_from_stateless(holdings) for task in held.active}
+    running = {task for holding in apart_from_stateless(holdings) for task in holding.active}
     idle = min(reasons.to_move, len(set(plan.group.stateful) - running))
     to_move = reasons.to_move - idle
     start = f"{count(idle, 'unassigned task has', 'unassigned tasks have')} to start"
