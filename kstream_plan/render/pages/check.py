@@ -85,10 +85,17 @@ def _nothing_broken(
     """Yield that no rule that counts is broken, after the plan's own warnings where these count as well."""
     if warnings_too and checkup.warnings:
         yield f"The plan has {count(len(checkup.warnings), 'warning')}, and warnings count (--fail-on-warning)."
+    always = _always(checkup)
     if mild_violations:
         yield "No rule of level error is broken."
+    elif rules == 1:
+        yield (
+            f"The policy has no rule for this application but {ALWAYS}, which is kept."
+            if always
+            else "The rule is kept."
+        )
     else:
-        yield "The rule is kept." if rules == 1 else f"All {rules:,} rules are kept{_always(checkup)}."
+        yield f"All {rules:,} rules are kept{always}."
     if any(finding.likely for finding in checkup.of(Status.PASSED)):
         yield (
             "max_duration is kept if every copy is caught up at the next probe: the restore rate is unknown "

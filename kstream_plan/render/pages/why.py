@@ -101,7 +101,7 @@ def _in_short(answers: Why) -> str:
 def _state(answers: Why, names: Names) -> str:
     """Return what the group waits for."""
     probe = answers.probing
-    parts = list(_waiting(answers, names))
+    parts = list(_waits(answers, names))
     if probe.queued:
         tasks = count(len(probe.queued), "task has", "tasks have")
         at_once = f"max.warmup.replicas={probe.at_once:,} lets {probe.at_once:,} warm up at a time"
@@ -117,7 +117,7 @@ def _state(answers: Why, names: Names) -> str:
     return f"{'. '.join(parts)}."
 
 
-def _waiting(answers: Why, names: Names) -> Iterator[str]:
+def _waits(answers: Why, names: Names) -> Iterator[str]:
     """Yield how many copies have caught up, have not, and of which that is unknown."""
     tasks: dict[str, list[str]] = {}
     for copy in answers.probing.waiting:
