@@ -96,6 +96,9 @@ FORM.record(
     caught_up="Whether it starts on a copy within acceptable.recovery.lag; true for a stateless task.",
     restore_records="Records to restore; null: the end offset is unknown.",
     restore_is=added("floor: only a lower bound of the copy's lag is known."),
+    copy_there=added(
+        "What the destination has of it just before: none; left-over: state on disk that it is not assigned; assigned."
+    ),
 )
 DRAIN = document(
     "drain",

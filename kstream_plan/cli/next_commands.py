@@ -33,7 +33,8 @@ _OF_SOME = {
     "bounce": frozenset({"restart"}),
     **dict.fromkeys(("simulate-scaleout", "check"), _names(NewInstances) | {"draws"}),
     "compare": _names(NewInstances) | {"draws", "policy"},
-    **dict.fromkeys(("assign", "why", "drain"), frozenset[str]()),
+    "drain": frozenset({"leave"}),
+    **dict.fromkeys(("assign", "why"), frozenset[str]()),
 }
 
 

@@ -19,6 +19,11 @@ def format_time(ms: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + f".{ms % 1000:03d}Z"
 
 
+def later(time: str, milliseconds: int) -> str:
+    """Return the time so much after one, both as :func:`format_time` has them."""
+    return format_time((datetime.fromisoformat(time) - EPOCH) // timedelta(milliseconds=1) + milliseconds)
+
+
 def duration(milliseconds: int) -> str:
     """Return a duration as options take it, two units at most: ``45ms``, ``28.5s``, ``5m30s``, ``11m``, ``20d18h``."""
     if 0 < milliseconds < _SECOND // 10:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Unpack
+from typing import Literal, NamedTuple, TypeAlias, Unpack
 
 from kstream_plan.errors import UsageError
-from kstream_plan.model import LATEST, Note, Snapshot, WorkId
+from kstream_plan.model import LATEST, Holding, Note, Snapshot, WorkId
 from kstream_plan.model.answer import Answer, worst_of
 from kstream_plan.model.not_modelled import LEAVES_ON_CLOSE
 from kstream_plan.model.ranking import is_caught_up
@@ -17,7 +17,7 @@ from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
-from kstream_plan.plans import HandOver, MemberLeft, Plan, Promote
+from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Known, UnprovenStart
 from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
@@ -29,6 +29,8 @@ from kstream_plan.simulation.one_plan import design_of, plan_checked
 
 #: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
 _SOON = (16, 128)
+#: What an instance has of a task: no copy, left-over state, or a copy that it is assigned.
+CopyThere: TypeAlias = Literal["none", "left-over", "assigned"]
 
 
 class DrainedTask(NamedTuple):
@@ -37,7 +39,8 @@ class DrainedTask(NamedTuple):
     ``destination`` is the process id of the instance that starts it first; ``pause_ms`` how long nobody runs it, what
     a cold start restores included if that is known: else ``pause_is`` a floor. ``restore_records`` is ``None`` if the
     end offset is not known; ``restore_is`` is a floor where only a lower bound of
-    that copy's lag is.
+    that copy's lag is. ``copy_there``: what its instance has of it just before: no copy, left-over state, or a copy
+    that it was assigned.
     """
 
     task_id: WorkId
@@ -48,6 +51,7 @@ class DrainedTask(NamedTuple):
     caught_up: bool
     restore_records: int | None
     restore_is: Literal["floor", "estimate"] = "estimate"
+    copy_there: CopyThere = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,16 +365,16 @@ def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms:
     """Return what becomes of the tasks that the instances in ``gone`` ran when they stopped."""
     ran = _ran(made, gone, stopped_at_ms)
     starts = {
-        step.task_id: (step, at_ms)
+        step.task_id: (step, at_ms, rnd.at_ms)
         for rnd in reversed(made.rounds)
         for at_ms, steps in reversed(rnd.moments)
         if at_ms >= stopped_at_ms
         for step in steps
         if isinstance(step, HandOver | Promote) and step.task_id in ran and step.to.process_id not in gone
     }
-    index = snapshot.state.group.instance_index
+    index, first_ms = snapshot.state.group.instance_index, _first_copies(made, ran)
     restoring_ms = cold_restoring_ms(
-        [start for start, _ in starts.values()], lambda process_id: snapshot.rates.restore_rate(index[process_id])
+        [start for start, _, _ in starts.values()], lambda process_id: snapshot.rates.restore_rate(index[process_id])
     )
     return tuple(
         DrainedTask(
@@ -382,9 +386,38 @@ def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms:
             caught_up=start.caught_up,
             restore_records=start.restore_records,
             restore_is="floor" if _restores_more(snapshot, start) else "estimate",
+            copy_there=_copy_there(made, snapshot, start, round_ms, first_ms.get((task_id, start.to.process_id))),
         )
-        for task_id, (start, at_ms) in sorted(starts.items(), key=lambda item: item[0].sort_key)
+        for task_id, (start, at_ms, round_ms) in sorted(starts.items(), key=lambda item: item[0].sort_key)
     )
+
+
+def _first_copies(made: Plan, ran: Set[WorkId]) -> Mapping[tuple[WorkId, str], int]:
+    """Return when each instance first had each of these tasks after the beginning of the plan."""
+    first = dict[tuple[WorkId, str], int]()
+    for rnd in made.rounds:
+        for step in rnd.single_steps:
+            if isinstance(step, Place | HandOver | Promote) and step.task_id in ran:
+                first.setdefault((step.task_id, step.to.process_id), rnd.at_ms)
+    return first
+
+
+def _copy_there(
+    made: Plan, snapshot: Snapshot, start: HandOver | Promote, at_ms: int, first_ms: int | None
+) -> CopyThere:
+    """Return what the instance that starts a task has of it just before the rebalance at ``at_ms``."""
+    group = made.group
+    task, instance = group.task_index[start.task_id], group.instance_index[start.to.process_id]
+
+    def is_assigned(holdings: Sequence[Holding]) -> bool:
+        assigned = (holdings[consumer] for consumer in group.consumers_of[instance])
+        return any(task in (*held.active, *held.standby, *held.warmup) for held in assigned)
+
+    if is_assigned(held_before(made, at_ms)):
+        return "assigned"
+    on_disk = any(copy.instance == instance and copy.lag is not None for copy in snapshot.state.copies[task])
+    had = on_disk or is_assigned(made.initial) or (first_ms is not None and first_ms < at_ms)
+    return "left-over" if had else "none"
 
 
 def _restores_more(snapshot: Snapshot, start: HandOver | Promote) -> bool:

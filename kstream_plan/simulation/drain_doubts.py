@@ -21,8 +21,7 @@ _MESSAGES = {
     Fact.FORECAST: "Starts are warm only if copies, which were behind in their last report, {when}, are "
     "restored at the measured rate",
     Fact.LEAST_LAG: "Only a lower bound of how far copies are behind is known",
-    Fact.NOT_REPORTED: "How far copies are behind is unknown (--metrics and --lags would tell, and "
-    "brokers of 4.4 for a streams group)",
+    Fact.NOT_REPORTED: "How far copies are behind is unknown (--metrics and --lags would tell{brokers})",
     Fact.LEFT_OVER: "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",
     Fact.STORES_UNKNOWN: "Tasks are closed and opened again, by a restart or on another thread, which empties "
     "stores in memory; whether stores are persistent or in memory is unknown (--stores)",
@@ -45,9 +44,10 @@ def doubts_of(snapshot: Snapshot, unproven: Sequence[UnprovenStart]) -> tuple[No
         evidence = start.evidence
         by_fact.setdefault((evidence.fact, evidence.known is Known.BEHIND), []).append(start)
     notes = []
+    brokers = ", and so would brokers and clients of 4.4" if snapshot.group_protocol == "streams" else ""
     for (fact, behind), starts in by_fact.items():
         template = _BEHIND if behind and fact is not Fact.IN_MEMORY else _MESSAGES.get(fact, _BEHIND)
-        message = template.format(when=_when(snapshot, starts), unsaid=unsaid)
+        message = template.format(when=_when(snapshot, starts), unsaid=unsaid, brokers=brokers)
         notes.append(Note(fact.value, message, tuple(dict.fromkeys(str(start.task_id) for start in starts))))
     return tuple(notes)
 

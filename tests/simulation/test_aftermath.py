@@ -78,7 +78,7 @@ def test_every_form_says_it(name: str) -> None:
     assert document["follows"]["verdict"] == answer.plan.verdict.kind
     facts, follows = _facts(answer), answer.follows
     assert ("others" in facts) == bool(follows.others_paused)
-    assert facts["load"].startswith(f"at most {follows.busiest.most} stateful tasks on one instance ")
+    assert f"stateful tasks now, at most {follows.busiest.most} meanwhile" in facts["load"]
     assert facts["then"].startswith("the group does not settle") == (answer.plan.verdict.kind != "settled")
     assert drain_section(answer).page.facts == page_of(answer).facts
 
@@ -133,7 +133,7 @@ def test_what_others_start_cold_does_not_pass_as_warm(
 def test_of_workers_it_is_said_as_well() -> None:
     answer = drain_workers(connect(even(3)), ["w1"])
     facts = _facts(answer)
-    assert facts["load"] == "at most 8 on one worker (now 5, later 8)"
+    assert facts["load"] == "5 connectors and tasks now, at most 8 meanwhile, 8 at the end"
     assert facts["then"] == "2 workers with 7 to 8 connectors and tasks each"
     assert facts["runs_again"] == "after about 5m03s"
     document = json.loads(to_json(answer))

@@ -54,7 +54,7 @@ def test_what_was_due_is_simulated_up_to_the_moment_and_told() -> None:
     assert {task.task_id for task in found.now} == runs
     assert len(runs) > 3
     (overdue,) = (doubt.message for doubt in found.doubts if doubt.code == OVERDUE)
-    assert overdue.startswith("A follow-up rebalance that was due 10m ago was not seen")
+    assert overdue.startswith("A follow-up rebalance was due 10m ago and is not in the snapshot")
     assert found.time == "2026-11-21T13:10:38.600Z"
     assert found.follows.noticed_ms == 45_000
     assert found.wait_ms is not None

@@ -75,7 +75,8 @@ def test_what_people_see(name: str) -> None:
     drained = CASES[name]()
     assert_golden(f"drain/{name}.txt", to_table(drained))
     for width in (60, 97, 200):
-        assert max(map(cell_len, to_table(drained, width=width).splitlines())) <= width
+        lines = to_table(drained, width=width).splitlines()
+        assert max(cell_len(line) for line in lines if not line.startswith("Next: ")) <= width
 
 
 def test_now_is_told_before_waiting_is_played() -> None:
@@ -104,7 +105,7 @@ def test_a_restart_is_told_of_only_where_it_may_be_safer() -> None:
     assert cold.answer is Answer.NO
     assert [note.code for note in drain_remarks(cold).notes] == ["if-only-restarted"]
     assert [note.message for note in drain_remarks(cold).next] == [
-        "kstream-plan simulate-scaleout SNAPSHOT --remove i3"
+        "kstream-plan drain SNAPSHOT i3 --num-standby-replicas 1"
     ]
     over = replace(cold, over=(Note("over", "what is known may be over"),))
     for drained in (over, replace(cold, now=()), CASES["with-standbys"]()):
@@ -205,6 +206,30 @@ def test_no_restore_rate_is_missed_where_nothing_is_restored() -> None:
     page = page_of(drain(Snapshot(state=of, config=AssignmentConfig(), stores="persistent"), ["i3"]))
     assert "no-restore-rate" not in [line.code for line in page.lines]
     assert {fact.key: fact.value for fact in page.facts}["cold"] == "none"
+
+
+def test_the_command_after_a_cold_answer_helps() -> None:
+    """With the standbys that it names, none starts cold after waiting; where waiting alone helps, it says how long."""
+    snapshot = SNAPSHOTS["no-standbys"]()
+    helped = drain(replace(snapshot, config=replace(snapshot.config, num_standby_replicas=1)), ["i3"])
+    assert helped.wait_ms is not None
+    assert helped.cold_later == ()
+    assert [note.code for note in drain_remarks(helped).next] == ["ask-why"]
+    assert [note.code for note in drain_remarks(CASES["with-standbys"]()).next] == ["every-rebalance"]
+
+
+def test_a_copy_there_is_told_apart_from_left_over_state_and_from_none() -> None:
+    cold = CASES["no-standbys"]()
+    assert {task.copy_there for task in cold.now} == {"none"}
+    assert {row.cells[2].text for row in page_of(cold).tables[0].rows} == {"none"}
+    behind, left_over = _with_copy(5_000, 5_000), _with_copy(5_000, 5_000)
+    copies = {**left_over.state.copies[2][0]._asdict(), "consumer": None, "lost_at_ms": 0}
+    dropped = {0: Holding((0,)), 2: Holding((1,)), 4: Holding((2,))}
+    on_disk = (*left_over.state.copies[:2], (Copy(**copies), left_over.state.copies[2][1]))
+    held = state(left_over.state.group, dropped, dict(enumerate(on_disk)))
+    for snapshot, word in ((behind, "behind"), (replace(left_over, state=held), "left-over")):
+        (row,) = page_of(drain(snapshot, ["i3"], max_rounds=1)).tables[0].rows
+        assert (row.cells[1].text, row.cells[2].text) == ("i1", word)
 
 
 def test_a_clean_leave_is_noticed_at_once() -> None:

@@ -52,11 +52,7 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
             "at the measured rate",
         ),
         (Fact.LEAST_LAG, "Only a lower bound of how far copies are behind is known"),
-        (
-            Fact.NOT_REPORTED,
-            "How far copies are behind is unknown (--metrics and --lags would tell, and brokers of "
-            "4.4 for a streams group)",
-        ),
+        (Fact.NOT_REPORTED, "How far copies are behind is unknown (--metrics and --lags would tell)"),
         (
             Fact.LEFT_OVER,
             "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",

@@ -70,7 +70,7 @@ def test_what_was_reported_counts_whoever_reported_it(made: dict[str, Any]) -> N
     assert (found.how_many_cold, found.doubts) == ((1, 1), ())
     assert [str(task.task_id) for task in found.cold_now] == ["0_2"]
     assert "If you wait" not in text, "nothing moves meanwhile: the group is Stable"
-    assert "0_2 a cold 40,000 at least " in text
+    assert "0_2 a behind 40,000 at least " in text
     assert "Afterwards 1 instance with 4 stateful tasks each, settled after about " in text
 
 
@@ -135,7 +135,7 @@ def test_waiting_lasts_until_everything_runs() -> None:
     made = row("4.3", seats, {"0": (4, True, 60_000)}, generation=13, target_epoch=13, group_state="Reconciling")
     found, text = drained(made, 1_000.0)
     assert found.wait_ms == found.waiting.summary.runs_by_ms
-    assert "until the group has settled: 1 cold start (0_3)" in text
+    assert "(when all tasks run): 1 cold start: 0_3, without a copy on the next instance" in text
 
 
 def test_a_settled_group_says_how_far_behind_its_standbys_are() -> None:

@@ -13,7 +13,9 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.caught_up_evidence import Fact as Evident
 from kstream_plan.plans.caught_up_evidence import would_tell
+from kstream_plan.plans.loads import Busiest
 from kstream_plan.render.page import (
+    Cell,
     Fact,
     Page,
     Row,
@@ -28,17 +30,14 @@ from kstream_plan.render.page import (
 )
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import at_least, at_most, count, duration, name_list, span_to, utc
-from kstream_plan.simulation.drain import Drain, DrainedTask
+from kstream_plan.render.text.numbers import at_least, at_most, count, duration, later, name_list, span_to, utc
+from kstream_plan.simulation.drain import CopyThere, Drain, DrainedTask
 from kstream_plan.simulation.instance_names import process_id_of
 
 #: Up to so many tasks have a row each, the cold and the unknown ones first.
 _MOST_ROWS = 200
-_WORDS: Mapping[Answer, tuple[str, Tone]] = {
-    Answer.YES: ("caught up", "plain"),
-    Answer.NO: ("cold", "bad"),
-    Answer.UNKNOWN: ("unknown", "unknown"),
-}
+#: What there is where a task starts cold.
+_COPIES: Mapping[CopyThere, str] = {"none": "none", "left-over": "left-over", "assigned": "behind"}
 
 
 def drain_page(drain: Drain, *, verbose: bool = False) -> Page:
@@ -155,15 +154,16 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
             f"task {names.task_and_topic(longest.task_id)}: {bound}{duration(longest.pause_ms)}",
         )
     yield from _effects_on_others(drain)
-    busiest, noun = drain.follows.busiest, "stateful task" if drain.plan.group.stateful else "task"
-    yield Fact(
-        "load",
-        "Load",
-        f"at most {count(busiest.most, noun)} on one instance (now {busiest.before:,}, later {busiest.after:,})",
-    )
+    yield load_fact(drain.follows.busiest, "Busiest instance", "stateful task" if drain.plan.group.stateful else "task")
     yield _follow_on(drain)
     yield from _wait(drain)
     yield from _report_age(drain)
+
+
+def load_fact(busiest: Busiest, label: str, *nouns: str) -> Fact:
+    """Return how much the one that runs most has, before, meanwhile and at the end."""
+    value = f"{count(busiest.before, *nouns)} now, at most {busiest.most:,} meanwhile, {busiest.after:,} at the end"
+    return Fact("load", label, value)
 
 
 def _effects_on_others(drain: Drain) -> Iterator[Fact]:
@@ -189,18 +189,24 @@ def _follow_on(drain: Drain) -> Fact:
 
 
 def _wait(drain: Drain) -> Iterator[Fact]:
-    """Yield what waiting changes."""
+    """Yield what waiting changes, until when that is, and why tasks start cold even then."""
     if drain.wait_ms is None:
         return
-    cold = len(drain.cold_later)
-    task_names = f" ({name_list([str(task.task_id) for task in drain.cold_later], 3)})" if cold else ""
-    starts = f"{count(cold, 'cold start')}{task_names}" if cold else "no cold start if copies have caught up"
-    deadline = "they are let go" if drain.announced else "the group has settled"
-    summary = drain.waiting.summary
-    is_least = summary.duration_is == "least" if drain.announced else summary.runs_by_ms is None
-    is_least = is_least and (drain.announced or drain.plan.design == "streams")
+    config, cold = drain.plan.config, drain.cold_later
+    summary, is_streams = drain.waiting.summary, drain.plan.design == "streams"
+    starts = "no cold start if copies have caught up"
+    if cold:
+        starts = f"{count(len(cold), 'cold start')}: {name_list([str(task.task_id) for task in cold], 3)}"
+        if all(task.copy_there == "none" for task in cold):
+            cause = "" if config.num_standby_replicas else f" ({'streams.' * is_streams}num.standby.replicas=0)"
+            starts += f", without a copy on the next instance{cause}"
+    is_least = summary.duration_is == "least" if drain.announced else is_streams and summary.runs_by_ms is None
     wait = f"at least {at_least(drain.wait_ms)}" if is_least else f"about {at_most(drain.wait_ms)}"
-    yield Fact("wait", "If you wait", f"{wait}, until {deadline}: {starts}")
+    if drain.time is not None:
+        wait += f", until {utc(later(drain.time, drain.wait_ms + 999))}{' or later' * is_least}"
+    until = "when all tasks run" if is_streams else "the last rebalance and one more probing interval"
+    until = "when they are let go" if drain.announced else until
+    yield Fact("wait", "If you wait", f"{wait} ({until}): {starts}")
 
 
 def _report_age(drain: Drain) -> Iterator[Fact]:
@@ -232,15 +238,22 @@ def _table(title: str, tasks: Sequence[DrainedTask], answers: Mapping[WorkId, An
 
 
 def _row(task: DrainedTask, answer: Answer, names: Names) -> Row:
-    word, tone = _WORDS[answer] if task.stateful else ("no state", "plain")
     bound = "at least " if _may_be_longer(task, answer) else ""
     return text_row(
         names.task_and_topic(task.task_id),
         names.instance(task.destination),
-        text_cell(word, tone),
+        _copy_cell(task, answer),
         _to_restore(task, answer),
         f"{bound}{duration(task.pause_ms)}",
     )
+
+
+def _copy_cell(task: DrainedTask, answer: Answer) -> Cell:
+    """Return what is known of the copy from which a task starts."""
+    if not task.stateful or answer is Answer.YES:
+        return text_cell("caught up" if task.stateful else "no state")
+    is_unknown = answer is Answer.UNKNOWN and task.copy_there != "left-over"
+    return text_cell("unknown" if is_unknown else _COPIES[task.copy_there], answer_tone(answer))
 
 
 def _may_be_longer(task: DrainedTask, answer: Answer) -> bool:
@@ -264,10 +277,22 @@ def drain_remarks(drain: Drain) -> Remarks:
         limit = duration(drain.plan.config.session_timeout_ms)
         message = f"An instance that is back within {limit} keeps its tasks: kstream-plan bounce answers for a restart"
         notes.append(Note("if-only-restarted", message))
-    words = " ".join(f"--remove {word}" for word in instance_words(drain.plan.group, drain.process_ids))
-    command = Note("every-rebalance", f"kstream-plan simulate-scaleout SNAPSHOT {words}")
-    commands = (command,) if drain.plan.design == "classic" and drain.now and not _leaves(drain) else ()
-    return Remarks(warnings, tuple(notes), (*drain.rests_on, *drain.plan.assumptions), commands)
+    return Remarks(warnings, tuple(notes), (*drain.rests_on, *drain.plan.assumptions), tuple(_next(drain)))
+
+
+def _next(drain: Drain) -> Iterator[Note]:
+    """Yield the command that goes on: what follows in full, until when to wait, or whether standbys would help."""
+    words = list(instance_words(drain.plan.group, drain.process_ids))
+    standbys = max(drain.plan.config.num_standby_replicas + 1, len(words))
+    if drain.plan.design != "classic" or not drain.now:
+        return
+    if drain.answer is not Answer.YES and drain.wait_ms is not None and not drain.cold_later:
+        yield Note("ask-why", "kstream-plan why SNAPSHOT")
+    elif drain.how_many_cold[0] and standbys < len(drain.plan.group.instances):
+        yield Note("with-standbys", f"kstream-plan drain SNAPSHOT {' '.join(words)} --num-standby-replicas {standbys}")
+    elif not _leaves(drain):
+        removed = " ".join(f"--remove {word}" for word in words)
+        yield Note("every-rebalance", f"kstream-plan simulate-scaleout SNAPSHOT {removed}")
 
 
 def _leaves(drain: Drain) -> bool:

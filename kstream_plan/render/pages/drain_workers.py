@@ -9,7 +9,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.render.page import Fact, Page, Table, answer_tone, as_sentence, columns_of, remark_lines, text_row
-from kstream_plan.render.pages.drain import instance_words, source_now
+from kstream_plan.render.pages.drain import instance_words, load_fact, source_now
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, span_to
 from kstream_plan.simulation.drain_workers import MINUTE_MS, StandStill, WorkersDrained
@@ -84,10 +84,7 @@ def _facts(drain: WorkersDrained, names: Names) -> Iterator[Fact]:
         yield Fact("others", "Other workers", f"{count(other_count, *_WORK)} pause too")
     if now.runs_after_ms is not None:
         yield Fact("runs_again", "All tasks run", f"after about {duration(now.runs_after_ms)}")
-    busiest = follows.busiest
-    yield Fact(
-        "load", "Load", f"at most {busiest.most:,} on one worker (now {busiest.before:,}, later {busiest.after:,})"
-    )
+    yield load_fact(follows.busiest, "Busiest worker", *_WORK)
     share = f"{span_to(follows.least, follows.most)} connectors and tasks each"
     yield Fact("then", "Afterwards", f"{count(follows.instances, 'worker')} with {share}")
     if drain.later is not None and drain.wait_ms is not None:

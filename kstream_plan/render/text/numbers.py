@@ -9,6 +9,7 @@ from kstream_plan.model.note import name_list as name_list  # noqa: PLC0414 - so
 from kstream_plan.model.times import at_least as at_least  # noqa: PLC0414 - so is this
 from kstream_plan.model.times import at_most as at_most  # noqa: PLC0414 - so is this
 from kstream_plan.model.times import duration as duration  # noqa: PLC0414 - so is this
+from kstream_plan.model.times import later as later  # noqa: PLC0414 - so is this
 from kstream_plan.model.times import utc as utc  # noqa: PLC0414 - so is this
 
 

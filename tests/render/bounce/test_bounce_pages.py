@@ -154,7 +154,7 @@ def test_the_command_says_whether_one_may_restart_now(
     assert ("│ NO: " in shown, "│ YES: " in shown) == (bool(code), not code)
 
 
-def test_drain_names_the_command_for_every_rebalance(
+def test_drain_names_the_command_that_tells_whether_standbys_help(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
@@ -162,7 +162,9 @@ def test_drain_names_the_command_for_every_rebalance(
     shown = capsys.readouterr().out
     assert "│ NO: " in shown
     assert "kstream-plan bounce answers for a restart" in " ".join(shown.split())
-    assert shown.endswith(f"\nNext: kstream-plan simulate-scaleout 'my snapshot.json' --remove i3 {' '.join(NOW)}\n")
+    assert shown.endswith(
+        f"\nNext: kstream-plan drain 'my snapshot.json' i3 --num-standby-replicas 1 {' '.join(NOW)}\n"
+    )
 
 
 def test_an_instance_without_its_option_is_told_of_it(capsys: pytest.CaptureFixture[str]) -> None:
