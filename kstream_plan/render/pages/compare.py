@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from math import prod
 from typing import NamedTuple
 
+from kstream_plan.comparison.alternative_remarks import compare_remarks, outcome_name, settings_text
 from kstream_plan.comparison.alternatives import Alternative, Change, DrawByDraw, SameOutcome, draw_by_draw, fastest
-from kstream_plan.comparison.next_command import next_command
-from kstream_plan.model import Note
-from kstream_plan.model.note import Remarks
-from kstream_plan.plans.activity import events, totals
-from kstream_plan.plans.note_codes import EXPERT_CODES, STATELESS_MOVES
-from kstream_plan.plans.remarks import remarks
+from kstream_plan.plans.note_codes import EXPERT_CODES
 from kstream_plan.plans.simulated import Range
-from kstream_plan.render.page import Cell, Column, Page, Table, Tone, remark_lines, text_cell, text_row
+from kstream_plan.render.page import Cell, Column, Fact, Page, Table, Tone, remark_lines, text_cell, text_row
 from kstream_plan.render.pages.plan import plan_title, source_text
 from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.pages.rates import rates_text
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range, pause_text
 
 #: So many alternatives have a column each in one table at most.
 _MOST_COLUMNS = 5
-#: Settings whose purpose is safety: a plan that is faster with less of it is no better.
-_SAFETY = {
-    "num.standby.replicas": "standbys are what lets tasks start warm after a crash",
-    "acceptable.recovery.lag": "a copy may be so far behind when its task starts on it, and restores before it runs",
-    "session.timeout.ms": "a shorter time-out takes slow members for crashed ones, a longer one notices crashes later",
-}
+_RELIEF = "First relief of the busiest instance"
+_RELIEF_NOTE = "First relief: when no instance runs as many tasks any more as the one with the most runs at first."
 
 
 class Figure(NamedTuple):
@@ -51,6 +43,7 @@ def compare_page(alike: Sequence[SameOutcome], *, verbose: bool = False) -> Page
         title=_title(alike, view),
         tone=_tone(alike),
         sentences=tuple(filter(None, (conclusion(alike), _same(alike, figures, different)))),
+        facts=(Fact("rates", "Rates", rates),) if (rates := rates_text(plan)) else (),
         source=source_text(plan, view.names),
         tables=tuple(_tables(alike, columns)),
         lines=remark_lines(compare_remarks(alike), left_out=() if verbose or plan.is_of_workers else EXPERT_CODES),
@@ -60,24 +53,6 @@ def compare_page(alike: Sequence[SameOutcome], *, verbose: bool = False) -> Page
 def alternative_name(outcome: SameOutcome) -> str:
     """Return the values of the alternatives that come to the same: ``8 or 20, balanced``."""
     return printable(settings_text([alternative.changes for alternative in outcome.alternatives], with_names=False))
-
-
-def settings_text(changes: Sequence[Sequence[Change]], *, with_names: bool = True) -> str:
-    """Return several alternatives as one text: ``max.warmup.replicas=8 or 20, assignor=balanced``; else only values."""
-
-    def text(values: Sequence[str]) -> str:
-        pairs = zip(changes[0], values, strict=True)
-        return ", ".join(f"{change.name}={value}" if with_names else value for change, value in pairs)
-
-    if axes := _grid(changes):
-        return text([" or ".join(axis) for axis in axes])
-    return " or ".join(text([change.value for change in alternative]) for alternative in changes)
-
-
-def _grid(changes: Sequence[Sequence[Change]]) -> list[tuple[str, ...]]:
-    """Return the values of each axis if the alternatives are every combination of them, else nothing."""
-    axes = [tuple(dict.fromkeys(change.value for change in axis)) for axis in zip(*changes, strict=True)]
-    return axes if prod(map(len, axes)) == len(changes) else []
 
 
 def axes_name(alike: Sequence[SameOutcome]) -> str:
@@ -163,7 +138,7 @@ def _policy(alternative: Alternative) -> str:
 
 _OF_STATE = (
     Figure("Duration if copies restore at once", _shortest),
-    Figure("First relief of the busiest instance", _relief),
+    Figure(_RELIEF, _relief),
     _figure("Rebalances", "rebalances"),
     _figure("Stateful moves", "moves"),
     _figure("Longest pause of a task, summed", "max_paused_ms", _pause),
@@ -210,8 +185,9 @@ def conclusion(alike: Sequence[SameOutcome]) -> str:
         return f"All alternatives {equality}: {_first_figure(first.one)}."
     advantage = "has the shortest unassigned time" if pauses else "settles first"
     policy = " of those that keep to the policy" if first.one.kept and any(o.one.kept is False for o in alike) else ""
-    parts = [f"{_name(first)} {advantage}{policy}: {_first_figure(first.one)}."]
-    parts += [f"Its time overlaps with {_names(best[1:])}, so chance may decide."] if len(best) > 1 else []
+    parts = [f"{outcome_name(first)} {advantage}{policy}: {_first_figure(first.one)}."]
+    overlap = f"Its range of times overlaps with that of {_names(best[1:])}: the random ids may decide which is faster."
+    parts += [overlap] if len(best) > 1 else []
     parts += _in_the_same_draws(best)
     parts += _costs(first, alike)
     return " ".join(parts)
@@ -220,15 +196,12 @@ def conclusion(alike: Sequence[SameOutcome]) -> str:
 def _first_figure(alternative: Alternative) -> str:
     if alternative.plan.is_of_workers:
         return f"{_lasted(alternative, alternative.figures.paused_task_ms)} over all tasks"
-    return duration_text(alternative)
-
-
-def _name(outcome: SameOutcome) -> str:
-    return printable(settings_text([alternative.changes for alternative in outcome.alternatives]))
+    is_assumed = alternative.settles and alternative.plan.summary.duration_is in ("probes", "floor")
+    return f"{'about ' * is_assumed}{duration_text(alternative)}"
 
 
 def _names(outcomes: Sequence[SameOutcome]) -> str:
-    return " and ".join(map(_name, outcomes))
+    return " and ".join(map(outcome_name, outcomes))
 
 
 def _in_the_same_draws(best: Sequence[SameOutcome]) -> Iterator[str]:
@@ -238,7 +211,7 @@ def _in_the_same_draws(best: Sequence[SameOutcome]) -> Iterator[str]:
         draw_figures: DrawByDraw | None = draw_by_draw(rival.one, first)
         if draw_figures is not None:
             yield (
-                f"{_name(rival)} is faster than it in {draw_figures.faster:,} of {len(first.drawn_ms):,} "
+                f"{outcome_name(rival)} is faster than it in {draw_figures.faster:,} of {len(first.drawn_ms):,} "
                 f"random simulations and slower in {draw_figures.slower:,}."
             )
 
@@ -252,7 +225,7 @@ def _costs(best: SameOutcome, alike: Sequence[SameOutcome]) -> Iterator[str]:
         if figure.cost is not None and _rank(figure.cost(best.one)) > _rank(figure.cost(rival.one))
     ]
     if worse:
-        yield f"Compared with {_name(rival)} it costs: {'; '.join(worse)}."
+        yield f"Compared with {outcome_name(rival)} it costs: {'; '.join(worse)}."
 
 
 def _rank(number: int | None) -> float:
@@ -267,8 +240,12 @@ def _same(alike: Sequence[SameOutcome], figures: Sequence[Figure], different: Se
         for alternative in outcome.alternatives
         if alternative.draws is not None
     }
-    sets = f"the same {count(max(draws), 'random set')} of process ids" if draws else ""
-    parts = [f"Each is simulated with {sets}."] if draws else []
+    sets = f"the same {count(max(draws), 'random set')} of them" if draws else ""
+    parts = (
+        [f"Ids of new processes are random and break ties between instances: each is simulated with {sets}."]
+        if draws
+        else []
+    )
     same = [f"{figure.name.lower()} {figure.text(alike[0].one)}" for figure in figures if figure not in different]
     if same and len(alike) > 1:
         parts.append(f"The same in all: {'; '.join(same)}.")
@@ -294,7 +271,8 @@ def _tables(alike: Sequence[SameOutcome], figures: Sequence[Figure]) -> Iterator
             rows = (
                 text_row(figure.name, *(_cell(figure, alike[place].one) for place, _ in part)) for figure in figures
             )
-            yield Table("" if start else printable(title), (head_column, *columns), tuple(rows))
+            note = _RELIEF_NOTE if any(figure.name == _RELIEF for figure in figures) and end == len(heads) else ""
+            yield Table("" if start else printable(title), (head_column, *columns), tuple(rows), note)
 
 
 def _longest_axis(alike: Sequence[SameOutcome]) -> int:
@@ -318,49 +296,3 @@ def _cell(figure: Figure, alternative: Alternative) -> Cell:
         or (figure.name == "Duration" and not alternative.settles)
     )
     return text_cell(text, "bad" if bad else "plain")
-
-
-def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
-    """Return the warnings, notes and assumptions of all alternatives, each once, with the alternatives they are of.
-
-    What is told of several in other words is told once for each of these: it is not the same. Numbers that differ
-    stand in one note.
-    """
-    owners_by_kind: tuple[dict[Note, list[str]], ...] = ({}, {}, {})
-    names, stateless_moves = [_name(outcome) for outcome in alike], []
-    for name, outcome in zip(names, alike, strict=True):
-        activities = events(outcome.one.plan)
-        stateless_moves.append(totals(activities).stateless_at_probes)
-        for owners, notes in zip(owners_by_kind, remarks(outcome.one.plan, activities)[:3], strict=True):
-            for note in dict.fromkeys(notes):
-                owners.setdefault(note, []).append(name)
-    _in_one_note(owners_by_kind[1], STATELESS_MOVES, "Moves of stateless tasks at probes", names, stateless_moves)
-    warnings, notes, assumptions = (
-        tuple(_of_alternatives(note, owners[note], len(alike)) for note in owners) for owners in owners_by_kind
-    )
-    return Remarks((*_safety_warnings(alike), *warnings), notes, assumptions, tuple(next_command(alike)))
-
-
-def _safety_warnings(alike: Sequence[SameOutcome]) -> Iterator[Note]:
-    """Yield what each setting is there for whose purpose is safety, where it differs."""
-    for change in alike[0].one.changes if len(alike) > 1 else ():
-        if change.name in _SAFETY:
-            yield Note("safety-setting", f"{change.name} is there for safety: {_SAFETY[change.name]}")
-
-
-def _in_one_note(
-    owners: dict[Note, list[str]], code: str, label: str, names: Sequence[str], numbers: Sequence[int]
-) -> None:
-    """Replace the notes of a code by one that has the number of each alternative, if they are several."""
-    notes = [note for note in owners if note.code == code]
-    if len(notes) > 1:
-        for note in notes:
-            del owners[note]
-        parts = (f"{number:,} with {name}" for name, number in zip(names, numbers, strict=True))
-        owners[Note(code, f"{label}: {'; '.join(parts)}")] = list(names)
-
-
-def _of_alternatives(note: Note, names: Sequence[str], number: int) -> Note:
-    if len(names) == number:
-        return note
-    return note._replace(message=f"With {' and '.join(names)}: {note.message}")

@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
 from kstream_plan.cli.actions.variants import axes_of
+from kstream_plan.comparison.alternative_remarks import compare_remarks, settings_text
 from kstream_plan.comparison.alternatives import Change, Outcomes, SameOutcome, beside_each_other
 from kstream_plan.designs import OF_GROUP_PROTOCOL
 from kstream_plan.documents.policy_file import read_policy
@@ -24,7 +25,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render.answers import to_json, to_markdown, to_table
-from kstream_plan.render.pages.compare import compare_page, compare_remarks, duration_text, settings_text
+from kstream_plan.render.pages.compare import compare_page, duration_text
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.escape import printable
 from kstream_plan.simulation.alternatives import alternative, alternatives
@@ -178,7 +179,7 @@ def test_times_that_overlap_are_said_to() -> None:
     near = [SameOutcome(of.alternatives, fastest=of.one.figures.balanced_ms.median < 2 * shortest) for of in outcomes]
     assert sum(of.fastest for of in near) > 1
     sentence = compare_page(near).sentences[0]
-    assert "Its time overlaps with" in sentence
+    assert "Its range of times overlaps with that of" in sentence
     assert "random simulations and slower in" in sentence
 
 
