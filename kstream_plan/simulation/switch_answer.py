@@ -88,6 +88,11 @@ class Switch:
         return self.snapshot.rates.any_restore
 
     @property
+    def is_blind(self) -> bool:
+        """Whether the brokers do not know what is on an instance's disk."""
+        return not BROKER_VERSIONS[self.broker_version]
+
+    @property
     def more_start_cold(self) -> bool:
         """Whether any event may start more tasks cold in a streams group than in the classic one."""
         cold = {(row.what, row.standbys, row.side): row.figures.cold_handovers.most for row in self.rows}
@@ -116,11 +121,11 @@ def _steps(switch: Switch) -> list[str]:
     standby_count = min(switch.standbys, _MOST_STANDBYS)
     static = (
         ", and take out group.instance.id: brokers before 4.4 refuse static members"
-        if switch.static_members and not BROKER_VERSIONS[release]
+        if switch.static_members and switch.is_blind
         else ""
     )
     by_disks = "by the offsets that clients of 4.4 report of their disks"
-    assignment = by_disks if BROKER_VERSIONS[release] else "whatever is on their disks"
+    assignment = "whatever is on their disks" if switch.is_blind else by_disks
     return [
         f"{brokers}, clients of 4.2 or later; in a cluster that is older, kafka-features.sh upgrade --feature "
         "streams.version=1",
@@ -149,18 +154,15 @@ def _warnings(switch: Switch) -> Iterator[Note]:
 
 
 def _notes(switch: Switch) -> Iterator[Note]:
-    is_set = [f"{setting.name}={setting.value}" for setting in switch.without_effect if setting.is_set]
-    other_settings = [setting.name for setting in switch.without_effect if not setting.is_set]
-    settings = ", ".join([*is_set, *other_settings])
-    yield Note("without-effect", f"Settings of the application without effect in a streams group: {settings}")
+    own = ", ".join(f"{setting.name}={setting.value}" for setting in switch.without_effect if setting.is_set)
+    defaults = ", ".join(setting.name for setting in switch.without_effect if not setting.is_set)
+    settings = "; ".join(filter(None, (f"set by it: {own}" if own else "", f"Kafka's defaults: {defaults}")))
+    yield Note("without-effect", f"Settings of the application that have no effect in a streams group, {settings}")
     if switch.standbys > _MOST_STANDBYS:
         message = f"num.standby.replicas is {switch.standbys:,}: brokers allow at most {_MOST_STANDBYS} for a group"
         yield Note("standbys-limited", message)
     if not switch.rates_known:
         yield Note("unknown-rate", "The restore rate is unknown, and so is when all tasks run (--restore-rate)")
-    if not BROKER_VERSIONS[switch.broker_version]:
-        message = "Brokers before 4.4 do not know what is on an instance's disk: a restarted one gets other tasks"
-        yield Note("disks-unknown", message)
 
 
 def _assumption(switch: Switch) -> Note:

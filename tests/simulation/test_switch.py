@@ -85,7 +85,7 @@ def test_without_a_restore_rate_only_the_least_is_known() -> None:
     assert figures.runs_ms is None
     page = switch_page(found)
     assert "unknown-rate" in [line.code for line in page.lines]
-    runs = [row.cells[6].items[0] for row in page.tables[1].rows if row.cells[2].items == ("streams",)]
+    runs = [row.cells[5].items[0] for row in page.tables[1].rows if row.cells[2].items == ("streams",)]
     assert any(text.startswith("at least ") for text in runs)
     assert page.tone != "good"
 
@@ -96,7 +96,7 @@ def test_a_time_that_is_likely_is_not_called_the_least() -> None:
     for line, figures in zip(rows, document, strict=True):
         assert figures["at_least_is"] == ("least" if figures["side"] == "streams" else "likely")
         if figures["runs_ms"] is None:
-            assert line.cells[6].text.startswith("at least ") == (figures["at_least_is"] == "least")
+            assert line.cells[5].text.startswith("at least ") == (figures["at_least_is"] == "least")
     assert any(figures["runs_ms"] is None for figures in document if figures["side"] == "classic")
 
 
@@ -108,7 +108,7 @@ def test_the_pages(both: dict[str, Switch], release: str) -> None:
     assert max(map(len, to_table(found, width=80).splitlines())) <= 80
     document = json.loads(to_json(found))
     for shown, figures in zip(switch_page(found).tables[1].rows, document["rows"], strict=True):
-        cell, cold = shown.cells[4], figures["cold_handovers"]
+        cell, cold = shown.cells[3], figures["cold_handovers"]
         assert cell.items[0].startswith(f"{cold['median']:,}")
         assert f"{cold['most']:,}" in cell.items[0]
         assert (cell.tone == "plain") == (cold["most"] == 0)

@@ -21,15 +21,16 @@ from kstream_plan.render.text.numbers import at_least, count, count_range, durat
 from kstream_plan.simulation.switch_answer import Switch, SwitchFigures, SwitchRow
 
 _COLUMNS = columns_of(
-    *("Event", ">Standbys", "Protocol", ">Rebalances", ">Cold starts", ">Longest pause", ">Settles after"),
-    *(">State to restore", ">Range of pauses", ">Range until it settles"),
-    wide={"State to restore": 105, "Range of pauses": 125, "Range until it settles": 150},
+    *("Event", ">Standbys", "Protocol", ">Cold starts", ">Longest pause", ">Settles after"),
+    *(">Assignments", ">State to restore", ">Range of pauses", ">Range until it settles"),
+    wide={"Assignments": 105, "State to restore": 120, "Range of pauses": 140, "Range until it settles": 165},
 )
 _NOTE = (
-    "Rebalances: of a streams group, the targets that its broker computes. Longest pause: without what a task restores "
-    "before it runs. Settles after: until every task runs where it stays, restores included; the tasks of a classic "
-    "group run on until they move."
+    "A bounce counts there and back. Longest pause: until a task has its next instance, and then until that has "
+    "restored its state. Settles after: until nothing moves or restores any more; a classic group runs its tasks "
+    "meanwhile."
 )
+_STANDBYS_NOTE = " Standbys do not change the switch: all stop, and the first assignment knows of no copy."
 
 
 def switch_page(switch: Switch) -> Page:
@@ -37,11 +38,12 @@ def switch_page(switch: Switch) -> Page:
     group, names = switch.snapshot.state.group, Names(switch.snapshot.state.group)
     work = f"{count(len(group.instances), 'instance')}, {count(len(group.tasks), 'task')}"
     rows = tuple(_row(switch, row, names) for row in switch.rows)
+    note = _NOTE + _STANDBYS_NOTE * (switch.is_blind and max(row.standbys for row in switch.rows) > 0)
     return Page(
         title=f"{names.escape(group.application_id)}: {work}, to a streams group at brokers of {switch.broker_version}",
         tone=_tone(switch.rows),
         sentences=tuple(_sentences(switch, names)),
-        tables=(steps_table("Steps", switch.steps), Table("What happens on either side", _COLUMNS, rows, _NOTE)),
+        tables=(steps_table("Steps", switch.steps), Table("What happens on either side", _COLUMNS, rows, note)),
         lines=remark_lines(switch.remarks),
     )
 
@@ -52,22 +54,32 @@ def _sentences(switch: Switch, names: Names) -> Iterator[str]:
     figures = {(row.what, row.side): row.figures for row in switch.rows if row.standbys == standbys}
     outcome = figures["switch", "streams"]
     stateful = count(len(switch.snapshot.state.group.stateful), "stateful task")
-    yield (
-        f"The switch stops every instance: tasks pause for about {duration(outcome.paused_ms.median)}, and "
-        f"{count_range(*outcome.cold_handovers)} of {stateful} start cold; every task runs after "
-        f"{_settle_cell(outcome).text}."
-    )
+    yield f"All tasks stop for about {duration(outcome.paused_ms.median)}. {_restores(switch, outcome, stateful)}"
     cold = list[str]()
     for kind in (kind for kind, side in figures if side == "classic"):
         streams, classic = (figures[kind, protocol].cold_handovers for protocol in ("streams", "classic"))
         if streams.most > classic.most:
-            cold.append(f"{_event(switch, kind, names)} ({count_range(*streams)} instead of {count_range(*classic)})")
+            both_ways = ", there and back" if kind == "bounce" else ""
+            cold.append(
+                f"{_event(switch, kind, names)}{both_ways} ({count_range(*streams)} instead of {count_range(*classic)})"
+            )
     comparison = f"more tasks start cold than in a classic group{': ' if cold else ''}{', '.join(cold)}"
     yield f"Afterwards, with {count(standbys, 'standby')} as now, {'' if cold else 'no '}{comparison}."
     yield (
         f"That is simulated for either protocol, {count(switch.draws, 'simulation')} of random member ids each, "
         "from a settled group whose copies have all caught up."
     )
+
+
+def _restores(switch: Switch, outcome: SwitchFigures, stateful: str) -> str:
+    """Return how many tasks restore when all start anew, why, and until when."""
+    settles = f"All tasks run after {_settle_cell(outcome).text}."
+    if not outcome.cold_handovers.most:
+        return f"None of them starts cold. {settles}"
+    cause = f", because brokers of {switch.broker_version} do not know what is on an instance's disk" * switch.is_blind
+    if outcome.runs_ms is None:
+        settles = "How long that takes is unknown (--restore-rate)."
+    return f"{count_range(*outcome.cold_handovers)} of {stateful} then restore state before they run{cause}. {settles}"
 
 
 def _event(switch: Switch, kind: str, names: Names) -> str:
@@ -85,12 +97,15 @@ def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
     cold = figures.cold_handovers
     tone: Tone = "bad" if cold.median else "unknown" if cold.most else "plain"
     records = figures.restored_records
-    texts = (_event(switch, row.what, names), f"{row.standbys:,}", row.side, count_range(*figures.rebalances))
+    restoring = "restore" if figures.slowest_ms is None else duration(figures.slowest_ms.median)
     return text_row(
-        *texts,
+        _event(switch, row.what, names),
+        f"{row.standbys:,}",
+        row.side,
         text_cell(count_range(*cold), tone),
-        duration(figures.paused_ms.median),
+        f"{duration(figures.paused_ms.median)}{f' + {restoring}' if cold.median else ''}",
         _settle_cell(figures),
+        count_range(*figures.rebalances),
         text_cell("unknown", "unknown") if records is None else text_cell(count_range(*records)),
         range_text(*figures.paused_ms[1:]),
         "" if figures.runs_ms is None else range_text(*figures.runs_ms[1:]),
@@ -106,7 +121,7 @@ def _settle_cell(figures: SwitchFigures) -> Cell:
     if figures.at_least_is == "least":
         return text_cell(f"at least {at_least(figures.at_least_ms.least)}")
     likely = duration(figures.at_least_ms.median)
-    return text_cell(f"{likely} or longer" if figures.cold_handovers.most else f"about {likely}")
+    return text_cell(f"{likely} or more" if figures.cold_handovers.most else f"about {likely}")
 
 
 def _tone(rows: Sequence[SwitchRow]) -> Tone:
