@@ -19,6 +19,7 @@ _STATUS: dict[bool | None, tuple[str, Tone]] = {
     None: ("uncertain", "unknown"),
     False: ("keeps up", "good"),
 }
+_SIGNS = {"·": "· is no lag", "?": "? is a step without a report"}
 _INSTANCES = columns_of(
     *("Instance", "Status", ">Copies", ">Lag", ">Written/s", ">Restored/s", "Lag over time"),
     wide={"Lag over time": 105},
@@ -53,31 +54,47 @@ def _sentences(course: LagCourse) -> Iterator[str]:
         yield f"{uncertain}: the lag of a copy is unknown, or reports stopped."
     if not late_count and not unknown:
         yield f"No instance falls behind: no lag grew by more than {NOTABLE:,} records."
+    behind = [instance for instance in course.instances if _status(instance)[0] == "catching up"]
+    if behind:
+        times_ms = [instance.progress.catches_up_ms for instance in behind]
+        known_ms = [time_ms for time_ms in times_ms if time_ms is not None]
+        whole = f"about {duration(max(known_ms))} more" if len(known_ms) == len(times_ms) else "an unknown time"
+        yield f"{count(len(behind), 'instance')} {is_are(len(behind))} catching up: that takes {whole} at these rates."
 
 
 def _facts(course: LagCourse) -> Iterator[Fact]:
     heads = (("lag", "Lag", ""), ("written", "Written", "/s"), ("restored", "Restored", "/s"))
+    together = f", all {course.copies:,} copies together" if course.copies > 1 else ""
     for (key, label, per), text in zip(heads, _texts(course.progress), strict=True):
-        yield Fact(key, label, text if text == "unknown" else f"{text} record{'' if text == '1' else 's'}{per}")
+        unit = "" if text == "unknown" else f" record{'' if text == '1' else 's'}{per}{together}"
+        yield Fact(key, label, f"{text}{unit}")
     if any(lag is not None for lag in course.lags):
-        yield Fact("lags", "Lag over time", f"{_spark(course.lags)} (steps of {duration(course.step_ms)})")
+        spark = _spark(course.lags)
+        notes = (f"steps of {duration(course.step_ms)}", *(words for sign, words in _SIGNS.items() if sign in spark))
+        yield Fact("lags", "Lag over time", f"{spark} ({'; '.join(notes)})")
+
+
+def _status(instance: InstanceCourse) -> tuple[str, Tone]:
+    """Return whether an instance falls behind, keeps up, or is behind though it does neither."""
+    progress = instance.progress
+    if instance.falls_behind is False and (progress.lag or 0) > NOTABLE:
+        return ("catching up", "plain") if (progress.growth or 0) < 0 else ("stays behind", "unknown")
+    return _STATUS[instance.falls_behind]
 
 
 def _instances_table(course: LagCourse, top: int) -> Table:
     names = instance_names(course.instances)
     rows = tuple(_instance_row(instance, names[instance.process_id]) for instance in course.instances[:top])
-    note = (
-        "Lag: when first reported in this time → at the end. Over time: · is 0, ? unknown. Written and restored: each "
-        "copy counts. Instances go by the beginnings of their process ids, for lags have no names."
-    )
+    note = "Lag: in the first reports → at the end. Written and restored: by all copies together."
+    if any(name.endswith("…") for name in names.values()):
+        note += " Names are the beginnings of process ids."
     note = " ".join(filter(None, (note, _additional(len(course.instances) - top, "instance"))))
     return Table("Instances", _INSTANCES, rows, note)
 
 
 def _instance_row(instance: InstanceCourse, name: str) -> Row:
     texts = (f"{instance.copies:,}", *_texts(instance.progress))
-    status = text_cell(*_STATUS[instance.falls_behind])
-    return text_row(printable(name), status, *map(_figure_cell, texts), _spark(instance.lags))
+    return text_row(printable(name), text_cell(*_status(instance)), *map(_figure_cell, texts), _spark(instance.lags))
 
 
 def _figure_cell(text: str) -> Cell:
@@ -86,7 +103,9 @@ def _figure_cell(text: str) -> Cell:
 
 def _tasks_table(course: LagCourse, top: int) -> Table:
     rows = tuple(map(_task_row, course.tasks[:top]))
-    return Table("Tasks that are written to most", _TASKS, rows, _additional(len(course.tasks) - top, "task"))
+    note = "Largest lag: of the copy furthest behind at the end. Written: to the task, not to each copy."
+    note = " ".join(filter(None, (note, _additional(len(course.tasks) - top, "task"))))
+    return Table("Tasks that are written to most", _TASKS, rows, note)
 
 
 def _task_row(task: TaskCourse) -> Row:

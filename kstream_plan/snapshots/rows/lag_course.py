@@ -47,6 +47,15 @@ class Progress(NamedTuple):
             return None
         return True if self.growth > NOTABLE else None if "lag" in self.at_least else False
 
+    @property
+    def catches_up_ms(self) -> int | None:
+        """How long it takes at these rates until nothing is behind; ``None``: not known, or it does not catch up."""
+        rates = self.restored_per_second, self.written_per_second
+        if self.lag is None or None in rates or self.at_least:
+            return None
+        net = (rates[0] or 0) - (rates[1] or 0)
+        return round(self.lag / net * 1000) if net > 0 else None
+
 
 class InstanceCourse(NamedTuple):
     """An instance: how many copies it told of, when last, and how it went on.

@@ -16,6 +16,7 @@ from kstream_plan.render.pages.history import history_page
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.snapshots.rows.lag_course import (
     FIGURES,
+    NOTABLE,
     STEPS,
     InstanceCourse,
     LagCourse,
@@ -74,7 +75,9 @@ def test_the_page_says_what_the_json_says(course: LagCourse, top: int) -> None:
     rows = page.tables[0].rows
     assert len(rows) == min(top, len(course.instances))
     for row, instance in zip(rows, document["instances"], strict=False):
-        assert (row.cells[1].tone == "good") == (instance["falls_behind"] is False)
+        is_behind = (instance["lag"] or 0) > NOTABLE
+        assert (row.cells[1].text == "keeps up") == (instance["falls_behind"] is False and not is_behind)
+        assert (row.cells[1].tone == "good") == (row.cells[1].text == "keeps up")
         lag = "unknown" if instance["lag"] is None else f"{instance['lag']:,}"
         assert row.cells[3].items[0].endswith(lag)
         assert ("at least" in row.cells[4].items[0]) == (
@@ -108,3 +111,23 @@ def test_many_instances_that_fall_behind_are_one_warning(number: int) -> None:
     line, _command = history_page(course, 10).lines
     assert (line.kind, line.code) == ("warning", "copies-fall-behind")
     assert ("more" in line.text) == (number > 4)
+
+
+def test_who_is_far_behind_and_comes_closer_is_catching_up_and_says_for_how_long() -> None:
+    lags = (1_000, None) * (STEPS // 2)
+
+    def text(lag: int, before: int, restored: float) -> str:
+        progress = Progress(lag, before, 400.0, restored)
+        instance = InstanceCourse("0d296588", 2, DAY_MS, progress, lags)
+        course = LagCourse("orders", 0, DAY_MS, 10, 2, progress, lags, (instance,), (TaskCourse("0_1", 2, lag, 400.0),))
+        page = history_page(course, 1)
+        return " ".join((page.tables[0].rows[0].cells[1].text, *page.sentences, *(fact.value for fact in page.facts)))
+
+    catching_up = text(2_080_000, 3_904_000, 3_600.0)
+    assert catching_up.startswith("catching up ")
+    assert "1 instance is catching up: that takes about 10m50s more at these rates." in catching_up
+    assert "? is a step without a report" in catching_up
+    assert "· is no lag" not in catching_up
+    assert text(2_080_000, 2_080_000, 400.0).startswith("stays behind ")
+    assert "that takes an unknown time" in text(2_080_000, 2_080_001, 400.0)
+    assert text(NOTABLE, NOTABLE, 400.0).startswith("keeps up ")
