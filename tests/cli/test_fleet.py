@@ -201,7 +201,7 @@ def test_which_of_several_snapshots_of_an_application_counts_is_said(tmp_path: P
     said = capsys.readouterr()
     newest = {one["application_id"]: one["captured_at"] for one in map(json.loads, said.out.splitlines())}
     assert newest[rows[0]["application_id"]] == "2026-11-21T12:00:00.000Z"
-    which = f"of {rows[0]['application_id']} only the newest counts: 2 older snapshots passed over"
+    which = f"{rows[0]['application_id']}: 3 snapshots, the newest counts"
     assert said.err == f"kstream-plan: note: {which}\n"
     assert run(["fleet", str(tmp_path), "--as-of", "2026-11-21T10:30:00Z", "--quiet"]) == 0
     assert capsys.readouterr().err == "", "what is too late does not count at all"

@@ -190,13 +190,15 @@ def _plan_results(snapshots: Sequence[str], options: FleetOptions) -> list[Resul
 def _tell_older(outcomes: Sequence[Snapshot | SnapshotError]) -> None:
     """Say of which applications only the newest of several snapshots counts."""
     snapshots = [outcome for outcome in outcomes if isinstance(outcome, Snapshot)]
-    several_of = [printable(snapshot.state.group.application_id) for snapshot in snapshots if snapshot.older]
+    several_of = [
+        f"{printable(snapshot.state.group.application_id)}: {count(snapshot.older + 1, 'snapshot')}"
+        for snapshot in snapshots
+        if snapshot.older
+    ]
     if several_of:
-        older = sum(snapshot.older or 0 for snapshot in snapshots)
-        ids = f"of {name_list(several_of)} only the newest counts"
-        write_stderr(f"note: {ids}: {count(older, 'older snapshot')} passed over")
+        write_stderr(f"note: {name_list(several_of)}, {'each time ' * (len(several_of) > 1)}the newest counts")
     elif any(snapshot.older is None for snapshot in snapshots):
-        write_stderr("note: of an application with several snapshots only the newest counts")
+        write_stderr("note: where an application has several snapshots, the newest counts")
 
 
 def _tell_twice(results: Sequence[Result]) -> None:

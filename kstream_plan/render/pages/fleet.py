@@ -95,6 +95,8 @@ def _table_note(selection: Sequence[Result]) -> Iterator[str]:
         yield "Where the restore rate is unknown, each copy is assumed to be caught up at the next probe."
     if any(result.outcome in ("cyclic", "unfinished") for result in selection):
         yield "What is cyclic or unfinished goes on: its figures are at least those shown."
+    if any(result.outcome == "moving" for result in selection):
+        yield "Time left counts from the time of each application's snapshot."
     if any(
         _first(result.duration_ms_likely, result.duration_ms_most) != _first(result.duration_ms_most)
         or _first(result.max_paused_task_ms_likely, result.max_paused_task_ms_most)
