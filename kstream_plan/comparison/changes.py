@@ -222,7 +222,7 @@ class Comparison:
     """What changed from ``old`` to ``new``; a task that is not in ``tasks`` stayed, and so did its copies.
 
     ``untold`` generations lie between the two of which nothing is known: what a start restored, and how long tasks
-    stood still, happened in them.
+    stood still, happened in them. ``seen``: what happened on the way is told by the times of a history.
     """
 
     old: Side
@@ -232,6 +232,7 @@ class Comparison:
     totals: Totals
     remarks: Remarks
     untold: int = 0
+    seen: bool = False
 
     @cached_property
     def group(self) -> Group:

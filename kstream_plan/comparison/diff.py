@@ -60,6 +60,7 @@ def compare(old: Side, new: Side, course: Between | None = None) -> Comparison:
         ),
         remarks=_remarks(old, new, course, evidence.remarks(changes)),
         untold=evidence.untold,
+        seen=course.seen,
     )
 
 
@@ -79,7 +80,18 @@ def _remarks(old: Side, new: Side, course: Between, remarks: Remarks) -> Remarks
         message = f"The newer snapshot also has the decision of generation {new.next_decision:,}"
         notes.append(Note("decision-not-compared", f"{message}; what that changes is not shown here"))
         commands = (Note("plan-decision", "kstream-plan assign SNAPSHOT"),)
+    elif new.models is None and _is_moving(new):
+        commands = (Note("ask-why", "kstream-plan why SNAPSHOT"),)
     return remarks._replace(notes=tuple(notes), next=commands)
+
+
+def _is_moving(side: Side) -> bool:
+    """Return whether tasks have more copies than standbys, for these warm up, or wait until their owners stop."""
+    copies = sum(len(held.standby) + len(held.warmup) for held in side.holdings)
+    waits = any(
+        {*target.active} - {*held.active} for held, target in zip(side.holdings, side.decided or (), strict=False)
+    )
+    return waits or copies > side.config.num_standby_replicas * len(side.group.stateful)
 
 
 def _all_tasks(old: Group, new: Group) -> Iterable[WorkId]:

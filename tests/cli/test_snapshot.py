@@ -261,3 +261,19 @@ def test_a_log_goes_through_a_pipe_into_a_plan(
     plan = json.loads(capsys.readouterr().out)
     observed = captured.rows("scale-out-traffic", "observed")
     assert plan["summary"]["rebalances"] == len(observed) - 2  # the one at that time is made already
+
+
+def test_what_was_written_is_said_and_standard_output_stays_empty(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "orders.json"
+    shown, said = snapshot(capsys, "--leader-log", LOG, "--out", str(out))
+    row = json.loads(out.read_text())
+    sizes = f"{len(row['instances'])} instances, {len(row['tasks'])} tasks"
+    name = row["application_id"]
+    assert shown == ""
+    assert said.splitlines()[-1] == f"kstream-plan: wrote {name} ({sizes}) to {out}", "of no generation that is known"
+    out = tmp_path / "history.jsonl"
+    shown, said = snapshot(capsys, "--leader-log", LOG, "--all", "--out", str(out))
+    number = len(rows(out.read_text()))
+    assert said.splitlines()[-1] == f"kstream-plan: wrote {number} snapshots of {name} to {out}"

@@ -197,9 +197,11 @@ def test_what_is_given_for_nobody_is_told(config: str, tmp_path: Path, capsys: p
 def test_the_history_of_a_group_as_a_file(config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "history.jsonl.gz"
     options = ("--offsets-topic", "--all", "--topology", TOPOLOGY, "--streams-config", config, "--out", str(out))
-    assert snapshot(capsys, *GROUP, *options) == ("", "")
+    shown, said = snapshot(capsys, *GROUP, *options)
     written = [json.loads(line) for line in gzip.decompress(out.read_bytes()).splitlines()]
     known = rows(SCENARIO, "inputs")
+    name = written[0]["application_id"]
+    assert (shown, said) == ("", f"kstream-plan: wrote {len(written)} snapshots of {name} to {out}\n")
     assert [row["generation"] for row in written] == [*(row["generation"] for row in known), len(known)]
     assert written[-1]["rates"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 import typer
@@ -33,6 +34,7 @@ from kstream_plan.render.page import Page
 from kstream_plan.render.pages.diff import diff_page, diffs_page
 from kstream_plan.render.pages.happened import happened_overview, happened_page
 from kstream_plan.render.pages.two_plans import two_plans_page
+from kstream_plan.render.text.escape import printable
 
 
 class DiffOptions(Spark, Paging, Limited):
@@ -219,4 +221,13 @@ def _pages(comparisons: _Compared, options: DiffOptions) -> Iterator[Page]:
                 is_plural=len(comparisons.comparisons) > 1,
                 option_words=options.option_words,
             )
-            yield with_paths(diff_page(comparison, verbose=options.verbose, protocol_view=options.view), source)
+            page = diff_page(comparison, verbose=options.verbose, protocol_view=options.view)
+            yield with_paths(_with_files(page, comparison, options), source)
+
+
+def _with_files(page: Page, comparison: Comparison, options: DiffOptions) -> Page:
+    """Return a page with the names of two files whose generations have one number."""
+    if options.new is None or comparison.old.generation != comparison.new.generation:
+        return page
+    files = printable(f"{options.old} → {options.new}")
+    return replace(page, source="; ".join(filter(None, (page.source, files))))

@@ -40,10 +40,12 @@ from kstream_plan.documents.streams_config import StreamsConfigFile, load_stream
 from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import kept_settings
+from kstream_plan.model.note import count, name_list
 from kstream_plan.model.streams_group import BROKER_VERSIONS
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Page
 from kstream_plan.render.pages.generations import Generation, connect_generations_page, generations_page
+from kstream_plan.render.text.numbers import generation
 from kstream_plan.snapshots.broker.describe_text import rows_from_text
 from kstream_plan.snapshots.broker.given_names import with_names
 from kstream_plan.snapshots.broker.streams_rows import without_effect
@@ -355,3 +357,15 @@ def _deliver(rows: Sequence[Mapping[str, Any]], out_file: Path | None) -> None:
         return
     with bytes_written_at_once(out_file) as file:
         file.write(file_bytes(rows, out_file.name))
+    write_stderr(f"wrote {_written(rows)} to {out_file}")
+
+
+def _written(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return what was written: one snapshot with its sizes, or how many of which applications."""
+    names = list(dict.fromkeys(printable(row["application_id"]) for row in rows))
+    if len(rows) != 1:
+        return f"{count(len(rows), 'snapshot')} of {name_list(names)}"
+    (row,) = rows
+    number = (row.get("decision") or {}).get("generation") or row.get("generation")
+    sizes = ", ".join(count(len(row.get(f"{noun}s") or ()), noun) for noun in ("instance", "task"))
+    return f"{names[0]}{f', {generation(number)}' if number else ''} ({sizes})"

@@ -254,11 +254,12 @@ def _cold_cell(comparison: Comparison) -> Cell:
 
 
 def _restored_fact(comparison: Comparison) -> Fact:
-    amount = comparison.totals.restore_records
+    """Return what was restored, as far as reports of later lags show that; else what there is to restore."""
+    amount, label = comparison.totals.restore_records, "State restored" if comparison.seen else "State to restore"
     if comparison.untold or amount is None:
         text = f"unknown: {comparison.gap}" if comparison.untold else "unknown number of records"
-        return Fact("restored", "State restored", text, "unknown")
-    return Fact("restored", "State restored", count(amount, "record") if amount else "none")
+        return Fact("restored", label, text, "unknown")
+    return Fact("restored", label, count(amount, "record") if amount else "none")
 
 
 def _pause_fact(comparison: Comparison, names: Names) -> Fact:
@@ -276,7 +277,8 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
         return Fact("pause", label, open_end or ("unknown" if least else "none"), tone)
     bound = "at least " if least else "about " if totals.pause_is == "estimate" else ""
     whole = f"{bound}{duration(totals.pause_ms)} over all {'of them' if comparison.of_workers else 'tasks'}"
-    parts = [whole, *([open_end] if open_end else [])]
+    origin = "by the times in the history" if comparison.seen else "estimated, not measured"
+    parts = [f"{whole} ({origin})", *([open_end] if open_end else [])]
     worst = max(comparison.tasks, key=lambda change: change.pause_ms, default=None)
     if worst is None or not worst.pause_ms:
         return Fact("pause", "Pauses", "; ".join(parts), tone)

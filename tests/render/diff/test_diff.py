@@ -64,6 +64,24 @@ def test_a_decision_that_is_not_compared_is_told_with_the_command_that_plans_it(
     assert json.loads(to_json(found))["next"][0]["code"] == "plan-decision"
 
 
+def test_a_group_that_still_moves_is_asked_why_and_a_settled_one_is_not() -> None:
+    case = diff_cases.case("generations")
+    assert [note.message for note in case.remarks.next] == ["kstream-plan why SNAPSHOT"]
+    new = case.new
+    resting = tuple(held._replace(standby=(), warmup=()) for held in new.holdings)
+    settled = replace(new, holdings=resting, decided=resting)
+    assert compare(case.old, settled).remarks.next == ()
+    assert diff_cases.case("scale-out").remarks.next == (), "a plan has its own answer"
+
+
+def test_what_was_seen_is_told_apart_from_an_estimate() -> None:
+    case = diff_cases.case("generations")
+    for seen, label, origin in ((True, "State restored", "by the times"), (False, "State to restore", "estimated")):
+        facts = {fact.key: fact for fact in diff_page(replace(case, seen=seen)).facts}
+        assert facts["restored"].label == label
+        assert origin in facts["pause"].value
+
+
 def test_a_side_that_the_next_decision_ended_says_until_when_it_was_so() -> None:
     case = diff_cases.case("generations")
     old, new = (replace(side, next_decision=side.generation + 1) for side in (case.old, case.new))
@@ -140,7 +158,8 @@ def test_the_json_form_keeps_its_schema_and_has_every_line_of_the_page(name: str
     page = diff_page(comparison)
     assert page.sentences == (document["verdict"],)
     lines = {(line.kind, line.code, line.text) for line in page.lines}
-    assert lines == {
+    commands = {("next", note["code"], note["message"]) for note in document["next"]}
+    assert lines - commands == {
         (kind, note["code"], f"{note['message']}.")
         for kind in ("warning", "note", "assumption")
         for note in document[f"{kind}s"]
