@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import ClassVar
 
 from kstream_plan.assignors import ASSIGNORS
@@ -19,7 +20,7 @@ from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.model.times import duration, duration_span, utc
-from kstream_plan.plans import HandOver, LowerBounds, Trigger
+from kstream_plan.plans import HandOver, LowerBounds, MemberLeft, Trigger
 from kstream_plan.plans.design import Design, Played
 from kstream_plan.plans.summary import DurationIs
 from kstream_plan.protocols import PROTOCOLS, gives_up
@@ -177,9 +178,10 @@ def _what_is_due(played: Played) -> Iterator[str]:
         if tasks:
             verb = "starts" if len(tasks) == 1 else "start"
             yield f"{name_list(tasks)}, which the last rebalance revoked, {verb} first"
-    probes_ms = [rnd.at_ms for rnd in rounds if rnd.trigger is Trigger.PROBING]
-    if probes_ms:
-        yield f"the next probe is due in {duration(probes_ms[0])}"
+    before = [*takewhile(lambda rnd: rnd.trigger is Trigger.FOLLOW_UP, rounds)]
+    probes = [rnd for rnd in rounds[len(before) : len(before) + 1] if rnd.trigger is Trigger.PROBING]
+    if probes and not any(isinstance(step, MemberLeft) for rnd in before for step in rnd.member_steps):
+        yield f"the next probe is due in {duration(probes[0].at_ms)}"
 
 
 def _starts(played: Played) -> Note:

@@ -19,6 +19,7 @@ from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.pages.plan import plan_page
+from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.scale_out import scale_out
 from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.leader_log.history import checked_rows
@@ -140,6 +141,8 @@ def test_members_that_join_in_a_follow_up_are_counted_once_and_what_is_due_is_na
     assert sum(int(part.split()[0]) for part in value.partition(": ")[2].split(", ")) == plan.summary.rebalances
     [due] = (line.text for line in page.lines if line.code == "goes-on")
     assert "Time 0s is 2026-11-22 12:26:54 UTC; 0_3, which the last rebalance revoked, starts first; the next" in due
+    [stopped] = [note for note in drain(snapshot, ["i3"]).plan.assumptions if note.code == "goes-on"]
+    assert "next probe" not in stopped.message, "it comes later, for a member is gone"
     [command] = (line.text for line in page.lines if line.kind == "next")
     assert command.startswith("kstream-plan compare SNAPSHOT --add 1 --vary max.warmup.replicas=")
     [rounds] = (table for table in page.tables if table.title == "Rounds")
