@@ -357,10 +357,10 @@ def _deliver(rows: Sequence[Mapping[str, Any]], out_file: Path | None) -> None:
         return
     with bytes_written_at_once(out_file) as file:
         file.write(file_bytes(rows, out_file.name))
-    write_stderr(f"wrote {_written(rows)} to {out_file}")
+    write_stderr(f"wrote {_rows_text(rows)} to {out_file}")
 
 
-def _written(rows: Sequence[Mapping[str, Any]]) -> str:
+def _rows_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return what was written: one snapshot with its sizes, or how many of which applications."""
     names = list(dict.fromkeys(printable(row["application_id"]) for row in rows))
     if len(rows) != 1:

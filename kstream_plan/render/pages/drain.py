@@ -204,9 +204,9 @@ def _wait(drain: Drain) -> Iterator[Fact]:
     wait = f"at least {at_least(drain.wait_ms)}" if is_least else f"about {at_most(drain.wait_ms)}"
     if drain.time is not None:
         wait += f", until {utc(later(drain.time, drain.wait_ms + 999))}{' or later' * is_least}"
-    until = "when all tasks run" if is_streams else "the last rebalance and one more probing interval"
-    until = "when they are let go" if drain.announced else until
-    yield Fact("wait", "If you wait", f"{wait} ({until}): {starts}")
+    deadline = "when all tasks run" if is_streams else "the last rebalance and one more probing interval"
+    deadline = "when they are let go" if drain.announced else deadline
+    yield Fact("wait", "If you wait", f"{wait} ({deadline}): {starts}")
 
 
 def _report_age(drain: Drain) -> Iterator[Fact]:

@@ -54,19 +54,19 @@ def _sentences(course: LagCourse) -> Iterator[str]:
         yield f"{uncertain}: the lag of a copy is unknown, or reports stopped."
     if not late_count and not unknown:
         yield f"No instance falls behind: no lag grew by more than {NOTABLE:,} records."
-    behind = [instance for instance in course.instances if _status(instance)[0] == "catching up"]
-    if behind:
-        times_ms = [instance.progress.catches_up_ms for instance in behind]
+    far = [instance for instance in course.instances if _status(instance)[0] == "catching up"]
+    if far:
+        times_ms = [instance.progress.catches_up_ms for instance in far]
         known_ms = [time_ms for time_ms in times_ms if time_ms is not None]
         whole = f"about {duration(max(known_ms))} more" if len(known_ms) == len(times_ms) else "an unknown time"
-        yield f"{count(len(behind), 'instance')} {is_are(len(behind))} catching up: that takes {whole} at these rates."
+        yield f"{count(len(far), 'instance')} {is_are(len(far))} catching up: that takes {whole} at these rates."
 
 
 def _facts(course: LagCourse) -> Iterator[Fact]:
     heads = (("lag", "Lag", ""), ("written", "Written", "/s"), ("restored", "Restored", "/s"))
-    together = f", all {course.copies:,} copies together" if course.copies > 1 else ""
+    scope = f", all {course.copies:,} copies together" if course.copies > 1 else ""
     for (key, label, per), text in zip(heads, _texts(course.progress), strict=True):
-        unit = "" if text == "unknown" else f" record{'' if text == '1' else 's'}{per}{together}"
+        unit = "" if text == "unknown" else f" record{'' if text == '1' else 's'}{per}{scope}"
         yield Fact(key, label, f"{text}{unit}")
     if any(lag is not None for lag in course.lags):
         spark = _spark(course.lags)
