@@ -136,6 +136,10 @@ BOUNCE = document(
         or_null(list_of(whole(0), 2, 2)),
         "How long a restart ends before the session time-out, at least and at most; null: it does not, or leaves.",
     ),
+    back_within_ms=added(
+        or_null(whole(0)),
+        "How long after its stop an instance has to be back at the latest to keep its tasks; null: none keeps them.",
+    ),
     doubts=added(
         "Why it is not known whether those that are named may restart: what may be over by now, and copies that may be "
         "behind.",

@@ -18,7 +18,7 @@ from kstream_plan.model.scenario import ALL, Bounce, Event, Leave, Return, Scena
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
-from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart
+from kstream_plan.plans.caught_up_evidence import Fact, Known, UnprovenStart
 from kstream_plan.plans.simulated import Draws, Range
 from kstream_plan.simulation.asked_moment import OVERDUE, asked_moment
 from kstream_plan.simulation.draws import usual_number
@@ -174,6 +174,21 @@ class Bounces:
         return self.played[0].plan
 
     @property
+    def restarted(self) -> int:
+        """How many instances are restarted: nobody joins in the first way."""
+        return len(self.process_ids) or len(self.first.initial_balance.active)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the group has not settled before anything restarts."""
+        return any(note.code == "goes-on" for note in self.first.assumptions)
+
+    @property
+    def are_stores_unknown(self) -> bool:
+        """Whether any way assumes that stores are persistent."""
+        return any(start.evidence.fact is Fact.STORES_UNKNOWN for way in self.played for start in way.unproven)
+
+    @property
     def as_it_is(self) -> PlayedWay:
         """The restart as instances do it that nobody has set up otherwise: by default close."""
         return next(way for way in self.played if way.way.name == "default-close")
@@ -189,6 +204,11 @@ class Bounces:
         if way.way.name not in ("default-close", "static") or left_ms <= 0:
             return None
         return max(left_ms - config.heartbeat_interval_ms, 0), left_ms
+
+    @property
+    def back_within_ms(self) -> int | None:
+        """How long after its stop an instance has to be back at the latest to keep its tasks; ``None``: none does."""
+        return None if self.margin_ms is None else self.restart_ms + self.margin_ms[0]
 
     @property
     def answer(self) -> Answer | None:

@@ -156,8 +156,8 @@ def _warnings(switch: Switch) -> Iterator[Note]:
 def _notes(switch: Switch) -> Iterator[Note]:
     own = ", ".join(f"{setting.name}={setting.value}" for setting in switch.without_effect if setting.is_set)
     defaults = ", ".join(setting.name for setting in switch.without_effect if not setting.is_set)
-    settings = "; ".join(filter(None, (f"set by it: {own}" if own else "", f"Kafka's defaults: {defaults}")))
-    yield Note("without-effect", f"Settings of the application that have no effect in a streams group, {settings}")
+    settings = "; ".join(filter(None, (f"{own} (set now)" if own else "", f"{defaults} (Kafka's defaults now)")))
+    yield Note("without-effect", f"Without effect in a streams group: {settings}")
     if switch.standbys > _MOST_STANDBYS:
         message = f"num.standby.replicas is {switch.standbys:,}: brokers allow at most {_MOST_STANDBYS} for a group"
         yield Note("standbys-limited", message)

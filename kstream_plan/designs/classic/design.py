@@ -133,7 +133,7 @@ class Classic(Design):
             notes.append(Note("racks-unknown", message))
         if rounds and played.unrated and not played.rates.any_restore:
             bounds = count(len(played.rates.restore_at_least), "instance")
-            known = f", but for lower bounds of {bounds}" if played.rates.restore_at_least else ""
+            known = f" (of {bounds} only a minimum is known)" if played.rates.restore_at_least else ""
             message = f"The restore rate is unknown{known}: each copy {_catches_up(played)}"
             notes.append(Note("no-restore-rate", message))
         elif rounds and played.unrated:

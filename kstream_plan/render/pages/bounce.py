@@ -9,7 +9,6 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.scenario import moment
-from kstream_plan.plans.caught_up_evidence import Fact as Evident
 from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.render.page import (
@@ -34,7 +33,6 @@ from kstream_plan.render.text.numbers import (
     count_range,
     duration,
     name_list,
-    range_text,
     span_to,
 )
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
@@ -77,22 +75,17 @@ def bounce_page(bounces: Bounces) -> Page:
 def _title(bounces: Bounces, names: Names) -> str:
     label = names.escape(bounces.played[0].plan.group.application_id)
     down = duration(bounces.restart_ms)
-    downtime = f"{down} each" if number_of(bounces) > 1 else f"down for {down}"
+    downtime = f"{down} each" if bounces.restarted > 1 else f"down for {down}"
     if bounces.process_ids:
         return f"{label}: restart {name_list(names.instances(bounces.process_ids))} now, {downtime}"
-    return f"{label}: restart of all {count(number_of(bounces), 'instance')}, {downtime}"
-
-
-def number_of(bounces: Bounces) -> int:
-    """Return how many instances are restarted: nobody joins in the first way."""
-    return len(bounces.process_ids) or len(bounces.played[0].plan.initial_balance.active)
+    return f"{label}: restart of all {count(bounces.restarted, 'instance')}, {downtime}"
 
 
 def _tone(bounces: Bounces) -> Tone:
     if bounces.answer is not None:
         return answer_tone(bounces.answer)
     if bounces.best_safe is not None:
-        return "unknown" if stores_unknown(bounces) else "good"
+        return "unknown" if bounces.are_stores_unknown else "good"
     return "unknown" if any(way.is_likely_safe for way in bounces.played) else "bad"
 
 
@@ -106,7 +99,7 @@ def _sentence(bounces: Bounces, names: Names) -> str:
         pause = f", one by one, {_wait(best)} between them" if len(bounces.process_ids) > 1 else ""
         return f"With {way_name(best.way)}{pause}, {_safe_words(bounces, names)}."
     if bounces.answer is Answer.NO:
-        return f"{_why_not(way, number_of(bounces))}.{_other_way(best)}"
+        return f"{_why_not(way, bounces.restarted)}.{_other_way(best)}"
     reasons = " ".join(as_sentence(_with_tasks(note, names)) for note in bounces.reasons)
     options = would_tell(way.unproven)
     return f"It is unknown whether the restart is safe. {reasons}{f' {options}.' if options else ''}{_other_way(best)}"
@@ -114,14 +107,16 @@ def _sentence(bounces: Bounces, names: Names) -> str:
 
 def _time_out(bounces: Bounces) -> str:
     """Return after what time an instance counts as gone, and how much of that a restart leaves."""
-    way, margin_ms = bounces.best_safe or bounces.as_it_is, bounces.margin_ms
+    way = bounces.best_safe or bounces.as_it_is
     limit = duration(dict(way.way.settings).get("session_timeout_ms", bounces.first.config.session_timeout_ms))
     consequence = "counts as gone, and its tasks move"
-    if margin_ms is None:
+    if bounces.back_within_ms is None:
         return f"An instance that is away for {limit} (session.timeout.ms) or longer {consequence}."
+    latest, usual = duration(bounces.back_within_ms), duration(bounces.restart_ms)
+    subject = "It has" if len(bounces.process_ids) == 1 else "Each instance has"
     return (
-        f"The restart ends {range_text(*margin_ms)} before the session time-out (session.timeout.ms, {limit} from the "
-        f"last heartbeat): an instance that is away longer {consequence}."
+        f"{subject} to be back within {latest} ({usual} are assumed, --restart): an instance that is away for longer "
+        f"than session.timeout.ms, {limit} from its last heartbeat, {consequence}."
     )
 
 
@@ -140,18 +135,20 @@ def _safe_words(bounces: Bounces, names: Names) -> str:
 
 def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
     if best is not None:
-        pause = f" with {_wait(best)} between restarts" if number_of(bounces) > 1 else ""
+        pause = f" with {_wait(best)} between restarts" if bounces.restarted > 1 else ""
         faster = ", ".join(dict.fromkeys(way_name(way.way) for way in bounces.faster_safe))
         faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
-        stores = ", if stores are persistent (--stores)" if stores_unknown(bounces) else ""
+        stores = ", if stores are persistent (--stores)" if bounces.are_stores_unknown else ""
         return f"Safe by {way_name(best.way)}{pause}{stores}: {_safe_words(bounces, names)}.{faster_ways}"
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:
-        return f"No way is safe. {_SETTLE_FIRST if _goes_on(bounces) else 'Standbys, or static members, would help.'}"
+        return f"No way is safe. {_SETTLE_FIRST if bounces.goes_on else 'Standbys, or static members, would help.'}"
     ways = " and ".join(dict.fromkeys(way_name(way.way) for way in uncertain))
     reasons = dict.fromkeys(f"{as_sentence(text)} " for way in uncertain for text in _why_unsafe(way, 1))
-    wait = _SETTLE_FIRST if _goes_on(bounces) else would_tell(start for way in uncertain for start in way.unproven)
-    return f"No way is proven to be safe; it is unknown of {ways}. {''.join(reasons)}{wait}"
+    wait = _SETTLE_FIRST if bounces.goes_on else would_tell(start for way in uncertain for start in way.unproven)
+    unsafe_ways = " and ".join(dict.fromkeys(way_name(way.way) for way in bounces.played if way not in uncertain))
+    rest = f"; {unsafe_ways} are not" if unsafe_ways else ""
+    return f"No way is proven to be safe: {ways} may be{rest}. {''.join(reasons)}{wait}"
 
 
 def _wait(way: PlayedWay) -> str:
@@ -208,7 +205,7 @@ def _table(bounces: Bounces, names: Names) -> Table:
     actions += ["cold starts: over all restarts, so a task may count more than once"] if is_repeated else []
     actions += [] if bounces.best_safe is None else ["*: best safe way"]
     table = Table("Ways to restart", columns, rows, "; ".join(actions))
-    return table if number_of(bounces) > 1 else table.leave_out("Wait between")
+    return table if bounces.restarted > 1 else table.leave_out("Wait between")
 
 
 def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
@@ -251,7 +248,7 @@ def bounce_remarks(bounces: Bounces) -> Remarks:
 
 def _warnings(bounces: Bounces) -> Iterator[Note]:
     """Yield what is to be known of the group as it is, and why ways are not safe."""
-    first, number = bounces.played[0].plan, number_of(bounces)
+    first, number = bounces.played[0].plan, bounces.restarted
     yield from (note for note in (*first.warnings, *first.assumptions) if note.code in _OF_NOW)
     ways_of_reason: dict[str, list[str]] = {}
     for way in bounces.played:
@@ -297,7 +294,7 @@ def _why_not(way: PlayedWay, number: int) -> str:
 
 def _notes(bounces: Bounces) -> Iterator[Note]:
     """Yield what is good to know of each way, and which ways were not simulated."""
-    number = number_of(bounces)
+    number = bounces.restarted
     for way in bounces.played:
         name, pause = way_name(way.way), moment(way.pause_ms)
         if way.found.outcome == "safe" and way.found.longer_ms is not None:
@@ -324,14 +321,9 @@ def _assumptions(bounces: Bounces) -> Iterator[Note]:
     yield Note("restart-length", length)
     disk = "Instances keep their disk; with an empty one (emptyDir) everything they ran and copied is restored"
     yield Note("keeps-disk", disk)
-    if not bounces.process_ids and stores_unknown(bounces):
+    if not bounces.process_ids and bounces.are_stores_unknown:
         stores = "Stores are persistent; stores in memory are restored at every restart (--stores in-memory)"
         yield Note("stores-persistent", stores)
-
-
-def stores_unknown(bounces: Bounces) -> bool:
-    """Return whether any way assumes that stores are persistent."""
-    return any(start.evidence.fact is Evident.STORES_UNKNOWN for way in bounces.played for start in way.unproven)
 
 
 def _next(bounces: Bounces) -> Iterator[Note]:
@@ -342,13 +334,8 @@ def _next(bounces: Bounces) -> Iterator[Note]:
             yield Note("tasks-and-copies", f"kstream-plan drain SNAPSHOT {words}")
     elif bounces.best_safe is not None:
         yield Note("save-scenario", "kstream-plan bounce SNAPSHOT --out restart.yaml")
-    elif _goes_on(bounces):
+    elif bounces.goes_on:
         yield Note("until-when", "kstream-plan why SNAPSHOT")
-
-
-def _goes_on(bounces: Bounces) -> bool:
-    """Return whether the group has not settled before anything restarts."""
-    return any(note.code == "goes-on" for note in bounces.first.assumptions)
 
 
 def _with_tasks(note: Note, names: Names) -> str:

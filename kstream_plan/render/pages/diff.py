@@ -276,7 +276,7 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
     if not totals.pause_ms:
         return Fact("pause", label, open_end or ("unknown" if least else "none"), tone)
     bound = "at least " if least else "about " if totals.pause_is == "estimate" else ""
-    whole = f"{bound}{duration(totals.pause_ms)} over all {'of them' if comparison.of_workers else 'tasks'}"
+    whole = f"{bound}{duration(totals.pause_ms)} summed over all {'of them' if comparison.of_workers else 'tasks'}"
     origin = "by the times in the history" if comparison.seen else "estimated, not measured"
     parts = [f"{whole} ({origin})", *([open_end] if open_end else [])]
     worst = max(comparison.tasks, key=lambda change: change.pause_ms, default=None)

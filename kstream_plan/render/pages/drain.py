@@ -174,7 +174,12 @@ def _effects_on_others(drain: Drain) -> Iterator[Fact]:
     cold = f"; {follows.others_cold:,} of them start cold" if follows.others_cold else ""
     tone: Tone = "bad" if follows.others_cold else "plain"
     longest = f"{bound} {duration(follows.others_longest_ms)} in total each"
-    yield Fact("others", "Other instances", f"{count(follows.others_paused, 'task')} pause too, {longest}{cold}", tone)
+    yield Fact(
+        "others",
+        "Other instances",
+        f"{count(follows.others_paused, 'task')} pause too, where they move or wait for a rebalance, {longest}{cold}",
+        tone,
+    )
 
 
 def _follow_on(drain: Drain) -> Fact:
@@ -196,7 +201,7 @@ def _wait(drain: Drain) -> Iterator[Fact]:
     summary, is_streams = drain.waiting.summary, drain.plan.design == "streams"
     starts = "no cold start if copies have caught up"
     if cold:
-        starts = f"{count(len(cold), 'cold start')}: {name_list([str(task.task_id) for task in cold], 3)}"
+        starts = f"still {count(len(cold), 'cold start')}: {name_list([str(task.task_id) for task in cold], 3)}"
         if all(task.copy_there == "none" for task in cold):
             cause = "" if config.num_standby_replicas else f" ({'streams.' * is_streams}num.standby.replicas=0)"
             starts += f", without a copy on the next instance{cause}"

@@ -70,8 +70,12 @@ def duration_text(view: PlanView) -> str:
         return text
     floor_ms = summary.floor_ms or 0
     limit = f"; at least {at_least(floor_ms)}" if 0 < floor_ms < likely.least else ""
-    sooner = ", some within seconds" if plan.ready_at_follow_ups else ""
-    return f"{text} if copies catch up within {plan.probing_interval}{sooner}{limit}"
+    return f"{text} {if_caught_up(plan)}{limit}"
+
+
+def if_caught_up(plan: Plan) -> str:
+    """Return what a duration takes for granted where the restore rate is unknown."""
+    return f"if copies catch up within {plan.probing_interval}{', some within seconds' * plan.ready_at_follow_ups}"
 
 
 def duration_fact(view: PlanView) -> Fact:
@@ -168,7 +172,8 @@ def pause_fact(view: PlanView) -> Fact:
     names = view.names
     task = names.task(worst.task_id) if plan.is_of_workers else f"task {names.task_and_topic(worst.task_id)}"
     pauses = " in 1 pause" if worst.times == 1 else f", the sum of {worst.times:,} pauses"
-    value = f"{task}: {pause_text(*total, is_open=plan.pauses_are_least)}{pauses}{unknown}"
+    restore = ", and what cold starts restore" if plan.pauses_are_least else ""
+    value = f"{task}: {pause_text(*total, is_open=plan.pauses_are_least)}{pauses}{restore}{unknown}"
     return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")
 
 

@@ -40,7 +40,8 @@ def rounds_table(view: PlanView) -> Table:
     ]
     blank = Cell(("",))
     rows.append(text_row(blank, duration(view.plan.summary.duration_ms), _end_cell(view.plan), *[blank] * 5))
-    move_heads = ("Move" if of_workers else "Cut over", "Warm up", ">Stateless")
+    copies = "New standbys" if view.plan.design == "streams" else "Warm up"
+    move_heads = ("Move" if of_workers else "Cut over", copies, ">Stateless")
     pause_heads = (">Unassigned" if of_workers else ">Paused", ">To restore")
     wide = {"Stateless": _WIDE, "To restore": _WIDE}
     columns = columns_of(">#", ">Time", "Rebalance", *move_heads, *pause_heads, wide=wide)
@@ -49,7 +50,7 @@ def rounds_table(view: PlanView) -> Table:
     note = " ".join(_legend(view, f", at most {at_once:,} at once" if is_more else ""))
     table = Table("Rounds", columns, tuple(rows), note)
     if of_workers:
-        return table.leave_out("Warm up", "Stateless", "To restore")
+        return table.leave_out(copies, "Stateless", "To restore")
     return table if any(activity.stateless for activity in view.activities) else table.leave_out("Stateless")
 
 

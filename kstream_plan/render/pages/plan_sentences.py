@@ -8,7 +8,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Fact, would_tell
 from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
-from kstream_plan.render.pages.plan_facts import duration_text
+from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list
 
@@ -76,6 +76,8 @@ def _settles_after(view: PlanView) -> str:
         return f"The group settles after at least {at_least(summary.duration_ms)}."
     if not view.figure("duration_ms").median:
         return "The group settles at once."
+    if view.plan.design == "streams" and view.figure("cold_handovers").median and summary.runs_by_ms is None:
+        return f"All tasks are assigned in about {duration(summary.duration_ms)}; when all of them run is unknown."
     return f"The group settles in about {duration(summary.duration_ms)}."
 
 
@@ -173,14 +175,10 @@ def _unknown_rate(view: PlanView) -> Iterator[str]:
     plan = view.plan
     if plan.summary.duration_is not in ("probes", "floor") or plan.verdict.kind != "settled":
         return
-    likely = view.figure("duration_ms")
-    floor_ms = min(plan.summary.floor_ms or 0, likely.least)
-    limit = f"; {at_least(floor_ms)} if copies have nothing to restore" if floor_ms else ""
-    sooner = ", and some within seconds" if plan.ready_at_follow_ups else ""
+    likely = duration(view.figure("duration_ms").median)
     yield (
-        f"The restore rate is unknown: about {duration(likely.median)} if each copy catches up within one probing "
-        f"interval ({plan.probing_interval}){sooner}; longer with slower copies, without an upper limit{limit}. "
-        "--restore-rate gives a better estimate."
+        f"The restore rate is unknown: about {likely} {if_caught_up(plan)} (one probing interval), and without an "
+        "upper limit if not. --restore-rate gives a better estimate."
     )
 
 

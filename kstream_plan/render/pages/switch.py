@@ -86,7 +86,7 @@ def _event(switch: Switch, kind: str, names: Names) -> str:
     instance = names.instance(switch.instance)
     return {
         "switch": "the switch",
-        "join": f"{switch.add:,} join",
+        "join": count(switch.add, "instance joins", "instances join"),
         "bounce": f"bounce of {instance}",
         "crash": f"crash of {instance}",
     }[kind]

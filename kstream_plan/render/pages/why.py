@@ -101,13 +101,14 @@ def _in_short(answers: Why) -> str:
 def _state(answers: Why, names: Names) -> str:
     """Return what the group waits for."""
     probe = answers.probing
-    parts = list(_waits(answers, names))
+    parts = list[str]()
     if probe.queued:
         tasks = count(len(probe.queued), "task has", "tasks have")
         at_once = f"max.warmup.replicas={probe.at_once:,} lets {probe.at_once:,} warm up at a time"
         queue = name_list([names.task(task_id) for task_id in probe.queued], _NAMED)
         run = "it is to run" if len(probe.queued) == 1 else "they are to run"
         parts.append(f"{tasks} no copy yet where {run}, because {at_once} ({queue})")
+    parts += _waits(answers, names)
     if probe.handed_over:
         tasks = name_list([names.task(task_id) for task_id in probe.handed_over], _NAMED)
         cut = count(len(probe.handed_over), "task is", "tasks are")

@@ -89,10 +89,11 @@ def test_how_little_a_restart_leaves_of_the_time_out_is_said() -> None:
     assert (group.config.session_timeout_ms, group.config.heartbeat_interval_ms) == (10_000, 3_000)
     assert bounces.answer is Answer.YES
     assert bounce_page(bounces).sentences[1] == (
-        "The restart ends 0.5s to 3.5s before the session time-out (session.timeout.ms, 10s from the last heartbeat): "
-        "an instance that is away longer counts as gone, and its tasks move."
+        "It has to be back within 7s (6.5s are assumed, --restart): an instance that is away for longer than "
+        "session.timeout.ms, 10s from its last heartbeat, counts as gone, and its tasks move."
     )
-    assert "before the session time-out" not in " ".join(bounce_page(_case("one-too-late")).sentences)
+    assert (bounces.margin_ms, bounces.back_within_ms) == ((500, 3_500), 7_000)
+    assert "be back within" not in " ".join(bounce_page(_case("one-too-late")).sentences)
 
 
 @pytest.mark.parametrize("name", ["one", "one-too-late", "two"])
