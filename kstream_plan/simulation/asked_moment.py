@@ -65,11 +65,18 @@ def asked_moment(
     since_ms = now_ms - known_ms
     overdue = None if since_ms <= 0 else _overdue(snapshot, options, process_ids, since_ms)
     if overdue is None:
-        old = since_ms > (TRUST_MS if options.trust_ms is None else options.trust_ms)
-        return replace(as_given, doubts=(_old_snapshot(since_ms), *as_read)) if old else as_given
+        unseen_ms = now_ms - max(known_ms, taken_ms + _measured_ms(snapshot, now_ms - taken_ms))
+        old = unseen_ms > (TRUST_MS if options.trust_ms is None else options.trust_ms)
+        return replace(as_given, doubts=(_old_snapshot(unseen_ms), *as_read)) if old else as_given
     if not leads or since_ms > _MOST_INTERVALS * snapshot.config.probing_rebalance_interval_ms:
         return replace(as_given, doubts=(overdue, *as_read))
     return replace(as_given, options=replace(options, now_ms=None), at_ms=since_ms, doubts=(overdue, *as_read))
+
+
+def _measured_ms(snapshot: Snapshot, until_ms: int) -> int:
+    """Return when a copy was last measured up to a moment: then its instance was there; 0: none was."""
+    times = (snapshot.reported_ms.get(seat, 0) for seat in snapshot.measured_lags)
+    return max((at_ms for at_ms in times if at_ms <= until_ms), default=0)
 
 
 def _old_snapshot(since_ms: int) -> Note:
