@@ -69,8 +69,10 @@ _SETTLES = (
     worsenings.fewer_standbys_wanted,
     worsenings.fewer_standbys,
 )
-#: In other courses a task may move more often: fewer copies are there, more has been written, or left-over state goes.
+#: In other courses a task may move more often: fewer copies are there, more has been written, left-over state goes, or
+#: a copy of unknown offset comes first in Kafka's list.
 _MOVES_OTHERWISE = (
+    worsenings.offset_unknown,
     *_DECIDED_BY,
     worsenings.fewer_standbys_wanted,
     worsenings.asked_later,
@@ -355,7 +357,8 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
         return
     if worsening is worsenings.fewer_standbys_wanted and group.restore is not None:
         return  # other copies restore faster
-    if worsening is worsenings.produce_unknown and not group.later_ms and _falls_behind(group):
+    forecast = worsening in (worsenings.produce_unknown, worsenings.end_offset_unknown)
+    if forecast and not group.later_ms and _falls_behind(group):
         return  # what was just reported is true, though by the rates it falls behind until the owner's end is noticed
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
@@ -579,6 +582,23 @@ class TestExceptions:
         after = _compare(group)
         assert before.starts == after.starts
         assert [before.whole, after.whole] == [Answer.UNKNOWN, Answer.YES]
+
+    def test_of_two_copies_of_unknown_offset_none_takes_the_task_from_the_other(self) -> None:
+        """Kafka lists the copy on ``i2`` first, and 0_0 moves there at worst; not if that on ``i1`` is unknown, too."""
+        group = copied(random_group(random.Random(335_071)))
+        before = _compare(group)
+        group.row["lags"][1]["lag"] = UNKNOWN
+        after = _compare(group)
+        assert before.starts == after.starts
+        assert [before.whole, after.whole, before.most, after.most] == [Answer.UNKNOWN, Answer.UNKNOWN, 2, 1]
+
+    def test_nothing_is_forecast_without_an_end_offset(self) -> None:
+        """The copy was caught up when its owner stopped; by the rates it falls behind until that is noticed."""
+        group = copied(random_group(random.Random(319_025)))
+        answers = [_drain(group).whole]
+        del group.row["tasks"][0]["end_offset_sum"]
+        answers.append(_drain(group).whole)
+        assert answers == [Answer.NO, Answer.YES]
 
     def test_a_report_that_is_trusted_counts_unless_an_end_offset_refutes_it(self) -> None:
         """It had read all 980,000 records, and 20,000 more have been written: it may have read those since, or not."""
