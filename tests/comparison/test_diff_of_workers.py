@@ -29,16 +29,20 @@ LEFT = _plan(Leave(at_ms=60_000, process_ids=("w1",)))
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (0, 1, ["5 connectors and tasks that ran before are unassigned", "about 15s over all of them"]),
+        (0, 1, ["5 connectors and tasks that ran before are unassigned", "about 15s summed over all of them"]),
         (
             1,
             2,
             [
                 "5 connectors and tasks that were unassigned started",
-                "c1 (connector): about 5m; about 25m over all of them",
+                "c1 (connector): about 5m; about 25m summed over all of them",
             ],
         ),
-        (0, 2, ["5 of 15 connectors and tasks run on another worker", "about 5m03s; about 25m15s over all of them"]),
+        (
+            0,
+            2,
+            ["5 of 15 connectors and tasks run on another worker", "about 5m03s; about 25m15s summed over all of them"],
+        ),
     ],
 )
 def test_what_nobody_runs_between_two_rounds_is_told(old: int, new: int, told: list[str]) -> None:

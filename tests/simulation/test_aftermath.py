@@ -126,7 +126,9 @@ def test_what_others_start_cold_does_not_pass_as_warm(
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (captured.inputs("scale-out")[12],))
     monkeypatch.setenv("COLUMNS", "160")
     assert run(["drain", "x.json", "i3", "--require-warm"]) == 3
-    assert "21 tasks pause too, at least 1m06s in total each; 1 of them start cold" in capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "21 tasks pause too, where they move or wait for a rebalance, at least 1m06s in total each; 1 of" in text
+    assert "1 of them start cold" in text
     assert drain_section(case("others-cold")).page.tone == "bad"
 
 
