@@ -144,11 +144,12 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
     if not uncertain:
         return f"No way is safe. {_SETTLE_FIRST if bounces.goes_on else 'Standbys, or static members, would help.'}"
     ways = " and ".join(dict.fromkeys(way_name(way.way) for way in uncertain))
-    reasons = dict.fromkeys(f"{as_sentence(text)} " for way in uncertain for text in _why_unsafe(way, 1))
-    wait = _SETTLE_FIRST if bounces.goes_on else would_tell(start for way in uncertain for start in way.unproven)
+    reasons = dict.fromkeys(as_sentence(text) for way in uncertain for text in _why_unsafe(way, 1))
+    options = would_tell(start for way in uncertain for start in way.unproven)
+    cure = _SETTLE_FIRST if bounces.goes_on else f"{options}." if options else ""
     unsafe_ways = " and ".join(dict.fromkeys(way_name(way.way) for way in bounces.played if way not in uncertain))
     rest = f"; {unsafe_ways} are not" if unsafe_ways else ""
-    return f"No way is proven to be safe: {ways} may be{rest}. {''.join(reasons)}{wait}"
+    return " ".join(filter(None, (f"No way is proven to be safe: {ways} may be{rest}.", *reasons, cure)))
 
 
 def _wait(way: PlayedWay) -> str:

@@ -15,9 +15,10 @@ from rich.cells import cell_len
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.documents.scenario_file import load_scenario
-from kstream_plan.model import Group, Snapshot
+from kstream_plan.model import Group, Note, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Bounce
+from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.render.answers import to_json
 from kstream_plan.render.answers import to_markdown as bounce_markdown
 from kstream_plan.render.answers import to_table as bounce_table
@@ -94,6 +95,28 @@ def test_how_little_a_restart_leaves_of_the_time_out_is_said() -> None:
     )
     assert (bounces.margin_ms, bounces.back_within_ms) == ((500, 3_500), 7_000)
     assert "be back within" not in " ".join(bounce_page(_case("one-too-late")).sentences)
+
+
+@pytest.mark.parametrize(
+    ("options", "end"), [(("--metrics",), "Options that would tell: --metrics."), ((), "unknown.")]
+)
+def test_where_no_way_is_proven_the_reason_and_what_tells_are_whole_sentences(
+    options: tuple[str, ...], end: str
+) -> None:
+    bounces = _case("within-the-time-out")
+    evidence = Evidence(known=Known.UNKNOWN, fact=Fact.OLD_REPORT, words="it may be behind", settled_by=options)
+    task, instance = bounces.first.group.tasks[0].task_id, bounces.first.group.instances[0].process_id
+    start = UnprovenStart(task_id=task, process_id=instance, at_ms=0, evidence=evidence)
+    reason = Note("may-not-settle", "Whether the group settles is unknown")
+    ways = [
+        replace(way, found=replace(way.found, outcome="unsafe", reason=reason), unproven=(start,))
+        for way in bounces.played
+    ]
+    sentence = bounce_page(replace(bounces, played=tuple(ways))).sentences[0]
+    assert sentence.startswith("No way is proven to be safe: default close and static members may be; ")
+    assert "Whether the group settles is unknown." in sentence
+    assert sentence.endswith(end)
+    assert "  " not in sentence
 
 
 @pytest.mark.parametrize("name", ["one", "one-too-late", "two"])
