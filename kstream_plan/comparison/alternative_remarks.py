@@ -1,4 +1,4 @@
-"""What is told of alternatives beside their figures: each line once, with the alternatives that it is of."""
+"""Warnings, notes and assumptions of alternatives: each line once, with the alternatives that have it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def outcome_name(outcome: SameOutcome) -> str:
 def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
     """Return the warnings, notes and assumptions of all alternatives, each once, with the alternatives they are of.
 
-    What is told of several in other words is told once for each of these: it is not the same. Numbers that differ
+    A line that several have in other words stands once for each of them: it is not the same. Numbers that differ
     stand in one note.
     """
     owners_by_kind: tuple[dict[Note, list[str]], ...] = ({}, {}, {})

@@ -87,10 +87,9 @@ def _remarks(old: Side, new: Side, course: Between, remarks: Remarks) -> Remarks
 
 def _is_moving(side: Side) -> bool:
     """Return whether tasks have more copies than standbys, for these warm up, or wait until their owners stop."""
-    copies = sum(len(held.standby) + len(held.warmup) for held in side.holdings)
-    waits = any(
-        {*target.active} - {*held.active} for held, target in zip(side.holdings, side.decided or (), strict=False)
-    )
+    copies = sum(len(holding.standby) + len(holding.warmup) for holding in side.holdings)
+    targets = zip(side.holdings, side.decided or (), strict=False)
+    waits = any({*target.active} - {*holding.active} for holding, target in targets)
     return waits or copies > side.config.num_standby_replicas * len(side.group.stateful)
 
 

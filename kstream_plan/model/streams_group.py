@@ -12,7 +12,7 @@ from typing import NamedTuple
 BROKER_VERSIONS: Mapping[str, bool] = MappingProxyType({"4.2": False, "4.3": False, "4.4": True})
 
 #: The code of the warning of a group that contradicts itself, and of one to which its brokers assign nothing yet.
-NOT_AS_TOLD = "group-not-as-told"
+CONTRADICTORY = "group-not-as-told"
 NOT_READY = "group-not-ready"
 
 #: A group's own settings: the broker's name with ``_`` for ``.`` → the field of ``AssignmentConfig`` that has it, its

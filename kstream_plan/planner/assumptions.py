@@ -208,7 +208,7 @@ def _clock(time_ms: int) -> str:
 
 
 def _deciding_rate(doubts: Sequence[CopyDoubt]) -> int | None:
-    """Return how many records per second each instance has to restore; ``None`` if nobody knows.
+    """Return how many records per second each instance has to restore; ``None``: not known.
 
     The instance that has to restore most decides, from the last time that anything is known of its copies: what they
     had to restore then, they had to since.

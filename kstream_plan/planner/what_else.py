@@ -165,7 +165,7 @@ class WhatElse:
 
     @property
     def _of_stores(self) -> Proofs:
-        """What is not proven where copies count as caught up of which that is unknown."""
+        """What is not proven where copies that may be behind count as caught up."""
         return "none" if self.case.options.proofs == "none" else "stores"
 
     def _least_ready(self, case: Case, waiting: int = 0) -> OtherPlay:

@@ -213,7 +213,7 @@ class Played:
 
     ``state`` is the group at the beginning and ``group``, ``target`` and ``rates`` are those of the end. ``configs``
     are all settings, in the order in which they counted. ``unrated`` are the tasks that are restored somewhere at a
-    rate nobody knows. ``goes_on``: the plan begins after a decision that is known. ``begins_at``: when, RFC 3339;
+    rate is unknown. ``goes_on``: the plan begins after a decision that is known. ``begins_at``: when, RFC 3339;
     ``None``: not known.
     """
 

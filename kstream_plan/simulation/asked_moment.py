@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED
 from kstream_plan.model.scenario import Scenario, Stop
-from kstream_plan.model.streams_group import NOT_AS_TOLD, NOT_READY
+from kstream_plan.model.streams_group import CONTRADICTORY, NOT_READY
 from kstream_plan.model.times import duration, format_time
 from kstream_plan.planner.assumptions import no_capture_time
 from kstream_plan.planner.options import PlanOptions
@@ -21,7 +21,7 @@ OVERDUE = "overdue"
 #: The code of the note that who is a member was last seen longer before the moment than reports count.
 OLD_SNAPSHOT = "old-snapshot"
 #: What is read with one of these may go on otherwise than a plan says.
-_UNCERTAIN = (NOT_AS_TOLD, NOT_READY, NEWER_UNREAD, *NOT_MODELLED)
+_UNCERTAIN = (CONTRADICTORY, NOT_READY, NEWER_UNREAD, *NOT_MODELLED)
 #: Of so many probing intervals at most it is simulated what was due.
 _MOST_INTERVALS = 50
 _DUE = {Trigger.FOLLOW_UP: "follow-up rebalance", Trigger.PROBING: "probing rebalance"}
@@ -66,8 +66,8 @@ def asked_moment(
     overdue = None if since_ms <= 0 else _overdue(snapshot, options, process_ids, since_ms)
     if overdue is None:
         unseen_ms = now_ms - max(known_ms, taken_ms + _measured_ms(snapshot, now_ms - taken_ms))
-        old = unseen_ms > (TRUST_MS if options.trust_ms is None else options.trust_ms)
-        return replace(as_given, doubts=(_old_snapshot(unseen_ms), *as_read)) if old else as_given
+        is_old = unseen_ms > (TRUST_MS if options.trust_ms is None else options.trust_ms)
+        return replace(as_given, doubts=(_old_snapshot(unseen_ms), *as_read)) if is_old else as_given
     if not leads or since_ms > _MOST_INTERVALS * snapshot.config.probing_rebalance_interval_ms:
         return replace(as_given, doubts=(overdue, *as_read))
     return replace(as_given, options=replace(options, now_ms=None), at_ms=since_ms, doubts=(overdue, *as_read))

@@ -411,7 +411,7 @@ def _copy_there(
 
     def is_assigned(holdings: Sequence[Holding]) -> bool:
         assigned = (holdings[consumer] for consumer in group.consumers_of[instance])
-        return any(task in (*held.active, *held.standby, *held.warmup) for held in assigned)
+        return any(task in (*holding.active, *holding.standby, *holding.warmup) for holding in assigned)
 
     if is_assigned(held_before(made, at_ms)):
         return "assigned"

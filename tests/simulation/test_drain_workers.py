@@ -208,7 +208,7 @@ def test_who_leads_is_unknown_where_rest_alone_was_asked() -> None:
     assert (at_once.ways[0].longest_ms, at_once.answer) == (HEARD_MS, Answer.UNKNOWN)
 
 
-def test_work_that_may_wait_for_a_delay_that_nobody_knows_of_is_no_yes() -> None:
+def test_work_that_may_wait_for_an_unknown_delay_is_no_yes() -> None:
     rest = even(3)
     idle = rest["instances"][1]
     rest["instances"][2]["held"] += idle.pop("held")

@@ -133,8 +133,8 @@ class Classic(Design):
             notes.append(Note("racks-unknown", message))
         if rounds and played.unrated and not played.rates.any_restore:
             bounds = count(len(played.rates.restore_at_least), "instance")
-            known = f" (of {bounds} only a minimum is known)" if played.rates.restore_at_least else ""
-            message = f"The restore rate is unknown{known}: each copy {_catches_up(played)}"
+            minimum = f" (of {bounds} only a minimum is known)" if played.rates.restore_at_least else ""
+            message = f"The restore rate is unknown{minimum}: each copy {_catches_up(played)}"
             notes.append(Note("no-restore-rate", message))
         elif rounds and played.unrated:
             message = (
@@ -169,7 +169,7 @@ def _catches_up(played: Played) -> str:
     return f"is assumed to catch up within one probing interval ({interval})"
 
 
-def _what_is_due(played: Played) -> Iterator[str]:
+def _due(played: Played) -> Iterator[str]:
     """Yield which tasks start first, because the last decision withheld them, and when the next probe comes."""
     rounds, group = played.rounds, played.state.group
     if rounds and rounds[0].trigger is Trigger.FOLLOW_UP:
@@ -187,7 +187,7 @@ def _what_is_due(played: Played) -> Iterator[str]:
 def _starts(played: Played) -> Note:
     if played.goes_on:
         moment = "the snapshot's" if played.begins_at is None else utc(played.begins_at)
-        parts = [f"Time 0s is {moment}", *_what_is_due(played)]
+        parts = [f"Time 0s is {moment}", *_due(played)]
         return Note("goes-on", f"The plan continues from the last known decision. {'; '.join(parts)}")
     if not played.rounds or played.rounds[0].trigger is Trigger.MANUAL or played.scenario is None:
         return Note("starts-now", "A rebalance starts now; a probe that is already scheduled is not included")

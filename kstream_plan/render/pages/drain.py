@@ -254,7 +254,7 @@ def _row(task: DrainedTask, answer: Answer, names: Names) -> Row:
 
 
 def _copy_cell(task: DrainedTask, answer: Answer) -> Cell:
-    """Return what is known of the copy from which a task starts."""
+    """Return the state of the copy from which a task starts."""
     if not task.stateful or answer is Answer.YES:
         return text_cell("caught up" if task.stateful else "no state")
     is_unknown = answer is Answer.UNKNOWN and task.copy_there != "left-over"

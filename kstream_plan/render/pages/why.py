@@ -119,7 +119,7 @@ def _state(answers: Why, names: Names) -> str:
 
 
 def _waits(answers: Why, names: Names) -> Iterator[str]:
-    """Yield how many copies have caught up, have not, and of which that is unknown."""
+    """Yield how many copies have caught up, how many have not, and how many are unknown."""
     tasks: dict[str, list[str]] = {}
     for copy in answers.probing.waiting:
         state = caught_up(copy, answers)[0]

@@ -12,8 +12,8 @@ from kstream_plan.model.java_hash import java_string_key
 from kstream_plan.model.settings import CONFIG_NAMES, MAX_LONG, AssignmentConfig
 from kstream_plan.model.streams_group import (
     BROKER_VERSIONS,
+    CONTRADICTORY,
     GROUP_SETTINGS,
-    NOT_AS_TOLD,
     NOT_READY,
     BrokerGroup,
     BrokerMember,
@@ -159,7 +159,7 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
             "gives that all members have reached. The group was described at two moments, or the row was edited: what "
             "follows, and how long that takes, is uncertain. Describe the group again"
         )
-        yield Note(NOT_AS_TOLD, message, members)
+        yield Note(CONTRADICTORY, message, members)
     dealt_out = {task for of in memory.members for task in of.target.active}
     left_out = tuple(name for name in names if name not in dealt_out)
     if left_out and memory.group_epoch == memory.target_epoch:
