@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from kstream_plan.errors import KstreamPlanError
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.spark.failures import writing_failure
+from kstream_plan.snapshots.spark.private_names import hadoop
 from kstream_plan.snapshots.spark.texts import explained
 
 #: How Spark calls the forms, and what it is told besides.
@@ -25,11 +26,11 @@ class DataSet:
     """The folder that a data set goes to. It is checked before the work, and written after it."""
 
     def __init__(self, context: SparkContext, path: str, *, overwrite: bool) -> None:
-        self._jvm: Any = context._jvm
+        self._jvm, configuration = hadoop(context)
         self._name, self._overwrite = path, overwrite
         with explained({}, writing_failure(path)):
             self._path = self._jvm.org.apache.hadoop.fs.Path(path)
-            self._files = self._path.getFileSystem(context._jsc.hadoopConfiguration())
+            self._files = self._path.getFileSystem(configuration)
             self._path = self._files.makeQualified(self._path)
 
     def check(self) -> None:

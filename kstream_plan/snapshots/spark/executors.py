@@ -13,6 +13,7 @@ from pyspark import RDD, SparkContext, StorageLevel, cloudpickle
 from pyspark.sql import DataFrame
 
 from kstream_plan.snapshots.spark.failures import executor_failure
+from kstream_plan.snapshots.spark.private_names import count_in_java, scala_context
 from kstream_plan.snapshots.spark.session import sql_session
 from kstream_plan.snapshots.spark.texts import explained
 from kstream_plan.version import __version__
@@ -149,14 +150,14 @@ class _Job(threading.Thread):
     def run(self) -> None:
         try:
             self._context.setJobGroup(self.group, "planning")
-            self._made()._jrdd.count()
+            count_in_java(self._made())
         except BaseException as error:
             self.raised = error
 
     def end(self) -> None:
         """Have it end now, even if it has not yet begun."""
         with suppress(Py4JError, OSError):  # Java may be gone
-            self._context._jsc.sc().cancelJobGroupAndFutureJobs(self.group)
+            scala_context(self._context).cancelJobGroupAndFutureJobs(self.group)
         self.join()
 
 

@@ -13,6 +13,7 @@ from pyspark import SparkContext, StatusTracker
 
 from kstream_plan.errors import SparkError
 from kstream_plan.snapshots.spark.failures import EXECUTOR_TIMEOUT, NO_EXECUTOR
+from kstream_plan.snapshots.spark.private_names import scala_context
 
 _DEFAULT = "300s"
 _POLL_SECONDS = 1.0
@@ -42,7 +43,7 @@ def executors_awaited(context: SparkContext) -> Iterator[None]:
 
 
 def _seconds(context: SparkContext) -> int:
-    jvm_conf = context._jsc.sc().conf()
+    jvm_conf = scala_context(context).conf()
     try:
         return int(jvm_conf.getTimeAsSeconds(EXECUTOR_TIMEOUT, _DEFAULT))
     except Py4JError:
@@ -60,7 +61,7 @@ def _watch(context: SparkContext, seconds: int, ended: threading.Event) -> None:
             waited = time.monotonic() - since
             if waited >= seconds:
                 for job in jobs:
-                    context._jsc.sc().cancelJob(job, f"{NO_EXECUTOR} for {seconds:,} s")
+                    scala_context(context).cancelJob(job, f"{NO_EXECUTOR} for {seconds:,} s")
             elif waited >= _SAID_SECONDS and not said:
                 said = True
                 _log.warning("%s yet; waiting for up to %s s", NO_EXECUTOR, f"{seconds:,}")

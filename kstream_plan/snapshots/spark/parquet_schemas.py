@@ -16,6 +16,7 @@ from pyspark.sql.types import ArrayType, DataType, LongType, StructType
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.rows.fields import shown
 from kstream_plan.snapshots.rows.schema import TIMES
+from kstream_plan.snapshots.spark.private_names import hadoop
 
 #: The setting with which Spark reads times in nanoseconds, as whole numbers.
 NANOSECONDS = "spark.sql.legacy.parquet.nanosAsLong"
@@ -101,9 +102,10 @@ class ParquetSchemas:
 
     def _footer(self, path: str) -> str:
         """Return what a file says of its columns."""
-        jvm, hadoop = self._spark._jvm, self._spark._jsc.hadoopConfiguration()
-        assert jvm is not None
-        file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(jvm.org.apache.hadoop.fs.Path(path), hadoop)
+        jvm, configuration = hadoop(self._spark)
+        file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(
+            jvm.org.apache.hadoop.fs.Path(path), configuration
+        )
         reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(file)
         try:
             return str(reader.getFileMetaData().getSchema().toString())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -17,6 +17,7 @@ from kstream_plan.snapshots.leader_log.looks_like_a_log import is_a_log
 from kstream_plan.snapshots.rows.document_kind import COLUMNS_OF_RESULTS, kind_of
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.spark.failures import spark_failure
+from kstream_plan.snapshots.spark.private_names import hadoop
 from kstream_plan.snapshots.spark.texts import explained
 
 #: The kinds of documents that are read by ``show``, ``check``, ``diff`` and ``fleet``.
@@ -79,9 +80,10 @@ def fetched_plans(spark: SparkSession, path: str, folder: Path) -> dict[str, str
             if not _holds_plans(spark, file, kinds):
                 return {}
             copies[file] = str(folder / f"{number:06d}-{file.rpartition('/')[2]}")
+        jvm, configuration = hadoop(spark)
         for file, copy in copies.items():
-            source, target = (spark._jvm.org.apache.hadoop.fs.Path(of) for of in (file, f"file://{copy}"))
-            source.getFileSystem(spark._jsc.hadoopConfiguration()).copyToLocalFile(False, source, target, True)
+            source, target = (jvm.org.apache.hadoop.fs.Path(of) for of in (file, f"file://{copy}"))
+            source.getFileSystem(configuration).copyToLocalFile(False, source, target, True)
     if copies:
         _passing_over_empty(files)
     return copies
@@ -109,9 +111,9 @@ def _passing_over_empty(files: Sequence[_File]) -> list[str]:
 
 
 def _files(spark: SparkSession, path: str) -> Iterator[_File]:
-    jvm: Any = spark._jvm
+    jvm, configuration = hadoop(spark)
     pattern = jvm.org.apache.hadoop.fs.Path(path)
-    system = pattern.getFileSystem(spark._jsc.hadoopConfiguration())
+    system = pattern.getFileSystem(configuration)
     for status in system.globStatus(pattern) or ():
         if not status.isDirectory():
             yield _File(status.getPath().toString(), is_empty=False)  # whoever names it is told of it as an error
@@ -136,9 +138,9 @@ def _form(spark: SparkSession, file: str) -> Form:
 
 
 def _first_bytes(spark: SparkSession, file: str) -> bytes:
-    jvm: Any = spark._jvm
+    jvm, configuration = hadoop(spark)
     path = jvm.org.apache.hadoop.fs.Path(file)
-    stream = path.getFileSystem(spark._jsc.hadoopConfiguration()).open(path)
+    stream = path.getFileSystem(configuration).open(path)
     try:
         head = jvm.org.apache.commons.io.input.BoundedInputStream(stream, HEAD_BYTES)
         return bytes(jvm.org.apache.commons.io.IOUtils.toByteArray(head))

@@ -6,7 +6,6 @@ import logging
 import os
 import sys
 import tempfile
-import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -188,9 +187,9 @@ class _Running(NamedTuple):
 def _active_context() -> SparkContext | None:
     if "pyspark" not in sys.modules:
         return None
-    from pyspark import SparkContext  # noqa: PLC0415 - takes its time
+    from kstream_plan.snapshots.spark.private_names import active_context  # noqa: PLC0415 - takes its time
 
-    return SparkContext._active_spark_context
+    return active_context()
 
 
 def _settings(master: str | None, spark_conf: Mapping[str, str], little_work: bool) -> dict[str, str]:
@@ -272,9 +271,11 @@ def _in_driver(
         if driver is None:
             raise
         died_of_it = archived and isinstance(error, SparkError) and crashed(driver.process)
+        from kstream_plan.snapshots.spark.private_names import forget_java  # noqa: PLC0415 - loads Spark
+
         with signals_afterwards():
             end(driver.process)
-            _forget()
+            forget_java()
         if died_of_it:
             driver.connection.unlink(missing_ok=True)
             raise _CrashedError(driver.archive) from None
@@ -285,6 +286,7 @@ def _by_script(starting: _Start, java: Java, output: IO[Any]) -> _Running:
     from pyspark import SparkConf  # noqa: PLC0415 - takes its time
 
     from kstream_plan.snapshots.spark.gateway import start_by_script  # noqa: PLC0415 - loads Spark
+    from kstream_plan.snapshots.spark.private_names import forget_java  # noqa: PLC0415
 
     conf = SparkConf().setAll(list(starting.settings.items()))
     gateway = start_by_script(conf, java, output, starting.noise)
@@ -293,7 +295,7 @@ def _by_script(starting: _Start, java: Java, output: IO[Any]) -> _Running:
     except BaseException:
         with signals_afterwards():
             end(gateway.proc)
-            _forget()
+            forget_java()
         raise
 
 
@@ -302,7 +304,7 @@ def _context(gateway: JavaGateway, settings: Mapping[str, str]) -> SparkContext:
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
-    from kstream_plan.snapshots.spark.gateway import spare_pandas  # noqa: PLC0415
+    from kstream_plan.snapshots.spark.private_names import ignore_accumulators, spare_pandas  # noqa: PLC0415
 
     spare_pandas()
     conf = SparkConf().setAll(list(settings.items()))
@@ -314,8 +316,7 @@ def _context(gateway: JavaGateway, settings: Mapping[str, str]) -> SparkContext:
             local = settings["spark.master"].startswith("local")
             environment = {"PYTHONPATH": _PACKAGES} if local else {}
             context = SparkContext(conf=conf, gateway=gateway, environment=environment)
-        # it would print a traceback when Java is gone, which tells it how far Python workers are
-        context._accumulatorServer.handle_error = lambda *_request: None
+        ignore_accumulators(context)
         return context
     except (Py4JError, PySparkException, OSError) as error:
         raise start_failure(str(error), settings["spark.master"]) from None
@@ -323,7 +324,7 @@ def _context(gateway: JavaGateway, settings: Mapping[str, str]) -> SparkContext:
 
 def _end(running: _Running, *, in_peace: bool = False) -> None:
     """End Java; a cluster is told so, and an archive that is to be written is written afterwards."""
-    from kstream_plan.snapshots.spark.gateway import fall_silent  # noqa: PLC0415 - loaded already
+    from kstream_plan.snapshots.spark.private_names import fall_silent, forget_java  # noqa: PLC0415 - loaded already
 
     local = running.context.master.startswith("local")
     if in_peace and not local:
@@ -335,17 +336,4 @@ def _end(running: _Running, *, in_peace: bool = False) -> None:
             end_after_archiving(running.driver.process)
         else:
             end(running.gateway.proc)
-        _forget()
-
-
-def _forget() -> None:
-    """Let Spark's Python half forget its Java half, which is gone; it would wait for it and complain."""
-    from pyspark import SparkContext  # noqa: PLC0415 - loaded already
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    context = SparkContext._active_spark_context
-    server = getattr(context, "_accumulatorServer", None)
-    if server is not None:
-        threading.Thread(target=server.shutdown, daemon=True).start()  # it takes half a second to notice
-    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
-    SparkSession._instantiatedSession = SparkSession._activeSession = None
+        forget_java()

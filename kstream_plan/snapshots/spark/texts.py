@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from functools import reduce
 
 from py4j.protocol import Py4JError
-from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its customary name
@@ -23,6 +22,7 @@ from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.schema import Type, check_columns, spark_columns
 from kstream_plan.snapshots.spark.failures import no_room, plain_path, spark_failure, why_java_ended
 from kstream_plan.snapshots.spark.parquet_schemas import ParquetSchemas
+from kstream_plan.snapshots.spark.private_names import java_process, java_stack_trace
 
 #: Parquet timestamps as text in UTC, whatever the session's time zone; those without a zone are in UTC.
 _TIME_AS_TEXT = {
@@ -183,7 +183,7 @@ def explained(
     try:
         yield
     except Exception as error:
-        ended = why_java_ended(getattr(SparkContext._gateway, "proc", None))
+        ended = why_java_ended(java_process())
         if ended is not None:
             raise ended from None
         full = no_room(error) if isinstance(error, OSError) else None
@@ -191,4 +191,4 @@ def explained(
             raise full from None
         if not isinstance(error, PySparkException | Py4JError):
             raise
-        raise failure(f"{error}\n{getattr(error, '_stackTrace', None) or ''}", names) from None
+        raise failure(f"{error}\n{java_stack_trace(error)}", names) from None

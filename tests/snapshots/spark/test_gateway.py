@@ -17,7 +17,7 @@ _ASKED = """
 import sys
 import numpy
 from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
-from kstream_plan.snapshots.spark.gateway import spare_pandas
+from kstream_plan.snapshots.spark.private_names import spare_pandas
 
 spare_pandas()
 values = "text", 1, [1], numpy.int64(1), numpy.zeros(2), numpy.zeros((2, 2))
