@@ -44,12 +44,10 @@ class AskedMoment:
     doubts: tuple[Note, ...]
 
 
-def asked_moment(
-    snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str], *, leads: bool = True
-) -> AskedMoment:
+def asked_moment(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str]) -> AskedMoment:
     """Find the moment that is asked of, and what was due before it; ``process_ids`` are of those that are to stop.
 
-    ``leads``: plans are to lead to the moment, where it is not too far; else they begin at it.
+    Plans with its ``options`` lead to the moment where something was due and it is not too far, else they begin at it.
 
     Raises:
         ScenarioError: none but these instances are there.
@@ -68,7 +66,7 @@ def asked_moment(
         unseen_ms = now_ms - max(known_ms, taken_ms + _measured_ms(snapshot, now_ms - taken_ms))
         is_old = unseen_ms > (TRUST_MS if options.trust_ms is None else options.trust_ms)
         return replace(as_given, doubts=(_old_snapshot(unseen_ms), *as_read)) if is_old else as_given
-    if not leads or since_ms > _MOST_INTERVALS * snapshot.config.probing_rebalance_interval_ms:
+    if since_ms > _MOST_INTERVALS * snapshot.config.probing_rebalance_interval_ms:
         return replace(as_given, doubts=(overdue, *as_read))
     return replace(as_given, options=replace(options, now_ms=None), at_ms=since_ms, doubts=(overdue, *as_read))
 

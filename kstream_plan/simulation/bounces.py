@@ -287,7 +287,7 @@ def bounce(
         fix = "its tasks pause until it is back, which kstream-plan simulate shows"
         raise ScenarioError("there is one instance only, so its tasks cannot move", where=group.application_id, fix=fix)
     process_ids = _named(group, instances)
-    when = asked_moment(snapshot, options, process_ids, leads=False) if process_ids else None
+    when = asked_moment(snapshot, options, process_ids) if process_ids else None
     probes, ways, left_out = _probes_of_a_surge(snapshot), ways_of(snapshot, restart_ms), list[tuple[Way, int]]()
     if process_ids:
         ways = [way for way in ways if way.name in _ALONE_WAYS]

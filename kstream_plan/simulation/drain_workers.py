@@ -111,7 +111,7 @@ def drain_workers(
     group = snapshot.state.group
     process_ids = tuple(dict.fromkeys(process_id_of(group, name) for name in names))
 
-    when = asked_moment(snapshot, options, process_ids, leads=False)
+    when = asked_moment(snapshot, options, process_ids)
 
     def played(*events: Event, max_delay_ms: int | None = None) -> Plan:
         config = snapshot.config

@@ -253,6 +253,59 @@ def test_what_needs_nothing_comes_first_then_what_is_fastest_then_the_order_of_t
     assert (settings.is_prepared, settings.needs_static) == (True, False)
 
 
+def _static(group: Group, number: int) -> Group:
+    """The same with the members of so many instances static."""
+
+    def made_static(of: Instance) -> Instance:
+        members = (replace(member, group_instance_id=member.consumer_id) for member in of.consumers)
+        return replace(of, consumers=tuple(members))
+
+    instances = [*map(made_static, group.instances[:number]), *group.instances[number:]]
+    return Group.of(group.application_id, group.tasks, instances)
+
+
+def test_static_members_are_set_up_once_all_of_them_are(played: Bounces) -> None:
+    way = played.played[2]
+    for number, needs in ((0, True), (1, True), (2, False)):
+        group = _static(way.plan.group, number)
+        assert replace(way, plan=replace(way.plan, group=group)).needs_static is needs
+
+
+@pytest.mark.parametrize(
+    ("name", "restart_ms", "margin_ms", "back_within_ms"),
+    [
+        ("default-close", 40_000, (2_000, 5_000), 42_000),
+        ("default-close", 42_000, (0, 3_000), 42_000),
+        ("default-close", 44_999, (0, 1), 44_999),
+        ("default-close", 45_000, None, None),
+        ("static", 40_000, (2_000, 5_000), 42_000),
+        ("leave", 40_000, None, None),
+    ],
+)
+def test_a_restart_has_to_end_before_the_session_time_out_from_the_last_heartbeat(
+    played: Bounces, name: str, restart_ms: int, margin_ms: tuple[int, int] | None, back_within_ms: int | None
+) -> None:
+    assert (played.first.config.session_timeout_ms, played.first.config.heartbeat_interval_ms) == (45_000, 3_000)
+    best = _safe(next(of for of in played.played if of.way.name == name))
+    unsafe = [replace(of, found=replace(of.found, outcome="unsafe")) for of in played.played if of.way.name != name]
+    static = replace(best, plan=replace(best.plan, group=_static(best.plan.group, 2)))
+    found = replace(played, played=(static, *unsafe), restart_ms=restart_ms, process_ids=(), doubts=())
+    assert found.best_safe == static
+    assert (found.margin_ms, found.back_within_ms) == (margin_ms, back_within_ms)
+
+
+def test_a_group_goes_on_before_a_restart_if_one_of_its_assumptions_says_so(played: Bounces) -> None:
+    other, goes_on = Note("typical-times", "Times are typical"), Note("goes-on", "A decision is known")
+    for assumptions, is_going_on in (
+        ((other,), False),
+        ((other, goes_on), True),
+        ((goes_on, other), True),
+        ((), False),
+    ):
+        way = replace(played.played[0], plan=replace(played.first, assumptions=assumptions))
+        assert replace(played, played=(way, *played.played[1:])).goes_on is is_going_on
+
+
 def test_every_way_is_played_with_the_options_that_are_given() -> None:
     found = bounce(one_standby(), 5_000, PlanOptions(assignor="balanced"))
     assert [way.way.name for way in found.played] == ["default-close", "leave", "static", "surge"]
