@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -46,13 +46,23 @@ def produced(phases: Iterable[Span], task: int) -> int:
 
 def produced_since(phases: Sequence[Span], task: int, from_ms: int) -> int:
     """Records that a task's changelogs grow by from a time on, which is counted from the beginning of the phases."""
-    if from_ms <= 0:
-        return produced(phases, task)
-    cut, start_ms, grown = _cut(phases, [from_ms]), 0, 0
-    for phase in cut:
-        grown += phase.produced(task) if start_ms >= from_ms else 0
+    return produced(_since(phases, from_ms), task)
+
+
+def written_since(phases: Sequence[Span], task: int, from_ms: int, owner: int | None) -> int:
+    """The same as is really written: nothing while the ``owner``, an instance, is stopped; the backlog at once then."""
+    return sum(
+        phase.backlog.get(task, 0) + (phase.burst.get(task, 0) if owner in phase.stopped else phase.produced(task))
+        for phase in _since(phases, from_ms)
+    )
+
+
+def _since(phases: Sequence[Span], from_ms: int) -> Iterator[Span]:
+    start_ms = 0
+    for phase in phases if from_ms <= 0 else _cut(phases, [from_ms]):
+        if start_ms >= from_ms:
+            yield phase
         start_ms += phase.elapsed_ms
-    return grown
 
 
 def beginning(phases: Iterable[Span], elapsed_ms: int) -> tuple[Span, ...]:
@@ -181,6 +191,7 @@ def _restoring_copies(
         # while its active copy restores, nobody writes to a task's changelogs
         is_down = grows and any(copy.active and left.get((task, copy.instance), copy.remaining) for copy in of_task)
         grown = phase.produced(task) if grows and not is_down else 0
+        is_written = grown > 0 and not any(copy.active and copy.instance in phase.stopped for copy in of_task)
         for copy in of_task:
             instance = copy.instance
             if copy.consumer is None or not known[instance] or (task, instance) in waiting:
@@ -188,7 +199,7 @@ def _restoring_copies(
             remaining = left.get((task, instance), copy.remaining)
             backlog = 0 if copy.active or remaining else phase.backlog.get(task, 0)
             falls_behind = not copy.active and (
-                instance in phase.stopped or task in phase.burst or (grown > 0 and instance in pressed)
+                instance in phase.stopped or task in phase.burst or (is_written and instance in pressed)
             )
             if remaining or backlog or falls_behind:
                 queues.setdefault(instance, ([], []))[not copy.active].append((remaining + grown + backlog, task))

@@ -147,8 +147,8 @@ def end_offset_unknown(rng: random.Random, given: Given) -> Given | None:
 
 
 def only_a_lower_bound(rng: random.Random, given: Given) -> Given | None:
-    """Of a copy only the least that it is behind is known."""
-    report = _one(rng, given, lambda each: each.get("source") != "metrics, at least")
+    """Of a copy only the least that it is behind is known; of an unknown offset nothing less is."""
+    report = _one(rng, given, lambda each: each.get("source") != "metrics, at least" and each.get("lag") != UNKNOWN)
     return None if report is None else _changed(given, report, source="metrics, at least")
 
 

@@ -211,3 +211,24 @@ def test_left_over_state_of_a_snapshot_without_a_capture_time_may_have_been_dele
     group = random_group(random.Random(1067))
     for given, most in ((group, 1), (group.with_row(captured_at=None), 2)):
         assert plan_checked(given.snapshot, given.options).ends("cold_handovers") == (0, most)
+
+
+class TestStateThatIsDeletedMeanwhile:
+    @pytest.mark.parametrize("rate", [50.0, None])
+    def test_a_task_may_start_cold_on_another_thread_of_its_instance(self, rate: float | None) -> None:
+        """Since 4.3 the cleaner may delete 0_1 after one thread has closed it and before the other opens it."""
+        group = replace(random_group(random.Random(2135)), restore=rate, trust_ms=0)
+        assert plan_checked(group.snapshot, group.options).ends("cold_handovers") == (0, 1)
+        early = plan_checked(group.snapshot, replace(group.options, cleaning="early", ranges=False))
+        step = next(step for step in early.rounds[1].single_steps if isinstance(step, HandOver))
+        assert (str(step.task_id), step.caught_up) == ("0_1", False)
+        assert step.restore_records == (20_000 if rate is None else 19_925)
+
+
+class TestNobodyWritesForWhoHasStopped:
+    def test_a_copy_that_had_caught_up_is_so_when_the_stop_is_noticed(self) -> None:
+        """More is written than is restored, as long as the owner runs: it ran until the report."""
+        group = copied(random_group(random.Random(319_025)))
+        assert drain(group.snapshot, [group.busiest], group.options).answer is Answer.YES
+        del group.row["tasks"][0]["end_offset_sum"]
+        assert drain(group.snapshot, [group.busiest], group.options).answer is Answer.YES

@@ -11,7 +11,6 @@ from __future__ import annotations
 import copy
 import os
 import random
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -69,15 +68,6 @@ _SETTLES = (
     worsenings.fewer_standbys_wanted,
     worsenings.fewer_standbys,
 )
-#: In other courses a task may move more often: fewer copies are there, more has been written, left-over state goes, or
-#: a copy of unknown offset comes first in Kafka's list.
-_MOVES_OTHERWISE = (
-    worsenings.offset_unknown,
-    *_DECIDED_BY,
-    worsenings.fewer_standbys_wanted,
-    worsenings.asked_later,
-    worsenings.capture_time_unknown,
-)
 
 
 def _share(percent: int) -> Callable[[Any], Any]:
@@ -103,8 +93,9 @@ class Answers:
             lacks that follows its changelog, by task id.
         settles: whether the group settles for sure, where that is asked.
         rounds: in which rebalances they start, where nobody leaves, so that Kafka may let them wait.
-        opened: in which rebalances and by which consumers, where it is unknown whether stores are in memory: then a
-            copy may be lost that another consumer opens, and by which one it is depends on all that is decided.
+        opened: in which rebalances they start, and on which consumers.
+        may_lose: whether stores are in memory or may be: then a copy is lost that another consumer opens, and by which
+            one it is depends on all that is decided.
     """
 
     whole: Answer
@@ -115,6 +106,7 @@ class Answers:
     settles: bool = True
     rounds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     opened: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    may_lose: bool = False
 
 
 class _AnsweredError(Exception):
@@ -146,7 +138,7 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
             for task in now.now
             if str(task.task_id) in restoring
         },
-        opened=_opened(now.plan, group),
+        opened=_opened(now.plan),
     )
 
 
@@ -179,15 +171,15 @@ def _bounce(group: Given) -> Answers:
         most=found.as_it_is.most_cold,
         settles=all(each.low for each in found.as_it_is.plan.summary.ranges if each.figure == "settles"),
         restoring=_restoring(found.as_it_is.plan),
-        opened=_opened(found.as_it_is.plan, group),
+        opened=_opened(found.as_it_is.plan),
     )
 
 
-def _opened(made: Plan, group: Given) -> Mapping[str, tuple[tuple[int, str], ...]]:
-    return {} if group.row.get("stores") else _starts(made, lambda rnd, step: (rnd.number, step.to.consumer_id))
+def _opened(made: Plan) -> Mapping[str, tuple[tuple[int, str], ...]]:
+    return _starts(made, lambda rnd, step: (rnd.number, step.to.consumer_id))
 
 
-def _of_plan(made: Plan, group: Given, answer: Answer | None = None) -> Answers:
+def _of_plan(made: Plan, answer: Answer | None = None) -> Answers:
     most = made.ends("cold_handovers")[1]
     likely = Answer.NO if made.summary.cold_handovers else Answer.UNKNOWN if most else Answer.YES
     return Answers(
@@ -195,13 +187,13 @@ def _of_plan(made: Plan, group: Given, answer: Answer | None = None) -> Answers:
         tasks={},
         starts=_starts(made, _to),
         most=most,
-        opened=_opened(made, group),
+        opened=_opened(made),
     )
 
 
 def _assign(group: Given) -> Answers:
     made = plan_checked(group.snapshot, group.options)
-    return replace(_of_plan(made, group), rounds=_starts(made, lambda rnd, _step: rnd.number))
+    return replace(_of_plan(made), rounds=_starts(made, lambda rnd, _step: rnd.number))
 
 
 def _leaving(snapshot: Snapshot, group: Given) -> Scenario:
@@ -210,19 +202,19 @@ def _leaving(snapshot: Snapshot, group: Given) -> Scenario:
 
 def _simulate_leave(group: Given) -> Answers:
     snapshot = group.snapshot
-    return _of_plan(plan_checked(snapshot, group.options, scenario=_leaving(snapshot, group)), group)
+    return _of_plan(plan_checked(snapshot, group.options, scenario=_leaving(snapshot, group)))
 
 
 def _simulate_crash(group: Given) -> Answers:
     snapshot = group.snapshot
     crash = Stop(at_ms=0, process_ids=(process_id_of(snapshot.state.group, group.busiest),), crash=True)
-    return _of_plan(plan_checked(snapshot, group.options, scenario=Scenario(events=(crash,))), group)
+    return _of_plan(plan_checked(snapshot, group.options, scenario=Scenario(events=(crash,))))
 
 
 def _check(group: Given) -> Answers:
     snapshot = group.snapshot
     made = plan_checked(snapshot, group.options, scenario=_leaving(snapshot, group))
-    return replace(_of_plan(made, group, _checked(made).answer), restoring=_restoring(made))
+    return replace(_of_plan(made, _checked(made).answer), restoring=_restoring(made))
 
 
 def _checked(made: Plan) -> CheckedPlan:
@@ -238,7 +230,7 @@ def _compare(group: Given) -> Answers:
     cold = found.figures.cold_handovers
     likely = Answer.NO if cold.median else Answer.UNKNOWN if cold.most else Answer.YES
     assert found.kept is (likely is Answer.YES and found.settles and not found.plan.restores_first)
-    return _of_plan(found.plan, group, likely)
+    return _of_plan(found.plan, likely)
 
 
 def _to(_rnd: Round, step: HandOver | Promote) -> str:
@@ -274,9 +266,10 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
     """
     if before.starts != after.starts:
         return ""
+    is_same_course = before.opened == after.opened
+    waits = not (before.most or is_same_course)  # a task restored first within the limit, for which Kafka now waits
     if _is_other_course(before, after, worsening):
-        within_limit = worsening is worsenings.lower_limit and not before.most  # restored first; now it is waited for
-        is_same = before.rounds == after.rounds and before.whole is Answer.NO and not within_limit
+        is_same = before.rounds == after.rounds and before.whole is Answer.NO and not waits
         return "all" if is_same and after.whole is Answer.YES else ""
     if not before.settles and worsening in _SETTLES:
         return ""
@@ -284,12 +277,12 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
     for task_id, answer in after.tasks.items():
         if answer is Answer.YES and before.tasks.get(task_id, answer) is not Answer.YES and task_id not in excused:
             return f"task {task_id}"
-    if not excused and after.whole is Answer.YES and before.whole is not Answer.YES:
+    if not (excused or waits) and after.whole is Answer.YES and before.whole is not Answer.YES:
         return "all"
-    starts = sum(map(len, before.starts.values()))  # more of them: a task moved to and fro in another course
-    if worsening in _MOVES_OTHERWISE:
-        counts = counts and bool(before.tasks)
-    return "most" if counts and after.most < min(before.most, starts) - len(excused) else ""
+    counts = (
+        counts and is_same_course and bool(before.tasks)
+    )  # in other ones, as ends of plans are, tasks move more often
+    return "most" if counts and after.most < before.most - len(excused) else ""
 
 
 def _is_other_course(before: Answers, after: Answers, worsening: Worsening) -> bool:
@@ -299,7 +292,7 @@ def _is_other_course(before: Answers, after: Answers, worsening: Worsening) -> b
     """
     if before.rounds and (worsening in _WAITED_FOR or before.rounds != after.rounds):
         return True
-    return before.opened != after.opened
+    return before.may_lose and before.opened != after.opened
 
 
 def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
@@ -323,13 +316,6 @@ def _decides_otherwise(group: Given, worse: Given) -> bool:
     gone = {seat: lag for seat, lag in reported.items() if seat not in left}
     unreported = (standbys - _standbys(worse)) - (reported.keys() - _reported_in_part(group))
     return bool(unreported) or any(lag == UNKNOWN or seat not in standbys for seat, lag in gone.items())
-
-
-def _falls_behind(group: Given) -> bool:
-    """Tell whether more is written to the copies of an instance than it restores, as long as their tasks ran."""
-    standbys = Counter(process_id for process_id, _ in _standbys(group))
-    most = max(standbys.values(), default=0)
-    return group.restore is not None and group.produce is not None and most * group.produce > group.restore
 
 
 def _standbys(group: Given) -> set[tuple[str, str]]:
@@ -357,11 +343,9 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
         return
     if worsening is worsenings.fewer_standbys_wanted and group.restore is not None:
         return  # other copies restore faster
-    forecast = worsening in (worsenings.produce_unknown, worsenings.end_offset_unknown)
-    if forecast and not group.later_ms and _falls_behind(group):
-        return  # what was just reported is true, though by the rates it falls behind until the owner's end is noticed
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
+    before = replace(before, may_lose=group.row.get("stores") != "persistent")
     if worsening is worsenings.fewer_standbys:  # made anew it begins with nothing, what it had may be unknown
         gone = {task_id for _, task_id in _standbys(group) - _standbys(worse)}
         unknown = {task_id for task_id in gone if before.tasks.get(task_id) is Answer.UNKNOWN}
@@ -591,14 +575,6 @@ class TestExceptions:
         after = _compare(group)
         assert before.starts == after.starts
         assert [before.whole, after.whole, before.most, after.most] == [Answer.UNKNOWN, Answer.UNKNOWN, 2, 1]
-
-    def test_nothing_is_forecast_without_an_end_offset(self) -> None:
-        """The copy was caught up when its owner stopped; by the rates it falls behind until that is noticed."""
-        group = copied(random_group(random.Random(319_025)))
-        answers = [_drain(group).whole]
-        del group.row["tasks"][0]["end_offset_sum"]
-        answers.append(_drain(group).whole)
-        assert answers == [Answer.NO, Answer.YES]
 
     def test_a_report_that_is_trusted_counts_unless_an_end_offset_refutes_it(self) -> None:
         """It had read all 980,000 records, and 20,000 more have been written: it may have read those since, or not."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kstream_plan.designs.classic.readiness import Readiness, to_restore
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Rates
 from kstream_plan.model.state import Restless, Sleep, is_settled
-from kstream_plan.plans.restoring import Restoring, Span, beginning, produced_since
+from kstream_plan.plans.restoring import Restoring, Span, beginning, produced_since, written_since
 from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.protocols.transition import Transition
 
@@ -280,19 +280,20 @@ class _Report:
             [
                 now
                 for copy in copies
-                if (now := self._left_over(task, copy) if copy.consumer is None else self._assigned(task, copy))
+                if (now := self._left_over(task, copy, copies) if copy.consumer is None else self._assigned(task, copy))
             ]
         )
         return copies if reported == copies else reported
 
-    def _left_over(self, task: int, copy: Copy) -> Copy | None:
+    def _left_over(self, task: int, copy: Copy, copies: tuple[Copy, ...]) -> Copy | None:
         """Its directory is reported by the first consumer of the instance to rejoin, as long as it is there."""
         if copy.lag is None:
             return None
         if not self._is_heard(task, copy) and self._cleaner.deletes(self._state.group, copy, self._interval.to_ms):
             return None
         reporters = (self._first_to_rejoin[copy.instance],)
-        grown = produced_since(self._phases, task, self._reported_in.get((task, copy.instance), 0))
+        owner = next((other.instance for other in copies if other.active), None)
+        grown = written_since(self._phases, task, self._reported_in.get((task, copy.instance), 0), owner)
         if copy.lag == UNKNOWN or (not grown and reporters == copy.reporters):
             return copy._replace(reporters=reporters) if reporters != copy.reporters else copy
         lag = min(copy.lag + grown, self._state.group.tasks[task].end_offset_sum)

@@ -152,12 +152,13 @@ class _Explanation:
 
     def started(self, task: int, instance: int, old: _Held | None, new: _Held, revoked_by: int | None) -> Step:
         task_id, to = self._task_id(task), self._seat(new)
-        moved_from = None
+        moved_from, is_deleted = None, False
         if revoked_by not in (None, new.consumer) and self._group.instance_of[revoked_by] == instance:
             moved_from = Seat(to.process_id, self._group.consumer_ids[revoked_by], Role.ACTIVE)
+            is_deleted = all(copy.instance != instance for copy in self._copies[task])  # since it was revoked
         elif old is not None and old.role is Role.ACTIVE:
             moved_from = self._seat(old)
-        if moved_from is not None and not self._in_memory:
+        if moved_from is not None and not (self._in_memory or is_deleted):
             return ThreadMove(task_id, moved_from, to, _reason(ReasonCode.THREADS_EVENED_OUT))
         is_other_thread = old is not None and old.consumer != new.consumer
         caught_up, restore_records = self._start(task, instance, is_empty=self._in_memory and is_other_thread)

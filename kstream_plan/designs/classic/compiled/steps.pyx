@@ -153,6 +153,9 @@ cdef class Steps(Decision):
         self.starts_any = True
         if revoked_by >= 0 and revoked_by != to.consumer and self.instance_of[revoked_by] == to.instance:
             row.from_consumer, row.from_role = revoked_by, ACTIVE
+            if self.copy(place, to.instance) == NULL:  # deleted since it was revoked
+                self._tell_handed_over(row, place, old, to)
+                row.reason, row.lag, row.other_lag = THREADS_EVENED_OUT, NONE, NONE
             return
         if old != NULL and old.role == ACTIVE:
             row.from_consumer, row.from_role = old.consumer, ACTIVE
