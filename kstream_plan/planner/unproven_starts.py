@@ -319,7 +319,8 @@ class _Follower:
         rate, most = self._restore_rate(instance), evidence.at_most
         if self._tells_restores(task, instance):
             return evidence
-        if most is not None and (is_little(self.group.tasks[task], most) if rate is None else most < rate):
+        read = self.known.snapshot.state.group.tasks[task]  # not the longer changelog of a later moment
+        if most is not None and (is_little(read, most) if rate is None else most < rate):
             return evidence
         restores = f"restores {'an unknown number of' if most is None else f'up to {most:,}'} records before it runs"
         words = f"{evidence.words}; it counts as caught up and {restores}, which takes an unknown time"

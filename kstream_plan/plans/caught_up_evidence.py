@@ -216,8 +216,11 @@ class KnownCopies:
         if whatever is not None and whatever.fact is Fact.STATELESS:
             return whatever
         known = self._of_copy(task, instance, (at_ms, until_ms), course, likely)
-        if whatever is None or known.known is Known.CAUGHT_UP:
+        if whatever is None:
             return known
+        if known.known is Known.CAUGHT_UP:
+            most = [each.at_most for each in (known, whatever) if each.at_most is not None]
+            return replace(known, at_most=min(most, default=None))  # no copy lacks more than all there is
         if known.known is Known.BEHIND or whatever.at_most == 0:
             return whatever  # how much is restored first, the start itself tells
         return replace(
@@ -443,14 +446,14 @@ class KnownCopies:
         age_ms = max(0, until_ms - report.at_ms)
         burst = self.bursts(task, report.at_ms, until_ms)
         at_most = self._at_most(task, report, until_ms)
-        if report.most is None and at_most is not None and at_most <= self._limit:
-            return self._caught_up(report, age_ms, at_most)
         is_refuted = self.trust_ms is None and report.most is not None and report.most > self._limit
         fresh_ms = trusted_ms = self._trusted_ms(report.fact)
         if report.fact is not Fact.MEASURED:
             fresh_ms = min(trusted_ms, self.snapshot.config.heartbeat_interval_ms)
         if age_ms <= trusted_ms and not is_refuted and is_caught_up(report.lag + burst, self._limit):
             return self._caught_up(report, age_ms, report.lag + burst)
+        if report.most is None and at_most is not None and at_most <= self._limit:
+            return self._caught_up(report, age_ms, at_most)
         restores_long = at_ms - report.at_ms >= self.snapshot.config.probing_rebalance_interval_ms
         may_have_caught_up = report.at_most or restores_long or self._is_forecast(instance)
         if report.lag > self._limit and not may_have_caught_up and age_ms <= fresh_ms:
