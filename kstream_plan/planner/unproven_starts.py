@@ -11,6 +11,7 @@ from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.scenario_as_noticed import PaceChange, Timeline
+from kstream_plan.planner.within_the_limit import NOTABLE_MS
 from kstream_plan.plans import (
     Demote,
     Drop,
@@ -38,6 +39,7 @@ from kstream_plan.plans.caught_up_evidence import (
     KnownCopies,
     Taken,
     UnprovenStart,
+    options_that_tell,
     written_at,
 )
 from kstream_plan.plans.design import Design
@@ -172,7 +174,8 @@ class _Follower:
         restarted: process id → since when it is back, on the plan's clock.
         closed_in: (task, process id) → the round in which the instance's copy changed its thread.
         decided_in: the last round that was no follow-up.
-        restoring: tasks whose owner may still restore them, and the plan does not tell for how long.
+        restoring: task that its owner may still restore, and the plan does not tell for how long → process id.
+        warm: what each task restores that counts as warm, by process id and task, of the round that is looked at.
     """
 
     known: KnownCopies
@@ -185,7 +188,8 @@ class _Follower:
     restarted: dict[str, int] = field(default_factory=dict)
     closed_in: dict[tuple[int, str], int] = field(default_factory=dict)
     decided_in: int = 0
-    restoring: set[int] = field(default_factory=set)
+    restoring: dict[int, str] = field(default_factory=dict)
+    warm: dict[str, dict[int, int]] = field(default_factory=dict)
     found: list[UnprovenStart] = field(default_factory=list)
 
     def follow(self, initial: Sequence[Holding], rounds: Sequence[Round]) -> None:
@@ -202,10 +206,12 @@ class _Follower:
                 break
             if rnd.trigger is not Trigger.FOLLOW_UP:
                 self.decided_in = place
+            unproven = len(self.found)
             for at_ms, steps in _moments(rnd):
                 if not on_disk:
                     self._threads(at_ms, place, steps)
                 self._starts(at_ms, steps_of_kinds(steps, _STARTS), held)
+            self._beside_unknown(rnd.at_ms, self.found[unproven:])
             held = apart_from_stateless(rnd.assigned)
 
     def restarted_in_place(self, initial: Sequence[Holding], rounds: Sequence[Round], outside: Timeline) -> None:
@@ -277,11 +283,36 @@ class _Follower:
                 is_doubted = self._look(task, step.to.process_id, at_ms, stopped_ms, course)
             elif step.caught_up and self.closed_in.get((task, step.to.process_id), -1) >= self.decided_in:
                 self._look(task, step.to.process_id, at_ms, stopped_ms, self._closed_at(at_ms))
-            self.restoring.discard(task)
+            if step.caught_up and not is_doubted and step.restore_records:
+                self.warm.setdefault(step.to.process_id, {})[task] = step.restore_records
+            self.restoring.pop(task, None)
             if (is_doubted or not step.caught_up) and not self._tells_restores(
                 task, self._instance(step.to.process_id)
             ):
-                self.restoring.add(task)
+                self.restoring[task] = step.to.process_id
+
+    def _beside_unknown(self, at_ms: int, unproven: Sequence[UnprovenStart]) -> None:
+        """Look at what counts as warm and restores beside tasks that restore an unknown number of records.
+
+        All tasks that an instance restores share its rate, so that each takes at most as often as long as they are.
+        """
+        index = self.group.task_index
+        beside = {(start.process_id, index[start.task_id]): start.evidence for start in unproven}
+        evidence = {(process_id, task): beside.get((process_id, task)) for task, process_id in self.restoring.items()}
+        evidence |= beside
+        for process_id, restoring in self.warm.items():
+            rate = self._restore_rate(self._instance(process_id))
+            others = {task: known for (other, task), known in evidence.items() if other == process_id}
+            most = len(others.keys() | restoring.keys())
+            for task, records in restoring.items():
+                if task in others or not others or not rate or 1000 * most * records < NOTABLE_MS * rate:
+                    continue
+                words = f"it restores {records:,} records beside tasks that restore an unknown number of them"
+                settle = options_that_tell(known for known in others.values() if known is not None)
+                known = Evidence(known=Known.UNKNOWN, fact=Fact.WITHIN_LIMIT, words=words, settled_by=settle)
+                task_id = self.group.tasks[task].task_id
+                self.found.append(UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=known))
+        self.warm.clear()
 
     def _waits(self, task: int, step: Step, *, gone: bool) -> bool:
         """Tell whether a design that moves tasks to copies that have caught up waited for this one.

@@ -13,7 +13,7 @@ from kstream_plan.plans.restoring import POLL_RECORDS, cold_restoring_ms
 from kstream_plan.plans.step_rows import STARTS, StepRows
 
 #: Less than that is no more than what a hand-over takes anyway.
-_NOTABLE_MS = 1_000
+NOTABLE_MS = 1_000
 
 
 def restores_within_limit(snapshot: Snapshot, group: Group, rounds: Sequence[Round]) -> tuple[Note, ...]:
@@ -38,21 +38,25 @@ def restores_within_limit(snapshot: Snapshot, group: Group, rounds: Sequence[Rou
 
 
 def _restoring(snapshot: Snapshot, group: Group, rnd: Round) -> Iterator[tuple[WorkId, tuple[int, int | None]]]:
-    """Yield such tasks, what each restores, and how long that takes, in milliseconds (``None``: not known)."""
-    starts = [
-        replace(step, caught_up=False)  # to restore it, what it counts as makes no difference
-        for step in _steps(snapshot, rnd)
-        if isinstance(step, (HandOver, Promote)) and step.caught_up and step.restore_records
-    ]
-    if not starts:
+    """Yield such tasks, what each restores, and how long that takes, in milliseconds (``None``: not known).
+
+    Those of one instance share its rate, with what it restores of tasks that start cold.
+    """
+    starts = [step for step in _steps(snapshot, rnd) if isinstance(step, (HandOver, Promote)) and step.restore_records]
+    if not any(step.caught_up for step in starts):
         return
     index, rates = snapshot.state.group.instance_index, snapshot.rates
-    lasts = cold_restoring_ms(starts, lambda of: rates.restore_rate(index.get(of, len(index))))
+    lasts = cold_restoring_ms(
+        [replace(step, caught_up=False) for step in starts],  # to restore it, what it counts as makes no difference
+        lambda of: rates.restore_rate(index.get(of, len(index))),
+    )
     for step in starts:
+        if not step.caught_up:
+            continue
         takes_ms, whole = lasts.get(step.task_id), group.tasks[group.task_index[step.task_id]].end_offset_sum
         records = step.restore_records or 0
         begins_anew = records > POLL_RECORDS and 2 * records >= whole
-        if begins_anew if takes_ms is None else takes_ms >= _NOTABLE_MS:
+        if begins_anew if takes_ms is None else takes_ms >= NOTABLE_MS:
             yield step.task_id, (records, takes_ms)
 
 
@@ -63,8 +67,9 @@ def _steps(snapshot: Snapshot, rnd: Round) -> Iterable[Step]:
         return steps
     if not steps.tally.restores_within_limit:
         return ()
-    rows, which = steps.rows, steps.restoring(*STARTS) & (steps.rows["caught_up"] != 0)
-    if not snapshot.rates.any_restore:  # then those that begin with half of it or less
+    rows, which = steps.rows, steps.restoring(*STARTS)
+    if not snapshot.rates.any_restore:  # then those that count as caught up and begin with half of it or less
+        which &= rows["caught_up"] != 0
         whole = steps.maker.end_offset_sums[rows["task"]]
         which &= rows["restore_records"] >= whole - whole // 2  # twice the records may be beyond 64 bits
     return steps.of_rows(which)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kstream_plan.model import Rates
+from kstream_plan.model import UNKNOWN, Rates
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.plans import Plan
@@ -114,3 +114,30 @@ def test_the_gate_counts_what_restores_within_the_limit_beside_cold_starts() -> 
         assert finding.measured == restoring
         assert finding.answer is (Answer.YES if limit == restoring else Answer.NO)
         assert len(finding.offences) == (0 if limit == restoring else restoring)
+
+
+@pytest.mark.parametrize(
+    ("other", "answer"),
+    [
+        ({"end_offset_sum": 1_000_000, "lag": 0}, Answer.YES),
+        ({"end_offset_sum": 1_000_000, "lag": 20_000}, Answer.NO),
+        ({"end_offset_sum": None, "lag": 5_000}, Answer.UNKNOWN),
+        ({"end_offset_sum": 1_000_000, "lag": UNKNOWN}, Answer.NO),  # 0_1 itself is likely to restore all
+    ],
+    ids=["nothing", "much", "end-unknown", "offset-unknown"],
+)
+def test_a_restore_takes_as_long_as_those_beside_it_let_it(other: dict[str, int | None], answer: Answer) -> None:
+    """0_0 lacks 3,000 records, 600ms alone at 5,000 a second; ``i1`` restores 0_1 at the same time."""
+    row = one_standby.row(lag=3_000, stores="persistent")
+    row["instances"][0]["consumers"][0]["active"] = ["0_0", "0_1"]
+    row["instances"][1]["consumers"][0].update(active=[], standby=["0_0", "0_1"])
+    row["lags"].append({**row["lags"][0], "task_id": "0_1", "lag": other["lag"]})
+    row["tasks"][1] = {"task_id": "0_1", "stateful": True, "end_offset_sum": other["end_offset_sum"]}
+    if other["end_offset_sum"] is None:
+        del row["tasks"][1]["end_offset_sum"]
+    found = snapshot_from_row(row, "x")
+    found = replace(found, rates=Rates(restore_per_instance=5_000.0, produce_per_task=0.0))
+    drained = drain(found, ["i0"], leave=True)
+    answers = {str(task_id): each for task_id, each in drained.answers.items()}
+    assert {task.destination for task in drained.now} == {one_standby.IDS[1]}
+    assert answers["0_0"] is answer
