@@ -103,7 +103,8 @@ class Snapshot:
 
     ``captured_at`` is RFC 3339 in UTC with milliseconds (``2026-11-21T12:00:00.000Z``) or ``None``; it is the zero of
     the other times, in milliseconds, those of ``state.copies`` included. ``known_until_ms`` is until when nothing else
-    happened. ``decision`` is what was made of ``state``, if that is known: the group has gone on since.
+    happened, ``seen_until_ms`` until when who runs what was seen: no lag that was measured later shows that.
+    ``decision`` is what was made of ``state``, if that is known: the group has gone on since.
     ``assumptions`` are those that reading it took; ``coverage`` of how many copies the lag was measured, if any was.
 
     ``group_protocol`` is that of the group: ``classic``, ``streams`` or ``connect``. ``started_ms`` tells, by process
@@ -136,6 +137,7 @@ class Snapshot:
     coverage: Coverage | None = None
     decision: KnownDecision | None = None
     known_until_ms: int = 0
+    seen_until_ms: int = 0
     since_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     reported_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     told_lags: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
@@ -170,7 +172,7 @@ class Snapshot:
 
     def before_decision(self) -> Snapshot:
         """Return the same without the decision, as the leader knew the group when it made it."""
-        return replace(self, decision=None, known_until_ms=0, since_ms=MappingProxyType({}))
+        return replace(self, decision=None, known_until_ms=0, seen_until_ms=0, since_ms=MappingProxyType({}))
 
     def at_worst(self) -> Snapshot:
         """Return the same with everything to restore for copies of which only the least they are behind is known."""

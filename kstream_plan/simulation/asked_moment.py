@@ -57,24 +57,17 @@ def asked_moment(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence
     if taken_ms is None:
         doubts = as_read if options.now_ms is None else (no_capture_time(is_undated=True), *as_read)
         return AskedMoment(time=None, options=options, at_ms=0, doubts=doubts)
-    known_ms = taken_ms + snapshot.known_until_ms
-    now_ms = known_ms if options.now_ms is None else max(taken_ms, options.now_ms)
+    now_ms = taken_ms + snapshot.known_until_ms if options.now_ms is None else max(taken_ms, options.now_ms)
     as_given = AskedMoment(time=format_time(now_ms), options=options, at_ms=0, doubts=as_read)
-    since_ms = now_ms - known_ms
+    since_ms = now_ms - taken_ms - snapshot.seen_until_ms
     overdue = None if since_ms <= 0 else _overdue(snapshot, options, process_ids, since_ms)
     if overdue is None:
-        unseen_ms = now_ms - max(known_ms, taken_ms + _measured_ms(snapshot, now_ms - taken_ms))
-        is_old = unseen_ms > (TRUST_MS if options.trust_ms is None else options.trust_ms)
-        return replace(as_given, doubts=(_old_snapshot(unseen_ms), *as_read)) if is_old else as_given
-    if since_ms > _MOST_INTERVALS * snapshot.config.probing_rebalance_interval_ms:
+        is_old = since_ms > (TRUST_MS if options.trust_ms is None else options.trust_ms)
+        return replace(as_given, doubts=(_old_snapshot(since_ms), *as_read)) if is_old else as_given
+    is_measured_since = snapshot.known_until_ms > snapshot.seen_until_ms
+    if is_measured_since or since_ms > _MOST_INTERVALS * snapshot.config.probing_rebalance_interval_ms:
         return replace(as_given, doubts=(overdue, *as_read))
     return replace(as_given, options=replace(options, now_ms=None), at_ms=since_ms, doubts=(overdue, *as_read))
-
-
-def _measured_ms(snapshot: Snapshot, until_ms: int) -> int:
-    """Return when a copy was last measured up to a moment: then its instance was there; 0: none was."""
-    times = (snapshot.reported_ms.get(seat, 0) for seat in snapshot.measured_lags)
-    return max((at_ms for at_ms in times if at_ms <= until_ms), default=0)
 
 
 def _old_snapshot(since_ms: int) -> Note:
@@ -91,7 +84,8 @@ def _overdue(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str
         return None
     stop = Stop(at_ms=since_ms, process_ids=tuple(process_ids))
     soon = replace(options.of_one_play(), now_ms=None, max_rounds=1)
-    first = next(iter(plan(snapshot, soon, scenario=Scenario(events=(stop,))).rounds), None)
+    seen = replace(snapshot, known_until_ms=snapshot.seen_until_ms)
+    first = next(iter(plan(seen, soon, scenario=Scenario(events=(stop,))).rounds), None)
     if first is None or first.at_ms >= since_ms:
         return None
     due, ago = _DUE.get(first.trigger, "rebalance"), duration(since_ms - first.at_ms)

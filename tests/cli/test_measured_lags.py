@@ -362,7 +362,44 @@ def test_what_is_measured_days_after_now_proves_nothing(
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
     assert "UNKNOWN" in page
     assert "--now 2026-11-26T02:00:00Z" in page
-    assert run([*asked, "2026-11-26T02:00:00Z"]) == 0
+    later = [*asked, "2026-11-26T02:00:00Z"]
+    is_about_now = option == "--now"
+    assert run(later) == (3 if is_about_now else 0)
+    assert (
+        "The group was last seen 4d14h ago" in " ".join(capsys.readouterr().out.replace("│", "").split())
+    ) is is_about_now
+    assert run([*later, "--trust-reports-of", "5d"]) == 0
+
+
+@pytest.mark.parametrize(
+    "command", [["drain", "x.json", "two", "--require-warm"], ["bounce", "x.json", "--instance", "two"]]
+)
+@pytest.mark.parametrize(("seen", "code"), [("11:30:00", 3), ("11:59:30", 0)])
+def test_no_scrape_tells_that_all_others_are_still_there_and_run_what_they_ran(
+    command: list[str],
+    seen: str,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """The scrape says when it was, so that plans begin then; who is a member is of the log's last line."""
+    times = {"captured_at": "2026-11-21T10:00:00.000Z", "known_until": f"2026-11-21T{seen}.000Z"}
+    group = {**GROUP, **times, "stores": "persistent"}
+    _measuring(monkeypatch, group)
+    file, ends = tmp_path / "one.prom", tmp_path / "ends.txt"
+    file.write_text(text(leads(dict.fromkeys(BOTH, 1_000))))
+    ends.write_text("".join(f"my.app-{store}-changelog:{number}:1000\n" for store in "AB" for number in (0, 1)))
+    assert run([*command, "--metrics", str(file), "--end-offsets", str(ends), *NOW]) == code
+    page = " ".join(capsys.readouterr().out.replace("│", "").split())
+    assert ("The group was last seen 30m ago" in page) is (code == 3)
+    measured = read_measurements(metrics=[str(file)], end_offsets=[str(ends)])
+    saved = with_measured_lags(with_measured_lags(group, measured).row, measured).row
+    assert saved["known_until"] == "2026-11-21T12:00:00.000Z"
+    _measuring(monkeypatch, saved)
+    assert run([*command, *NOW]) == code
+    _measuring(monkeypatch, {key: value for key, value in saved.items() if key != "seen_until"})
+    assert run([*command, *NOW]) == 3, "of an older version: by what it is known until is unknown"
 
 
 def test_what_is_strange_about_a_scrape_is_said_once_for_several_groups(

@@ -85,6 +85,16 @@ def test_it_is_due_once_its_time_has_come(after_ms: int, due: bool) -> None:
     assert (when.at_ms, when.options.now_ms is None) == ((after_ms, True) if due else (0, False))
 
 
+def test_what_was_due_before_a_scrape_is_due_as_well() -> None:
+    """The scrape moves the moment that plans begin at, not the one until when the group was seen."""
+    snapshot = _stale()
+    options = _options(snapshot, 90_000)
+    scraped = replace(snapshot, known_until_ms=snapshot.known_until_ms + 90_000)
+    when = asked_moment(scraped, options, [snapshot.state.group.instances[0].process_id])
+    assert [doubt.code for doubt in when.doubts] == [OVERDUE]
+    assert (when.at_ms, when.options.now_ms) == (0, options.now_ms)
+
+
 def test_of_what_is_far_over_nothing_is_simulated() -> None:
     snapshot = _stale()
     when = asked_moment(snapshot, _options(snapshot, 7 * 86_400_000), [snapshot.state.group.instances[0].process_id])

@@ -55,7 +55,8 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
       copy that has reported nothing, which counts as without state: the least proves nothing but that a copy is behind.
     * Everything else, state that nobody is assigned among it, keeps what was reported at the last join.
     * Tasks have the end offsets of now, and rates are those between scrapes and between sets of offsets.
-    * The row is known until the last scrape that says itself when it was, so that plans begin there.
+    * The row is known until the last scrape that says itself when it was, so that plans begin there. Who runs what was
+      seen only before (``seen_until``): a scrape has the copies of one instance, and no task that runs.
 
     Args:
         row: a snapshot row that can be read.
@@ -107,6 +108,8 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         overlaid.pop("measuring_failed", None)
     if (kept := _where_stores_are(measured, row)) is not None and row.get("stores") != "in-memory":
         overlaid["stores"] = kept
+    if (seen := _seen_until(row)) is not None:
+        overlaid["seen_until"] = seen
     if (until := _known_until(row, copies)) is not None:
         overlaid["known_until"] = until
     if rates:
@@ -299,6 +302,12 @@ def _restored_from_sources(seats: Seats, bounds: LogEnds) -> list[Note]:
         "too large. snapshot --bootstrap-server asks for it; scrapes of stream threads (records-lag) tell about it"
     )
     return [Note("committed-offsets-unknown", message, tasks)]
+
+
+def _seen_until(row: Row) -> str | None:
+    """Return until when who runs what was seen, which no measured lag tells; ``None``: not known."""
+    times = (row.get(key) for key in ("seen_until", "known_until", "captured_at"))
+    return next((at for at in times if at is not None), None)
 
 
 def _known_until(row: Row, copies: Sequence[CopyScrape]) -> str | None:

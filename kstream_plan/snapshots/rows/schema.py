@@ -28,6 +28,7 @@ SNAPSHOT: Mapping[str, Type] = {
     "generation": "integer",
     "captured_at": "time",
     "known_until": "time",
+    "seen_until": "time",
     "newer_rebalance": {"place": "text", "at": "time"},
     "streams_version": "text",
     "stores": "text",

@@ -204,7 +204,8 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         least_lags=_from(LagSource.METRICS_AT_LEAST, reports) | told_in_part(reports, tasks),
         input_lags=MappingProxyType({n: row.input_lag for n, row in enumerate(task_rows) if row.input_lag}),
         decision=decision,
-        known_until_ms=_known_until_ms(row, header.captured_at_ms),
+        known_until_ms=_until_ms(row, "known_until", header.captured_at_ms),
+        seen_until_ms=_seen_until_ms(row, reports, header.captured_at_ms),
         since_ms=MappingProxyType(dict(ages.since_ms)),
         told_lags=MappingProxyType(told_lags),
         most_lags=MappingProxyType(most_lags),
@@ -280,14 +281,22 @@ def _from(source: LagSource, reports: Reports) -> frozenset[tuple[int, int]]:
     return frozenset(seat for seat, rows in reports.items() for row in rows if row.source is source)
 
 
-def _known_until_ms(row: Row, captured_at_ms: int | None) -> int:
-    until_ms = optional_time(row, "known_until")
+def _until_ms(row: Row, key: str, captured_at_ms: int | None) -> int:
+    until_ms = optional_time(row, key)
     if until_ms is None or captured_at_ms is None:
         return 0
     if until_ms < captured_at_ms:
-        what = f"is {shown(row['known_until'])}, before captured_at"
-        raise FieldError("known_until", what, "give a time at or after captured_at")
+        what = f"is {shown(row[key])}, before captured_at"
+        raise FieldError(key, what, "give a time at or after captured_at")
     return until_ms - captured_at_ms
+
+
+def _seen_until_ms(row: Row, reports: Reports, captured_at_ms: int | None) -> int:
+    """Return until when who runs what was seen; a row with measured lags may be known longer by a scrape alone."""
+    measured = any(row.source is not LagSource.JOIN for rows in reports.values() for row in rows)
+    known_ms = _until_ms(row, "known_until", captured_at_ms)
+    is_told = measured or row.get("seen_until") is not None
+    return min(known_ms, _until_ms(row, "seen_until", captured_at_ms)) if is_told else known_ms
 
 
 def _of_newer(row: Row) -> tuple[Note, ...]:
