@@ -169,11 +169,11 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
     if kind is not None:
         what, fix = WRITTEN[kind]
         raise BrokenFileError(file.name, f"is {what}, not a snapshot", fix)
+    if head.zipped:
+        _check_unpacked(file)
     form = form_of(head, file.name, is_a_log)
     if form is Form.PARQUET:
         _check_end(file)
-    elif head.zipped:
-        _check_unpacked(file)
     long_rows = form is not Form.PARQUET and not head.zipped and _is_long(head.content, form)
     suffix = Path(file.path).suffix
     is_plain = means_itself(file.path) and not Path(file.path).name.startswith((".", "_"))
@@ -264,7 +264,8 @@ def form_of(head: Head, name: str, is_a_log: IsALog) -> Form:
         return Form.PARQUET
     text = head.content.removeprefix(_UTF8_MARK).lstrip()
     if not text:
-        raise BrokenFileError(name, "is empty", _EMPTY_FIX)
+        what = "is empty" if len(head.content) < HEAD_BYTES else "begins with blanks only"
+        raise BrokenFileError(name, what, _EMPTY_FIX)
     if b'"application_id"' not in text and is_a_log(text):
         log = STDIN if name == "standard input" else printable(name)
         option = "--connect-log" if OF_A_WORKER in text else "--leader-log"

@@ -179,15 +179,28 @@ def test_a_simulation_without_a_seal_passes_no_check(
     assert run(["show", str(file)]) == 0
 
 
-@pytest.mark.parametrize("begins", ['{"kind":"plan","format_version":"1.0","a":"', '{"format_version":"1.0","a":"'])
+@pytest.mark.parametrize(
+    ("begins", "goes_on"),
+    [('{"kind":"plan","format_version":"1.0","a":"', b"0"), ('{"format_version":"1.0","a":"', b"0"), ("", b" ")],
+)
 def test_a_small_file_of_plans_or_snapshots_does_not_fill_the_memory(
-    begins: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    begins: str, goes_on: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "bomb.json.gz"
     with gzip.open(file, "wb", compresslevel=1) as packed:
         packed.write(begins.encode())
         for _ in range(257):
-            packed.write(b"0" * (1 << 20))
+            packed.write(goes_on * (1 << 20))
     assert run(["check", str(file)]) == 1
     error = capsys.readouterr().err
     assert "it holds more than 256 MiB of text (--max-text). Fix: check the file, or raise --max-text" in error
+
+
+@pytest.mark.parametrize(("blanks", "said"), [(1 << 10, "is empty"), (2 << 20, "begins with blanks only")])
+def test_a_file_that_begins_with_many_blanks_is_not_called_empty(
+    blanks: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "plan.json"
+    file.write_bytes(b" " * blanks)
+    assert run(["check", str(file)]) == 1
+    assert f"{said}. Fix:" in " ".join(capsys.readouterr().err.split())
