@@ -11,8 +11,10 @@ from typing import NamedTuple
 #: members hold (4.4), else by what they were to hold before.
 BROKER_VERSIONS: Mapping[str, bool] = MappingProxyType({"4.2": False, "4.3": False, "4.4": True})
 
-#: The code of the warning of a group that contradicts itself, and of one to which its brokers assign nothing yet.
+#: The code of the warning of a group that contradicts itself, of one of which nothing tells whether it is Stable, and
+#: of one to which its brokers assign nothing yet.
 CONTRADICTORY = "group-not-as-told"
+STATE_UNKNOWN = "group-state-unknown"
 NOT_READY = "group-not-ready"
 
 #: A group's own settings: the broker's name with ``_`` for ``.`` → the field of ``AssignmentConfig`` that has it, its
@@ -59,7 +61,7 @@ class BrokerGroup:
     ``members`` are in the order of the broker's table, if ``ordered``; else by id. Who else is of the group
     joins when a plan begins.
     ``target_age_ms`` is how long ago the target was computed; ``None``: longer than any interval. ``state`` is the
-    group's, as the broker names it.
+    group's, as the broker names it. ``tells_state``: this, or epochs and targets, tell whether it is Stable.
     """
 
     broker_version: str
@@ -69,3 +71,4 @@ class BrokerGroup:
     state: str | None
     members: tuple[BrokerMember, ...]
     ordered: bool
+    tells_state: bool = True

@@ -36,6 +36,7 @@ def row(
         "group_protocol": "streams",
         "broker_version": broker_version,
         "generation": 12,
+        "group_state": "Stable",
         "captured_at": "2026-11-22T12:00:00Z",
         "config": {"streams_num_standby_replicas": standbys},
         "tasks": tasks(topology),

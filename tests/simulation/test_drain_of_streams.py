@@ -125,6 +125,34 @@ def test_a_group_that_contradicts_itself_or_is_given_nothing_is_no_yes(code: str
     assert "UNKNOWN: It is unknown" in text
 
 
+@pytest.mark.parametrize(
+    "left_out", [(), ("target",), ("member_epoch",), ("target_epoch",), ("target", "member_epoch")]
+)
+def test_a_group_that_nothing_calls_stable_is_no_yes(
+    left_out: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lags = [{"process_id": "a", "task_id": f"0_{task}", "lag": 0} for task in (2, 3)]
+    made = rowed(lags=lags, stores="persistent", group_state=None, target_epoch=12)
+    for instance in made["instances"]:
+        (member,) = instance["consumers"]
+        member["target"] = {"active": member["active"], "standby": member["standby"], "warmup": []}
+        member["member_epoch"] = 12
+        for name in left_out:
+            member.pop(name, None)
+    if "target_epoch" in left_out:
+        del made["target_epoch"]
+    found, text = drained(made)
+    assert found.answer is (Answer.UNKNOWN if left_out else Answer.YES)
+    assert [doubt.code for doubt in found.doubts] == ["group-state-unknown"] * bool(left_out)
+    assert ("Neither group_state nor the epochs" in text) is bool(left_out)
+    path, policy = tmp_path / "group.json", tmp_path / "policy.yaml"
+    path.write_text(json.dumps(made))
+    policy.write_text("version: 1\ndefaults: {max_moves: 100}\n")
+    asked = ["check", str(path), "--policy", str(policy), "--as-of", "2026-11-22T12:00:00Z"]
+    assert run(asked) == (3 if left_out else 0)
+    assert ("whether the group is Stable is unknown" in capsys.readouterr().out) is bool(left_out)
+
+
 def test_waiting_lasts_until_everything_runs() -> None:
     seats = {
         "a": [{"consumer_id": "m-a", "position": 0, "active": ["0_0", "0_1", "0_2"], "member_epoch": 12,

@@ -31,6 +31,7 @@ IN_WORDS = (Kind.SWITCH, Kind.GENERATION, Kind.DIGEST, Kind.TAGS)
 #: Why a figure is unknown, in a few words, by what the plan says (the code of a warning or an assumption).
 _WHY_UNKNOWN = {
     "group-not-as-told": "the group contradicts itself",
+    "group-state-unknown": "whether the group is Stable is unknown",
     **dict.fromkeys(NOT_MODELLED, "a setting decides otherwise than the plan"),
     NEWER_UNREAD: "a later rebalance is not in the snapshot",
     RELEASE_NOT_MODELLED: "its release decides otherwise than the plan",

@@ -15,6 +15,7 @@ from kstream_plan.model.streams_group import (
     CONTRADICTORY,
     GROUP_SETTINGS,
     NOT_READY,
+    STATE_UNKNOWN,
     BrokerGroup,
     BrokerMember,
     TaskNames,
@@ -115,7 +116,15 @@ def read_broker_group(row: Row, group: Group, generation: int, captured_at_ms: i
         state=state,
         members=tuple(_in_table_order(found, positions)),
         ordered=None not in positions,
+        tells_state=state is not None or _tells_arrival(row),
     )
+
+
+def _tells_arrival(row: Row) -> bool:
+    """Tell whether a row has all epochs and targets, so that it shows itself whether its members have arrived."""
+    seats = [seat for instance in row["instances"] for seat in instance["consumers"]]
+    told = (seat.get(name) is not None for seat in seats for name in ("target", "member_epoch"))
+    return row.get("target_epoch") is not None and all(told)
 
 
 def _check_state(state: str | None) -> None:
@@ -140,6 +149,12 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
             "what they do then"
         )
         yield Note(NOT_READY, message)
+    if not memory.tells_state:
+        message = (
+            "Neither group_state nor the epochs and targets of all members tell whether the group is Stable; the plan "
+            "assumes that it is. Describe the group again"
+        )
+        yield Note(STATE_UNKNOWN, message)
     names = [str(task.task_id) for task in group.tasks]
     held = {
         of: TaskNames(*(tuple(sorted(names[task] for task in role)) for role in (holding.active, holding.standby)))
