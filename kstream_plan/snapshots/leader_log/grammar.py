@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kstream_plan.model import UNKNOWN, TaskId
+from kstream_plan.model import LATEST, UNKNOWN, TaskId
 from kstream_plan.model.settings import MAX_LONG
 
 
@@ -59,7 +59,8 @@ def read_clients(text: str) -> Clients:
     """Read ``{process=[…], …}``.
 
     A lag is the end offset sum less what was reported, so it is the sum itself where nothing was reported. A process
-    that reported more than the sum has the whole sum as its lag: with others the smallest result is right.
+    that reported more than the sum has the whole sum as its lag: with others the smallest result is right. The lag of
+    a task that runs is a marker, which only the process itself reports.
 
     Raises:
         GrammarError: it is something else, or its counts contradict its lists.
@@ -74,6 +75,8 @@ def read_clients(text: str) -> Clients:
         offsets, lags = _read_sums(offset_text), _read_sums(lag_text)
         if process_id in states or names not in (None, lags.keys()) or not offsets.keys() <= lags.keys():
             raise GrammarError(f"what it says of {process_id} contradicts the rest")
+        if any(lag == LATEST and name not in offsets for name, lag in lags.items()):
+            raise GrammarError(f"{process_id} runs a task whose offset it does not name")
         names = names or frozenset(lags)
         state = ClientState(
             frozenset(read_tasks(active)),

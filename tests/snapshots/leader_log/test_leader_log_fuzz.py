@@ -111,6 +111,14 @@ def test_a_mutated_message_is_read_or_a_gap() -> None:
     assert min(outcomes.values()) > MUTATED_MESSAGES / 20, outcomes
 
 
+def test_a_decision_that_lost_whole_offsets_of_running_tasks_is_a_gap() -> None:
+    decided = next(text for text in _messages(log_layouts.logback) if b"=-2, " in text)
+    start = decided.index(b"changelogOffsetTotalsByTask: ([") + len(b"changelogOffsetTotalsByTask: ([")
+    lost = decided[:start] + decided[decided.index(b", ", start) + 2 :]
+    records = list(read_records(io.BytesIO(lost), "cut.log"))
+    assert [type(record.message) for record in records if not isinstance(record.message, Ended)] == [Gap]
+
+
 @pytest.mark.parametrize("layout", log_layouts.LAYOUTS, ids=lambda of: of.__name__)
 def test_a_log_with_a_mutated_message_gives_good_snapshots_or_one_error(
     layout: Callable[[log_layouts.Logged], list[str]],
