@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.scenario import SettingValue
@@ -46,15 +47,21 @@ def int_from_text(text: object, written: str, where: str, bounds: tuple[int, int
     """
     low, high = bounds
     plain = text.strip() if isinstance(text, str) else ""
-    if not _WHOLE_NUMBER.fullmatch(plain):
+    number = number_from_text(plain)
+    if not isinstance(number, int):
         unit = " (milliseconds)" if re.search(r"ms$", written, re.IGNORECASE) else ""
         subject = "what it stands for, " if _PLACEHOLDER.fullmatch(plain) else ""
         fix = f"write {subject}a number from {low} to {high}{unit}"
         raise ConfigError(f"{written} is {text!r}, not a whole number", where=where, fix=fix)
-    if not low <= int(plain) <= high:
+    if not low <= number <= high:
         message = f"{written} is {plain}, outside {low} to {high}"
         raise ConfigError(message, where=where, fix="write a value that Kafka accepts")
-    return int(plain)
+    return number
+
+
+def number_from_text(value: Any) -> Any:
+    """Return the whole number in a text, anything else as it is."""
+    return int(value) if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value.strip()) else value
 
 
 def _tags(text: object, written: str, where: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note, TaskId
 from kstream_plan.model.note import name_list
 from kstream_plan.model.scenario import SettingValue
+from kstream_plan.model.setting_texts import number_from_text
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.broker.group_rows import EndOffsets, task_row
@@ -21,7 +22,6 @@ from kstream_plan.snapshots.broker.streams_describe import (
     DescribedSubtopology,
 )
 from kstream_plan.snapshots.broker.streams_group import StreamsGroupAnswer, is_gone, no_members
-from kstream_plan.snapshots.rows.config import number_from_text
 from kstream_plan.snapshots.rows.fields import printable, shown
 
 if TYPE_CHECKING:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
+from kstream_plan.model.setting_texts import value_from_text
 from kstream_plan.model.settings import CONFIG_NAMES, DEFAULT_SETTINGS, RANGES, AssignmentConfig
 from kstream_plan.model.stores import STORE_SETTINGS
 from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, optional_texts, shown, wrong_type
-
-_WHOLE_NUMBER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 
 
 def with_names(row: Row) -> Row:
@@ -53,9 +51,10 @@ def read_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, l
     if not isinstance(given, Mapping):
         raise wrong_type("config", given, "an object of settings")
     known = {name: given[name] for name in CONFIG_NAMES if given.get(name) is not None}
-    if as_text:
-        known = {name: _from_text(name, value) for name, value in known.items()}
-    values = {name: _checked(name, value, known) for name, value in known.items()}
+    values = {
+        name: _from_text(name, value) if as_text and isinstance(value, str) else _checked(name, value, known)
+        for name, value in known.items()
+    }
     try:
         config = AssignmentConfig(**values)
     except ConfigError as error:
@@ -109,19 +108,11 @@ def _checked(name: str, value: Any, known: Row) -> Any:
     return checked_text(path, value)
 
 
-def _from_text(name: str, value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    if name in RANGES:
-        return number_from_text(value)
-    if name == "rack_aware_assignment_tags":
-        return [tag.strip() for tag in value.strip("[]").split(",") if tag.strip()]
-    return value
-
-
-def number_from_text(value: Any) -> Any:
-    """Return the whole number in a text, anything else as it is."""
-    return int(value) if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value.strip()) else value
+def _from_text(name: str, text: str) -> Any:
+    try:
+        return value_from_text(name, text)
+    except ConfigError as error:
+        raise FieldError(f"config.{name}", error.what.removeprefix(f"{name} "), error.fix) from None
 
 
 def unknown_key(key: str, names: Iterable[str]) -> Note:

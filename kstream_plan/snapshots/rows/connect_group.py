@@ -25,9 +25,10 @@ from kstream_plan.model.java_hash import java_string_key
 from kstream_plan.model.not_modelled import warnings_of_release
 from kstream_plan.model.note import name_list
 from kstream_plan.model.scenario import MOST_TASKS
+from kstream_plan.model.setting_texts import number_from_text
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.rows.config import number_from_text, unknown_key
+from kstream_plan.snapshots.rows.config import unknown_key
 from kstream_plan.snapshots.rows.fields import (
     FieldError,
     Row,

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.model.java_hash import java_string_key
+from kstream_plan.model.setting_texts import number_from_text
 from kstream_plan.model.settings import CONFIG_NAMES, MAX_LONG, AssignmentConfig
 from kstream_plan.model.streams_group import (
     BROKER_VERSIONS,
@@ -20,7 +21,7 @@ from kstream_plan.model.streams_group import (
     BrokerMember,
     TaskNames,
 )
-from kstream_plan.snapshots.rows.config import number_from_text, unknown_key
+from kstream_plan.snapshots.rows.config import unknown_key
 from kstream_plan.snapshots.rows.fields import (
     FieldError,
     Row,

@@ -148,6 +148,13 @@ def test_a_setting_of_a_text_map_that_is_no_number_is_an_error() -> None:
         read(row(config={"max_warmup_replicas": "9" * 5000}), config_as_text=True)
 
 
+def test_settings_of_a_text_map_are_read_as_those_of_files() -> None:
+    strategy = {"rack_aware_assignment_strategy": " min_traffic "}
+    assert read(row(config=strategy), config_as_text=True).config.rack_aware_assignment_strategy == "min_traffic"
+    with pytest.raises(SnapshotError, match=r"config\.max_warmup_replicas is 0, outside 1 to 2147483647"):
+        read(row(config={"max_warmup_replicas": "0"}), config_as_text=True)
+
+
 def end_of(task: dict[str, Any], *lags: dict[str, Any]) -> tuple[bool, int, bool]:
     item = row(tasks=[{"task_id": "0_0", **task}, {"task_id": "1_0"}], lags=list(lags))
     item["instances"][0]["consumers"][0]["standby"] = []
