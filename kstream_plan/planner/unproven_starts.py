@@ -278,7 +278,8 @@ class _Follower:
                 assert step.from_ is not None
                 self.ran_until[task, step.from_.process_id] = at_ms
             is_doubted = False
-            if step.caught_up and not (self.design.moves_when_caught_up and self._waits(task, step, gone=gone)):
+            waits = self.design.moves_when_caught_up and self._waits(task, step, gone=gone)
+            if step.caught_up and (step.restore_records is None or not waits):
                 course = self._course(task, step.to.process_id, held)
                 is_doubted = self._look(task, step.to.process_id, at_ms, stopped_ms, course)
             elif step.caught_up and self.closed_in.get((task, step.to.process_id), -1) >= self.decided_in:

@@ -232,3 +232,11 @@ class TestNobodyWritesForWhoHasStopped:
         assert drain(group.snapshot, [group.busiest], group.options).answer is Answer.YES
         del group.row["tasks"][0]["end_offset_sum"]
         assert drain(group.snapshot, [group.busiest], group.options).answer is Answer.YES
+
+
+def test_what_a_copy_within_the_limit_restores_is_unknown_without_the_end_offset() -> None:
+    """0_0 moves to ``i1`` for its copy is within the limit: 10,000 records of 20,000, or of an unknown number."""
+    group = copied(random_group(random.Random(1059)))
+    assert drain(group.snapshot, [group.busiest], group.options).answer is Answer.NO
+    del group.row["tasks"][0]["end_offset_sum"]
+    assert drain(group.snapshot, [group.busiest], group.options).answer is Answer.UNKNOWN
