@@ -189,7 +189,8 @@ def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snap
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
     many = len(doubts) > 1
     subject = f"Whether {count(len(doubts), 'copy has', 'copies have')} caught up is unknown"
-    rate, taken_ms = _deciding_rate(doubts), snapshot.captured_at_ms
+    limit = snapshot.config.acceptable_recovery_lag
+    rate, taken_ms = _deciding_rate(doubts, limit), snapshot.captured_at_ms
     if rate is None or taken_ms is None:
         since = f", {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else ""
         return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}){since}", tasks)
@@ -207,23 +208,26 @@ def _clock(time_ms: int) -> str:
     return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H:%M:%S} UTC"
 
 
-def _deciding_rate(doubts: Sequence[CopyDoubt]) -> int | None:
+def _deciding_rate(doubts: Sequence[CopyDoubt], limit: int) -> int | None:
     """Return how many records per second each instance has to restore; ``None``: not known.
 
     The instance that has to restore most decides, from the last time that anything is known of its copies: what they
-    had to restore then, they had to since.
+    had to restore then, they had to since. They share its rate evenly, as in ``why``, until the largest is within the
+    ``limit``.
     """
     of_instance: dict[str, list[CopyDoubt]] = {}
     for doubt in doubts:
         of_instance.setdefault(doubt.process_id, []).append(doubt)
     rates = []
-    for found in of_instance.values():
-        for doubt in found:
+    for copies in of_instance.values():
+        for doubt in copies:
             if doubt.records is None or doubt.since_ms is None or doubt.to_ms <= doubt.since_ms:
                 return None
-        since_ms = max(doubt.since_ms for doubt in found if doubt.since_ms is not None)
-        records = sum(doubt.records for doubt in found if doubt.records is not None)
-        rates.append(ceil(records * 1000 / (found[0].to_ms - since_ms)))
+        since_ms = max(doubt.since_ms for doubt in copies if doubt.since_ms is not None)
+        amounts = [doubt.records for doubt in copies if doubt.records is not None]
+        share = max(*amounts, limit + 1) - limit
+        records = sum(min(amount, share) for amount in amounts)
+        rates.append(ceil(records * 1000 / (copies[0].to_ms - since_ms)))
     return max(rates)
 
 
