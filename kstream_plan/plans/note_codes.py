@@ -23,7 +23,10 @@ EXPERT_CODES = frozenset({"threads-race", "thread-moves"})
 #: Codes of what is read off the rounds: made anew for whoever reads a plan, and no part of the plan itself.
 COLD_STARTS, STATELESS_MOVES, THREAD_MOVES = "cold-starts", "stateless-moves", "thread-moves"
 KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN = "work-kept", "leader-left", "connector-uneven"
-FROM_ROUNDS = frozenset({COLD_STARTS, STATELESS_MOVES, THREAD_MOVES, KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN})
+MOVES_AGAIN = "moves-again"
+FROM_ROUNDS = frozenset(
+    {COLD_STARTS, STATELESS_MOVES, THREAD_MOVES, KEPT_WORK, LEADER_LEFT, CONNECTOR_UNEVEN, MOVES_AGAIN}
+)
 
 
 def warnings_first(notes: Iterable[Note]) -> tuple[Note, ...]:

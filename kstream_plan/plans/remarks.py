@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks, count, name_list
 from kstream_plan.model.times import duration
-from kstream_plan.plans.activity import Activity, Totals, events, membership, totals
+from kstream_plan.plans.activity import Activity, Move, Totals, events, membership, totals
 from kstream_plan.plans.kept import departures
 from kstream_plan.plans.loads import tasks_of_connectors
 from kstream_plan.plans.note_codes import (
@@ -19,6 +19,7 @@ from kstream_plan.plans.note_codes import (
     CONNECTOR_UNEVEN,
     KEPT_WORK,
     LEADER_LEFT,
+    MOVES_AGAIN,
     NOTE_CODES,
     STATELESS_MOVES,
     THREAD_MOVES,
@@ -29,17 +30,21 @@ from kstream_plan.plans.rounds import Trigger
 #: Stateless tasks that change the instance so often each are worth a note.
 _MANY_HOPS = 3
 _MOST_NAMED = 5
+#: So many owners of one task are named in their order.
+_MOST_OWNERS = 8
 
 
 def remarks(plan: Plan, activities: Sequence[Activity] | None = None) -> Remarks:
     """Return what is told beside the figures of a plan; ``activities`` are its events, if they are known."""
-    total = totals(events(plan) if activities is None else activities)
+    activities = events(plan) if activities is None else activities
+    total = totals(activities)
     return Remarks(
         warnings=(*_cold_starts(plan, total), *(note for note in plan.warnings if note.code not in NOTE_CODES)),
         notes=(
             *(note for note in plan.warnings if note.code in NOTE_CODES),
             *_kept_work(plan),
             *_uneven_connectors(plan),
+            *_moves_again(plan, activities),
             *_stateless_moves(plan, total),
             *_thread_moves(plan, total),
         ),
@@ -59,6 +64,12 @@ def _next(plan: Plan) -> Iterator[Note]:
     ):
         values = ",".join(f"{plan.config.max_warmup_replicas * factor}" for factor in (1, 2, 4))
         yield Note("other-settings", f"kstream-plan compare SNAPSHOT{change} --vary max.warmup.replicas={values}")
+    elif plan.design == "streams" and (change := change_option(plan)) is not None:
+        command = f"simulate-scaleout SNAPSHOT{change}" if change else "assign SNAPSHOT"
+        if plan.rates[0] is None:
+            yield Note("with-rate", f"kstream-plan {command} --restore-rate 5000/s")
+        else:
+            yield Note("what-it-means", "kstream-plan help streams-groups")
 
 
 def change_option(plan: Plan) -> str | None:
@@ -66,7 +77,7 @@ def change_option(plan: Plan) -> str | None:
     if plan.digest == plan.snapshot_digest:
         return ""
     joining, leaving = membership(plan)
-    by_itself = (Trigger.PROBING, Trigger.FOLLOW_UP)
+    by_itself = {Trigger.PROBING, Trigger.FOLLOW_UP, *[Trigger.JOIN] * (plan.design == "streams")}
     starts = [rnd for rnd in plan.rounds if rnd.trigger not in by_itself or rnd.member_steps]
     is_whole = [step.process_id for step in starts[0].member_steps] == joining if len(starts) == 1 else False
     instances = [plan.group.instances[plan.group.instance_index[process_id]] for process_id in joining]
@@ -135,6 +146,44 @@ def _uneven_connectors(plan: Plan) -> Iterator[Note]:
             )
             yield Note(CONNECTOR_UNEVEN, message, (connector, process_id))
             return
+
+
+def _moves_again(plan: Plan, activities: Sequence[Activity]) -> Iterator[Note]:
+    """Yield the owners of the task that moves most often, and why it moves more than once."""
+    is_one_change = all(activity.probe is not None for activity in activities[1:])
+    if plan.verdict.kind != "settled" or not plan.probes or not is_one_change:
+        return
+    moves_of: dict[str, list[Move]] = {}
+    for activity in activities:
+        for move in activity.moves:
+            moves_of.setdefault(str(move.task_id), []).append(move)
+    numbers = {task_id: sum(move.source is not None for move in moves) for task_id, moves in moves_of.items()}
+    repeated = tuple(task_id for task_id, number in numbers.items() if number > 1)
+    if not repeated:
+        return
+    task_id = max(repeated, key=numbers.__getitem__)
+    sources = [moves_of[task_id][0].source, *(move.destination for move in moves_of[task_id])]
+    owners = [_label(plan, owner) for owner in sources if owner is not None]
+    last = moves_of[task_id][-1]
+    place = last.task_id, last.destination
+    starts = [
+        activity.rounds[0].number for activity in activities for copy in activity.kept_copies() if copy.place == place
+    ]
+    since = f"only warms up from rebalance {starts[-1]:,} on" if starts else "has to catch up first"
+    others = f"{len(repeated):,} tasks move more than once, {task_id}" if len(repeated) > 1 else f"{task_id} moves"
+    message = (
+        f"{others} {numbers[task_id]:,} times, because {owners[-1]}, where it is to stay, {since}: until then each "
+        "rebalance gives it to the least loaded instance that has caught up. It runs on "
+        f"{name_list(owners[:-1], _MOST_OWNERS)}, then on {owners[-1]}"
+    )
+    yield Note(MOVES_AGAIN, message, repeated)
+
+
+def _label(plan: Plan, process_id: str) -> str:
+    """Return the host of an instance where no other one has it, else its process id."""
+    host = plan.group.instances[plan.group.instance_index[process_id]].host
+    is_unique = sum(instance.host == host for instance in plan.group.instances) == 1
+    return host if host and is_unique else process_id
 
 
 def _stateless_moves(plan: Plan, total: Totals) -> Iterator[Note]:

@@ -157,11 +157,13 @@ def _warm_up(activity: Activity, names: Names, kind: str) -> Cell:
     """Return which copies begin to restore: those that prepare a move, then those of the other kind."""
     kept_copies = activity.kept_copies()
     to_run = [copy for copy in kept_copies if copy.to_run]
+    places = {copy.place for copy in kept_copies}
     standbys: dict[str, list[WorkId]] = {}
     for copy in kept_copies:
         if not copy.to_run:
             standbys.setdefault(copy.destination, []).append(copy.task_id)
-    items = [names.move(copy.task_id, copy.source, copy.destination) for copy in to_run]
+    owners = {task_id: owner for task_id, _, owner, *_ in activity.moves if (task_id, owner) not in places}
+    items = [names.move(copy.task_id, owners.get(copy.task_id, copy.source), copy.destination) for copy in to_run]
     items += [names.copies(task_ids, kind, destination) for destination, task_ids in standbys.items()]
     if not items:
         return text_cell("")
