@@ -12,6 +12,8 @@ from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list
 
+_RANDOM_IDS = "New instances get random process ids, which break ties, so which tasks move differs from run to run."
+
 
 def plan_sentences(view: PlanView) -> tuple[str, ...]:
     """Return the paragraphs of a plan that has rounds."""
@@ -188,13 +190,13 @@ def _random(view: PlanView) -> Iterator[str]:
     if draws is None:
         return
     if draws.number == 1:
-        yield "Process ids of new instances are random: this is one of many outcomes (--draws simulates more)."
+        yield f"{_RANDOM_IDS} This is one of many outcomes (--draws simulates more)."
         return
     endless_count = draws.number - draws.settled
     not_settled = f" {endless_count:,} of them do not settle." if endless_count else ""
     yield (
-        f"Process ids of new instances are random and decide ties: {draws.number:,} sets were simulated, a typical one "
-        f"is shown, and ranges are over all.{not_settled}"
+        f"{_RANDOM_IDS} {draws.number:,} sets of ids were simulated: a typical outcome is shown, ranges are over all."
+        f"{not_settled}"
     )
 
 
