@@ -173,7 +173,9 @@ def _effects_on_others(drain: Drain) -> Iterator[Fact]:
     bound = "at least" if follows.others_longest_is == "floor" else "at most"
     cold = f"; {follows.others_cold:,} of them start cold" if follows.others_cold else ""
     tone: Tone = "bad" if follows.others_cold else "plain"
-    longest = f"{bound} {duration(follows.others_longest_ms)} in total each"
+    is_longer = bool(drain.now) and follows.others_longest_ms > max(task.pause_ms for task in drain.now)
+    why = f" (longer, because pauses of {count(follows.rebalances, 'rebalance')} add up)" * is_longer
+    longest = f"{bound} {duration(follows.others_longest_ms)} in total each{why}"
     yield Fact(
         "others",
         "Other instances",
@@ -199,12 +201,14 @@ def _wait(drain: Drain) -> Iterator[Fact]:
         return
     config, cold = drain.plan.config, drain.cold_later
     summary, is_streams = drain.waiting.summary, drain.plan.design == "streams"
-    starts = "no cold start if copies have caught up"
+    starts = "YES if copies have caught up by then: no cold start"
     if cold:
-        starts = f"still {count(len(cold), 'cold start')}: {name_list([str(task.task_id) for task in cold], 3)}"
+        starts = f"NO, still {count(len(cold), 'cold start')}: {name_list([str(task.task_id) for task in cold], 3)}"
         if all(task.copy_there == "none" for task in cold):
             cause = "" if config.num_standby_replicas else f" ({'streams.' * is_streams}num.standby.replicas=0)"
             starts += f", without a copy on the next instance{cause}"
+    if kept := sum(task.caught_up and task.copy_there == "left-over" for task in drain.later):
+        starts += f"; {count(kept, 'task')} of {len(drain.later):,} would start from state that an earlier owner kept"
     is_least = summary.duration_is == "least" if drain.announced else is_streams and summary.runs_by_ms is None
     wait = f"at least {at_least(drain.wait_ms)}" if is_least else f"about {at_most(drain.wait_ms)}"
     if drain.time is not None:
