@@ -10,7 +10,17 @@ from kstream_plan.plans.result import Result
 from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import arrow, at_least, count, count_range, duration, is_are, range_text, span_to
+from kstream_plan.render.text.numbers import (
+    arrow,
+    at_least,
+    count,
+    count_range,
+    duration,
+    is_are,
+    range_text,
+    span_to,
+    utc,
+)
 
 _NONE = text_cell("")
 _NO_END = ("stuck", "cyclic", "unfinished", "unreadable")
@@ -95,8 +105,11 @@ def _table_note(selection: Sequence[Result]) -> Iterator[str]:
         yield "Where the restore rate is unknown, each copy is assumed to be caught up at the next probe."
     if any(result.outcome in ("cyclic", "unfinished") for result in selection):
         yield "What is cyclic or unfinished goes on: its figures are at least those shown."
-    if any(result.outcome == "moving" for result in selection):
-        yield "Time left counts from the time of each application's snapshot."
+    times = sorted({utc(result.captured_at) for result in selection if result.captured_at is not None})
+    if times:
+        span = times[0] if len(times) == 1 else f"{times[0]} to {times[-1]}"
+        is_moving = any(result.outcome == "moving" for result in selection)
+        yield f"Snapshots: {span}{'; time left counts from that of each application' * is_moving}."
     if any(
         _first(result.duration_ms_likely, result.duration_ms_most) != _first(result.duration_ms_most)
         or _first(result.max_paused_task_ms_likely, result.max_paused_task_ms_most)
