@@ -27,14 +27,7 @@ from kstream_plan.render.page import (
 )
 from kstream_plan.render.pages.drain import instance_words, source_now
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import (
-    at_least,
-    count,
-    count_range,
-    duration,
-    name_list,
-    span_to,
-)
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list, span_to
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
 
 WAY_NAMES = {
@@ -201,6 +194,9 @@ def _table(bounces: Bounces, names: Names) -> Table:
     actions = [f"{way_name(way)}: {_WAY_ACTIONS[way.name]}" for way in ways]
     actions += ["paused at once: with tasks of other instances that are cut over"]
     actions += ["longest pause: of one task, in sum"]
+    actions += ["ranges: what may follow from what is unknown"] * any(
+        way.figures.rebalances.least < way.figures.rebalances.most or way.most_cold for way in bounces.played
+    )
     tasks = len(bounces.first.group.stateful)
     is_repeated = any(max(way.most_cold, way.figures.cold_handovers.most) > tasks for way in bounces.played)
     actions += ["cold starts: over all restarts, so a task may count more than once"] if is_repeated else []
@@ -305,7 +301,8 @@ def _notes(bounces: Bounces) -> Iterator[Note]:
             message = f"{name}: group.instance.id has to be set first, which takes restarts of another way"
             yield Note("needs-static-members", message)
         if way.draws is not None:
-            message = f"{name}: ranges are over {count(way.draws.number, 'random set')} of process ids"
+            outcomes = count(way.draws.number, "simulation")
+            message = f"{name}: ranges are also over {outcomes} with other random process ids, which break ties"
             yield Note("random-process-ids", message)
         if way.restarts < number:
             yield Note("first-restarts-only", f"{name}: figures are of the first {way.restarts:,} restarts")
