@@ -131,9 +131,9 @@ def _source(comparison: Comparison) -> str:
 
 
 def _moment(side: Side, time: str) -> str:
-    """Return when a side was so: until the next generation was decided, where that is known."""
+    """Return when a side was so, or when the next generation replaced it, where that is known."""
     is_over = side.next_decision not in (None, side.generation)
-    return f"{generation(side.generation)} {'until' if is_over else 'at'} {time}"
+    return f"{generation(side.generation)}{' replaced' if is_over else ''} at {time}"
 
 
 def _tone(comparison: Comparison) -> Tone:
@@ -306,6 +306,5 @@ def _balance_section(comparison: Comparison) -> Iterator[Section]:
         "Tasks per thread, most minus fewest": (old_skew.thread, new_skew.thread),
     }
     yield Section(
-        "Balance by subtopology and by thread",
-        tuple(f"{words}: {arrow(*ends)}" for words, ends in figures.items()),
+        "Balance by subtopology and by thread", tuple(f"{words}: {arrow(*ends)}" for words, ends in figures.items())
     )
