@@ -37,7 +37,11 @@ def switch_page(switch: Switch) -> Page:
     """Return the page of the switch of an application to a streams group."""
     group, names = switch.snapshot.state.group, Names(switch.snapshot.state.group)
     work = f"{count(len(group.instances), 'instance')}, {count(len(group.tasks), 'task')}"
-    rows = tuple(_row(switch, row, names) for row in switch.rows)
+    rows = tuple(
+        _row(switch, row, names)
+        for row in switch.rows
+        if not (switch.is_blind and row.what == "switch" and row.standbys)
+    )
     note = _NOTE + _STANDBYS_NOTE * (switch.is_blind and max(row.standbys for row in switch.rows) > 0)
     return Page(
         title=f"{names.escape(group.application_id)}: {work}, to a streams group at brokers of {switch.broker_version}",
@@ -100,7 +104,7 @@ def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
     restoring = "restore" if figures.slowest_ms is None else duration(figures.slowest_ms.median)
     return text_row(
         _event(switch, row.what, names),
-        f"{row.standbys:,}",
+        "any" if switch.is_blind and row.what == "switch" else f"{row.standbys:,}",
         row.side,
         text_cell(count_range(*cold), tone),
         f"{duration(figures.paused_ms.median)}{f' + {restoring}' if cold.median else ''}",

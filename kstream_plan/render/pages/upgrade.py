@@ -18,6 +18,7 @@ _WHY_TWO = (
     "One bounce is not enough: a leader of old code does not read what a restarted member still owns, and gives it to "
     "another member."
 )
+_PAUSES = "While the group protocol is eager every rebalance pauses all tasks; cooperative consumers keep their tasks."
 _UNTOLD = (
     "It is unknown whether the group is cooperative already: the snapshot does not say what its consumers list "
     "(protocols). Without upgrade.from it is, since Kafka Streams 2.4. If not:"
@@ -71,7 +72,7 @@ def _tables(way: Upgrade, names: Names, *, is_refusal: bool) -> Iterator[Table]:
             )
             for restart in way.restarts
         )
-        yield Table("Restarts, in this order", _RESTARTS, rows)
+        yield Table("Restarts, in this order", _RESTARTS, rows, _PAUSES)
     if way.takes_two and way.one_bounce is not None:
         yield steps_table("How one bounce gives a task two owners", _steps(way.one_bounce, names))
 
