@@ -87,15 +87,16 @@ def _sentence(bounces: Bounces, names: Names) -> str:
     if bounces.answer is None:
         return _best_of_all(bounces, best, names)
     way = bounces.as_it_is
+    other_way = "" if best is None else f" It is safe by another way: {way_name(best.way)}."
     if bounces.answer is Answer.YES:
         assert best is not None
         pause = f", one by one, {_wait(best)} between them" if len(bounces.process_ids) > 1 else ""
         return f"With {way_name(best.way)}{pause}, {_safe_words(bounces, names)}."
     if bounces.answer is Answer.NO:
-        return f"{_why_not(way, bounces.restarted)}.{_other_way(best)}"
+        return f"{_why_not(way, bounces.restarted)}.{other_way}"
     reasons = " ".join(as_sentence(_with_tasks(note, names)) for note in bounces.reasons)
     options = would_tell(way.unproven)
-    return f"It is unknown whether the restart is safe. {reasons}{f' {options}.' if options else ''}{_other_way(best)}"
+    return f"It is unknown whether the restart is safe. {reasons}{f' {options}.' if options else ''}{other_way}"
 
 
 def _time_out(bounces: Bounces) -> str:
@@ -111,10 +112,6 @@ def _time_out(bounces: Bounces) -> str:
         f"{subject} to be back within {latest} ({usual} are assumed, --restart): an instance that is away for longer "
         f"than session.timeout.ms, {limit} from its last heartbeat, {consequence}."
     )
-
-
-def _other_way(best: PlayedWay | None) -> str:
-    return "" if best is None else f" It is safe by another way: {way_name(best.way)}."
 
 
 def _safe_words(bounces: Bounces, names: Names) -> str:

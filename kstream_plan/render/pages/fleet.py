@@ -10,17 +10,7 @@ from kstream_plan.plans.result import Result
 from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import (
-    arrow,
-    at_least,
-    count,
-    count_range,
-    duration,
-    is_are,
-    range_text,
-    span_to,
-    utc,
-)
+from kstream_plan.render.text.numbers import arrow, at_least, count, count_range, duration, range_text, span_to, utc
 
 _NONE = text_cell("")
 _NO_END = ("stuck", "cyclic", "unfinished", "unreadable")
@@ -61,11 +51,11 @@ def _sentences(
     if at_risk := sum(map(bool, risks_of)):
         numbers = Counter(risk for risks in risks_of for risk in risks)
         by_risk = ", ".join(f"{numbers[risk]:,} with {risk}" for risk in RISKS if numbers[risk])
-        yield f"{count(at_risk, 'application')} {is_are(at_risk)} at risk: {by_risk}."
+        yield f"{count(at_risk, 'application')} {'is' if at_risk == 1 else 'are'} at risk: {by_risk}."
     if files := len(all_results) - len(applications):
         yield f"{count(files, 'file')} cannot be read."
     if len(selection) < len(all_results):
-        share = f"{len(selection):,} of {len(all_results):,} {is_are(len(selection))} shown"
+        share = f"{len(selection):,} of {len(all_results):,} {'is' if len(selection) == 1 else 'are'} shown"
         yield f"{share}{_out_of_sight(all_results, selection)}."
 
 

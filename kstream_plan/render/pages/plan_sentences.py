@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Fact, would_tell
 from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
@@ -145,7 +144,8 @@ def _cold(view: PlanView) -> Iterator[str]:
     plan, cold = view.plan, view.figure("cold_handovers")
     if plan.is_of_workers or not plan.group.stateful:
         return
-    if cold.most and not cold.median and _only_stores(plan):
+    only_stores = {start.evidence.fact for start in plan.unproven_starts} == {Fact.STORES_UNKNOWN}
+    if cold.most and not cold.median and only_stores:
         starts = count(cold.most, "cold start")
         yield f"Up to {starts} if stores are in memory; whether they are is unknown (--stores would tell)."
     elif cold.most and not cold.median:
@@ -165,11 +165,6 @@ def _cold(view: PlanView) -> Iterator[str]:
         yield "No task starts cold: each one is restored on its new instance before it moves."
     else:
         yield "No task starts cold: each one moves to a copy that has caught up."
-
-
-def _only_stores(plan: Plan) -> bool:
-    """Tell whether no start is unproven but by stores, of which it is unknown whether they persist."""
-    return {start.evidence.fact for start in plan.unproven_starts} == {Fact.STORES_UNKNOWN}
 
 
 def _unknown_rate(view: PlanView) -> Iterator[str]:

@@ -37,7 +37,8 @@ def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Na
         if copy.restore_rate is None and copy.restore_at_least is None
     )
     notes += [f"unknown: the restore rate of {name_list([*unseen], 3)} was never seen"] if unseen else []
-    notes += ["starts there: if caught up by then"] if any(map(_is_assumed, waiting_copies)) else []
+    copies_to_run = (copy for copy in waiting_copies if copy.to_run and copy.takes_over_ms is not None)
+    notes += ["starts there: if caught up by then"] * any(copy.ready_is != "estimate" for copy in copies_to_run)
     yield Table("Copies to start on", _COLUMNS, rows, "; ".join(notes))
 
 
@@ -99,8 +100,3 @@ def _starts(copy: WaitingCopy) -> str:
     if not copy.to_run:
         return "stays a standby"
     return f"in {duration(copy.takes_over_ms)}" if copy.takes_over_ms else "now"
-
-
-def _is_assumed(copy: WaitingCopy) -> bool:
-    """Return whether the plan starts the task there, and it is unknown when the copy has caught up."""
-    return copy.to_run and copy.takes_over_ms is not None and copy.ready_is != "estimate"
