@@ -87,7 +87,7 @@ def _instances_table(course: LagCourse, top: int) -> Table:
     rows = tuple(_instance_row(instance, names[instance.process_id]) for instance in course.instances[:top])
     note = "Lag: in the first reports → at the end. Written and restored: by all copies together."
     if any(name.endswith("…") for name in names.values()):
-        note += " Names are the beginnings of process ids."
+        note += " Names are the beginnings of process ids (lag rows have no host; a snapshot has both)."
     note = " ".join(filter(None, (note, _additional(len(course.instances) - top, "instance"))))
     return Table("Instances", _INSTANCES, rows, note)
 
