@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kstream_plan.documents.frameworks import identifies
+from kstream_plan.documents.frameworks import identifies, nothing_counts
 from kstream_plan.documents.settings_file import SETTINGS_KINDS, Wanted, read_settings
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
@@ -59,6 +59,7 @@ def load_connect_config(path: str | Path) -> ConnectConfigFile:
         error = ConfigError(
             "holds no setting of a Connect worker", where=where, fix="give connect-distributed.properties"
         )
+        error = nothing_counts(file.ignored, where) if file.ignored else error
         raise named_as_it_is(error, file.kind, *SETTINGS_KINDS)
     return ConnectConfigFile(found, tuple(warnings))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -125,6 +126,16 @@ def plain_settings(
         for setting in ignored
     ]
     return PlainSettings(plain, ignored, (*warnings, *_overshadowed(plain, where)))
+
+
+def nothing_counts(ignored: Sequence[Setting], where: str) -> ConfigError:
+    """Return the error that all known settings of a file stand under prefixes that nobody is known to write."""
+    first, plain = ignored[0], kafka_name(ignored[0].key)
+    more = f", nor {len(ignored) - 1} more" if len(ignored) > 1 else ""
+    what = f"{first.name} does not count{more}: no framework that is known writes {plain} so"
+    alike = difflib.get_close_matches(first.name.removesuffix(plain), [each.prefix for each in FRAMEWORKS], n=1)
+    fix = f"write {plain}" + (f", or {alike[0]}{plain}" if alike else " without a prefix")
+    return ConfigError(what, where=f"{where}, line {first.line}", fix=f"{fix}; kstream-plan help settings has all")
 
 
 def kafka_name(name: str) -> str:

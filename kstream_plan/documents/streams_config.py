@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kstream_plan.documents.frameworks import identifies, kafka_name
+from kstream_plan.documents.frameworks import identifies, kafka_name, nothing_counts
 from kstream_plan.documents.java_properties import Setting
 from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.documents.settings_file import SETTINGS_KINDS, Wanted, read_settings
@@ -86,7 +86,7 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
             for typo in typos:
                 mistakes.note(ConfigError(typo))
     if not known and not any(identifies(setting, _IDENTITY) for setting in found):
-        error = _nothing_known(found, typos, where)
+        error = nothing_counts(file.ignored, where) if file.ignored else _nothing_known(found, typos, where)
         error.fix = next((text.rpartition(": ")[2] for text in warnings if "kubectl get " in text), error.fix)
         raise named_as_it_is(error, file.kind, *SETTINGS_KINDS)
     known.sort(key=lambda one: one.strength)  # of the strongest, the last in the file beats the others

@@ -358,3 +358,32 @@ def test_where_no_setting_is_known_the_resource_that_may_have_some_is_named(tmp_
     with pytest.raises(ConfigError) as error:
         load_streams_config(_file(tmp_path, "a.yaml", text))
     assert error.value.fix == "add what kubectl get configmap settings -o yaml prints"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place", "fix"),
+    [
+        ("a.properties", "my.app.num.standby.replicas=1\n", "line 1: my.app.num.standby.replicas", "without a prefix"),
+        ("b.properties", "foo=1\nnumStandbyReplicas: 2\n", "line 2: numStandbyReplicas", "without a prefix"),
+        (
+            "c.yaml",
+            "spring.cloud.stream.kafka.streams.bindings.in-0.consumer.configuration.num.standby.replicas: 1\n",
+            "line 1: spring.cloud.stream.kafka.streams.bindings.in-0.consumer.configuration.num.standby.replicas",
+            "or spring.cloud.stream.kafka.streams.binder.configuration.num.standby.replicas",
+        ),
+    ],
+)
+def test_where_all_that_is_known_stands_under_an_unknown_prefix_the_error_names_it(
+    tmp_path: Path, name: str, text: str, place: str, fix: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        load_streams_config(_file(tmp_path, name, text))
+    assert f"{place} does not count: no framework that is known writes num.standby.replicas so" in str(error.value)
+    assert error.value.fix.startswith("write num.standby.replicas")
+    assert fix in error.value.fix
+
+
+def test_where_all_of_a_workers_stands_under_an_unknown_prefix_the_error_names_it(tmp_path: Path) -> None:
+    text = "my.app.scheduled.rebalance.max.delay.ms=1\nmy.app.connect.protocol=eager\n"
+    with pytest.raises(ConfigError, match=r"line 1: my.app.scheduled.rebalance.max.delay.ms does not count, nor 1 mor"):
+        load_connect_config(_file(tmp_path, "a.properties", text))
