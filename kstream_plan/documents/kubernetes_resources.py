@@ -18,6 +18,8 @@ _KINDS_OF_REFERENCES = {
     "configMapKeyRef": "ConfigMap",
     "secretKeyRef": "Secret",
 }
+#: Under this name a resource of this kind holds texts in base64.
+_IN_BASE64 = {"Secret": "data", "ConfigMap": "binaryData"}
 
 
 class Resources:
@@ -33,8 +35,7 @@ class Resources:
         self._used: set[str] = set()
         self._data: dict[str, dict[str, yaml.ScalarNode]] = {}
         for node in self.nodes:
-            if kind_of(node) == "Secret":
-                _decode(node)
+            _decode(node, _IN_BASE64.get(kind_of(node)))
             if kind_of(node) in _KINDS_OF_REFERENCES.values():
                 self._data[f"{kind_of(node)} {name_of(node)}"] = dict(_data(node))
 
@@ -134,10 +135,10 @@ def _data(resource: yaml.MappingNode) -> Iterator[tuple[str, yaml.ScalarNode]]:
             yield from ((name.value, value) for name, value in node.value if isinstance(value, yaml.ScalarNode))
 
 
-def _decode(secret: yaml.MappingNode) -> None:
-    """Put the texts of a Secret in the place of their base64; what is none stays as it is."""
-    for key, node in secret.value:
-        if key.value != "data" or not isinstance(node, yaml.MappingNode):
+def _decode(resource: yaml.MappingNode, name: str | None) -> None:
+    """Put the texts under a name in the place of their base64; what is none stays as it is."""
+    for key, node in resource.value:
+        if key.value != name or not isinstance(node, yaml.MappingNode):
             continue
         for _, value in node.value:
             with suppress(ValueError):  # of base64, and of UTF-8

@@ -33,7 +33,7 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][\w.-]*=.*", re.DOTALL)
 #: Under these paths a resource of this kind holds settings: Kubernetes' own, and those of Strimzi.
 _PATHS_BY_KIND = {
-    "ConfigMap": (("data",),),
+    "ConfigMap": (("data",), ("binaryData",)),
     "Secret": (("stringData",), ("data",)),
     "KafkaConnect": (("spec", "config"),),
     "KafkaMirrorMaker2": (("spec", "target", "config"),),

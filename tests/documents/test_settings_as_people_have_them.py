@@ -387,3 +387,9 @@ def test_where_all_of_a_workers_stands_under_an_unknown_prefix_the_error_names_i
     text = "my.app.scheduled.rebalance.max.delay.ms=1\nmy.app.connect.protocol=eager\n"
     with pytest.raises(ConfigError, match=r"line 1: my.app.scheduled.rebalance.max.delay.ms does not count, nor 1 mor"):
         load_connect_config(_file(tmp_path, "a.properties", text))
+
+
+def test_the_binary_data_of_a_config_map_is_read(tmp_path: Path) -> None:
+    inner = b64encode(b"num.standby.replicas=1\n# two\nmax.warmup.replicas=6\n").decode()
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: orders}}\nbinaryData:\n  app.properties: {inner}\n"
+    assert load_streams_config(_file(tmp_path, "a.yaml", text)).overrides == BOTH
