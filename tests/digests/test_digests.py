@@ -32,9 +32,9 @@ def test_a_case_comes_to_the_plan_that_was_recorded(part: int) -> None:
     assert found == [], f"python -m tests.digests compare --only {' '.join(map(str, found))}"
 
 
-def test_every_case_is_recorded_in_little_room() -> None:
+def test_every_case_that_is_tried_is_recorded_in_little_room() -> None:
     assert len(NUMBERS) == 20_000
-    assert list(read()) == list(NUMBERS)
+    assert set(TRIED) <= read().keys() <= set(NUMBERS)
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 1_000_000
 
 
