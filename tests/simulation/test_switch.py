@@ -90,9 +90,18 @@ def test_without_a_restore_rate_only_the_least_is_known() -> None:
     assert page.tone != "good"
 
 
+def shown_figures(document: Any, *, is_blind: bool) -> list[Any]:
+    """Return the rows that the page has: brokers that know of no copy make the switch the same with any standbys."""
+    switches = [figures for figures in document["rows"] if figures["what"] == "switch"]
+    shown = ("cold_handovers", "max_paused_ms", "at_least_ms", "runs_ms", "slowest_restore_ms")
+    assert all(figures[name] == switches[0][name] for figures in switches for name in shown) or not is_blind
+    return [figures for figures in document["rows"] if figures not in switches[1:] or not is_blind]
+
+
 def test_a_time_that_is_likely_is_not_called_the_least() -> None:
     found = switch(orders(), "4.3", number_of_draws=1)
-    document, rows = json.loads(to_json(found))["rows"], switch_page(found).tables[1].rows
+    document = shown_figures(json.loads(to_json(found)), is_blind=True)
+    rows = switch_page(found).tables[1].rows
     for line, figures in zip(rows, document, strict=True):
         assert figures["at_least_is"] == ("least" if figures["side"] == "streams" else "likely")
         if figures["runs_ms"] is None:
@@ -107,7 +116,8 @@ def test_the_pages(both: dict[str, Switch], release: str) -> None:
     assert_golden(f"switch/scale-out-{release}.md", to_markdown(found))
     assert max(map(len, to_table(found, width=80).splitlines())) <= 80
     document = json.loads(to_json(found))
-    for shown, figures in zip(switch_page(found).tables[1].rows, document["rows"], strict=True):
+    rows = shown_figures(document, is_blind=release == "4.3")
+    for shown, figures in zip(switch_page(found).tables[1].rows, rows, strict=True):
         cell, cold = shown.cells[3], figures["cold_handovers"]
         assert cell.items[0].startswith(f"{cold['median']:,}")
         assert f"{cold['most']:,}" in cell.items[0]
