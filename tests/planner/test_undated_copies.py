@@ -15,6 +15,7 @@ from kstream_plan.model.scenario import Join, Leave, Scenario
 from kstream_plan.plans import Plan
 from kstream_plan.plans.design import LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import MAYBE_READY
+from kstream_plan.simulation.bounces import bounce
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
@@ -113,3 +114,10 @@ def test_left_over_state_that_may_have_been_deleted_by_now_makes_a_range() -> No
     assert not outside(made, plan(caught_up(snapshot()), scenario=scenario))
     fresh = plan(with_left_over(ROW["captured_at"]), scenario=scenario)
     assert not outside(made, fresh)
+
+
+def test_no_restart_of_all_is_safe_if_nothing_was_ever_told_of_the_copies_that_tasks_start_from() -> None:
+    """Each is away for longer than the session, so that its tasks start from standbys."""
+    unknown, told = (bounce(replace(of, stores="persistent"), 40_000) for of in (snapshot(), caught_up(snapshot())))
+    assert (unknown.as_it_is.safe, told.as_it_is.safe) == (False, True)
+    assert (unknown.as_it_is.is_likely_unsafe, unknown.as_it_is.most_cold, told.as_it_is.most_cold) == (False, 19, 0)
