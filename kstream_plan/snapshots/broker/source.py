@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
+from kstream_plan.model.note import name_list
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.broker.assignment_info import ERRORS
 from kstream_plan.snapshots.broker.consumer_protocol import TopicPartition
@@ -165,7 +166,7 @@ def group_history(
         found.append(_now(group_id, last[0], newest, now_ms))
     if not found:
         raise _nothing(group_id, last)
-    taken = _take(cluster, found, topology, config)
+    taken = _take(cluster, found, topology, config, newest_only=newest_only)
     notes = [*_assignment_errors(found[-1].members), *_gap_notes(gaps, newest_only), *taken.notes]
     if wanted(now_ms) and not last[0].members:
         notes.insert(0, _gone_note(last[0]))
@@ -237,19 +238,37 @@ def _nothing(group_id: str, last: Sequence[Generation]) -> SnapshotError:
 
 
 def _take(
-    cluster: Cluster, found: Iterable[GroupMoment], topology: Topology | None, config: Mapping[str, Any]
+    cluster: Cluster,
+    found: Iterable[GroupMoment],
+    topology: Topology | None,
+    config: Mapping[str, Any],
+    *,
+    newest_only: bool = False,
 ) -> Taken:
     """Ask for what the moments have in common once, and for the end offsets of each."""
     found = list(found)
     names = {name for moment in found for name in topics_to_ask_for(moment.application_id, moment.members, topology)}
     topics = cluster.topics(sorted(names))
     rows, notes = [], dict[Note, None]()
+    past_sources = set[str]()
     for moment in found:
         held = [task for of_member in moment.held.values() for role in of_member for task in role]
         tasks, of_tasks = group_tasks(moment.application_id, moment.members, held, topology, topics)
         notes |= dict.fromkeys(of_tasks)
+        if not moment.still_held and (moment is found[-1] or not newest_only):
+            past_sources.update(topic for topic, _ in source_changelogs(tasks))
         rows.append({**_row(cluster, moment, tasks, topics), "config": dict(config)})
-    return Taken(rows, list(notes))
+    return Taken(rows, [*notes, *_unknown_commits(sorted(past_sources))])
+
+
+def _unknown_commits(topics: Sequence[str]) -> list[Note]:
+    if not topics:
+        return []
+    message = (
+        f"what the group had committed of {name_list(topics, 1)} at a past moment is unknown, and so is how far copies "
+        "of the tables that are restored from it were behind; a snapshot of the running group tells"
+    )
+    return [Note("committed-offsets-unknown", message, tuple(topics))]
 
 
 def _row(cluster: Cluster, moment: GroupMoment, tasks: Sequence[GroupTask], topics: Topics) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.model import LATEST
+from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.snapshots.broker.assignment_info import read_assignment_info
 from kstream_plan.snapshots.broker.members import read_members
 from kstream_plan.snapshots.broker.source import group_history, running_group
@@ -87,12 +89,23 @@ def test_what_was_committed_by_a_past_moment_is_unknown() -> None:
     table = Subtopology(("clicks",), ("B", "C", "table"), table_topics=(("table", "clicks"),))
     options: Any = {"newest_only": False, "config": {}}
     text = with_subtopology(1, table)
-    rows_then = group_history(
-        cluster, cluster.group_id, text, 1_800_000_000_000, lambda at: at < 1.8e12, **options
-    ).rows
-    for task in rows_then[-1]["tasks"]:
+    then = group_history(cluster, cluster.group_id, text, 1_800_000_000_000, lambda at: at < 1.8e12, **options)
+    for task in then.rows[-1]["tasks"]:
         assert ("end_offset_sum" in task) == (task["task_id"][0] == "0")
-    snapshot_from_row(rows_then[-1], "x")
+    state = snapshot_from_row(then.rows[-1], "x").state
+    copies_of_table = [
+        copy
+        for task, copies in zip(state.group.tasks, state.copies, strict=True)
+        for copy in copies
+        if task.task_id.subtopology == 1
+    ]
+    assert copies_of_table
+    assert all(copy.lag == LATEST or copy.lag > MAX_LONG // 2 for copy in copies_of_table)  # of an end that is unknown
+    unknown = next(note for note in then.notes if note.code == "committed-offsets-unknown")
+    assert unknown.subjects == ("clicks",)
+    assert "unknown" in unknown.message
+    now = group_history(cluster, cluster.group_id, text, 1_800_000_000_000, lambda at: at >= 1.8e12, **options)
+    assert "committed-offsets-unknown" not in [note.code for note in now.notes]
 
 
 @pytest.mark.parametrize(
