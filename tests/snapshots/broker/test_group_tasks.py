@@ -104,7 +104,7 @@ def test_what_was_committed_by_a_past_moment_is_unknown() -> None:
     unknown = next(note for note in then.notes if note.code == "committed-offsets-unknown")
     assert unknown.subjects == ("clicks",)
     assert "unknown" in unknown.message
-    now = group_history(cluster, cluster.group_id, text, 1_800_000_000_000, lambda at: at >= 1.8e12, **options)
+    now = taken(text, _ReadsItsChangelog(SCENARIO, DESCRIBED))
     assert "committed-offsets-unknown" not in [note.code for note in now.notes]
 
 
