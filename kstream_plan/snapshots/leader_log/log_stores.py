@@ -164,7 +164,8 @@ class LogStore:
                 continue
             if values is None:
                 return
-            row = dict(zip(names, values, strict=False))
+            without_name = map(str, range(len(names), len(values)))  # the line of names may be cut
+            row = dict(zip([*names, *without_name], values, strict=False))
             envelope = of_row(row, self._is_marked, self._times) if values else None
             if envelope is not None:
                 yield StoredRecord(envelope, begins, "line")

@@ -12,7 +12,7 @@ import pytest
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
-from kstream_plan.snapshots.leader_log.message_values import Ended, Gap
+from kstream_plan.snapshots.leader_log.message_values import Decided, Ended, Gap
 from kstream_plan.snapshots.leader_log.messages import MARKERS
 from kstream_plan.snapshots.leader_log.records import read_records
 from tests.helpers import log_layouts
@@ -117,6 +117,13 @@ def test_a_decision_that_lost_whole_offsets_of_running_tasks_is_a_gap() -> None:
     lost = decided[:start] + decided[decided.index(b", ", start) + 2 :]
     records = list(read_records(io.BytesIO(lost), "cut.log"))
     assert [type(record.message) for record in records if not isinstance(record.message, Ended)] == [Gap]
+
+
+def test_a_message_in_a_column_without_a_name_is_read() -> None:
+    decided = next(text for text in _messages(log_layouts.logback) if b"Decided on assignment" in text)
+    cut = b"log\tlevel\n2026-11-21T13:00:00Z\ti1\t" + decided.rstrip(b"\n") + b"\tINFO\n"
+    records = list(read_records(io.BytesIO(cut), "cut.csv"))
+    assert [type(record.message) for record in records if not isinstance(record.message, Ended)] == [Decided]
 
 
 @pytest.mark.parametrize("layout", log_layouts.LAYOUTS, ids=lambda of: of.__name__)
