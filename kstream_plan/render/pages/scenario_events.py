@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.model import Instance
 from kstream_plan.model import scenario as kinds
 from kstream_plan.render.text.names import Names
@@ -83,7 +84,7 @@ def _with_tasks(counts: Sequence[kinds.TaskCount], names: Names) -> str:
 
 
 def _settings(event: kinds.ConfigChange | kinds.Bounce, names: Names) -> str:
-    return ", ".join(f"{name.replace('_', '.')}={names.escape(str(value))}" for name, value in event.settings)
+    return ", ".join(f"{kafka_name(name)}={names.escape(str(value))}" for name, value in event.settings)
 
 
 def _members(process_ids: Sequence[str], names: Names) -> str:

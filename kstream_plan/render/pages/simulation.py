@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import busiest, relief_ms
 from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf
@@ -143,4 +144,4 @@ def _cold_starts(what_if: WhatIf) -> str:
 
 def setting_text(name: str, value: int) -> str:
     """Return a setting as Kafka writes it: ``max.warmup.replicas=4``, ``session.timeout.ms=45s``."""
-    return f"{name.replace('_', '.')}={duration(value) if name.endswith('_ms') else f'{value:,}'}"
+    return f"{kafka_name(name)}={duration(value) if name.endswith('_ms') else f'{value:,}'}"
