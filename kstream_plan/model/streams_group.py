@@ -11,11 +11,12 @@ from typing import NamedTuple
 #: members hold (4.4), else by what they were to hold before.
 BROKER_VERSIONS: Mapping[str, bool] = MappingProxyType({"4.2": False, "4.3": False, "4.4": True})
 
-#: The code of the warning of a group that contradicts itself, of one of which nothing tells whether it is Stable, and
-#: of one to which its brokers assign nothing yet.
+#: The code of the warning of a group that contradicts itself, of one of which nothing tells whether it is Stable, of one
+#: to which its brokers assign nothing yet, and of one of which no epoch is known.
 CONTRADICTORY = "group-not-as-told"
 STATE_UNKNOWN = "group-state-unknown"
 NOT_READY = "group-not-ready"
+NO_EPOCHS = "no-epochs"
 
 #: A group's own settings: the broker's name with ``_`` for ``.`` → the field of ``AssignmentConfig`` that has it, its
 #: default, and the lowest and the highest value that brokers take by default.

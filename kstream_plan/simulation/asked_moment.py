@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED
 from kstream_plan.model.scenario import Scenario, Stop
-from kstream_plan.model.streams_group import CONTRADICTORY, NOT_READY, STATE_UNKNOWN
+from kstream_plan.model.streams_group import CONTRADICTORY, NO_EPOCHS, NOT_READY, STATE_UNKNOWN
 from kstream_plan.model.times import duration, format_time
 from kstream_plan.planner.assumptions import no_capture_time
 from kstream_plan.planner.options import PlanOptions
@@ -21,7 +21,7 @@ OVERDUE = "overdue"
 #: The code of the note that who is a member was last seen longer before the moment than reports count.
 OLD_SNAPSHOT = "old-snapshot"
 #: What is read with one of these may go on otherwise than a plan says.
-_UNCERTAIN = (CONTRADICTORY, STATE_UNKNOWN, NOT_READY, NEWER_UNREAD, *NOT_MODELLED)
+_UNCERTAIN = (CONTRADICTORY, STATE_UNKNOWN, NO_EPOCHS, NOT_READY, NEWER_UNREAD, *NOT_MODELLED)
 #: Of so many probing intervals at most it is simulated what was due.
 _MOST_INTERVALS = 50
 _DUE = {Trigger.FOLLOW_UP: "follow-up rebalance", Trigger.PROBING: "probing rebalance"}

@@ -153,6 +153,17 @@ def test_a_group_that_nothing_calls_stable_is_no_yes(
     assert ("whether the group is Stable is unknown" in capsys.readouterr().out) is bool(left_out)
 
 
+def test_a_group_whose_epochs_are_unknown_is_no_yes() -> None:
+    lags = [{"process_id": "a", "task_id": f"0_{task}", "lag": 0} for task in (2, 3)]
+    made = rowed(lags=lags, stores="persistent", group_state="Stable")
+    made["generation"] = made["target_epoch"] = None
+    for instance in made["instances"]:
+        instance["consumers"][0]["member_epoch"] = None
+    found, _ = drained(made)
+    assert found.answer is Answer.UNKNOWN
+    assert [doubt.code for doubt in found.doubts] == ["no-epochs"]
+
+
 def test_waiting_lasts_until_everything_runs() -> None:
     seats = {
         "a": [{"consumer_id": "m-a", "position": 0, "active": ["0_0", "0_1", "0_2"], "member_epoch": 12,

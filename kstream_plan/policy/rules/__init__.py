@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from kstream_plan.model.connect_group import DELAY_UNKNOWN, WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED
-from kstream_plan.model.streams_group import CONTRADICTORY, NOT_READY, STATE_UNKNOWN
+from kstream_plan.model.streams_group import CONTRADICTORY, NO_EPOCHS, NOT_READY, STATE_UNKNOWN
 from kstream_plan.plans import Plan
 from kstream_plan.policy.rules import amounts, balance, endings, origins, times
 from kstream_plan.policy.rules.measuring import Kind, MeasuredPlan, Measurement, Offence, Rule
@@ -30,7 +30,7 @@ def _all_records(plan: Plan) -> int | None:
 
 #: A plan that says one of these comes of a group that contradicts itself, has gone on, or that others decide for: it
 #: may end otherwise.
-_CONTRADICTED = (CONTRADICTORY, STATE_UNKNOWN, NEWER_UNREAD, *NOT_MODELLED)
+_CONTRADICTED = (CONTRADICTORY, STATE_UNKNOWN, NO_EPOCHS, NEWER_UNREAD, *NOT_MODELLED)
 #: A plan that says one of these may leave out some of what happens.
 _IN_DOUBT = (*_CONTRADICTED, "back-before-fenced", WORKER_SILENT)
 #: A plan that says one of these tells of work that waits, nobody knows for how long.

@@ -19,6 +19,7 @@ from kstream_plan.snapshots.broker.describe_tables import WHOLE_LINES, TableKind
 from kstream_plan.snapshots.broker.streams_rows import ASSIGNOR, SINCE_4_4, refuse_unmodelled
 from kstream_plan.snapshots.broker.topology_text import Topology
 from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.streams_group import no_epochs
 
 _TOOL = "kafka-streams-groups.sh --describe --group ID --members --verbose"
 _ROLE = re.compile(r"((?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP)): ")
@@ -198,6 +199,8 @@ def _row(
         message = f"the group is {printable(listed.state)}: the progress of each member is not in the tool's text"
         notes.append(Note("not-stable", message))
     notes += _missing(group, broker_version)
+    if listed.group_epoch is None:
+        notes.append(no_epochs(group_id))
     return DescribedRow(row, tuple(notes))
 
 

@@ -51,7 +51,7 @@ from kstream_plan.snapshots.rows.lags import LagRow, LagSource, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts, untold_protocols
 from kstream_plan.snapshots.rows.no_closer import Course, no_closer, notes_of
 from kstream_plan.snapshots.rows.rates import read_rates
-from kstream_plan.snapshots.rows.streams_group import group_notes, read_broker_group, read_group_config
+from kstream_plan.snapshots.rows.streams_group import group_notes, no_epochs, read_broker_group, read_group_config
 from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
 from kstream_plan.snapshots.rows.times import optional_time
 
@@ -171,6 +171,8 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
     ages = read_copies_since(row, group, header.captured_at_ms)
     broker_group = read_broker_group(row, group, header.generation, header.captured_at_ms) if streams else None
     broker_notes = () if broker_group is None else tuple(group_notes(broker_group, group, holdings))
+    if streams and row.get("generation") is None:
+        broker_notes += (no_epochs(str(row["application_id"])),)
     stores = _stores(row)
     state = GroupState(
         group=group,

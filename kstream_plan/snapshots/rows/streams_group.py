@@ -15,6 +15,7 @@ from kstream_plan.model.streams_group import (
     BROKER_VERSIONS,
     CONTRADICTORY,
     GROUP_SETTINGS,
+    NO_EPOCHS,
     NOT_READY,
     STATE_UNKNOWN,
     BrokerGroup,
@@ -30,6 +31,7 @@ from kstream_plan.snapshots.rows.fields import (
     optional_list,
     optional_rows,
     optional_text,
+    printable,
     required_text,
     shown,
     wrong_type,
@@ -188,6 +190,16 @@ def group_notes(memory: BrokerGroup, group: Group, holdings: Sequence[Holding]) 
             "brokers know fewer tasks by now, or the row is not whole. What follows counts from a target that has all"
         )
         yield Note("not-dealt-out", message, left_out)
+
+
+def no_epochs(group_id: str) -> Note:
+    """Return the warning of a group of which no epoch is known."""
+    message = (
+        "No epoch of the group or its members is known, as in tables without --verbose: whether the members follow the "
+        f"newest target is unknown. Save what kafka-streams-groups.sh --describe --group {printable(group_id)} "
+        "--members --verbose prints"
+    )
+    return Note(NO_EPOCHS, message)
 
 
 def _arrived(member: BrokerMember, held: TaskNames, group: BrokerGroup) -> bool:

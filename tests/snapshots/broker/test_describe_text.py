@@ -121,7 +121,7 @@ class TestKafkaToolsTables:
         ("file", "codes"),
         [
             ("assignor44.txt", []),
-            ("nonverbose.txt", ["assignor-unknown"]),
+            ("nonverbose.txt", ["assignor-unknown", "no-epochs"]),
             ("onlymembers.txt", ["no-state"]),
         ],
     )
@@ -153,7 +153,8 @@ class TestKafkaToolsTables:
     def test_without_targets_a_stable_group_holds_what_it_is_to_hold(self) -> None:
         text = _without_targets((TABLES / "nonverbose.txt").read_text())
         ((row, notes),) = _rows(text)
-        assert [note.code for note in notes] == ["no-targets"]
+        assert [note.code for note in notes] == ["no-targets", "no-epochs"]
+        assert "--group S8 --members --verbose" in notes[-1].message
         ((whole, _),) = _rows((REAL / "k43-base.txt").read_text())
         groups = [snapshot_from_row(of, "saved").state.memory for of in (row, whole)]
         targets = [{of.member_id: of.target for of in group.members} for group in groups]  # type: ignore[union-attr]
