@@ -54,7 +54,7 @@ _TIME = re.compile(
     )
     (?:(?(a):|[T:_-])|,?\ {{1,2}}(?:@\ |at\ )?)
     (?P<hour>\d\d?):?(?P<minute>\d\d):?(?P<second>\d\d)(?:[.,](?P<fraction>\d{{1,9}})|:(?P<millis>\d{{3}})(?!\d))?
-    (?:\s?(?P<half>[AP])\.?M\b\.?)?
+    (?:\s?(?P<half>[AP])\.?M(?:\b|(?={_ZONE}))\.?)?
     (?:\ ?(?P<zone>{_ZONE}))?
     (?:\ (?P<y6>20\d\d)(?![\w:]))?""",
     re.VERBOSE | re.IGNORECASE,
