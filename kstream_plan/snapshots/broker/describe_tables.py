@@ -31,7 +31,7 @@ class TableKind(Enum):
     OFFSETS = "the offsets of a streams group"
     EARLY_MEMBERS = "the members of a streams group as releases before 4.2 print them"
     CUT = "a table of a streams group's members whose lines are cut"
-    SHARE = "the offsets of a share group, which has no tasks"
+    SHARE = "a table of a share group, which has no tasks"
     CLASSIC = "a group of consumers, not of tasks: kafka-consumer-groups.sh prints it"
     LIST = "a list of groups"
     OTHER = "a table whose columns are not known"
@@ -63,6 +63,7 @@ _KNOWN_BY = (
     (TableKind.EARLY_MEMBERS, {"MEMBER", "PROCESS", "CLIENT-ID"}),
     (TableKind.CUT, {"MEMBER"}),
     (TableKind.SHARE, {"START-OFFSET"}),
+    (TableKind.SHARE, {"CONSUMER-ID", "MEMBER-EPOCH"}),
     (TableKind.CLASSIC, {"CONSUMER-ID"}),
     (TableKind.CLASSIC, {"ASSIGNMENT-STRATEGY"}),
     (TableKind.OFFSETS, {"TOPIC", "PARTITION", "OFFSET-LAG"}),
@@ -108,7 +109,10 @@ def _rows(where: str, header: str, table: int, number: int, lines: Sequence[str]
     columns = ("GROUP", *(column.replace("_", " ") for column in header.replace("R (ID)", "R_(ID)").split()))
     kind = next((kind for kind, known_by in _KNOWN_BY if known_by <= set(columns)), TableKind.OTHER)
     if kind not in _READ:
-        yield TableRow(f"{where}, line {number}", kind, table, {"GROUP": next(iter(lines), "").partition(" ")[0]})
+        first = next(iter(lines), "")
+        whole = re.fullmatch("".join(map(_cell, columns)), first.rstrip() + " ")
+        cells = {} if whole is None else dict(zip(columns, whole.groups(""), strict=True))
+        yield TableRow(f"{where}, line {number}", kind, table, {**cells, "GROUP": first.partition(" ")[0]})
         return
     pattern, group_ids, is_whole = re.compile("".join(map(_cell, columns))), set[str](), True
     for place, line in enumerate(lines, start=number + 1):

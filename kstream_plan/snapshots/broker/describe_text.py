@@ -116,6 +116,10 @@ def _without_members(
     row = next((row for row in others if row.kind is TableKind.EARLY_MEMBERS), others[0])
     group_id = printable(row.cells["GROUP"]) or "ID"
     fix = f"save what {_TOOL.replace('ID', group_id)} prints"
+    strategy = row.cells.get("ASSIGNMENT-STRATEGY", "-")
+    if strategy not in ("-", "stream"):
+        what = f"is a group with the assignor {shown(strategy)}, not stream: it is not one of Kafka Streams"
+        return SnapshotError(what, where=row.where, fix="give the group of a Kafka Streams application")
     if row.kind is TableKind.CLASSIC:
         fix = (
             "tasks and standbys of a classic group are in its logs (kstream-plan snapshot --leader-log FILE) and at "

@@ -205,6 +205,16 @@ class TestKafkaToolsTables:
                 "a group of consumers",
                 _LOG,
             ),
+            (
+                "GROUP  COORDINATOR (ID)  ASSIGNMENT-STRATEGY  STATE  #MEMBERS\norders b:9092 (1) range Stable 3",
+                "with the assignor 'range', not stream: it is not one of Kafka Streams",
+                "give the group of a Kafka Streams application",
+            ),
+            (
+                "GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS MEMBER-EPOCH ASSIGNMENT\norders a /1 a 1 2 t:0",
+                "a share group",
+                _VERBOSE,
+            ),
             ("GROUP MEMBER PROCESS CLIENT-ID\norders m p c\nACTIVE-TASKS:: 0: [[0]]", "before 4.2", _VERBOSE),
             ("GROUP  STATE\norders  Stable\n", "a list of groups", _VERBOSE),
             (
@@ -213,7 +223,7 @@ class TestKafkaToolsTables:
                 "--members",
             ),
         ],
-        ids=["members", "offsets", "state", "early", "list", "no-members"],
+        ids=["members", "offsets", "state", "range", "share", "early", "list", "no-members"],
     )
     def test_other_tables_are_named_with_what_is_needed(self, text: str, what: str, fix: str) -> None:
         with pytest.raises(SnapshotError, match=what) as error:
