@@ -367,5 +367,11 @@ def _rows_text(rows: Sequence[Mapping[str, Any]]) -> str:
         return f"{count(len(rows), 'snapshot')} of {name_list(names)}"
     (row,) = rows
     number = (row.get("decision") or {}).get("generation") or row.get("generation")
-    sizes = ", ".join(count(len(row.get(f"{noun}s") or ()), noun) for noun in ("instance", "task"))
+    numbers = {noun: len(row.get(f"{noun}s") or ()) for noun in ("instance", "connector", "task")}
+    if row.get("group_protocol") == "connect":
+        numbers["task"] = sum(connector["task_count"] for connector in row["connectors"])
+        numbers = {"worker": numbers.pop("instance"), **numbers}
+    else:
+        del numbers["connector"]
+    sizes = ", ".join(count(number, noun) for noun, number in numbers.items())
     return f"{names[0]}{f', {generation(number)}' if number else ''} ({sizes})"
