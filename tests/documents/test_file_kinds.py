@@ -76,6 +76,11 @@ OTHERS = {
     "a thread dump": (b'Full thread dump OpenJDK 64-Bit Server VM:\n\n"main" #1 prio=5\n', "log"),
     "a table of kafka-consumer-groups.sh": (b"\nGROUP  TOPIC  PARTITION  LAG  CONSUMER-ID\no  t  0  1  -\n", "--group"),
     "a table of kafka-streams-groups.sh": (b"$ x\nGROUP  COORDINATOR (ID)  STATE  #MEMBERS\n", "--describe-text"),
+    "a description of topics by kafka-topics.sh": (
+        b"Topic: orders\tTopicId: x2JGX_c4T9\tPartitionCount: 3\tReplicationFactor: 1\tConfigs: \n"
+        b"\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n",
+        "--bootstrap-server",
+    ),
     "a list of kubectl": (
         b"NAME       READY   STATUS    RESTARTS   AGE\norders-0   1/1     Running   0\n",
         "kubectl logs",

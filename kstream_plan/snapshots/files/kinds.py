@@ -62,6 +62,13 @@ _LINES = (
         ),
     ),
     (
+        rb"^.{0,80}?\bTopic: ?\S+\s+(?:TopicId: \S+\s+)?PartitionCount: ?\d",
+        FileKind(
+            "a description of topics by kafka-topics.sh",
+            "it has no group: make a snapshot of logs (--leader-log) or of the brokers (--bootstrap-server, --group)",
+        ),
+    ),
+    (
         rb"\A(?:NAMESPACE +)?NAME +(?:READY|STATUS|DATA|TYPE|DESIRED|CLUSTER)\b",
         FileKind(
             "a list of kubectl",
