@@ -106,7 +106,7 @@ def _written(path: Path, text: str, where: str) -> tuple[list[Setting], list[str
     if suffix in _YAML:
         return parse_yaml(text, where)
     if suffix != ".properties":
-        if looks_like_code(text):
+        if looks_like_code(text) or text.lstrip().startswith("<"):
             return settings_in_text(text), []
         has_equals = PROPERTIES_LINE.search(text) is not None
         if looks_like_hocon(text) or (suffix in (".conf", ".hocon") and has_equals):

@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from kstream_plan.documents.java_properties import Setting, UnknownValue
 
-_COMMENT = re.compile(r"/\*.*?\*/|(?:^|(?<=\s))//[^\n]*|^[ \t]*#[^\n]*", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"/\*.*?\*/|<!--.*?-->|(?:^|(?<=\s))//[^\n]*|^[ \t]*#[^\n]*", re.DOTALL | re.MULTILINE)
 _KEY = (
     r"(?:(?<!\w)(?P<client>[a-z]\w{0,20})Prefix\(\s*(?:\w{1,60}\.)?)?"
     r"(?P<key>(?P<quote>[\"'])(?P<quoted>[\w.-]{1,200})(?P=quote)"
@@ -28,6 +28,10 @@ _NAME_AND_VALUE = re.compile(
     r"\b(?:name|key)[\"']?\s*[=:]\s*[\"']?(?P<name>[\w.-]+)[\"']?\s*+(?:,\s*+)?[\"']?value[\"']?\s*[=:]\s*[\"']?(?P<value>[^\"'\s,}]*)",
     re.IGNORECASE,
 )
+#: An element of XML with the value inside.
+_ELEMENT = re.compile(
+    r"<\w+\s+(?:name|key)\s*=\s*[\"'](?P<name>[\w.-]+)[\"']\s*>\s*(?:<value>)?\s*(?P<value>[^<]*?)\s*</"
+)
 _CODE = re.compile(r"\b[A-Z][A-Z_]+_CONFIG\b|\.(?:put|setProperty)\(|^(?:import|package) [\w.]+", re.MULTILINE)
 _CONSTANT = re.compile(r"(?:\w+\.)?([A-Z][A-Z0-9_]*)_CONFIG")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -42,7 +46,7 @@ def looks_like_code(text: str) -> bool:
 def settings_in_text(text: str) -> list[Setting]:
     """Return what looks like a setting, in the order of the text."""
     plain = _COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    named = list(_NAME_AND_VALUE.finditer(plain))
+    named = [*_NAME_AND_VALUE.finditer(plain), *_ELEMENT.finditer(plain)]
     pairs: list[tuple[int, str, object]] = [(match.start(), match["name"], match["value"]) for match in named]
     spans = [match.span() for match in named]
     pairs += (pair for pair in _pairs(plain) if not any(start <= pair[0] < end for start, end in spans))

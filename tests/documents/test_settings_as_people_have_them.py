@@ -393,3 +393,15 @@ def test_the_binary_data_of_a_config_map_is_read(tmp_path: Path) -> None:
     inner = b64encode(b"num.standby.replicas=1\n# two\nmax.warmup.replicas=6\n").decode()
     text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: orders}}\nbinaryData:\n  app.properties: {inner}\n"
     assert load_streams_config(_file(tmp_path, "a.yaml", text)).overrides == BOTH
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<prop key="num.standby.replicas">1</prop>\n',
+        '<!-- <prop key="num.standby.replicas">5</prop> -->\n<entry key="num.standby.replicas">\n1\n</entry>\n',
+        '<?xml version="1.0"?>\n<entry key="num.standby.replicas"><value>1</value></entry>\n',
+    ],
+)
+def test_elements_of_xml_are_read(text: str, tmp_path: Path) -> None:
+    assert load_streams_config(_file(tmp_path, "a.xml", text)).overrides == {"num_standby_replicas": 1}
