@@ -87,12 +87,25 @@ class LogStore:
         at_us = [at for line in lines if (at := self._line_time(line)) is not None]
         if not _is_newest_first(at_us, least=1 if lines[0].lstrip().startswith(b"{") else 3):
             return self._blocks, False
+        whole = [line if line.endswith(b"\n") else line + b"\n" for line in self._whole("tac FILE").splitlines(True)]
+        begins = [self._line_time(line) is not None for line in whole]
+        if self._is_turned_by_line(whole, begins):
+            return [b"".join(reversed(whole))], True
         groups: list[list[bytes]] = []
-        for line in self._whole("tac FILE").splitlines(keepends=True):
-            if not groups or self._line_time(line) is not None:
+        for line, begin in zip(whole, begins, strict=True):
+            if not groups or begin:
                 groups.append([])
-            groups[-1].append(line if line.endswith(b"\n") else line + b"\n")
+            groups[-1].append(line)
         return [b"".join(line for group in reversed(groups) for line in group)], True
+
+    def _is_turned_by_line(self, lines: Sequence[bytes], begins: Sequence[bool]) -> bool:
+        """Tell whether the further lines of messages stand before their first ones, as ``tac`` has them."""
+        heads = [line.rstrip().endswith(b":") and self._is_marked(line.decode("utf-8", "replace")) for line in lines]
+        before = after = 0
+        for number, (one, other) in enumerate(pairwise(begins)):
+            before += one and not other and heads[number]
+            after += other and not one and heads[number + 1]
+        return after > before
 
     def _line_time(self, line: bytes) -> int | None:
         if not line.strip():

@@ -81,6 +81,13 @@ def test_all_of_them_say_the_same(saved: Callable[..., list[str]]) -> None:
             assert hosts in expected, name
 
 
+@pytest.mark.parametrize("name", ["cp-lineno.log", "with-values.log", "strimzi.log"])
+def test_a_log_may_be_turned_round_line_by_line(name: str, saved: Callable[..., list[str]]) -> None:
+    history = read_leader_logs(saved(name, change=lambda text: "\n".join(reversed(text.splitlines())) + "\n"))
+    assert (numbers(history), times(history)) == ([*NUMBERS], [*TIMES])
+    assert not history.unread
+
+
 @pytest.mark.parametrize("name", ["shortyear.log", "journald.log"])
 def test_times_in_whole_seconds_keep_the_order(name: str, saved: Callable[..., list[str]]) -> None:
     history = read_leader_logs(saved(name))
