@@ -11,8 +11,8 @@ from typing import NamedTuple
 #: members hold (4.4), else by what they were to hold before.
 BROKER_VERSIONS: Mapping[str, bool] = MappingProxyType({"4.2": False, "4.3": False, "4.4": True})
 
-#: The code of the warning of a group that contradicts itself, of one of which nothing tells whether it is Stable, of one
-#: to which its brokers assign nothing yet, and of one of which no epoch is known.
+#: The code of the warning of a group that contradicts itself, of one of which nothing tells whether it is Stable, of
+#: one to which its brokers assign nothing yet, and of one of which no epoch is known.
 CONTRADICTORY = "group-not-as-told"
 STATE_UNKNOWN = "group-state-unknown"
 NOT_READY = "group-not-ready"
