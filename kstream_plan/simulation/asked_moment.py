@@ -89,5 +89,7 @@ def _overdue(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str
     if first is None or first.at_ms >= since_ms:
         return None
     due, ago = _DUE.get(first.trigger, "rebalance"), duration(since_ms - first.at_ms)
-    message = f"A {due} was due {ago} ago and is not in the snapshot: what runs where now is unknown; a new one tells"
+    message = (
+        f"A {due} was due {ago} ago and is not in the snapshot: what runs where now is unknown; a new snapshot tells"
+    )
     return Note(OVERDUE, message)

@@ -65,7 +65,7 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         (Fact.IN_MEMORY, "Stores are in memory: a restart or a move leaves nothing of them"),
         (
             Fact.NEW_COPY,
-            "Starts are from copies that are still to be made, and how fast they are restored and written is unknown",
+            "The copy to start from does not exist yet, and how fast it is restored and written is unknown",
         ),
         (
             Fact.WITHIN_LIMIT,

@@ -274,7 +274,7 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
     open_end = f"{_nouns(comparison, orphans)} {is_are(orphans)} still unassigned" if orphans else ""
     tone: Tone = "unknown" if least or orphans else "plain"
     if not totals.pause_ms:
-        return Fact("pause", label, open_end or ("unknown" if least else "none"), tone)
+        return Fact("pause", label, f"not over: {open_end}" if open_end else ("unknown" if least else "none"), tone)
     bound = "at least " if least else "about " if totals.pause_is == "estimate" else ""
     whole = f"{bound}{duration(totals.pause_ms)} summed over all {'of them' if comparison.of_workers else 'tasks'}"
     origin = "by the times in the history" if comparison.seen else "estimated, not measured"

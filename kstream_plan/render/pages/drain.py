@@ -208,7 +208,8 @@ def _wait(drain: Drain) -> Iterator[Fact]:
             cause = "" if config.num_standby_replicas else f" ({'streams.' * is_streams}num.standby.replicas=0)"
             starts += f", without a copy on the next instance{cause}"
     if kept := sum(task.caught_up and task.copy_there == "left-over" for task in drain.later):
-        starts += f"; {count(kept, 'task')} of {len(drain.later):,} would start from state that an earlier owner kept"
+        tasks = count(len(drain.later), "task")
+        starts += f"; of {tasks} that run there then, {kept:,} would start from left-over state"
     is_least = summary.duration_is == "least" if drain.announced else is_streams and summary.runs_by_ms is None
     wait = f"at least {at_least(drain.wait_ms)}" if is_least else f"about {at_most(drain.wait_ms)}"
     if drain.time is not None:
@@ -247,13 +248,13 @@ def _table(title: str, tasks: Sequence[DrainedTask], answers: Mapping[WorkId, An
 
 
 def _row(task: DrainedTask, answer: Answer, names: Names) -> Row:
-    bound = "at least " if _may_be_longer(task, answer) else ""
+    more = " + restore" if _may_be_longer(task, answer) else ""
     return text_row(
         names.task_and_topic(task.task_id),
         names.instance(task.destination),
         _copy_cell(task, answer),
         _to_restore(task, answer),
-        f"{bound}{duration(task.pause_ms)}",
+        f"{duration(task.pause_ms)}{more}",
     )
 
 

@@ -61,7 +61,7 @@ def _legend(view: PlanView, at_once: str) -> Iterator[str]:
         kinds = ["all tasks of members that stop at every rebalance"] * bool(plan.stopping) + ["tasks cut over"]
         kinds += ["stateless tasks that are reassigned"] * any(activity.stateless for activity in activities)
         kinds += ["tasks that change their thread"] * any(activity.threads for activity in activities)
-        yield f"Paused until the next row{at_once}: {', '.join(kinds)}."
+        yield f"Paused: tasks that pause for a while before the next row{at_once}: {', '.join(kinds)}."
     starts = (move for activity in activities for move in activity.moves if move.source is None)
     if (move := next(starts, None)) is not None:
         yield f"{view.names.move(*move[:3])}: {view.names.task(move.task_id)} was unassigned before."

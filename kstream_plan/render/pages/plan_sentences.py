@@ -66,7 +66,7 @@ def _tasks_at_first(view: PlanView) -> Iterator[str]:
     orphans = tasks - sum(len(roles.active) for roles in plan.initial)
     if orphans:
         noun = "connectors and tasks" if plan.is_of_workers else "tasks"
-        yield f"At first {orphans:,} of {tasks:,} {noun} {'is' if orphans == 1 else 'are'} unassigned."
+        yield f"{orphans:,} of {tasks:,} {noun} {'is' if orphans == 1 else 'are'} unassigned when the plan begins."
 
 
 def _settles_after(view: PlanView) -> str:

@@ -63,15 +63,14 @@ def _sentences(switch: Switch, names: Names) -> Iterator[str]:
     for kind in (kind for kind, side in figures if side == "classic"):
         streams, classic = (figures[kind, protocol].cold_handovers for protocol in ("streams", "classic"))
         if streams.most > classic.most:
+            moment = f"{'when' if kind == 'join' else 'at a'} {_event(switch, kind, names)}"
             both_ways = ", there and back" if kind == "bounce" else ""
-            cold.append(
-                f"{_event(switch, kind, names)}{both_ways} ({count_range(*streams)} instead of {count_range(*classic)})"
-            )
+            cold.append(f"{count_range(*streams)} instead of {count_range(*classic)} {moment}{both_ways}")
     comparison = f"more tasks start cold than in a classic group{': ' if cold else ''}{', '.join(cold)}"
     yield f"Afterwards, with {count(standbys, 'standby')} as now, {'' if cold else 'no '}{comparison}."
     yield (
-        f"That is simulated for either protocol, {count(switch.draws, 'simulation')} of random member ids each, "
-        "from a settled group whose copies have all caught up."
+        f"Each protocol is simulated {count(switch.draws, 'time')} with random member ids, from a settled group whose "
+        "copies have all caught up."
     )
 
 

@@ -61,4 +61,6 @@ def _short_history(course: LagCourse) -> Iterator[Note]:
     steps = STEPS - min(known, default=0)
     if known and steps <= _FEW_STEPS:
         whole_minutes_ms = math.ceil(steps * course.step_ms / 60_000) * 60_000
-        yield Note("short-history", f"The history is short: --over {duration(whole_minutes_ms)} shows more of it")
+        yield Note(
+            "short-history", f"The history is short: --over {duration(whole_minutes_ms)} shows it in finer steps"
+        )
