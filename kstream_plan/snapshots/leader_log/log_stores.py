@@ -1,8 +1,8 @@
 """Exports of log stores → their records, oldest first: one JSON document, CSV, or lines with the newest first.
 
 Where a record's message, time and pod stand is one table for all stores (:mod:`.log_fields`). A document may be a list
-of records (GCP, Grafana, ``az monitor``), have one inside (``aws logs``, Elasticsearch, Datadog, Splunk), be Loki's or
-that of CloudWatch Insights, or several of them one after the other.
+of records (GCP, Grafana, ``az monitor``), have one inside (``aws logs``, Elasticsearch, Datadog, Splunk), be Loki's,
+OpenTelemetry's or that of CloudWatch Insights, or several of them one after the other.
 """
 
 from __future__ import annotations
@@ -271,6 +271,8 @@ def _inside(value: Any) -> Iterator[Any]:
 
 def _rows_of(value: Any) -> list[Mapping[str, Any]]:
     if isinstance(value, Mapping):
+        if isinstance(value.get("resourceLogs"), list):
+            return list(_of_opentelemetry(value))
         columns = value.get("columns", value.get("fields"))  # Azure's tables, Splunk's
         if isinstance(columns, list) and isinstance(value.get("rows"), list):
             names = [column.get("name") if isinstance(column, Mapping) else column for column in columns]
@@ -280,6 +282,37 @@ def _rows_of(value: Any) -> list[Mapping[str, Any]]:
         return []
     rows = [row for item in value for row in _rows_of_item(item)]
     return rows if any(map(_has_text, rows)) else []
+
+
+def _of_opentelemetry(batch: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of OpenTelemetry's JSON, with the attributes of the resource that they are from."""
+    for resource in _mappings(batch, "resourceLogs"):
+        attributes = _attributes(resource.get("resource"), "attributes")
+        for scope in _mappings(resource, "scopeLogs"):
+            for record in _mappings(scope, "logRecords"):
+                body = _plain_value(record.get("body"))
+                times = (record.get(name) for name in ("timeUnixNano", "observedTimeUnixNano"))
+                at = next((time for time in times if time not in (None, 0, "0")), None)
+                message = body if isinstance(body, Mapping) else {"message": body}
+                yield {"timestamp": at, **message, **attributes, **_attributes(record, "attributes")}
+
+
+def _attributes(node: Any, name: str) -> dict[str, Any]:
+    pairs = _mappings(node, name) if isinstance(node, Mapping) else []
+    return {str(pair.get("key")): _plain_value(pair.get("value")) for pair in pairs}
+
+
+def _plain_value(value: Any) -> Any:
+    """Return what one of OpenTelemetry's values is: a text, or names with values."""
+    if not isinstance(value, Mapping):
+        return None
+    inner = value.get("kvlistValue")
+    return value.get("stringValue") if inner is None else _attributes(inner, "values")
+
+
+def _mappings(node: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    items = node.get(name)
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
 
 
 def _rows_of_item(item: Any) -> list[Mapping[str, Any]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,26 @@ def test_all_of_them_say_the_same(saved: Callable[..., list[str]]) -> None:
             for process in hosts.values():
                 process["instance"] = None
             assert hosts in expected, name
+
+
+@pytest.mark.parametrize("batch", [1, 1_000])
+def test_opentelemetrys_json_is_read(batch: int, tmp_path: Path) -> None:
+    texts = gzip.decompress((LOGS / "strimzi.log.gz").read_bytes()).decode()
+    records = re.split(r"^(?=20\d\d-)", texts, flags=re.MULTILINE)[1:]
+    times = [datetime.fromisoformat(f"{record[:19]}+00:00").timestamp() for record in records]
+    logged = [
+        {"timeUnixNano": f"{time:.0f}000000000", "body": {"stringValue": record.rstrip("\n")}}
+        for time, record in zip(times, records, strict=True)
+    ]
+    pod = {"attributes": [{"key": "k8s.pod.name", "value": {"stringValue": "orders-1"}}]}
+    path = tmp_path / "otel.json"
+    batches = [logged[start : start + batch] for start in range(0, len(logged), batch)]
+    documents = [{"resourceLogs": [{"resource": pod, "scopeLogs": [{"logRecords": some}]}]} for some in batches]
+    path.write_text("".join(json.dumps(document) + "\n" for document in documents))
+    history = read_leader_logs([str(path)])
+    assert numbers(history) == [*NUMBERS]
+    assert not history.unread
+    assert {instance.get("host") for instance in history.entries[-1].row["instances"]} >= {"orders-1"}
 
 
 @pytest.mark.parametrize("name", ["cp-lineno.log", "with-values.log", "strimzi.log"])
