@@ -111,8 +111,8 @@ def _rows(where: str, header: str, table: int, number: int, lines: Sequence[str]
     if kind not in _READ:
         first = next(iter(lines), "")
         whole = re.fullmatch("".join(map(_cell, columns)), first.rstrip() + " ")
-        found = {} if whole is None else dict(zip(columns, whole.groups(""), strict=True))
-        yield TableRow(f"{where}, line {number}", kind, table, {**found, "GROUP": first.partition(" ")[0]})
+        known = {} if whole is None else dict(zip(columns, whole.groups(""), strict=True))
+        yield TableRow(f"{where}, line {number}", kind, table, {**known, "GROUP": first.partition(" ")[0]})
         return
     pattern, group_ids, is_whole = re.compile("".join(map(_cell, columns))), set[str](), True
     for place, line in enumerate(lines, start=number + 1):
