@@ -115,8 +115,8 @@ def rebalances_fact(view: PlanView) -> Fact:
 def _trigger_text(activity: Activity, view: PlanView) -> str:
     """Return what started a rebalance, and whether members come or go in a follow-up."""
     word = trigger_word(activity, of_workers=view.plan.is_of_workers)
-    has_members = activity.rounds[0].trigger is Trigger.FOLLOW_UP and (activity.joined or activity.left)
-    return f"{'join' if activity.joined else 'leave'} in a {word}" if has_members else word
+    joins = "join" if activity.joined else "leave" if activity.left else ""
+    return f"{joins} in a {word}" if joins and activity.rounds[0].trigger is Trigger.FOLLOW_UP else word
 
 
 def moves_fact(view: PlanView) -> Fact:
