@@ -50,8 +50,8 @@ def suggest_command_line(arguments: Sequence[str], app: typer.Typer) -> str | No
             return None
         return _line([matches[0], *rest] if matches else ["assign", *arguments])
     options = [option for parameter in commands[name].params for option in parameter.opts if option.startswith("--")]
-    written = rest if "--output" in options else _with_report(rest, name)
-    corrections = [_option(argument, options) for argument in written]
+    arguments = rest if "--output" in options else _with_report(rest, name)
+    corrections = [_option(argument, options) for argument in arguments]
     return _line([name, *corrections]) if corrections != rest and _is_valid(commands[name], corrections) else None
 
 

@@ -309,7 +309,7 @@ def test_how_to_see_more_of_a_short_history_is_said(
     assert run(["history", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "(steps of 1h" in out
-    assert ("Note: The history is short: --over 1h shows more of it" in out) == is_short
+    assert ("Note: The history is short: --over 1h shows it in finer steps" in out) == is_short
 
 
 def test_an_offset_beyond_the_end_hides_no_lag_of_others(tmp_path: Path, capsys: Capture) -> None:

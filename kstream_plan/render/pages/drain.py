@@ -207,9 +207,9 @@ def _wait(drain: Drain) -> Iterator[Fact]:
         if all(task.copy_there == "none" for task in cold):
             cause = "" if config.num_standby_replicas else f" ({'streams.' * is_streams}num.standby.replicas=0)"
             starts += f", without a copy on the next instance{cause}"
-    if kept := sum(task.caught_up and task.copy_there == "left-over" for task in drain.later):
+    if left_over := sum(task.caught_up and task.copy_there == "left-over" for task in drain.later):
         tasks = count(len(drain.later), "task")
-        starts += f"; of {tasks} that run there then, {kept:,} would start from left-over state"
+        starts += f"; of {tasks} that run there then, {left_over:,} would start from left-over state"
     is_least = summary.duration_is == "least" if drain.announced else is_streams and summary.runs_by_ms is None
     wait = f"at least {at_least(drain.wait_ms)}" if is_least else f"about {at_most(drain.wait_ms)}"
     if drain.time is not None:
@@ -248,13 +248,13 @@ def _table(title: str, tasks: Sequence[DrainedTask], answers: Mapping[WorkId, An
 
 
 def _row(task: DrainedTask, answer: Answer, names: Names) -> Row:
-    more = " + restore" if _may_be_longer(task, answer) else ""
+    restore = " + restore" if _may_be_longer(task, answer) else ""
     return text_row(
         names.task_and_topic(task.task_id),
         names.instance(task.destination),
         _copy_cell(task, answer),
         _to_restore(task, answer),
-        f"{duration(task.pause_ms)}{more}",
+        f"{duration(task.pause_ms)}{restore}",
     )
 
 

@@ -104,7 +104,7 @@ def test_where_no_way_is_proven_the_reason_and_what_tells_are_whole_sentences(
     options: tuple[str, ...], end: str
 ) -> None:
     bounces = _case("within-the-time-out")
-    evidence = Evidence(known=Known.UNKNOWN, fact=Fact.OLD_REPORT, words="it may be behind", settled_by=options)
+    evidence = Evidence(known=Known.UNKNOWN, fact=Fact.NOT_REPORTED, words="it may be behind", settled_by=options)
     task, instance = bounces.first.group.tasks[0].task_id, bounces.first.group.instances[0].process_id
     start = UnprovenStart(task_id=task, process_id=instance, at_ms=0, evidence=evidence)
     reason = Note("may-not-settle", "Whether the group settles is unknown")
