@@ -243,7 +243,7 @@ def test_drain_says_when_who_announces_it_may_stop() -> None:
     assert len(found.cold_now) == 2
     waits = {fact.key: fact.value for fact in page_of(found).facts}["wait"]
     assert waits.startswith("about 10s")
-    assert waits.endswith(" (when they are let go): no cold start if copies have caught up")
+    assert waits.endswith(" (when they are let go): YES if copies have caught up by then: no cold start")
     unrated = drain(group("12", "34", "56", rate=None), ["S3"], PlanOptions(design="learner"))
     assert {fact.key: fact.value for fact in page_of(unrated).facts}["wait"].startswith("at least 0s (when they are")
     document = json.loads(to_json(found))

@@ -88,7 +88,7 @@ def test_a_side_that_the_next_decision_ended_says_until_when_it_was_so() -> None
     assert diff_page(compare(old, case.new)).source == (
         "generation 3 replaced at 2026-11-21 13:05:25, generation 5 at 13:05:31 UTC"
     )
-    assert diff_page(compare(case.old, new)).source.endswith("generation 5 until 13:05:31 UTC")
+    assert diff_page(compare(case.old, new)).source.endswith("generation 5 replaced at 13:05:31 UTC")
 
 
 def test_copies_of_a_group_without_standbys_warm_up() -> None:
