@@ -618,7 +618,7 @@ def test_a_client_id_is_a_host_and_hides_the_application() -> None:
 def test_an_end_offset_that_nobody_tells_is_left_out_with_a_warning() -> None:
     log = log_layouts.text("scale-out-traffic")
     entry = read(log.encode()).entries[1]
-    alone = re.sub(r"taskLagTotals: \(\[.*?\]\)", lambda match: re.sub(r"=\d+", "=-2", match[0]), log)
+    alone = re.sub(r"taskLagTotals: \(\[.*?\]\)", lambda match: re.sub(r"=\d+", "=-3", match[0]), log)
     history = read(alone.encode())
     assert all("end_offset_sum" not in task for task in history.entries[1].row["tasks"])
     assert "end_offset_sum" in entry.row["tasks"][0]
