@@ -38,8 +38,8 @@ _TO_MS = 1_000
 _ALONE = 2_000
 #: A surge that takes more probes is days of work, for the group and for whoever plays it.
 _MOST_PROBES = 50
-#: By these facts nothing was ever told of a copy that bounds how far it is behind: no later report makes up for it.
-_NEVER_TOLD = (Fact.NOT_REPORTED, Fact.NOT_MEASURED, Fact.LEAST_LAG)
+#: By these facts no report bounds how far a copy is behind.
+_UNBOUNDED = (Fact.NOT_REPORTED, Fact.NOT_MEASURED, Fact.LEAST_LAG)
 #: Kafka's ``group.max.session.timeout.ms``, unless a broker has another one.
 _LONGEST_TIME_OUT_MS = 1_800_000
 #: ways done, ways in all
@@ -92,7 +92,7 @@ class PlayedWay:
     ``found`` is the pause: it is safe if two instances' tasks never stand still at once, none starts cold, and the
     group settles, in every draw and whether or not copies have caught up of which nobody knows that. ``unproven`` are
     the starts that count as warm in it, and nothing proves that they are; ``takes_proof``: with such it is not safe;
-    else with those of copies that nothing was ever told of: what was reported long ago may be so again by then.
+    else with those of copies of which no report bounds how far they are behind: an old report may hold again by then.
     What follows from it was played for the first ``restarts``, all of them where it is safe: ``still_at_once``: so many
     tasks of several instances stand still at once, beyond a hand-over, over the draws. ``ends_ms``: everybody is
     back, and every task where it stays. ``most_cold`` tasks start cold at worst. ``scenario`` can be played again.
@@ -114,7 +114,7 @@ class PlayedWay:
     @property
     def safe(self) -> bool:
         """Whether the pause is safe for all restarts; if it takes that, proven to be."""
-        return self.is_likely_safe and not self.in_doubt
+        return self.is_likely_safe and not self.doubtful_starts
 
     @property
     def is_likely_safe(self) -> bool:
@@ -122,9 +122,9 @@ class PlayedWay:
         return self.found.outcome == "safe" and not self.behind and not self.plan.restores_first
 
     @property
-    def in_doubt(self) -> tuple[UnprovenStart, ...]:
+    def doubtful_starts(self) -> tuple[UnprovenStart, ...]:
         """The starts that count as warm in the plan and take a proof, which is missing."""
-        return _in_doubt(self.unproven, self.takes_proof)
+        return _doubtful_starts(self.unproven, self.takes_proof)
 
     @property
     def needs_static(self) -> bool:
@@ -261,8 +261,8 @@ class Bounces:
         return () if best is None else tuple(way for way in self.played if way.safe and way.ends_ms < best.ends_ms)
 
 
-def _in_doubt(starts: Iterable[UnprovenStart], takes_proof: bool) -> tuple[UnprovenStart, ...]:
-    return tuple(start for start in starts if takes_proof or start.evidence.fact in _NEVER_TOLD)
+def _doubtful_starts(starts: Iterable[UnprovenStart], takes_proof: bool) -> tuple[UnprovenStart, ...]:
+    return tuple(start for start in starts if takes_proof or start.evidence.fact in _UNBOUNDED)
 
 
 def _unproven(starts: Sequence[UnprovenStart]) -> Iterator[Note]:
@@ -404,8 +404,8 @@ def _played_in(
         still = [standing_still(search.play(scenario, draw, check=False), 0) for draw in range(number)]
     figures = alternative_figures(made, draws)
     as_known = plan(snapshot, options.of_one_play(), scenario=drawn(scenario, group, 0))
-    in_doubt = _in_doubt(as_known.unproven_starts, bool(process_ids))
-    counted = {*in_doubt, *(start for start in as_known.unproven_starts if start.evidence.known is Known.BEHIND)}
+    doubtful_starts = _doubtful_starts(as_known.unproven_starts, bool(process_ids))
+    counted = {*doubtful_starts, *(start for start in as_known.unproven_starts if start.evidence.known is Known.BEHIND)}
     return PlayedWay(
         way=way,
         found=found,

@@ -26,19 +26,19 @@ def owners_of(plan: Plan, task_id: str) -> list[str]:
     return [str(name) for name in (*first, *(host[step.to.process_id] for step in starts))]
 
 
-def test_the_owners_of_the_task_that_moves_most_often_are_told_in_turn() -> None:
-    told = 0
+def test_the_owners_of_the_task_that_moves_most_often_are_named_in_turn() -> None:
+    number = 0
     for snapshot in captured.inputs("scale-out"):
         scenario = scale_out(snapshot.state.group, add=2)
         plan = simulate(snapshot, scenario, number_of_draws=1, what_ifs=False).plan
         for note in remarks(plan).notes:
             if note.code != MOVES_AGAIN:
                 continue
-            told += 1
+            number += 1
             task_id = re.match(r"(?:\d+ tasks move more than once, )?(\d+_\d+)", note.message)
             assert task_id is not None
             owners = owners_of(plan, task_id[1])
             assert task_id[1] in note.subjects
             assert note.message.endswith(f"It runs on {name_list(owners[:-1], 8)}, then on {owners[-1]}")
             assert len(set(owners)) < len(owners) or len(owners) > 2
-    assert told
+    assert number

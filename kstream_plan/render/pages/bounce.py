@@ -135,7 +135,7 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
         return f"No way is safe. {_SETTLE_FIRST if bounces.goes_on else 'Standbys, or static members, would help.'}"
     ways = " and ".join(dict.fromkeys(way_name(way.way) for way in uncertain))
     reasons = dict.fromkeys(as_sentence(text) for way in uncertain for text in _why_unsafe(way, 1))
-    options = would_tell(start for way in uncertain for start in way.in_doubt)
+    options = would_tell(start for way in uncertain for start in way.doubtful_starts)
     cure = _SETTLE_FIRST if bounces.goes_on else f"{options}." if options else ""
     unsafe_ways = " and ".join(dict.fromkeys(way_name(way.way) for way in bounces.played if way not in uncertain))
     rest = f"; {unsafe_ways} are not" if unsafe_ways else ""
@@ -260,7 +260,7 @@ def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
         reason = first if way.found.restarts else "whether it is safe is unknown"
         yield f"{reason}; all {number:,} have too many rebalances to simulate"
     elif not way.safe:
-        starts = way.behind or way.in_doubt
+        starts = way.behind or way.doubtful_starts
         verb = "start cold" if way.behind else "may start cold"
         facts = "; ".join(dict.fromkeys(start.evidence.words for start in starts))
         yield f"{count(len(starts), 'task')} {verb}: {facts}"
