@@ -153,7 +153,7 @@ def test_a_group_that_nothing_calls_stable_is_no_yes(
     assert ("whether the group is Stable is unknown" in capsys.readouterr().out) is bool(left_out)
 
 
-def test_a_group_whose_epochs_are_unknown_is_no_yes() -> None:
+def test_a_group_whose_epochs_are_unknown_is_no_yes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lags = [{"process_id": "a", "task_id": f"0_{task}", "lag": 0} for task in (2, 3)]
     made = rowed(lags=lags, stores="persistent", group_state="Stable")
     made["generation"] = made["target_epoch"] = None
@@ -162,6 +162,12 @@ def test_a_group_whose_epochs_are_unknown_is_no_yes() -> None:
     found, _ = drained(made)
     assert found.answer is Answer.UNKNOWN
     assert [doubt.code for doubt in found.doubts] == ["no-epochs"]
+    path, policy = tmp_path / "group.json", tmp_path / "policy.yaml"
+    path.write_text(json.dumps(made))
+    policy.write_text("version: 1\ndefaults: {max_moves: 100}\n")
+    assert run(["check", str(path), "--policy", str(policy), "--as-of", "2026-11-22T12:00:00Z"]) == 3
+    page = " ".join(capsys.readouterr().out.split())
+    assert page.count("whether members follow the newest target is unknown") == 2
 
 
 def test_waiting_lasts_until_everything_runs() -> None:

@@ -32,6 +32,7 @@ IN_WORDS = (Kind.SWITCH, Kind.GENERATION, Kind.DIGEST, Kind.TAGS)
 _WHY_UNKNOWN = {
     "group-not-as-told": "the group contradicts itself",
     "group-state-unknown": "whether the group is Stable is unknown",
+    "no-epochs": "whether members follow the newest target is unknown",
     **dict.fromkeys(NOT_MODELLED, "a setting decides otherwise than the plan"),
     NEWER_UNREAD: "a later rebalance is not in the snapshot",
     RELEASE_NOT_MODELLED: "its release decides otherwise than the plan",
