@@ -50,7 +50,7 @@ Generator: TypeAlias = Callable[[int, random.Random], Case]
 
 
 class Kind(NamedTuple):
-    """Cases of one kind: so many, made of a number and a source of chance that the number seeds."""
+    """Cases of one kind: their number, and what makes one of its number and a source of chance with that seed."""
 
     name: str
     count: int
