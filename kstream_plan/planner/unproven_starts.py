@@ -28,6 +28,7 @@ from kstream_plan.plans import (
     Summary,
     ThreadMove,
     Trigger,
+    Withhold,
 )
 from kstream_plan.plans.caught_up_evidence import (
     AS_READ,
@@ -49,7 +50,7 @@ from kstream_plan.plans.summary import FIGURES
 
 _STARTS = (HandOver, Promote)
 #: What closes a task on one thread, or opens it on another one.
-_TO_THREADS = (ThreadMove, KeepTemporary, Place, Demote, Drop, HandOver, Promote)
+_TO_THREADS = (ThreadMove, KeepTemporary, Place, Demote, Drop, HandOver, Promote, Withhold)
 
 
 def unproven_starts(
@@ -173,6 +174,7 @@ class _Follower:
         ran_until: (task, process id) → until when that instance ran the task, on the plan's clock.
         restarted: process id → since when it is back, on the plan's clock.
         closed_in: (task, process id) → the round in which the instance's copy changed its thread.
+        between_threads: tasks that their owner has closed for another of its threads, which has not opened them.
         decided_in: the last round that was no follow-up.
         restoring: task that its owner may still restore, and the plan does not tell for how long → process id.
         warm: what each task restores that counts as warm, by process id and task, of the round that is looked at.
@@ -187,6 +189,7 @@ class _Follower:
     ran_until: dict[tuple[int, str], int] = field(default_factory=dict)
     restarted: dict[str, int] = field(default_factory=dict)
     closed_in: dict[tuple[int, str], int] = field(default_factory=dict)
+    between_threads: set[int] = field(default_factory=set)
     decided_in: int = 0
     restoring: dict[int, str] = field(default_factory=dict)
     warm: dict[str, dict[int, int]] = field(default_factory=dict)
@@ -252,12 +255,17 @@ class _Follower:
                 self.closed_in[task, step.from_.process_id] = place
                 continue
             from_, to = step.from_, step.to
+            if isinstance(step, Withhold):
+                if from_.process_id == to.process_id:
+                    self.between_threads.add(task)
+                continue
             if from_ is None or from_.process_id != to.process_id:
                 if isinstance(step, Place):
                     self.closed_in.pop((task, to.process_id), None)
             elif stores != "in-memory" and (from_.consumer_id != to.consumer_id or isinstance(step, HandOver)):
                 self.closed_in[task, to.process_id] = place
             if isinstance(step, ThreadMove) and to.role is Role.ACTIVE:
+                self.between_threads.discard(task)
                 self._look(task, to.process_id, at_ms, at_ms, self._closed_at(at_ms))
 
     def _closed_at(self, at_ms: int) -> Course:
@@ -287,6 +295,7 @@ class _Follower:
             if step.caught_up and not is_doubted and step.restore_records:
                 self.warm.setdefault(step.to.process_id, {})[task] = step.restore_records
             self.restoring.pop(task, None)
+            self.between_threads.discard(task)
             if (is_doubted or not step.caught_up) and not self._tells_restores(
                 task, self._instance(step.to.process_id)
             ):
@@ -318,10 +327,13 @@ class _Follower:
     def _waits(self, task: int, step: Step, *, gone: bool) -> bool:
         """Tell whether a design that moves tasks to copies that have caught up waited for this one.
 
-        How the group is by now is unknown where it is unknown how old the snapshot is.
+        How the group is by now is unknown where it is unknown how old the snapshot is. Of a task between two threads
+        nothing may be left to wait with: its stores may be in memory.
         """
         assert isinstance(step, _STARTS)
-        if self.known.undated or task in self.restoring or (task, self._instance(step.to.process_id)) in self.marked:
+        if self.known.undated or task in self.restoring or task in self.between_threads:
+            return False
+        if (task, self._instance(step.to.process_id)) in self.marked:
             return False
         return not gone or (isinstance(step, HandOver) and step.from_ is not None)
 

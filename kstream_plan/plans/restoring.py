@@ -136,9 +136,9 @@ class Restoring:
         at_once = all(phase.rates.restore_rate(i) == inf for phase in phases for i in instances)
         return cls(group, known, left, at_once)
 
-    def known(self, task: int, instance: int) -> bool:
-        """Whether it is known how long the instance takes for the task: its restore rate and how much there is."""
-        return self.rate_known[instance] and (self.at_once or self.group.tasks[task].end_offset_sum < MAX_LONG)
+    def known(self, instance: int, records: int) -> bool:
+        """Whether it is known how long the instance takes for so many records of a copy, which may be unknown."""
+        return self.rate_known[instance] and (self.at_once or records < MAX_LONG)
 
     def remaining(self, task: int, copy: Copy) -> int:
         """Records the copy has left (0 if it had none left at the start)."""

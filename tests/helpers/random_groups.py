@@ -113,6 +113,9 @@ def random_group(rng: random.Random) -> Given:
     }
     row |= {"copies_since": ages} if ages else {}
     row |= _beside(rng)
+    if row.get("stores") == "in-memory":  # of which nothing is left over
+        row["lags"] = [report for report in lags if _is_standby(instances, report)]
+        row.pop("copies_since", None)
     return Given(
         row=row,
         restore=rng.choice([None, None, 50.0, 5_000.0]),
@@ -141,6 +144,16 @@ def _instances(rng: random.Random) -> list[dict[str, Any]]:
             instance["started_at"] = at(-rng.choice([30_000, 10 * _MINUTE]))
         found.append(instance)
     return found
+
+
+def _is_standby(instances: Sequence[dict[str, Any]], report: dict[str, Any]) -> bool:
+    """Tell whether a report is of a copy that an instance is assigned."""
+    return any(
+        report["task_id"] in consumer["standby"]
+        for instance in instances
+        for consumer in instance["consumers"]
+        if instance["process_id"] == report["process_id"]
+    )
 
 
 def _consumers(instances: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -110,9 +110,7 @@ def offset_unknown(rng: random.Random, given: Given) -> Given | None:
 
 
 def stores_unknown(_rng: random.Random, given: Given) -> Given | None:
-    """Whether stores are on disks is unknown; not where left-over state was reported, which is on disks alone."""
-    if given.row.get("stores") == "in-memory" and not all(_is_standby(given, report) for report in given.row["lags"]):
-        return None
+    """Whether stores are on disks is unknown."""
     return given.with_row(stores=None) if given.row.get("stores") else None
 
 
@@ -226,13 +224,6 @@ def _configured(given: Given, **changes: int) -> Given:
 def _whole(given: Given, report: dict[str, Any]) -> int:
     whole: int = next(task["end_offset_sum"] for task in given.row["tasks"] if task["task_id"] == report["task_id"])
     return whole
-
-
-def _is_standby(given: Given, report: dict[str, Any]) -> bool:
-    instance = next(each for each in given.row["instances"] if each["process_id"] == report["process_id"])
-    standbys = [task_id for consumer in instance["consumers"] for task_id in consumer["standby"]]
-    is_there: bool = report["task_id"] in standbys
-    return is_there
 
 
 def _is_within(given: Given, report: dict[str, Any]) -> bool:

@@ -184,11 +184,9 @@ def _leaving(given: Given) -> Plan:
 
 
 def test_what_is_not_proven_starts_cold_beside_what_is_slower_than_known() -> None:
-    """0_0 has fallen behind where a thread restores at its part of the rate; of 0_1 the last report is a day old."""
-    group = copied(random_group(random.Random(12_102)))
-    del group.row["tasks"][1]["end_offset_sum"]
-    made = _leaving(group)
-    assert [str(start.task_id) for start in made.unproven_starts] == ["0_1"]
+    """Of 0_2 nothing was ever reported; 0_1 starts cold where its copy begins to restore only at a probe."""
+    made = _leaving(random_group(random.Random(12_318)))
+    assert [str(start.task_id) for start in made.unproven_starts] == ["0_2"]
     assert made.ends("cold_handovers") == (0, 2)
 
 
@@ -240,3 +238,20 @@ def test_what_a_copy_within_the_limit_restores_is_unknown_without_the_end_offset
     assert drain(group.snapshot, [group.busiest], group.options).answer is Answer.NO
     del group.row["tasks"][0]["end_offset_sum"]
     assert drain(group.snapshot, [group.busiest], group.options).answer is Answer.UNKNOWN
+
+
+def test_a_copy_falls_behind_whatever_the_end_offset_is() -> None:
+    """Of 0_1, 1,000 records a second are written and 50 restored: ``i3`` had caught up five minutes before."""
+    group = copied(random_group(random.Random(73)))
+    whole = plan_checked(group.snapshot, group.options)
+    del group.row["tasks"][1]["end_offset_sum"]
+    for made in (whole, plan_checked(group.snapshot, group.options)):
+        step = next(step for step in made.rounds[1].single_steps if isinstance(step, HandOver))
+        assert (str(step.task_id), step.caught_up) == ("0_1", False)
+
+
+@pytest.mark.parametrize(("stores", "most"), [("in-memory", 1), ("persistent", 0)])
+def test_a_task_between_two_threads_starts_from_another_copy_whatever_that_has(stores: str, most: int) -> None:
+    """``i0`` has closed 0_3 for another thread; where nothing is left of it, ``i1`` starts it by a report of a day."""
+    group = random_group(random.Random(86)).with_row(stores=stores)
+    assert plan_checked(group.snapshot, group.options).ends("cold_handovers") == (0, most)

@@ -54,11 +54,13 @@ T = TypeVar("T")
 GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "2000"))
 #: What Kafka decides by: without it, tasks may be moved in another order, so that one that is moved later starts warm.
 _DECIDED_BY = (worsenings.fewer_reports, worsenings.fewer_standbys)
-#: The same where nobody leaves: nothing falls behind meanwhile if nobody knows what is written.
-_WAITED_FOR = (*_DECIDED_BY, worsenings.produce_unknown)
+#: The same where nobody leaves: nothing falls behind meanwhile if nobody knows what is written, nor is played at other
+#: rates if none is known.
+_WAITED_FOR = (*_DECIDED_BY, worsenings.produce_unknown, worsenings.restore_unknown)
 _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
-#: With which a start that is warm by Kafka's rule may restore nothing before its task runs: a copy had longer to.
-_RESTORES_LONGER = (worsenings.older_reports,)
+#: With which a start that is warm by Kafka's rule may restore nothing before its task runs: a copy had longer to, or
+#: nothing is known to be written meanwhile.
+_RESTORES_LESS = (worsenings.older_reports, worsenings.produce_unknown)
 #: What makes a restart settle that may not: fewer copies are built; a copy that is made anew begins with nothing, while
 #: of one that is there nobody may know what it has; and without a rate nobody counts the probes that a copy takes until
 #: it has caught up, while with one a plan is cut off that has more than it may.
@@ -297,7 +299,7 @@ def _is_other_course(before: Answers, after: Answers, worsening: Worsening) -> b
 
 def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
     """Return the tasks that may be warm though they restored something first before."""
-    if worsening in _RESTORES_LONGER:
+    if worsening in _RESTORES_LESS:
         return frozenset(before.restoring)
     if worsening is worsenings.fewer_standbys:
         return frozenset(task for task in before.restoring if before.tasks.get(task) is Answer.UNKNOWN)
@@ -316,6 +318,17 @@ def _decides_otherwise(group: Given, worse: Given) -> bool:
     gone = {seat: lag for seat, lag in reported.items() if seat not in left}
     unreported = (standbys - _standbys(worse)) - (reported.keys() - _reported_in_part(group))
     return bool(unreported) or any(lag == UNKNOWN or seat not in standbys for seat, lag in gone.items())
+
+
+def _waits_instead(group: Given, worse: Given) -> bool:
+    """Tell whether a task moved at once, with or without a copy, that now waits for one: its end offset is unknown."""
+    known = {task["task_id"] for task in worse.row["tasks"] if "end_offset_sum" in task}
+    limit = group.row["config"]["acceptable_recovery_lag"]
+    return any(
+        task["task_id"] not in known and task["end_offset_sum"] <= limit
+        for task in group.row["tasks"]
+        if task["stateful"]
+    )
 
 
 def _standbys(group: Given) -> set[tuple[str, str]]:
@@ -345,6 +358,8 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
         return  # other copies restore faster
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
+    if before.opened != after.opened and _waits_instead(group, worse):
+        return
     before = replace(before, may_lose=group.row.get("stores") != "persistent")
     if worsening is worsenings.fewer_standbys:  # made anew it begins with nothing, what it had may be unknown
         gone = {task_id for _, task_id in _standbys(group) - _standbys(worse)}
@@ -513,6 +528,15 @@ class TestExceptions:
         assert _goes_to(high) == ("i1", Answer.NO)
         assert _goes_to(low) == ("i2", Answer.YES)
 
+    def test_a_task_waits_for_a_copy_where_its_end_offset_is_unknown(self) -> None:
+        """All of 0_1 is within the limit, so that it moves at once, and nobody knows how much is written until then."""
+        known = random_group(random.Random(1773))
+        unknown = copied(known)
+        del unknown.row["tasks"][1]["end_offset_sum"]
+        before, after = _drain_leaving(known), _drain_leaving(unknown)
+        assert before.starts == after.starts
+        assert [before.tasks["0_1"], after.tasks["0_1"]] == [Answer.UNKNOWN, Answer.YES]
+
     def test_copies_restore_faster_where_fewer_are_wanted(self) -> None:
         """An instance shares its rate among its copies: with fewer of them, one falls behind less."""
         many = random_group(random.Random(7003))
@@ -584,6 +608,12 @@ class TestExceptions:
         assert _goes_to(snapshot_from_row(row, "x")) == ("i1", Answer.UNKNOWN)
         del row["tasks"][0]["end_offset_sum"]
         assert _goes_to(snapshot_from_row(row, "x")) == ("i1", Answer.YES)
+
+    def test_a_copy_that_is_behind_counts_what_may_be_written_until_its_owner_is_missed(self) -> None:
+        """Nothing was written for five minutes, in which it has restored all; with a rate of writing it lacks some."""
+        written = random_group(random.Random(63_400))
+        quiet = replace(written, produce=None, trust_ms=0)
+        assert [_drain(group).tasks["0_1"] for group in (written, quiet)] == [Answer.NO, Answer.YES]
 
     def test_what_is_decided_together_decides_which_thread_opens_a_copy(self) -> None:
         """0_0 starts first where its report is a day old: both copies then change threads in the rebalance they start.

@@ -310,7 +310,7 @@ class _Report:
         if copy.lag == LATEST:
             return copy if copy.reporters == (consumer,) else copy._replace(reporters=(consumer,))
         tick, readiness = self._interval.tick, self._interval.readiness
-        known = self._restoring.known(task, copy.instance)
+        known = self._restoring.known(copy.instance, copy.remaining)
         if readiness is not None and not (known and readiness.rate_decides(task, copy)):
             tick = readiness.of(self._state.group, task, copy, self._to_restore)
             if not tick and not known:
@@ -358,7 +358,7 @@ class _Report:
             reporters = () if copy.lag is None else (self._first_to_rejoin[copy.instance],)
             return copy._replace(reporters=reporters, remaining=remaining)
         lag = copy.lag
-        known = self._restoring.known(task, copy.instance) and not self._interval.at_probes
+        known = self._restoring.known(copy.instance, copy.remaining) and not self._interval.at_probes
         if consumer not in self._disturbed and known:
             lag = LATEST if copy.active and not remaining else self._reported(task, copy, remaining)
         elif copy.active and consumer not in self._disturbed and not (remaining and self._interval.at_probes):

@@ -104,7 +104,7 @@ def next_ready_ms(
     @cache
     def ready(to_ms: int) -> list[Seat]:
         left = Restoring.over(group, copies, ahead(to_ms))
-        return [seat for seat, lag in lags.items() if left.left.get(seat, lag) <= limit and left.known(*seat)]
+        return [seat for seat, lag in lags.items() if left.left.get(seat, lag) <= limit and left.known(seat[1], lag)]
 
     low_ms, high_ms = _around(lambda ms: bool(ready(ms)), at_ms, after_ms)
     if high_ms is None:
@@ -215,7 +215,7 @@ def _later(group: Group, task: int, copy: Copy, left: Restoring, spans: Sequence
     if consumer is None:
         remaining = min(remaining + produced(spans, task), group.end_offset_sums[task])
         return copy._replace(lag=remaining if copy.lag is not None and copy.lag >= 0 else copy.lag, remaining=remaining)
-    if (remaining or stopped or not copy.active) and left.known(task, copy.instance):
+    if (remaining or stopped or not copy.active) and left.known(copy.instance, remaining):
         remaining = left.left.get((task, copy.instance), 0)
     lag = LATEST if copy.active and not remaining else remaining
     if (lag, remaining) == (copy.lag, copy.remaining) and copy.reporters == (consumer,):

@@ -89,7 +89,7 @@ def later(state: GroupState, spans: Sequence[Span], to_ms: int, cleanup_ms: int)
                     continue
                 behind = min(copy.remaining + produced(spans, task), group.tasks[task].end_offset_sum)
                 found.append(copy._replace(remaining=behind))
-            elif restoring.known(task, copy.instance) and (copy.remaining or restoring.remaining(task, copy)):
+            elif restoring.known(copy.instance, copy.remaining) and (copy.remaining or restoring.remaining(task, copy)):
                 found.append(copy._replace(remaining=restoring.remaining(task, copy)))
             else:
                 found.append(copy)

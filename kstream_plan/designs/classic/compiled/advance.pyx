@@ -174,7 +174,7 @@ cdef class Advance(Restoring):
     cdef void _report(self, Py_ssize_t place, Slot* slot, Interval* interval) noexcept:
         """Report a copy that a consumer holds."""
         cdef int64_t remaining = slot.remaining, then
-        cdef bint known = self.is_known(place, slot), disturbed = interval.disturbed[slot.consumer]
+        cdef bint known = self.is_known(slot), disturbed = interval.disturbed[slot.consumer]
         cdef bint active = slot.role == ACTIVE, placed_before = slot.placed_in < interval.generation
         if slot.lag == LATEST:
             slot.reporter = slot.consumer
@@ -202,7 +202,7 @@ cdef class Advance(Restoring):
             slot.reporter = -1 if slot.lag == NONE else interval.first[slot.instance]
             slot.remaining = remaining
             return
-        if not disturbed and not interval.at_probes and self.is_known(place, slot):
+        if not disturbed and not interval.at_probes and self.is_known(slot):
             slot.lag = LATEST if active and not remaining else self._reported(place, slot, remaining)
         elif active and not disturbed and not (remaining and interval.at_probes):
             slot.lag, remaining = LATEST, 0

@@ -38,7 +38,7 @@ cdef class Restoring(Steps):
     cdef Flags pressed
     cdef bint any_pressed
 
-    cdef bint is_known(self, Py_ssize_t place, Slot* slot) noexcept
+    cdef bint is_known(self, Slot* slot) noexcept
     cdef int64_t written(self, Py_ssize_t place, int64_t elapsed_ms) noexcept
     cdef void press(self) noexcept
     cdef bint falls_behind(self, Py_ssize_t place, Slot* slot) noexcept

@@ -41,9 +41,9 @@ cdef class Restoring(Steps):
         self.at_once = min(restores) == INFINITY
         memset(self.rests, 0, self.tasks)
 
-    cdef bint is_known(self, Py_ssize_t place, Slot* slot) noexcept:
+    cdef bint is_known(self, Slot* slot) noexcept:
         """Tell whether it is known how long a copy takes."""
-        return self.restores[slot.instance] >= 0 and (self.at_once or self.whole[place] < INT64_MAX)
+        return self.restores[slot.instance] >= 0 and (self.at_once or slot.remaining < INT64_MAX)
 
     cdef int64_t written(self, Py_ssize_t place, int64_t elapsed_ms) noexcept:
         """Return how many records are written of a task in a time."""
