@@ -7,10 +7,11 @@ from kstream_plan.comparison.alternatives import AlternativeFigures, Outcomes, S
 from kstream_plan.documents.codec import TEXT, WHOLE, list_of, mapping_of, or_null
 
 _SHOWN = "in the random simulation that is shown"
-FORM.record(
+_FIGURES = FORM.view(
     AlternativeFigures,
     settled="Number of random simulations that settle; without randomness 1 or 0.",
     balanced_ms="Time until every task has its final owner.",
+    rebalances="",
     moves="Stateful tasks that change instance.",
     max_paused_ms="Longest pause of a task.",
     cold_handovers="Cold starts.",
@@ -20,7 +21,9 @@ FORM.record(
     ),
     least_moves="The minimum that any plan from this beginning to this end moves.",
     paused_at_once="Tasks that are paused at the same time, of any random simulation.",
+    paused_tasks_at_once=added("The same with the random simulation that is shown as `median`."),
     peak_extra_copies="Maximum of copies at once beyond those that stay, of any random simulation.",
+    extra_copies=added("The same with the random simulation that is shown as `median`."),
     most_restores_begun=f"Maximum of copies that begin to restore in one rebalance, {_SHOWN}.",
     most_state_records=f"Records in the copies of the fullest instance, {_SHOWN}; null: an end offset is unknown.",
     pauses=added("Pauses of tasks; here and below, for saved plans: those of the random simulation that is shown."),
@@ -43,7 +46,7 @@ _OUTCOME = FORM.view(
         codec=_ALTERNATIVES,
     ),
     fastest="No acceptable alternative is faster beyond chance: it settles in every random simulation, keeps to the "
-    "policy, has the fewest cold starts, and its times overlap with the best median's. For a Connect group: no "
+    "policy, has the fewest cold starts, and its times overlap with the best one's. For a Connect group: no "
     "acceptable alternative has shorter pauses in total.",
     verdict=at("one.plan.verdict.kind", "How it ends in the random simulation that is shown."),
     duration_is=at("one.plan.summary.duration_is", "What its time is, as in a plan."),
@@ -59,7 +62,7 @@ _OUTCOME = FORM.view(
     ),
     kept=at("one.kept", "Whether it keeps to the policy; null: none was given."),
     broken_rules=at("one.broken", "Rules of the policy that it breaks."),
-    figures=at("one.figures", "What it comes to."),
+    figures=at("one.figures", "What it comes to.", _FIGURES),
 )
 COMPARE = document(
     "compare",

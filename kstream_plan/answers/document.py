@@ -47,7 +47,7 @@ FORM.record(
     Range,
     "Over all random simulations.",
     ref="range",
-    median="The median of the likely figures.",
+    median="The likely figure: of the random simulation that is shown, or the median where none is.",
     least="The minimum of what is possible.",
     most="The maximum of what is possible.",
 )
@@ -57,7 +57,9 @@ _REMARKS = FORM.view(
     warnings=Field(description="What may hurt.", missing=None),
     notes=Field(description="What is good to know.", missing=None),
     assumptions=Field(description="What the answer takes for granted.", missing=None),
-    next=Field(description="Commands that answer the next questions.", missing=None),
+    next=Field(
+        description="Commands that answer the next questions; from Python with `SNAPSHOT` for the path.", missing=None
+    ),
 )
 VERSION = replace(TEXT, schema={"type": "string", "pattern": r"^1\."})
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import ClassVar, NamedTuple
 
@@ -12,7 +12,7 @@ from kstream_plan.model.holding_changes import apart_from_stateless, changed_hol
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import relief_ms
 from kstream_plan.plans.notebooks import InNotebooks
-from kstream_plan.plans.simulated import Draws, Range, figures_of, range_of, settles_surely, tells_restored
+from kstream_plan.plans.simulated import Draws, Range, range_of, settles_surely, tells_restored
 from kstream_plan.plans.steps import HandOver, Place, Promote, restores_anew
 from kstream_plan.plans.stops import Stops, stops_of
 
@@ -28,11 +28,11 @@ class Change(NamedTuple):
 class AlternativeFigures:
     """What one alternative comes to.
 
-    A range has the median of all draws, and the least and the most of these and of what nobody knows of the one shown;
-    ``paused_at_once`` and ``peak_extra_copies`` are the most of all that. ``relief_ms``: the busiest instance runs
-    fewer tasks than at first from then on (``None``: it never does); ``most_restores_begun``: copies that begin to
-    restore in one rebalance; ``most_state_records``: what the fullest instance holds copies of, in records (``None``:
-    an end offset is not known). These three are of the draw that is shown.
+    A range has the figure of the draw that is shown, which a plan of it alone has, and the least and the most of all
+    draws and of what is unknown of the one shown. ``relief_ms``: the busiest instance runs fewer tasks than at first
+    from then on (``None``: it never does); ``most_restores_begun``: copies that begin to restore in one rebalance;
+    ``most_state_records``: what the fullest instance holds copies of, in records (``None``: an end offset is unknown).
+    These three are of the draw that is shown.
 
     ``pauses`` are all standstills of tasks, which last for ``paused_task_ms`` together. Of a Connect group connectors
     are counted apart, in ``paused_connector_ms``; ``stopped`` and ``started`` are the items that rebalances stop and
@@ -49,8 +49,8 @@ class AlternativeFigures:
     restored_records: Range | None
     relief_ms: int | None
     least_moves: int
-    paused_at_once: int
-    peak_extra_copies: int
+    paused_tasks_at_once: Range
+    extra_copies: Range
     most_restores_begun: int
     most_state_records: int | None
     pauses: Range
@@ -58,6 +58,16 @@ class AlternativeFigures:
     paused_connector_ms: Range | None
     stopped: Range | None
     started: Range | None
+
+    @property
+    def paused_at_once(self) -> int:
+        """The most tasks that are paused at the same time, in any draw."""
+        return self.paused_tasks_at_once.most
+
+    @property
+    def peak_extra_copies(self) -> int:
+        """The most copies beyond those that stay, in any draw."""
+        return self.extra_copies.most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +94,7 @@ class Alternative:
 
     @property
     def is_random(self) -> bool:
-        """Whether it is one of several draws, by the middle of which it is ranked."""
+        """Whether it is one of several draws, by the shown one of which it is ranked."""
         return self.draws is not None or bool(self.drawn_ms)
 
     @property
@@ -100,12 +110,8 @@ class Alternative:
 
 
 class DrawByDraw(NamedTuple):
-    """How much longer one alternative takes than another in the same draws, and in how many it is faster, and slower.
+    """In how many of the same draws one alternative is faster than another, and in how many slower."""
 
-    ``longer_ms`` is negative where it takes less time.
-    """
-
-    longer_ms: Range
     faster: int
     slower: int
 
@@ -137,26 +143,26 @@ class Outcomes(tuple[SameOutcome, ...], InNotebooks):
 
 def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] = ()) -> AlternativeFigures:
     """Count what a plan, and the draws that it stands for, come to; ``stops`` are those of every draw, if known."""
-    summary, of = plan.summary, figures_of(plan) if draws is None else draws
-    columns = zip(*(stops or [stops_of(plan)]), strict=True)
-    pauses, task_ms, connector_ms, stopped, started = map(_over, columns)
+    columns = zip(stops_of(plan), *stops, strict=True)
+    pauses, task_ms, connector_ms, stopped, started = (Range(each[0], min(each), max(each)) for each in columns)
+    figure = partial(range_of, plan, draws=draws)
     workers = plan.is_of_workers
     return AlternativeFigures(
         settled=int(plan.verdict.kind == "settled") if draws is None else draws.settled,
-        balanced_ms=_range(plan, "duration_ms", of.duration_ms),
-        rebalances=_range(plan, "rebalances", of.rebalances),
-        moves=_range(plan, "moves", of.moves),
-        max_paused_ms=_range(plan, "max_paused_task_ms", of.max_paused_ms),
-        cold_handovers=_range(plan, "cold_handovers", of.cold_handovers),
-        restored_records=_range(plan, "restored_records", of.restored_records) if tells_restored(plan, draws) else None,
+        balanced_ms=figure("duration_ms"),
+        rebalances=figure("rebalances"),
+        moves=figure("moves"),
+        max_paused_ms=figure("max_paused_task_ms"),
+        cold_handovers=figure("cold_handovers"),
+        restored_records=figure("restored_records") if tells_restored(plan, draws) else None,
         relief_ms=relief_ms(plan),
-        least_moves=summary.lower_bounds.moves,
-        paused_at_once=range_of(plan, "paused_tasks_at_once", draws).most,
-        peak_extra_copies=range_of(plan, "peak_extra_copies", draws).most,
+        least_moves=plan.summary.lower_bounds.moves,
+        paused_tasks_at_once=figure("paused_tasks_at_once"),
+        extra_copies=figure("peak_extra_copies"),
         most_restores_begun=_most_restores_begun(plan),
         most_state_records=_most_state_records(plan),
         pauses=pauses,
-        paused_task_ms=task_ms if workers else _range(plan, "paused_task_ms", task_ms),
+        paused_task_ms=task_ms if workers else Range(task_ms.median, *plan.ends("paused_task_ms", *task_ms)),
         paused_connector_ms=connector_ms if workers else None,
         stopped=stopped if workers else None,
         started=started if workers else None,
@@ -168,7 +174,7 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
 
     What may be taken settles in every draw, whatever nobody knows, in a time of which not only the least is known,
     keeps to the policy, if there is one, and has instances for all the standbys that it asks for. The best of it has
-    the fewest cold starts in its worst draw, and of these it is balanced first, in the middle of its draws; of a single
+    the fewest cold starts in its worst draw, and of these it is balanced first, in the draw that is shown; of a single
     plan whose time hangs on what nobody knows the worse end counts. Marked is, beside it, what has as few
     of them and times that overlap with those of the best, unless it is slower in each of the same draws: which of these
     is faster, chance may have decided. Of Connect groups it is the time of tasks that nobody runs that counts instead.
@@ -200,8 +206,8 @@ def draw_by_draw(one: Alternative, other: Alternative) -> DrawByDraw | None:
     """Compare two alternatives in the same draws; ``None`` if there are none, or more is unknown than what is drawn."""
     if not one.drawn_ms or len(one.drawn_ms) != len(other.drawn_ms) or not (_is_drawn(one) and _is_drawn(other)):
         return None
-    longer_ms = [this - that for this, that in zip(one.drawn_ms, other.drawn_ms, strict=True)]
-    return DrawByDraw(_over(longer_ms), sum(ms < 0 for ms in longer_ms), sum(ms > 0 for ms in longer_ms))
+    pairs = list(zip(one.drawn_ms, other.drawn_ms, strict=True))
+    return DrawByDraw(sum(this < that for this, that in pairs), sum(this > that for this, that in pairs))
 
 
 def _is_drawn(of: Alternative) -> bool:
@@ -216,16 +222,6 @@ def _is_as_fast(of: Alternative, best: Alternative | None) -> bool:
     beside = draw_by_draw(of, best)
     always_slower = beside is not None and beside.slower == len(of.drawn_ms)
     return of.figures.balanced_ms.least <= best.figures.balanced_ms.most and not always_slower
-
-
-def _over(values: Sequence[int]) -> Range:
-    return Range(statistics.median_low(values), min(values), max(values))
-
-
-def _range(plan: Plan, name: str, over_draws: int | Range) -> Range:
-    """Return a figure over all draws, and over what nobody knows of the one that is shown."""
-    drawn = Range(over_draws, over_draws, over_draws) if isinstance(over_draws, int) else over_draws
-    return Range(drawn.median, *plan.ends(name, drawn.least, drawn.most))
 
 
 def _most_restores_begun(plan: Plan) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -415,7 +414,7 @@ def _played_in(
         draws=draws,
         figures=figures,
         most_cold=most_cold(made, figures.cold_handovers.most) + len(counted),
-        still_at_once=Range(statistics.median_low(still), min(still), max(still)),
+        still_at_once=Range(still[0 if draws is None else draws.shown], min(still), max(still)),
         ends_ms=max([*made.ends("duration_ms", figures.balanced_ms.most), *(outage.to_ms for outage in made.outages)]),
         unproven=as_known.unproven_starts,
         takes_proof=bool(process_ids),

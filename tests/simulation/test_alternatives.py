@@ -54,9 +54,10 @@ def test_every_alternative_is_the_single_simulation_with_as_many_draws() -> None
         assert one.plan == alone.plan
         assert one.draws == alone.draws
         assert alone.draws is not None
-        assert one.figures.balanced_ms == alone.draws.duration_ms
+        assert one.figures.balanced_ms[1:] == alone.draws.duration_ms[1:]
+        assert one.figures.balanced_ms.median == alone.plan.summary.duration_ms
         shown = alternative_figures(alone.plan, alone.draws)
-        assert one.figures.pauses.least <= shown.pauses.median <= one.figures.pauses.most
+        assert one.figures.pauses.least <= one.figures.pauses.median == shown.pauses.median <= one.figures.pauses.most
         assert (
             replace(one.figures, pauses=shown.pauses, paused_task_ms=shown.paused_task_ms) == shown
         )  # of all draws, and of the one

@@ -142,10 +142,10 @@ _OF_STATE = (
     _figure("Rebalances", "rebalances"),
     _figure("Stateful moves", "moves"),
     _figure("Longest pause of a task, summed", "max_paused_ms", _pause),
-    _figure("Most tasks paused at once", "paused_at_once"),
+    _figure("Most tasks paused at once", "paused_tasks_at_once"),
     _figure("Cold starts", "cold_handovers"),
     _figure("Records to restore", "restored_records"),
-    _figure("Most extra copies at once", "peak_extra_copies"),
+    _figure("Most extra copies at once", "extra_copies"),
     _figure("Restores begun at once", "most_restores_begun"),
     _figure("Records on the fullest instance", "most_state_records"),
 )
@@ -155,7 +155,7 @@ _OF_WORKERS = (
     _figure("Unassigned time, all tasks", "paused_task_ms", _lasted),
     _figure("Unassigned time, all connectors", "paused_connector_ms", _lasted),
     _figure("Longest pause", "max_paused_ms", _lasted),
-    _figure("Unassigned at once", "paused_at_once"),
+    _figure("Unassigned at once", "paused_tasks_at_once"),
     _figure("Stops", "stopped"),
     _figure("Starts", "started"),
 )
