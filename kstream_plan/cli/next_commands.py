@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import glob
+import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
+from kstream_plan.answers.document import dump
 from kstream_plan.cli.options.groups import Deciding, Measuring, Reading, Spark
 from kstream_plan.cli.options.parameters import Options, OptionWords
 from kstream_plan.cli.options.settings import Settings
@@ -68,6 +71,22 @@ def with_paths(page: Page, source: Input) -> Page:
     return replace(page, lines=lines)
 
 
+def with_paths_in_json(line: str, source: Input) -> str:
+    """Return the JSON of an answer with the commands that its page has.
+
+    Plans, printed or saved, keep ``SNAPSHOT`` instead: they are read again elsewhere, where this machine's path is
+    wrong, and the same input and options give the same bytes, whatever the file is called.
+    """
+    return _json_with(line, partial(_command, source=source))
+
+
+def _json_with(line: str, command: Callable[[str], str]) -> str:
+    document = json.loads(line)
+    for note in document["next"]:
+        note["message"] = command(note["message"])
+    return dump(document)
+
+
 def _command(text: str, source: Input) -> str:
     if not source.paths or STDIN in source.paths or (len(source.paths) > 1 and text.startswith(_ONE_PATH)):
         return text
@@ -95,10 +114,18 @@ def _kept_words(text: str, option_words: OptionWords) -> list[str]:
 
 def with_lags(page: Page, paths: Sequence[str]) -> Page:
     """Return a page whose commands name the lag rows that were given."""
+    return replace(page, lines=tuple(line._replace(text=_lags_command(line.text, paths)) for line in page.lines))
+
+
+def with_lags_in_json(line: str, paths: Sequence[str]) -> str:
+    """Return the JSON of a history with the commands that its page has."""
+    return _json_with(line, partial(_lags_command, paths=paths))
+
+
+def _lags_command(text: str, paths: Sequence[str]) -> str:
     words = shlex.join(word for path in paths for word in ("--lags", path))
     is_known = STDIN not in paths and printable(words) == words
-    lines = (line._replace(text=line.text.replace("--lags LAGS", words)) if is_known else line for line in page.lines)
-    return replace(page, lines=tuple(lines))
+    return text.replace("--lags LAGS", words) if is_known else text
 
 
 #: Options of ``snapshot`` that go with ``--list``, and not with a single snapshot.

@@ -81,6 +81,19 @@ def _next(out: str) -> list[str]:
     return [line.removeprefix("Next: ") for line in out.splitlines() if line.startswith("Next: ")]
 
 
+def _next_in_json(command: list[str], capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
+    """Return the commands in the JSON of an answer; the rows of ``fleet`` have none, and plans no paths."""
+    if command[0] == "check":
+        run([*command, "-q", "--report", "json=answer.json"])
+        text = Path("answer.json").read_text()
+    else:
+        run([*command, "-q", "--output", "json"])
+        text = capsys.readouterr().out
+    document = json.loads(text)
+    [document] = document.get("plans", [document])
+    return [shlex.split(note["message"]) for note in document.get("next", ())]
+
+
 def _settled() -> dict[str, Any]:
     """Return a group in which no rebalance changes anything: each instance runs a task and has the other's copy."""
     (one, two), time = deepcopy(GROUP["instances"]), GROUP["captured_at"]
@@ -135,6 +148,9 @@ def test_the_next_command_runs(command: list[str], expected: list[str], capsys: 
     run([*command, "-q"])
     commands = [shlex.split(line) for line in _next(capsys.readouterr().out)]
     assert commands == [["kstream-plan", *expected]]
+    without_path = [["SNAPSHOT" if word == command[1] else word for word in words] for words in commands]
+    in_json = without_path if command[0] == "assign" else commands
+    assert _next_in_json(command, capsys) == ([] if command[0] == "fleet" else in_json)
     draws = ["--draws", "1"] if expected[0] == "simulate-scaleout" else []
     assert run([*expected, *draws, "-q"]) in (0, 3, 4)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kstream_plan.cli.actions.reports import write_reports
-from kstream_plan.cli.next_commands import input_of, with_paths
+from kstream_plan.cli.next_commands import Input, input_of, with_paths, with_paths_in_json
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.reports import ReportFile
 from kstream_plan.cli.output import OutputForm
@@ -48,9 +48,10 @@ def play_alternatives(
     return beside_each_other(outcomes)
 
 
-def compare_lines(outcomes: Sequence[Sequence[SameOutcome]]) -> str:
-    """Return the alternatives of every group as JSON Lines."""
-    return "".join(f"{to_json(alike)}\n" for alike in outcomes)
+def compare_lines(outcomes: Sequence[Sequence[SameOutcome]], paths: Sequence[str], options: PlansSnapshots) -> str:
+    """Return the alternatives of every group as JSON Lines; ``paths`` were read."""
+    pairs = zip(outcomes, _sources(outcomes, paths, options), strict=True)
+    return "".join(f"{with_paths_in_json(to_json(alike), source)}\n" for alike, source in pairs)
 
 
 def compare_page(
@@ -58,11 +59,16 @@ def compare_page(
 ) -> str:
     """Return the alternatives of every group, one group below the other; ``paths`` were read."""
     if form is OutputForm.JSON:
-        return compare_lines(outcomes)
+        return compare_lines(outcomes, paths, options)
+    return draw_pages(map(with_paths, map(page_of, outcomes), _sources(outcomes, paths, options)), form)
+
+
+def _sources(
+    outcomes: Sequence[Sequence[SameOutcome]], paths: Sequence[str], options: PlansSnapshots
+) -> Iterator[Input]:
     is_plural = len(outcomes) > 1 or bool(options.application_id)
     names = (alike[0].one.plan.group.application_id for alike in outcomes)
-    sources = (input_of(paths, name, is_plural=is_plural, option_words=options.option_words) for name in names)
-    return draw_pages(map(with_paths, map(page_of, outcomes), sources), form)
+    return (input_of(paths, name, is_plural=is_plural, option_words=options.option_words) for name in names)
 
 
 def report_compared(reports: Sequence[ReportFile] | None, outcomes: Sequence[Sequence[SameOutcome]]) -> None:

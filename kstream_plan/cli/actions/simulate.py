@@ -139,7 +139,7 @@ def _designs_beside_each_other(
         report(error, debug=arguments.debug)
     if arguments.out is not None:
         with written_at_once(arguments.out) as file:
-            file.write(compare_lines(work.results))
+            file.write(compare_lines(work.results, paths, arguments))
     if work.results:
         report_compared(arguments.report, work.results)
         write_stdout(compare_page(work.results, arguments.output, paths, arguments))

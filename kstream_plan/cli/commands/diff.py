@@ -12,7 +12,7 @@ from kstream_plan.cli.actions.remote_plans import download_plans
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.next_commands import input_of, with_paths
+from kstream_plan.cli.next_commands import Input, input_of, with_paths, with_paths_in_json
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
@@ -106,7 +106,10 @@ def diff(options: DiffOptions) -> None:
             )
             is_changed = not all(comparison.alike for comparison in predictions)
         else:
-            text = "".join(f"{to_json(comparison, view=options.view)}\n" for comparison in comparisons.comparisons)
+            text = "".join(
+                f"{with_paths_in_json(to_json(comparison, view=options.view), source)}\n"
+                for comparison, source in zip(comparisons.comparisons, _sources(comparisons, options), strict=True)
+            )
             _deliver(text, _pages(comparisons, options), options)
             is_changed = not all(comparison.empty for comparison in comparisons.comparisons)
     raise typer.Exit(ExitCode.CHANGES if is_changed and options.fail_on_changes else ExitCode.DONE)
@@ -213,16 +216,16 @@ def _pages(comparisons: _Compared, options: DiffOptions) -> Iterator[Page]:
     if len(comparisons.comparisons) > 1:
         yield diffs_page(comparisons.comparisons)
     if len(comparisons.comparisons) == 1 or options.verbose:
-        for comparison in comparisons.comparisons:
-            name = comparison.new.group.application_id
-            source = input_of(
-                [options.new or options.old],
-                name,
-                is_plural=len(comparisons.comparisons) > 1,
-                option_words=options.option_words,
-            )
+        for comparison, source in zip(comparisons.comparisons, _sources(comparisons, options), strict=True):
             page = diff_page(comparison, verbose=options.verbose, protocol_view=options.view)
             yield with_paths(_with_files(page, comparison, options), source)
+
+
+def _sources(comparisons: _Compared, options: DiffOptions) -> list[Input]:
+    """Return where the newer side of each comparison was read."""
+    paths, is_plural = [options.new or options.old], len(comparisons.comparisons) > 1
+    names = (comparison.new.group.application_id for comparison in comparisons.comparisons)
+    return [input_of(paths, name, is_plural=is_plural, option_words=options.option_words) for name in names]
 
 
 def _with_files(page: Page, comparison: Comparison, options: DiffOptions) -> Page:

@@ -17,7 +17,7 @@ from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
-from kstream_plan.cli.next_commands import input_of
+from kstream_plan.cli.next_commands import input_of, with_paths_in_json
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
@@ -116,7 +116,8 @@ def _render(options: DrainOptions, page: Page, snapshot: Snapshot, context: JobC
     source = input_of([options.path], name, is_plural=is_plural, option_words=options.option_words)
     in_json = options.output is OutputForm.JSON
     text = "" if in_json else answer_text(answer, options.output, page, verbose=False, source=source)
-    return _Shown(f"{to_json(answer)}\n", text, answer.answer, _section(answer) if options.report else None)
+    line = f"{with_paths_in_json(to_json(answer), source)}\n"
+    return _Shown(line, text, answer.answer, _section(answer) if options.report else None)
 
 
 def _section(answer: Drained) -> Section:

@@ -14,7 +14,7 @@ from kstream_plan.cli.actions.plan import on_long_plan
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report
-from kstream_plan.cli.next_commands import NOT_READ, Input, input_of, with_paths
+from kstream_plan.cli.next_commands import NOT_READ, Input, input_of, with_paths, with_paths_in_json
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
@@ -152,15 +152,15 @@ def _errors(work: Work[Why]) -> list[KstreamPlanError]:
 
 def _deliver(results: Sequence[Why], options: WhyOptions) -> None:
     """Save the answers if asked to, then show them."""
-    lines = "".join(f"{to_json(answers)}\n" for answers in results)
+    is_plural = len(results) > 1 or bool(options.application_id)
+    sources = [_source(result, options, is_plural=is_plural) for result in results]
+    lines = "".join(f"{line}\n" for line in map(with_paths_in_json, map(to_json, results), sources))
     if options.out is not None:
         with written_at_once(options.out) as file:
             file.write(lines)
     if results:
         is_json = options.output is OutputForm.JSON
-        is_plural = len(results) > 1 or bool(options.application_id)
-        pages = (with_paths(page_of(result), _source(result, options, is_plural=is_plural)) for result in results)
-        write_stdout(lines if is_json else draw_pages(pages, options.output))
+        write_stdout(lines if is_json else draw_pages(map(with_paths, map(page_of, results), sources), options.output))
 
 
 def _source(result: Why, options: WhyOptions, *, is_plural: bool) -> Input:

@@ -411,7 +411,11 @@ PLAN = FORM.record(
         "What is good to know, or merely costs; plans that 0.2.0 saved have it among the warnings.",
         missing=(),
     ),
-    next=Field(list_of(NOTE), "Commands that answer the next questions.", missing=()),
+    next=Field(
+        list_of(NOTE),
+        "Commands that answer the next questions; `SNAPSHOT` is the path and options.",
+        missing=(),
+    ),
     later_configs=Field(
         description="Settings that change during a simulation; left out if there are none.", missing=(), left_out=True
     ),
