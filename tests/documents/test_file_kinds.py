@@ -147,6 +147,16 @@ def test_it_is_named_wherever_it_does_not_belong(
             assert fix in said
 
 
+def test_another_applications_topology_is_not_told_to_be_in_its_wrong_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "topology.txt"
+    file.write_bytes(OTHERS["a topology"][0])
+    command, _ = TAKERS["a topology"]
+    assert run([{"FILE": str(file), "TABLE": str(TABLE)}.get(word, word) for word in command]) == 1
+    assert f"error: {file}: has no sub-topology 1. Fix: " in capsys.readouterr().err
+
+
 def test_a_log_with_something_else_in_it_is_still_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "app.log"
     file.write_text("2026-03-01 10:00:00,000 INFO starting\nTopologies:\n   Sub-topology: 0\n")

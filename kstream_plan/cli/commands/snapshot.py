@@ -155,7 +155,7 @@ def _of_text(options: SnapshotOptions) -> None:
         per_application(options.streams_config, "--streams-config", _group_settings_in),
         topologies(options),
     )
-    with naming_its_file("a table of kafka-streams-groups.sh", "a table of kafka-consumer-groups.sh"):
+    with naming_its_file("a table of kafka-streams-groups.sh", "a table of kafka-consumer-groups.sh", among=paths):
         texts = [(path, _text(path)) for path in paths]
         rows = rows_from_text(texts, options.broker_version, topologies_by_id.value_for, files.value_for)
     selection = Selection(tuple(options.application_id or ()))

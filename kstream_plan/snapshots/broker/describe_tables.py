@@ -75,6 +75,8 @@ _KNOWN_BY = (
 
 #: The kinds whose lines are read; of others only the group is.
 _READ = (TableKind.MEMBERS, TableKind.STATE, TableKind.OFFSETS)
+#: How a share group's tool writes topics and partitions; that of consumers writes ``topic(0,1)``.
+_OF_SHARE = re.compile(r"(?:.*\s)?[\w.-]+:\d+(?:,\d+)*(?:;[\w.-]+:\d+(?:,\d+)*)*\s*")
 _PROMPT = re.compile(r"\S*[$#%>](?:\s.*)?|\[.*")
 _ROLES = r"(?:(?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP):\s+(?:[^\s:;]+:\[[\d,]*\](?:;\s*|\s*$))+)*"
 
@@ -110,6 +112,9 @@ def _rows(where: str, header: str, table: int, number: int, lines: Sequence[str]
     kind = next((kind for kind, known_by in _KNOWN_BY if known_by <= set(columns)), TableKind.OTHER)
     if kind not in _READ:
         first = next(iter(lines), "")
+        if kind is TableKind.CLASSIC and columns[-1] == "ASSIGNMENT":
+            is_share = "#PARTITIONS" not in columns or any(map(_OF_SHARE.fullmatch, lines))
+            kind = TableKind.SHARE if is_share else kind
         whole = re.fullmatch("".join(map(_cell, columns)), first.rstrip() + " ")
         known = {} if whole is None else dict(zip(columns, whole.groups(""), strict=True))
         yield TableRow(f"{where}, line {number}", kind, table, {**known, "GROUP": first.partition(" ")[0]})

@@ -116,6 +116,8 @@ def _without_members(
     row = next((row for row in others if row.kind is TableKind.EARLY_MEMBERS), others[0])
     group_id = printable(row.cells["GROUP"]) or "ID"
     fix = f"save what {_TOOL.replace('ID', group_id)} prints"
+    if row.kind is TableKind.SHARE or row.cells.get("TYPE", "Streams") != "Streams":
+        fix = f"kafka-streams-groups.sh --list names the groups that have tasks: save what {_TOOL} prints of one"
     strategy = row.cells.get("ASSIGNMENT-STRATEGY", "-")
     if strategy not in ("-", "stream"):
         what = f"is a group with the assignor {shown(strategy)}, not stream: it is not one of Kafka Streams"

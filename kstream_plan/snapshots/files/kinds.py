@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
@@ -139,13 +139,17 @@ def naming_other_kinds(text: bytes, wanted: str, where: str) -> Iterator[None]:
 
 
 @contextmanager
-def naming_its_file(*wanted: str) -> Iterator[None]:
-    """Let an error say instead that the file it is about is of another kind than those that are wanted, if it is."""
+def naming_its_file(*wanted: str, among: Collection[str] | None = None) -> Iterator[None]:
+    """Let an error say instead that the file it is about is of another kind than those that are wanted, if it is.
+
+    Other files than those ``among`` which it may be belong where they were given.
+    """
     try:
         yield
     except KstreamPlanError as error:
         path = error.where.partition(", line ")[0].removeprefix("--topology ")
-        head = _head(path) if os.path.isfile(path) else b""
+        is_meant = (among is None or path in among) and os.path.isfile(path)
+        head = _head(path) if is_meant else b""
         kind = file_kind(head)
         may_be_wanted = any(kind.name in wanted and pattern.search(head) for pattern, kind in _PATTERNS)
         if kind is None or kind.name in wanted or may_be_wanted:

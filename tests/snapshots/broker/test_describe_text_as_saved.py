@@ -107,7 +107,14 @@ def test_lines_that_are_cut_are_never_fewer_tasks(width: int) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("GROUP TOPIC PARTITION START-OFFSET LAG\ns in 0 1 2\n", "share group"),
+        (
+            "GROUP TOPIC PARTITION START-OFFSET LAG\ns in 0 1 2\n",
+            "which has no tasks. Fix: kafka-streams-groups.sh --list",
+        ),
+        ("GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\ns c /1 d 2 in:0,1;out:2\n", "share group"),
+        ("\nGROUP CONSUMER-ID HOST CLIENT-ID ASSIGNMENT\ns c /1 d in:0,1\n", "share group"),
+        ("GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS MEMBER-EPOCH ASSIGNMENT\ns c /1 d 1 3 in:0\n", "share group"),
+        ("GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\na b /1 c 0 -\na d /1 c 1 in(0)\n", "--leader-log"),
         (
             "Error: Consumer group 'orders' does not exist.\n",
             "the tool failed: Consumer group 'orders' does not exist.",
@@ -116,7 +123,8 @@ def test_lines_that_are_cut_are_never_fewer_tasks(width: int) -> None:
         ("GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\na b:1 (1) stream Stable 3\n", "--leader-log"),
         ("GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\na b:1 (1)  Empty 0\n", "--leader-log"),
         ("GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\na b /1 c 2 in(0,1)\n", "--leader-log"),
-        ("GROUP TYPE PROTOCOL\na Classic consumer\n", "a list of groups"),
+        ("GROUP TYPE PROTOCOL\na Classic consumer\n", "a list of groups. Fix: kafka-streams-groups.sh --list"),
+        ("GROUP STATE\na Stable\n", "--group a --members"),
         ("GROUP TOPIC PARTITION CURRENT-OFFSET OFFSET-LAG\na in 0 1 1\n", "--group a --members --verbose"),
         ('{"groups": []}', "holds no table"),
     ],
