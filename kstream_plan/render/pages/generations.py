@@ -55,22 +55,22 @@ _CONNECT_NOTE = (
     "Stopped, started: connectors and tasks that a worker no longer has, or newly has. Unassigned: those that no "
     "worker has after it. The last one is planned from, with --generation N that one."
 )
+_ASSUMED = " INFO lines list no members: there may be more workers than told, and less may be unassigned."
 
 
 def generations_page(generations: Sequence[Generation]) -> Page:
     """Return the page of generations: a table for each application."""
     rows = [(generation.application_id, _row(generation)) for generation in generations]
     note_on_leavers = _GONE if any(generation.trigger == "leave" for generation in generations) else ""
-    return _page(
-        "application", rows, [generation.captured_at for generation in generations], _COLUMNS, _NOTE + note_on_leavers
-    )
+    return _page("application", rows, [each.captured_at for each in generations], _COLUMNS, _NOTE + note_on_leavers)
 
 
 def connect_generations_page(entries: Sequence[ConnectEntry]) -> Page:
     """Return the page of generations of Connect workers: a table for each group, and which cannot be planned from."""
     times = [None if entry.at_ms is None else format_time(entry.at_ms) for entry in entries]
     rows = [(entry.group_id, _connect_row(entry, time)) for entry, time in zip(entries, times, strict=True)]
-    page = _page("group", rows, times, _CONNECT_COLUMNS, _CONNECT_NOTE)
+    is_assumed = any(note.code == "members-assumed" for entry in entries for note in entry.notes)
+    page = _page("group", rows, times, _CONNECT_COLUMNS, _CONNECT_NOTE + _ASSUMED * is_assumed)
     with_owner = len(page.tables) > 1
     return replace(page, lines=tuple(_problem_line(entry, with_owner) for entry in entries if entry.problem))
 

@@ -444,6 +444,17 @@ def test_a_worker_s_log_is_no_snapshot_and_its_settings_are_no_application_s(
     assert "holds no setting of a Connect worker" in capsys.readouterr().err
 
 
+def test_the_list_says_where_workers_without_a_log_are_not_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "INFO lines list no members: there may be more workers than told, and less may be unassigned."
+    logs = live_logs(tmp_path, on_info)
+    assert run(["snapshot", "--connect-log", logs, "--list"]) == 0
+    assert words in " ".join(capsys.readouterr().out.split())
+    assert run(["snapshot", "--connect-log", live_logs(tmp_path), "--list"]) == 0
+    assert words not in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_list_says_what_cannot_be_planned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "w2.log").write_text(live("w2.log"), encoding="utf-8")
     assert run(["snapshot", "--connect-log", str(tmp_path), "--list"]) == 0
