@@ -303,8 +303,11 @@ class KnownCopies:
             return None
         seen_ms = self._end_seen_ms(task)
         written = self._written(task, seen_ms, until_ms)
-        if written is None and until_ms - seen_ms > (self._trusted_ms(Fact.REPORTED) if kind.end_offset_sum else 0):
-            return None  # of a group that had only just begun, nobody knows how much has been written since
+        begins = kind.end_offset_sum == 0  # nobody knows how much a group writes that has only just begun
+        is_old = until_ms - seen_ms > (0 if begins else self._trusted_ms(Fact.REPORTED))
+        runs = begins and self.snapshot.decision is not None and not self.snapshot.rates.knows_produce(task)
+        if (written is None and is_old) or (runs and until_ms <= seen_ms):
+            return None
         whole = kind.end_offset_sum + (written or 0)
         if whole > self._limit:
             return None
