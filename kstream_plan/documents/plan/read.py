@@ -250,9 +250,14 @@ def _rounds(document: PlanDocument, group: Group, initial: tuple[Holding, ...]) 
         except ValueError as error:
             raise WrongValueError(f"do not fit what is held: {error}", ".steps", place, ".rounds") from None
         _check_balance(of.balance, group, ".balance", place, ".rounds")
+        before = 0
         for number, turn in enumerate(of.turns):
             if (turn.process_id, turn.consumer_id) not in group.consumer_index:
                 raise WrongValueError("is of no consumer of the plan", f"[{number}]", ".turns", place, ".rounds")
+            if not before <= turn.first <= len(of.steps):
+                what = f"is {turn.first}, not from {before} to {len(of.steps)}"
+                raise WrongValueError(what, ".first", f"[{number}]", ".turns", place, ".rounds")
+            before = turn.first
         _check_outcome(of, outcome, group, place)
         rounds.append(_round(of, outcome))
     return tuple(rounds)

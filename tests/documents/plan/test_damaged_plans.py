@@ -23,6 +23,7 @@ from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.documents.policy_file import read_policy
 from kstream_plan.errors import PlanFileError
+from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.plans import Plan
 from kstream_plan.plans.result import result_of
 from kstream_plan.plans.simulated import Simulation
@@ -44,6 +45,7 @@ from kstream_plan.render.pages_as_text import fleet_markdown, fleet_table
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import check_cases, connect_rows, plan_cases, simulation_cases
+from tests.helpers.safe_groups import safe_group
 from tests.helpers.schemas import validator
 
 pytestmark = pytest.mark.xdist_group("simulations")
@@ -257,4 +259,13 @@ def test_who_stops_before_a_rebalance_cannot_be_deleted_from_a_plan_of_workers()
     document = json.loads(plan_json(plan(connect_rows.snapshot(connect_rows.even()))))
     del document["stopping"]
     with pytest.raises(PlanFileError, match="stopping is missing"):
+        read_plans(json.dumps(document).encode(), "saved")
+
+
+@pytest.mark.parametrize("first", [0, 10**6])
+def test_turns_that_are_not_one_after_the_other_are_refused(first: int) -> None:
+    crash = Scenario(events=(Stop(at_ms=0, process_ids=("ba2a60ce-456e-4fca-9e2b-12e2b0847d90",), crash=True),))
+    document = json.loads(plan_json(plan(safe_group("s4-streams-43/3-after-leave.json"), scenario=crash)))
+    document["rounds"][0]["turns"][1]["first"] = first
+    with pytest.raises(PlanFileError, match="first"):
         read_plans(json.dumps(document).encode(), "saved")
