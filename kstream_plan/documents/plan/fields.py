@@ -451,8 +451,9 @@ PLAN = FORM.record(
     ),
     seal=Field(
         TEXT,
-        "SHA-256 of `input`, `summary`, `warnings`, `notes`, `assumptions`, `verdict`, `unproven_starts` and the draws "
-        "of the simulation: a figure that was deleted is missed. What earlier versions saved does not have it.",
+        "SHA-256 of what the rounds do not prove: the group, `input`, `rates`, `summary`, remarks, `verdict`, "
+        "`unproven_starts`, `tool.design` and the draws of the simulation: a figure that was deleted is missed. What "
+        "earlier versions saved does not have it.",
         missing=None,
         left_out=True,
     ),

@@ -17,14 +17,27 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import ENDS_NOT_SAVED
 from kstream_plan.version import __version__
 
-#: The parts of a plan's JSON that nothing else in it proves, beside the draws of a simulation.
-SEALED = ("input", "summary", "warnings", "notes", "assumptions", "verdict", "unproven_starts")
+#: The parts of a plan's JSON that nothing else in it proves, beside the draws of a simulation and the group's design.
+SEALED = (
+    "input",
+    "tasks",
+    "instances",
+    "members",
+    "rates",
+    "summary",
+    "warnings",
+    "notes",
+    "assumptions",
+    "verdict",
+    "unproven_starts",
+)
 _FIX = "the file was edited: save the plan again with kstream-plan assign --out"
 
 
 def seal_of(document: Mapping[str, Any]) -> str:
     """Return the seal that fits a plan's JSON, of a simulation with its draws."""
     parts = {name: document.get(name) for name in SEALED}
+    parts["design"] = (document.get("tool") or {}).get("design")
     parts["draws"] = (document.get("simulation") or {}).get("draws")
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -41,7 +54,7 @@ def with_known_ends(plan: Plan, seal: str | None, version: str, document: Mappin
     if seal is not None and seal == seal_of(document):
         return plan
     if version == __version__ and seal is not None:
-        raise WrongValueError(f"does not fit {', '.join(SEALED)} or simulation.draws", ".seal", fix=_FIX)
+        raise WrongValueError(f"does not fit {', '.join(SEALED)}, tool.design or simulation.draws", ".seal", fix=_FIX)
     if version == __version__ and not plan.summary.ranges:
         raise WrongValueError("is missing, so figures that are ranges may be, too", ".seal", fix=_FIX)
     if any(note.code == ENDS_NOT_SAVED for note in plan.warnings):

@@ -143,8 +143,40 @@ def test_draws_that_were_deleted_or_narrowed_let_no_gate_pass(
     document["tool"]["version"] = version or document["tool"]["version"]
     file.write_text(json.dumps(document))
     assert run(asked) in ((1,) if version is None else (1, 3))
-    refused = "does not fit input, summary, warnings, notes, assumptions, verdict, unproven_starts or simulation.draws"
+    refused = (
+        "warnings, notes, assumptions, verdict, unproven_starts, tool.design or simulation.draws. Fix: the file was"
+    )
     assert (refused in " ".join(capsys.readouterr().err.split())) == (version is None)
+
+
+def _of_connect(document: Any) -> None:
+    document["tool"]["design"] = "connect"
+
+
+def _more_state(document: Any) -> None:
+    document["tasks"][0]["end_offset_sum"] += 1
+
+
+def _other_zone(document: Any) -> None:
+    document["instances"][0]["client_tags"] = {"zone": "z"}
+
+
+def _fewer_threads(document: Any) -> None:
+    document["members"][0]["threads"] -= 1
+
+
+def _rates_told(document: Any) -> None:
+    intervals, ends = {"least_intervals": 0, "most_intervals": 0}, {"median": 1.0, "least": 1.0, "most": 1.0}
+    rate = intervals | ends | {"measured": 1, "among": 1, "at_least": False, "sources": ["given"]}
+    document["rates"] = {"restore": rate, "produce": None}
+
+
+@pytest.mark.parametrize("edit", [_of_connect, _more_state, _other_zone, _fewer_threads, _rates_told])
+def test_what_rules_go_by_beside_the_figures_is_sealed_too(ranged: str, edit: Callable[[Any], None]) -> None:
+    document = json.loads(ranged)
+    edit(document)
+    with pytest.raises(PlanFileError, match="seal"):
+        _read(document)
 
 
 def test_without_a_seal_and_without_ranges_it_is_refused_too(ranged: str) -> None:
