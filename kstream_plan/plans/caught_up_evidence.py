@@ -378,7 +378,8 @@ class KnownCopies:
         cleaner.in_stores = None if snapshot.streams_version is None else snapshot.offsets_in_stores
         made_ms = None if copy is None else copy.made_at_ms
         if course.left_over_ms is None and (task, instance) not in snapshot.since_ms:
-            lost_ms, cleaner.in_stores = seen_ms, None  # left over for as long as can be, and there when it was seen
+            # left over for as long as can be, and there when it was seen, unless it is deleted in that very millisecond
+            lost_ms, cleaner.in_stores = seen_ms - 1, None
         left_over = Copy(max(instance, 0), 0, lost_at_ms=lost_ms, made_at_ms=made_ms)
         return cleaner.deletes(snapshot.state.group, left_over, at_ms)
 

@@ -211,6 +211,13 @@ def test_left_over_state_of_a_snapshot_without_a_capture_time_may_have_been_dele
         assert plan_checked(given.snapshot, given.options).ends("cold_handovers") == (0, most)
 
 
+def test_left_over_state_may_be_deleted_in_the_millisecond_in_which_it_is_seen_however_old_it_is() -> None:
+    """``i1`` cleans up ten minutes after it started: when the snapshot is taken, a second before ``i0`` leaves."""
+    group = random_group(random.Random(1_905_314))
+    for given in (group, group.with_row(copies_since=None)):
+        assert drain(given.snapshot, [given.busiest], given.options, leave=True).answer is Answer.UNKNOWN
+
+
 class TestStateThatIsDeletedMeanwhile:
     @pytest.mark.parametrize("rate", [50.0, None])
     def test_a_task_may_start_cold_on_another_thread_of_its_instance(self, rate: float | None) -> None:

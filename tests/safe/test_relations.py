@@ -63,9 +63,11 @@ _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
 _RESTORES_LESS = (worsenings.older_reports, worsenings.produce_unknown)
 #: What makes a restart settle that may not: fewer copies are built; a copy that is made anew begins with nothing, while
 #: of one that is there nobody may know what it has; and without a rate nobody counts the probes that a copy takes until
-#: it has caught up, while with one a plan is cut off that has more than it may.
+#: it has caught up, while with one a plan is cut off that has more than it may; at a lower rate no copy comes closer,
+#: so that it ends.
 _SETTLES = (
     worsenings.restore_unknown,
+    worsenings.slower_restore,
     worsenings.end_offset_unknown,
     worsenings.fewer_standbys_wanted,
     worsenings.fewer_standbys,
