@@ -32,7 +32,7 @@ class Framework(NamedTuple):
     name: of the framework or image.
     prefix: what stands before Kafka's name; ``*`` stands for a name of the user's. In the environment it is in
         capitals, with ``_`` for all else.
-    source: where its authors say so.
+    source: the page of its authors that says so.
     """
 
     name: str
@@ -40,9 +40,9 @@ class Framework(NamedTuple):
     source: str
 
 
-_SPRING = "Spring Boot reference, Messaging: Apache Kafka Support"
-_BOOTSTRAP = "bakdata/streams-bootstrap, charts/streams-app/README.md"
-_CLOUD = "Spring Cloud Stream reference, Kafka Streams Binder: Configuration Options"
+_SPRING = "Spring Boot, Apache Kafka Support"
+_BOOTSTRAP = "`charts/streams-app/README.md`"
+_CLOUD = "Kafka Streams Binder, Configuration Options"
 #: Of a setting given under several prefixes the last of these counts; under none it is the weakest.
 FRAMEWORKS = (
     Framework("an application's own prefix", "streams.", ""),
@@ -54,13 +54,13 @@ FRAMEWORKS = (
         "spring.cloud.stream.kafka.streams.binder.functions.*.configuration.",
         _CLOUD,
     ),
-    Framework("Quarkus", "kafka-streams.", "Quarkus guide, Using Apache Kafka Streams"),
-    Framework("Micronaut", "kafka.streams.*.", "Micronaut Kafka guide, Kafka Streams"),
+    Framework("Quarkus", "kafka-streams.", "Using Apache Kafka Streams"),
+    Framework("Micronaut", "kafka.streams.*.", "Micronaut Kafka, Kafka Streams"),
     Framework("charts of streams-bootstrap, 2", "streams.config.", _BOOTSTRAP),
     Framework("charts of streams-bootstrap", "kafka.config.", _BOOTSTRAP),
-    Framework("ksqlDB", "ksql.streams.", "ksqlDB reference, Server configuration"),
-    Framework("Confluent's image of ksqlDB", "ksql.ksql.streams.", "Confluent, Docker Configuration Parameters"),
-    Framework("images of Connect (Confluent, Debezium)", "connect.", "Confluent, Docker Configuration Parameters"),
+    Framework("ksqlDB", "ksql.streams.", "Server configuration"),
+    Framework("Confluent's image of ksqlDB", "ksql.ksql.streams.", "Docker Configuration Parameters"),
+    Framework("images of Connect (Confluent, Debezium)", "connect.", "Docker Configuration Parameters"),
 )
 
 

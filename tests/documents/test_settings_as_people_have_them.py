@@ -138,9 +138,16 @@ def test_other_clients_settings_are_none_of_the_groups(client: str) -> None:
     assert not plain.warnings
 
 
-def test_the_page_names_every_prefix() -> None:
+def test_the_page_has_every_framework_in_one_row_with_its_prefix_and_source() -> None:
     page = (Path(kstream_plan.__file__).parent / "pages" / "settings.md").read_text(encoding="utf-8")
-    assert [framework.prefix for framework in FRAMEWORKS if f"`{framework.prefix}`" not in page] == []
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| ")
+    ]
+    for framework in FRAMEWORKS:
+        (source,) = [row[0] for row in rows if f"`{framework.prefix}`" in row[1]]
+        assert framework.source in source
+    named = {prefix for row in rows for prefix in re.findall(r"`([a-z.*-]+\.)`", row[1])}
+    assert named == {framework.prefix for framework in FRAMEWORKS}
 
 
 @pytest.mark.parametrize(

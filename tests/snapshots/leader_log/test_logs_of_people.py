@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+import kstream_plan
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.not_modelled import RELEASE_NOT_MODELLED
 from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs
 from kstream_plan.snapshots.leader_log.history import LogHistory, checked_rows, read_leader_logs
+from kstream_plan.snapshots.leader_log.log_fields import HOST_FIELDS, TEXT_FIELDS, TIME_FIELDS
 from kstream_plan.snapshots.leader_log.notes import notes_about
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
@@ -274,3 +276,12 @@ def test_so_it_is_of_workers_of_connect(saved: Callable[..., list[str]]) -> None
     snapshot = snapshot_from_row(checked_row(entry), "row")
     assert snapshot.streams_version == "3.2.3"
     assert RELEASE_NOT_MODELLED in {note.code for note in snapshot.warnings}
+
+
+def test_the_page_names_fields_that_are_read_in_the_order_in_which_they_count() -> None:
+    page = (Path(kstream_plan.__file__).parent / "pages" / "kubernetes-logs.md").read_text(encoding="utf-8")
+    (_, text, time, pod) = " ".join(page.split()).partition("- **Line ends**")[0].rsplit(" in `", 3)
+    for words, table in ((text, TEXT_FIELDS), (time, TIME_FIELDS), (pod, HOST_FIELDS)):
+        named = [name.lower() for name in f"`{words}".split("`")[1::2]]
+        assert len(named) > 4
+        assert [table.index(name) for name in named] == sorted(table.index(name) for name in named)
