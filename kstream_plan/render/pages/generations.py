@@ -55,7 +55,7 @@ _CONNECT_NOTE = (
     "Stopped, started: connectors and tasks that a worker no longer has, or newly has. Unassigned: those that no "
     "worker has after it. The last one is planned from, with --generation N that one."
 )
-_ASSUMED = " INFO lines list no members: there may be more workers than told, and less may be unassigned."
+_LACK_OF_MEMBERS = " INFO lines list no members: there may be more workers than told, and less may be unassigned."
 
 
 def generations_page(generations: Sequence[Generation]) -> Page:
@@ -69,8 +69,8 @@ def connect_generations_page(entries: Sequence[ConnectEntry]) -> Page:
     """Return the page of generations of Connect workers: a table for each group, and which cannot be planned from."""
     times = [None if entry.at_ms is None else format_time(entry.at_ms) for entry in entries]
     rows = [(entry.group_id, _connect_row(entry, time)) for entry, time in zip(entries, times, strict=True)]
-    is_assumed = any(note.code == "members-assumed" for entry in entries for note in entry.notes)
-    page = _page("group", rows, times, _CONNECT_COLUMNS, _CONNECT_NOTE + _ASSUMED * is_assumed)
+    lacks_members = any(note.code == "members-assumed" for entry in entries for note in entry.notes)
+    page = _page("group", rows, times, _CONNECT_COLUMNS, _CONNECT_NOTE + _LACK_OF_MEMBERS * lacks_members)
     with_owner = len(page.tables) > 1
     return replace(page, lines=tuple(_problem_line(entry, with_owner) for entry in entries if entry.problem))
 
