@@ -17,7 +17,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import LATEST, UNKNOWN, Copy, Snapshot, WorkId
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Rates, Snapshot, WorkId
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import moment
@@ -275,7 +275,7 @@ class KnownCopies:
             return False
         if rates.restore_per_instance is None and instance not in rates.restore_of and not self.restores_as_given:
             return False
-        if rates.knows_produce(task) or self.writes_as_given:
+        if _bounds_written(rates, task) or self.writes_as_given:
             return True
         return any(until_ms <= report.at_ms for report in reports if not report.at_most)
 
@@ -305,7 +305,7 @@ class KnownCopies:
         written = self._written(task, seen_ms, until_ms)
         begins = kind.end_offset_sum == 0  # nobody knows how much a group writes that has only just begun
         is_old = until_ms - seen_ms > (0 if begins else self._trusted_ms(Fact.REPORTED))
-        runs = begins and self.snapshot.decision is not None and not self.snapshot.rates.knows_produce(task)
+        runs = begins and self.snapshot.decision is not None and not _bounds_written(self.snapshot.rates, task)
         if (written is None and is_old) or (runs and until_ms <= seen_ms):
             return None
         whole = kind.end_offset_sum + (written or 0)
@@ -317,7 +317,7 @@ class KnownCopies:
     def _may_grow(self, task: int) -> bool:
         """Tell whether something may be written to a task's changelogs."""
         rates = self.snapshot.rates
-        return not rates.knows_produce(task) or rates.produce_rate(task) > 0
+        return not _bounds_written(rates, task) or rates.produce_rate(task) > 0
 
     def _is_undated(self, task: int, instance: int, course: Course) -> bool:
         """Tell whether it is unknown how old the reports of a copy are."""
@@ -515,7 +515,7 @@ class KnownCopies:
                 f"{_SAID[report.fact]} {report.lag:,} records behind{_ago(age_ms)}, and may have fallen behind since"
             )
             fact, settle = Fact.OLD_REPORT, (*_TO_MEASURE, f"{_TRUST} {at_least_as_long(age_ms)}")
-            if not rates.knows_produce(task):
+            if not _bounds_written(rates, task):
                 settle = (*_TO_MEASURE, "--produce-rate", settle[-1])
         if self._should_be_measured(task, instance):
             fact, words = Fact.NOT_MEASURED, f"measuring it was asked for and failed; {words}"
@@ -621,10 +621,19 @@ def written_at(snapshot: Snapshot, task: int, from_ms: int, to_ms: int) -> int |
     if to_ms <= from_ms:
         return 0
     rates = snapshot.rates
-    if not rates.knows_produce(task):
+    if not _bounds_written(rates, task):
         return None
-    by_hand = rates.produce_per_task is not None or task in rates.produce_of
-    return int(rates.produce_rate(task) * (1 if by_hand else _MORE_THAN_BEFORE) * (to_ms - from_ms) / 1000)
+    times = 1 if _is_by_hand(rates, task) else _MORE_THAN_BEFORE
+    return int(rates.produce_rate(task) * times * (to_ms - from_ms) / 1000)
+
+
+def _bounds_written(rates: Rates, task: int) -> bool:
+    """Tell whether rates say how much is written at most; that nothing was once says nothing of later."""
+    return _is_by_hand(rates, task) or (rates.knows_produce(task) and rates.produce_rate(task) > 0)
+
+
+def _is_by_hand(rates: Rates, task: int) -> bool:
+    return rates.produce_per_task is not None or task in rates.produce_of
 
 
 def at_least_as_long(milliseconds: int) -> str:

@@ -149,6 +149,19 @@ class TestControls:
         ]
         assert _answer(snapshot(lags=lags), "i0") is Answer.YES
 
+    @pytest.mark.parametrize("restore", [None, 5_000.0])
+    @pytest.mark.parametrize(
+        ("seen", "given", "answer"),
+        [(0.0, None, Answer.UNKNOWN), (0.1, None, Answer.YES), (0.0, 0.0, Answer.YES)],
+    )
+    def test_that_nothing_was_written_once_proves_nothing_of_later(
+        self, seen: float, given: float | None, answer: Answer, restore: float | None
+    ) -> None:
+        rates = Rates(produce=dict.fromkeys(range(3), seen), produce_per_task=given, restore_per_instance=restore)
+        hour_ms = 3_600_000
+        of = replace(snapshot(), rates=rates, known_until_ms=hour_ms, seen_until_ms=hour_ms)
+        assert _answer(of, "i0", later_ms=hour_ms, leave=True) is answer
+
     def test_old_reports_for_who_accepts_them(self) -> None:
         old = snapshot(reported_at="2026-11-20T12:00:00.000Z")
         assert _answer(old, "i0") is Answer.UNKNOWN
