@@ -141,3 +141,12 @@ def test_a_generation_that_lies_between_leaves_what_started_cold_unknown(capsys:
     of = _SAFE / "s4-streams-43"
     assert run(["diff", str(of / "3-after-leave.json"), str(of / "4-after-crash.json")]) == 0
     assert "Cold starts       unknown: 0 to 4" in capsys.readouterr().out
+
+
+def test_the_task_that_has_to_start_elsewhere_is_named_before_others(capsys: pytest.CaptureFixture[str]) -> None:
+    file = "08-contradictions/no-copy-at-all.json"
+    assert run(["drain", str(_SAFE / file), "i0", "--require-warm", *_captured(file)]) == 3
+    said = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    own = "NO: The only task of i0 restores state first, though its copy counts as caught up."
+    assert own in said
+    assert said.index(own) < said.index("2 tasks of other instances restore state first")

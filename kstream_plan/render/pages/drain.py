@@ -83,13 +83,14 @@ def _sentences(drain: Drain, instances: str) -> Iterator[str]:
         subject = part(span_to(least, most))
         state = "its state" if most == 1 else "the state of each"
         yield f"{subject[0].upper()}{subject[1:]} {verb} cold: {state} is restored before it runs."
-    elif not most or drain.follows.others_cold or drain.others_restoring:
-        yield from _of_others(drain)
     elif restoring := sum(answer is Answer.NO for answer in drain.answers.values()):
         verb, copies = ("restores", "its copy counts") if restoring == 1 else ("restore", "their copies count")
         subject = part(f"{restoring:,}")
         text = f"{subject[0].upper()}{subject[1:]} {verb} state first, though {copies} as caught up."
         yield f"{text} {_reason(drain)}"
+        yield from _of_others(drain)
+    elif not most or drain.follows.others_cold or drain.others_restoring:
+        yield from _of_others(drain)
     else:
         verb = "starts" if most == 1 else "start"
         yield f"It is unknown whether {part(f'{most:,}')} {verb} warm. {_reason(drain)}"
