@@ -21,7 +21,8 @@ from kstream_plan.plans.invariants.plan_view import PlanView
 from kstream_plan.plans.simulated import Draws, Simulation, event_outcomes, figures_of
 from kstream_plan.policy.rules.over_draws import LATER_RULES, measured, no_better
 
-_FIX = "the file was edited: save the plan again with kstream-plan assign --out"
+#: What to do about a plan that was edited, whichever command saved it.
+EDITED = "the file was edited: save the plan again with --out of the command that made it"
 
 
 def check_plan(plan: Plan) -> None:
@@ -252,4 +253,4 @@ def _figure(value: object) -> str:
 
 
 def _edited(what: str, *keys: str) -> WrongValueError:
-    return WrongValueError(what, *keys, fix=_FIX)
+    return WrongValueError(what, *keys, fix=EDITED)

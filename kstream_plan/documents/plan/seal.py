@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from kstream_plan.documents.codec import WrongValueError
+from kstream_plan.documents.plan.adds_up import EDITED
 from kstream_plan.model import Note
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import ENDS_NOT_SAVED
@@ -31,7 +32,6 @@ SEALED = (
     "verdict",
     "unproven_starts",
 )
-_FIX = "the file was edited: save the plan again with kstream-plan assign --out"
 
 
 def seal_of(document: Mapping[str, Any]) -> str:
@@ -54,9 +54,9 @@ def with_known_ends(plan: Plan, seal: str | None, version: str, document: Mappin
     if seal is not None and seal == seal_of(document):
         return plan
     if version == __version__ and seal is not None:
-        raise WrongValueError(f"does not fit {', '.join(SEALED)}, tool.design or simulation.draws", ".seal", fix=_FIX)
+        raise WrongValueError(f"does not fit {', '.join(SEALED)}, tool.design or simulation.draws", ".seal", fix=EDITED)
     if version == __version__ and not plan.summary.ranges:
-        raise WrongValueError("is missing, so figures that are ranges may be, too", ".seal", fix=_FIX)
+        raise WrongValueError("is missing, so figures that are ranges may be, too", ".seal", fix=EDITED)
     if any(note.code == ENDS_NOT_SAVED for note in plan.warnings):
         return plan
     return replace(plan, warnings=(*plan.warnings, _not_saved(version)))

@@ -30,7 +30,7 @@ def _read(document: Any) -> SavedPlan:
 def _refused(document: Any) -> str:
     with pytest.raises(PlanFileError) as caught:
         _read(document)
-    assert caught.value.fix == "the file was edited: save the plan again with kstream-plan assign --out"
+    assert caught.value.fix == "the file was edited: save the plan again with --out of the command that made it"
     return caught.value.what
 
 
