@@ -254,11 +254,11 @@ class _Follower:
             if isinstance(step, Drop):
                 self.closed_in[task, step.from_.process_id] = place
                 continue
-            from_, to = step.from_, step.to
             if isinstance(step, Withhold):
-                if from_.process_id == to.process_id:
+                if step.from_.process_id == step.to.process_id:
                     self.between_threads.add(task)
                 continue
+            from_, to = step.from_, step.to
             if from_ is None or from_.process_id != to.process_id:
                 if isinstance(step, Place):
                     self.closed_in.pop((task, to.process_id), None)

@@ -62,7 +62,9 @@ def generations_page(generations: Sequence[Generation]) -> Page:
     """Return the page of generations: a table for each application."""
     rows = [(generation.application_id, _row(generation)) for generation in generations]
     note_on_leavers = _GONE if any(generation.trigger == "leave" for generation in generations) else ""
-    return _page("application", rows, [each.captured_at for each in generations], _COLUMNS, _NOTE + note_on_leavers)
+    return _page(
+        "application", rows, [generation.captured_at for generation in generations], _COLUMNS, _NOTE + note_on_leavers
+    )
 
 
 def connect_generations_page(entries: Sequence[ConnectEntry]) -> Page:
