@@ -50,6 +50,8 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
+    if os.name == "nt":
+        sys.exit("kstream-plan runs on Linux and macOS. To fix: on Windows, run it in WSL")
     _open_what_is_closed()
     own_signals = signals.take_over()
     code = run()
