@@ -213,7 +213,7 @@ class TestKafkaToolsTables:
             (
                 "GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS MEMBER-EPOCH ASSIGNMENT\norders a /1 a 1 2 t:0",
                 "a share group",
-                _VERBOSE,
+                "kafka-streams-groups.sh --list",
             ),
             ("GROUP MEMBER PROCESS CLIENT-ID\norders m p c\nACTIVE-TASKS:: 0: [[0]]", "before 4.2", _VERBOSE),
             ("GROUP  STATE\norders  Stable\n", "a list of groups", _VERBOSE),
