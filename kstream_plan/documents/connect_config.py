@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kstream_plan.documents.frameworks import identifies, nothing_counts
-from kstream_plan.documents.settings_file import SETTINGS_KINDS, Wanted, read_settings
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.setting_texts import int_from_text
@@ -40,6 +39,9 @@ def load_connect_config(path: str | Path) -> ConnectConfigFile:
     Raises:
         ConfigError: the file cannot be read, is no worker's, or a value has the wrong type or is out of range.
     """
+    # what reads every form of settings takes its time, and most commands are given none
+    from kstream_plan.documents.settings_file import SETTINGS_KINDS, Wanted, read_settings  # noqa: PLC0415
+
     where = str(path)
     found: dict[str, str | int] = {}
     file = read_settings(

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from kstream_plan.documents.frameworks import identifies, kafka_name, nothing_counts
 from kstream_plan.documents.java_properties import Setting
 from kstream_plan.documents.mistakes import Mistakes
-from kstream_plan.documents.settings_file import SETTINGS_KINDS, Wanted, read_settings
 from kstream_plan.errors import ConfigError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
@@ -76,6 +75,9 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
         ConfigError: the file cannot be read or parsed, no setting in it is known, or a value has the wrong type or is
             out of range.
     """
+    # what reads every form of settings takes its time, and most commands are given none
+    from kstream_plan.documents.settings_file import SETTINGS_KINDS, Wanted, read_settings  # noqa: PLC0415
+
     where = str(path)
     file = read_settings(path, Wanted(_ALL_NAMES, "application_id", "--streams-config"))
     found, warnings = file.settings, file.warnings

@@ -6,25 +6,26 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kstream_plan.cli.actions.per_application import per_application
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import write_stderr
-from kstream_plan.documents.client_properties import load_rest_login
 from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.errors import ClusterError, SnapshotError, UsageError
 from kstream_plan.model.times import format_time
 from kstream_plan.render.text.numbers import count
 from kstream_plan.snapshots.connect_log.history import ConnectEntry, checked_row, read_connect_logs
-from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url, who_answers
-from kstream_plan.snapshots.connect_rest.status import StatusRow, row_of_status, with_answers
 from kstream_plan.snapshots.files.content import read_file, standard_input, unpacked
 from kstream_plan.snapshots.files.kinds import naming_its_file
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+
+if TYPE_CHECKING:
+    from kstream_plan.snapshots.connect_rest.ask import Access
+    from kstream_plan.snapshots.connect_rest.status import StatusRow
 
 _SOURCES = ("connect_log", "connect_status", "connect_url")
 #: What is of Kafka Streams' groups only.
@@ -64,6 +65,8 @@ def is_about_connect(options: SnapshotOptions) -> bool:
 
 def rest_rows(options: SnapshotOptions) -> list[Mapping[str, Any]]:
     """Return the row of what REST says, asked for or saved, and warn of what it does not say."""
+    from kstream_plan.snapshots.connect_rest.status import row_of_status  # noqa: PLC0415 - not for logs
+
     group_id = only_application(options.application_id) or _A_GROUP
     configs = per_application(options.connect_config, "--connect-config", _settings_in)
     config = configs.value_for(group_id)
@@ -86,6 +89,9 @@ def rest_rows(options: SnapshotOptions) -> list[Mapping[str, Any]]:
 
 def _live_status(options: SnapshotOptions, urls: Sequence[str], group_id: str, config: Mapping[str, Any]) -> StatusRow:
     """Return what the first interface that answers says, and which of its workers answer themselves."""
+    from kstream_plan.snapshots.connect_rest.ask import ask_status, checked_url, who_answers  # noqa: PLC0415
+    from kstream_plan.snapshots.connect_rest.status import row_of_status, with_answers  # noqa: PLC0415
+
     addresses, login = [checked_url(url) for url in urls], _login(options)
     if login.user_info is not None and any(address.scheme == "http" for address in addresses):
         write_stderr(
@@ -114,6 +120,9 @@ def only_application(application_ids: Sequence[str] | None) -> str | None:
 
 
 def _login(options: SnapshotOptions) -> Access:
+    from kstream_plan.documents.client_properties import load_rest_login  # noqa: PLC0415 - only where it is needed
+    from kstream_plan.snapshots.connect_rest.ask import Access  # noqa: PLC0415
+
     return Access() if options.command_config is None else Access(*load_rest_login(options.command_config))
 
 

@@ -46,7 +46,6 @@ from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Page
 from kstream_plan.render.pages.generations import Generation, connect_generations_page, generations_page
 from kstream_plan.render.text.numbers import generation
-from kstream_plan.snapshots.broker.describe_text import rows_from_text
 from kstream_plan.snapshots.broker.given_names import with_names
 from kstream_plan.snapshots.broker.streams_rows import without_effect
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, standard_input, text_in
@@ -137,6 +136,8 @@ def _of_connect(options: SnapshotOptions) -> None:
 
 def _of_text(options: SnapshotOptions) -> None:
     """Make a row of what Kafka's own tool printed of streams groups."""
+    from kstream_plan.snapshots.broker.describe_text import rows_from_text  # noqa: PLC0415 - not for logs
+
     paths = [*(options.describe_text or ()), *(options.more_logs or ())]
     other_options = {
         "--leader-log": options.leader_log,
