@@ -48,21 +48,18 @@ class LoggedGeneration:
     group: str | None = None
 
     def has(self, split: Split, record: Record) -> bool:
-        """Tell whether a split over consumers is of this decision: its tasks are those that were decided.
-
-        Each consumer of a process has a list of what it gets, though it may be empty.
-        """
+        """Tell whether a split over consumers is of this decision: its tasks are those that were decided."""
         state = self.clients.states.get(split.process_id)
         if state is None or not _are_together((self.at, self.source), record):
             return False
         if self.thread is not None and record.thread not in (None, self.thread):
             return False
-        members = self.consumers.get(split.process_id, split.active)
+        members = self.consumers.get(split.process_id)
         return (
             all_tasks(split.active) == state.active
             and state.standby <= all_tasks(split.standby)
             and all_tasks(split.owned) == state.had_active
-            and named_consumers(split) <= set(split.active) <= set(members)
+            and (members is None or named_consumers(split) <= set(members))
         )
 
     @property
@@ -217,7 +214,6 @@ class _Assembly:
                     self._close(generation, record)
                 return
         self._found.incomplete.append(record)
-        self._unnumbered.clear()  # a number that follows may be that of its rebalance
 
     def _close(self, generation: LoggedGeneration, record: Record) -> None:
         if not generation.withholds_what_others_own:

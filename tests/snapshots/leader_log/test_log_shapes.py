@@ -89,14 +89,3 @@ def test_decisions_come_out_or_are_told_as_missing_and_never_others(part: int) -
         outcomes[outcome] += 1
     assert outcomes["all"] > outcomes.total() / 4
     assert outcomes["a part"] > outcomes.total() / 10
-
-
-@pytest.mark.parametrize(
-    "seed",
-    [
-        pytest.param(7011472, id="two consumers become one where a part between them is lost"),
-        pytest.param(7020393, id="the next rebalance is lost but for its end, and its number"),
-    ],
-)
-def test_shapes_that_once_gave_others(seed: int) -> None:
-    assert check(log_shapes.shape(seed)) == "a part"
