@@ -182,7 +182,7 @@ def _message(fields: Mapping[str, Any], row: Mapping[str, Any], wanted: Callable
     named = [text for name in TEXT_FIELDS if (text := text_of(fields.get(name))) is not None]
     for text in [*named, *_texts(row, 0)]:
         if wanted(text):
-            return text
+            return max((other for other in named if other.startswith(text)), key=len, default=text)
     return named[0] if named else None
 
 

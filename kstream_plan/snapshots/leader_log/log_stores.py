@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, of_row, opened, unwrap
 from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES
-from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, TIME_FIELDS, fields_of
+from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, TIME_FIELDS, fields_of, is_named
 from kstream_plan.snapshots.leader_log.log_times import LogTimes
 from kstream_plan.snapshots.rows.fields import printable
 
@@ -215,10 +215,10 @@ def _delimiter(header: str) -> str | None:
     """Return what stands between the names of a CSV export's columns; ``None``: it is none."""
     for delimiter in _DELIMITERS:
         try:
-            names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
+            names = next(csv.reader([header], delimiter=delimiter), [])
         except csv.Error:
             return None
-        has_text, has_time = (any(name in table for name in names) for table in (TEXT_FIELDS, TIME_FIELDS))
+        has_text, has_time = (any(is_named(name, table) for name in names) for table in (TEXT_FIELDS, TIME_FIELDS))
         if len(names) > 1 and (has_text or has_time) and all(len(name) < 60 for name in names):
             return delimiter
     return "," if header.strip('"').lower() in TEXT_FIELDS else None

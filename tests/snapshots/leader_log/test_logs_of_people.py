@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
@@ -276,6 +277,40 @@ def test_so_it_is_of_workers_of_connect(saved: Callable[..., list[str]]) -> None
     snapshot = snapshot_from_row(checked_row(entry), "row")
     assert snapshot.streams_version == "3.2.3"
     assert RELEASE_NOT_MODELLED in {note.code for note in snapshot.warnings}
+
+
+#: Names under which stores export a record that has no time of its own: when, by which pod, and what.
+EXPORTS: dict[str, Callable[[str, str], dict[str, str]]] = {
+    "Graylog": lambda at, text: {"timestamp": at, "source": "pod-1", "message": text[:200], "full_message": text},
+    "Sumo Logic": lambda at, text: {"_messagetime": at, "_sourcehost": "pod-1", "_raw": text},
+    "Datadog": lambda at, text: {"Date": at, "Host": "node-7", "Pod Name": "pod-1", "Content": text},
+    "Axiom": lambda at, text: {"data.time": at, "data.pod": "pod-1", "data.message": text},
+    "OpenSearch": lambda at, text: {
+        "_index": "a",
+        "_source.@timestamp": at,
+        "_source.kubernetes.pod_name": "pod-1",
+        "_source.message": text,
+    },
+    "Grafana": lambda at, text: {"Date": at, "labels": '{"app": "orders", "pod": "pod-1"}', "Line": text},
+    "Better Stack": lambda at, text: {"dt": at, "raw": json.dumps({"message": text, "host": "pod-1"})},
+}
+
+
+@pytest.mark.parametrize("store", EXPORTS)
+def test_exports_of_further_stores_are_read(store: str, tmp_path: Path) -> None:
+    texts = gzip.decompress((LOGS / "strimzi.log.gz").read_bytes()).decode()
+    records = [record.rstrip("\n") for record in re.split(r"^(?=20\d\d-)", texts, flags=re.MULTILINE)[1:]]
+    rows = [EXPORTS[store](f"{record[:10]}T{record[11:23]}Z".replace(",", "."), record[24:]) for record in records]
+    path = tmp_path / "export.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0]])
+        writer.writeheader()
+        writer.writerows(reversed(rows))
+    history = read_leader_logs([str(path)])
+    assert (numbers(history), times(history)) == ([*NUMBERS], [*TIMES])
+    assert {instance.get("host") for instance in history.entries[-1].row["instances"]} >= {"pod-1"}
+    path.with_suffix(".json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert times(read_leader_logs([str(path.with_suffix(".json"))])) == [*TIMES]
 
 
 def test_the_page_names_fields_that_are_read_in_the_order_in_which_they_count() -> None:
