@@ -188,11 +188,16 @@ def _nothing_known(found: Sequence[Setting], typos: Sequence[str], where: str) -
 
 def _typo(setting: Setting, where: str) -> list[str]:
     """Warn of a name that is a known one but for a letter or two; every other unknown name is Kafka's business."""
-    written = setting.key[:100]
-    if written in _KNOWN_NAMES or _name_of_group(setting) in GROUP_SETTINGS:
+    if setting.key in _KNOWN_NAMES or _name_of_group(setting) in GROUP_SETTINGS:
         return []
-    alike = difflib.get_close_matches(written, CONFIG_NAMES, n=1, cutoff=_TYPO_LIKENESS)
-    if alike and re.match(rf"{alike[0]}_\d", written):  # of a list, which is itself an error
+    written = setting.key[-100:].lower()
+    parts = written.split("_")
+    ends = ["_".join(parts[start:]) for start in range(len(parts))]  # under a prefix it is the end of a name
+    if any(end in _ALL_NAMES for end in ends):
+        return []
+    found = (difflib.get_close_matches(end, CONFIG_NAMES, n=1, cutoff=_TYPO_LIKENESS) for end in ends)
+    alike = next(filter(None, found), [])
+    if alike and re.search(rf"{alike[0]}_\d", written):  # of a list, which is itself an error
         return []
     return [f"{where}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(alike[0])}?"] if alike else []
 

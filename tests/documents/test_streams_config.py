@@ -206,3 +206,17 @@ def test_the_number_of_threads_is_told_but_no_setting_of_an_assignor(
     path.write_text(f"application.id=orders\nnum.stream.threads={value}\n")
     read = load_streams_config(path)
     assert (read.overrides, read.threads) == ({}, threads)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spring.kafka.streams.properties.num.standby.replica", "1"),
+        ("KSQL_KSQL_STREAMS_NUM_STANDBY_REPLICA", "1"),
+        ("kafka-streams.num.standbys.replicas", "1"),
+    ],
+)
+def test_a_misspelt_setting_is_told_under_the_prefix_of_a_framework(tmp_path: Path, name: str, value: str) -> None:
+    path = tmp_path / "app.properties"
+    path.write_text(f"application.id=orders\n{name}={value}\n")
+    assert load_streams_config(path).warnings == (f"{path}, line 2: {name} is ignored; is it num.standby.replicas?",)

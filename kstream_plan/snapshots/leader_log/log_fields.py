@@ -10,7 +10,8 @@ from typing import Any
 #: In small letters. The first one that is there counts; ``a.b`` is ``b`` inside ``a``, wherever ``a`` stands.
 TEXT_FIELDS = (
     *("message", "msg", "log", "line", "@message", "textpayload", "_raw", "content", "log message", "logmessage"),
-    *("logentry", "log_processed", "short_message", "full_message", "event.original", "event_message", "body", "text", "_msg"),
+    *("logentry", "log_processed", "short_message", "full_message", "event.original", "event_message", "body", "text"),
+    "_msg",
 )
 TIME_FIELDS = (
     *("@timestamp", "timestamp", "time", "ts", "_time", "date", "datetime", "eventtime", "instant", "timemillis"),
@@ -18,7 +19,8 @@ TIME_FIELDS = (
     *("receivetimestamp", "timestamp (utc)", "ingestiontime", "_messagetimems", "_messagetime", "dt"),
 )
 HOST_FIELDS = (
-    *("kubernetes.pod_name", "kubernetes.pod.name", "pod.name", "pod_name", "podname", "pod name", "pod", "k8s.pod.name"),
+    *("kubernetes.pod_name", "kubernetes.pod.name", "pod.name", "pod_name", "podname", "pod name", "pod"),
+    "k8s.pod.name",
     *("resource.labels.pod_name", "k8s_pod_name", "kubernetes_pod_name", "instance", "hostname", "host.name", "host"),
     *("_hostname", "source_host", "_sourcehost", "computer", "logstreamname", "@logstream", "logstream", "source"),
 )
