@@ -36,7 +36,7 @@ _SYSLOG_GROUPS = (("short", "iso", "new"), ("host", "host2", "host3"), ("program
 _LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE|FINE|FINER|FINEST|CONFIG)\b")
 _RECORD_START = re.compile(
     r"\W{0,3}(?:(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE)\b"
-    r"|\d{4}[-/.]\d\d[-/.]\d\d[T ]\d|\d\d:\d\d:\d\d|\d{8}[ T]\d\d:?\d\d|\d{13}[ \]]"
+    r"|\d{4}[-/.]\d\d[-/.]\d\d[T ]\d|\d\d:\d\d:\d\d|\d{8}[ T]\d\d:?\d\d|\d{13}(?:\d{3}){0,2}[ \]]"
     r"|\d\d?[-/. ](?:\d\d?|[A-Z][a-z]{2,8}\.?)[-/. ]\d{2,4}[ ,:T]{1,2}\d\d?:"
     r"|[A-Z][a-z]{2} [ \d]?\d,? (?:\d{4},? )?(?:@ )?\d\d?:\d\d:)"
 )

@@ -59,8 +59,8 @@ _TIME = re.compile(
     (?:\ (?P<y6>20\d\d)(?![\w:]))?""",
     re.VERBOSE | re.IGNORECASE,
 )
-_EPOCH_MS = re.compile(r"\W{0,3}(\d{13}|\d{10}[.,]\d{1,9})(?=[\s\]|,;]|\Z)")
-_EPOCH = re.compile(r"\W{0,3}(\d{13}|1[6-9]\d{8}(?:[.,]\d{1,9})?)(?=[\s\]|,;]|\Z)")
+_EPOCH_MS = re.compile(r"\W{0,3}(\d{13}|\d{16}|\d{19}|\d{10}[.,]\d{1,9})(?=[\s\]|,;]|\Z)")
+_EPOCH = re.compile(r"\W{0,3}(\d{13}|\d{16}|\d{19}|1[6-9]\d{8}(?:[.,]\d{1,9})?)(?=[\s\]|,;]|\Z)")
 _EPOCH_TEXT = re.compile(r"-?\d{9,19}(?:\.\d{1,9})?")
 _ZONE_NUMBER = re.compile(r"([+-])(\d\d):?(\d\d)")
 

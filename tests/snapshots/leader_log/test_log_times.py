@@ -53,6 +53,8 @@ def moment(text: str, order: str | None = None) -> Moment | None:
         ("[11/21/26 13:00:38:476 UTC]", True),
         ("26/11/21 13:00:38.476", False),
         ("1795266038476 INFO", True),
+        ("1795266038476000 INFO", True),
+        ("[1795266038476000000] INFO", True),
         ("1795266038.476 INFO", True),
         ("[1795266038] INFO", True),
     ],
