@@ -123,6 +123,21 @@ TAKERS = {
 TABLE = Path(__file__).parents[1] / "real" / "streams" / "k43-base.txt"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"spring:\n  kafka:\n    streams:\n      application-id: orders\n",
+        b"spring.kafka.streams.application-id=orders\n",
+        b"quarkus.kafka-streams.application-id=orders\n",
+        b"kafka-streams.num.standby.replicas = 1\n",
+    ],
+)
+def test_settings_of_frameworks_are_known(text: bytes) -> None:
+    found = file_kind(text)
+    assert found is not None
+    assert found.name == "a file of settings"
+
+
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_people_pass_by_mistake_is_known(kind: str) -> None:
     found = file_kind(OTHERS[kind][0])

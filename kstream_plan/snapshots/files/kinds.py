@@ -81,7 +81,7 @@ _LINES = (
     (rb"^ *Sub-topology: ", FileKind("a topology", "pass it with --topology")),
     (rb"^# (?:HELP|TYPE) ", FileKind("a text of metrics", "pass it with --metrics")),
     (
-        rb"^(?:application\.id|num\.standby\.replicas|max\.warmup\.replicas) *[=:]",
+        rb"^ *(?:[\w.-]{1,100}\.)?(?:application[.-]id|num\.standby\.replicas|max\.warmup\.replicas) *[=:]",
         SETTINGS,
     ),
     (
