@@ -51,7 +51,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
     if os.name == "nt":
-        sys.exit("kstream-plan runs on Linux and macOS. To fix: on Windows, run it in WSL")
+        sys.exit("kstream-plan: error: it does not run on Windows. Fix: run it in WSL")
     _open_what_is_closed()
     own_signals = signals.take_over()
     code = run()

@@ -31,11 +31,11 @@ def test_an_interrupt_during_the_imports_is_as_quiet_as_any() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "kstream-plan: interrupted\n")
 
 
-def test_windows_is_told_where_it_runs() -> None:
+def test_on_windows_one_error_says_where_it_runs() -> None:
     code = "import os\nfrom kstream_plan.cli import main\nos.name = 'nt'\nmain()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "kstream-plan runs on Linux and macOS. To fix: on Windows, run it in WSL\n"
+    assert done.stderr == "kstream-plan: error: it does not run on Windows. Fix: run it in WSL\n"
 
 
 def test_an_interrupt_within_an_import_waits_for_its_end() -> None:
