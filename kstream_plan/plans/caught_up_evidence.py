@@ -303,10 +303,13 @@ class KnownCopies:
             return None
         seen_ms = self._end_seen_ms(task)
         written = self._written(task, seen_ms, until_ms)
-        begins = kind.end_offset_sum == 0  # nobody knows how much a group writes that has only just begun
-        is_old = until_ms - seen_ms > (0 if begins else self._trusted_ms(Fact.REPORTED))
-        runs = begins and self.snapshot.decision is not None and not _bounds_written(self.snapshot.rates, task)
-        if (written is None and is_old) or (runs and until_ms <= seen_ms):
+        if kind.end_offset_sum:
+            is_unknown = written is None and until_ms - seen_ms > self._trusted_ms(Fact.REPORTED)
+        elif until_ms > seen_ms:
+            is_unknown = written is None  # a group that has only just begun may write any number
+        else:  # as much may have been written at this very moment, once the group runs
+            is_unknown = self.snapshot.decision is not None and not _bounds_written(self.snapshot.rates, task)
+        if is_unknown:
             return None
         whole = kind.end_offset_sum + (written or 0)
         if whole > self._limit:
