@@ -94,7 +94,7 @@ class Alternative:
 
     @property
     def is_random(self) -> bool:
-        """Whether it is one of several draws, by the shown one of which it is ranked."""
+        """Whether it is one of several draws: the shown one ranks it."""
         return self.draws is not None or bool(self.drawn_ms)
 
     @property
@@ -144,7 +144,7 @@ class Outcomes(tuple[SameOutcome, ...], InNotebooks):
 def alternative_figures(plan: Plan, draws: Draws | None, stops: Sequence[Stops] = ()) -> AlternativeFigures:
     """Count what a plan, and the draws that it stands for, come to; ``stops`` are those of every draw, if known."""
     columns = zip(stops_of(plan), *stops, strict=True)
-    pauses, task_ms, connector_ms, stopped, started = (Range(each[0], min(each), max(each)) for each in columns)
+    pauses, task_ms, connector_ms, stopped, started = (Range(column[0], min(column), max(column)) for column in columns)
     figure = partial(range_of, plan, draws=draws)
     workers = plan.is_of_workers
     return AlternativeFigures(

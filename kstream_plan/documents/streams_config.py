@@ -195,8 +195,8 @@ def _typo(setting: Setting, where: str) -> list[str]:
     ends = ["_".join(parts[start:]) for start in range(len(parts))]  # under a prefix it is the end of a name
     if any(end in _ALL_NAMES for end in ends):
         return []
-    found = (difflib.get_close_matches(end, CONFIG_NAMES, n=1, cutoff=_TYPO_LIKENESS) for end in ends)
-    alike = next(filter(None, found), [])
+    matches = (difflib.get_close_matches(end, CONFIG_NAMES, n=1, cutoff=_TYPO_LIKENESS) for end in ends)
+    alike = next(filter(None, matches), [])
     if alike and re.search(rf"{alike[0]}_\d", written):  # of a list, which is itself an error
         return []
     return [f"{where}, line {setting.line}: {setting.name} is ignored; is it {kafka_name(alike[0])}?"] if alike else []

@@ -137,7 +137,7 @@ class Restoring:
         return cls(group, known, left, at_once)
 
     def known(self, instance: int, records: int) -> bool:
-        """Whether it is known how long the instance takes for so many records of a copy, which may be unknown."""
+        """Whether it is known how long the instance takes to restore these records; their number may be unknown."""
         return self.rate_known[instance] and (self.at_once or records < MAX_LONG)
 
     def remaining(self, task: int, copy: Copy) -> int:

@@ -37,7 +37,7 @@ _TO_MS = 1_000
 _ALONE = 2_000
 #: A surge that takes more probes is days of work, for the group and for whoever plays it.
 _MOST_PROBES = 50
-#: By these facts no report bounds how far a copy is behind.
+#: By these facts no report bounds the lag of a copy.
 _UNBOUNDED = (Fact.NOT_REPORTED, Fact.NOT_MEASURED, Fact.LEAST_LAG)
 #: Kafka's ``group.max.session.timeout.ms``, unless a broker has another one.
 _LONGEST_TIME_OUT_MS = 1_800_000
@@ -91,7 +91,7 @@ class PlayedWay:
     ``found`` is the pause: it is safe if two instances' tasks never stand still at once, none starts cold, and the
     group settles, in every draw and whether or not copies have caught up of which nobody knows that. ``unproven`` are
     the starts that count as warm in it, and nothing proves that they are; ``takes_proof``: with such it is not safe;
-    else with those of copies of which no report bounds how far they are behind: an old report may hold again by then.
+    else with those of copies whose lag no report bounds: an old report may hold again by then.
     What follows from it was played for the first ``restarts``, all of them where it is safe: ``still_at_once``: so many
     tasks of several instances stand still at once, beyond a hand-over, over the draws. ``ends_ms``: everybody is
     back, and every task where it stays. ``most_cold`` tasks start cold at worst. ``scenario`` can be played again.

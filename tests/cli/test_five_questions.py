@@ -65,13 +65,13 @@ _CONNECT = {
         "compare before.json --add 2 --vary design=connect,connect-eager",
     ),
 }
-#: What a group may be told beside its snapshot: without rates, and without the stores, figures are ranges.
-_TOLD = ("", "--restore-rate 300/s", "--restore-rate 300/s --produce-rate 10/s", "--stores persistent")
+#: What may be given beside a snapshot: without rates, and without the stores, figures are ranges.
+_GIVEN = ("", "--restore-rate 300/s", "--restore-rate 300/s --produce-rate 10/s", "--stores persistent")
 CHANGES: Mapping[tuple[str, str, str], tuple[str, ...]] = {
     (group, change, options): tuple(f"{command} {options}".rstrip() for command in commands)
     for group, changes, given in (
-        ("classic-5", _CLASSIC, _TOLD),
-        ("streams-5", _STREAMS, _TOLD[:2]),
+        ("classic-5", _CLASSIC, _GIVEN),
+        ("streams-5", _STREAMS, _GIVEN[:2]),
         ("connect-5", _CONNECT, ("", NOW)),
     )
     for change, commands in changes.items()
@@ -80,12 +80,12 @@ CHANGES: Mapping[tuple[str, str, str], tuple[str, ...]] = {
 }
 
 
-class Told(NamedTuple):
-    """What an answer tells of the five questions and of how much they cost; ``None``: nothing.
+class Figures(NamedTuple):
+    """What an answer says of the five questions and of how much they cost; ``None``: nothing.
 
     A plan adds up the pauses of a task, ``drain`` has the one that ends when the task starts elsewhere, with what a
-    cold start restores at a known rate. ``ends`` are
-    the least and the most of the first four, over all random simulations and whatever is unknown.
+    cold start restores at a known rate. ``ends`` are the least and the most of the first four, over all random
+    simulations and whatever is unknown.
     """
 
     duration_ms: int | None = None
@@ -100,13 +100,13 @@ class Told(NamedTuple):
     ends: tuple[tuple[int, int], ...] | None = None
 
 
-def of_plan(document: Mapping[str, Any], group: str) -> Told:
+def figures_of_plan(document: Mapping[str, Any], group: str) -> Figures:
     (folder_of(group) / "saved.json").write_text(json.dumps(document), encoding="utf-8")
     [saved] = read_saved((folder_of(group) / "saved.json").read_bytes(), "saved.json")
     summary, draws = document["summary"], saved.simulation and saved.simulation.draws
     worst = summary["max_paused_task"]
     figures = ("duration_ms", "rebalances", "cold_handovers", "max_paused_task_ms")
-    return Told(
+    return Figures(
         summary["duration_ms"],
         summary["rebalances"],
         summary["cold_handovers"],
@@ -131,10 +131,10 @@ def paused_at_once(saved: SavedPlan) -> int | None:
     return most
 
 
-def of_check(document: Mapping[str, Any], _group: str) -> Told:
+def figures_of_check(document: Mapping[str, Any], _group: str) -> Figures:
     [plan] = document["plans"]
     summary = plan["summary"]
-    return Told(
+    return Figures(
         summary["duration_ms"],
         summary["rebalances"],
         summary["cold_handovers"],
@@ -144,7 +144,7 @@ def of_check(document: Mapping[str, Any], _group: str) -> Told:
     )
 
 
-def of_compare(document: Mapping[str, Any], _group: str) -> Told:
+def figures_of_compare(document: Mapping[str, Any], _group: str) -> Figures:
     figures = document["outcomes"][0]["figures"]
     ranges = ("balanced_ms", "rebalances", "cold_handovers", "max_paused_ms")
     more = ("moves", "restored_records", "extra_copies", "paused_tasks_at_once")
@@ -152,25 +152,25 @@ def of_compare(document: Mapping[str, Any], _group: str) -> Told:
         figures[name]["most"] for name in more[2:]
     )
     likely = (figures[name] and figures[name]["median"] for name in (*ranges, *more))
-    return Told(*likely, ends=tuple((figures[name]["least"], figures[name]["most"]) for name in ranges))
+    return Figures(*likely, ends=tuple((figures[name]["least"], figures[name]["most"]) for name in ranges))
 
 
-def of_fleet(document: Mapping[str, Any], _group: str) -> Told:
+def figures_of_fleet(document: Mapping[str, Any], _group: str) -> Figures:
     names = ("duration_ms", "cold_handovers", "max_paused_task_ms", "moves", "restored_records")
     duration_ms, *figures = (document[f"{name}_likely"] for name in names)
-    return Told(duration_ms, document["rebalances"], *figures)
+    return Figures(duration_ms, document["rebalances"], *figures)
 
 
-def of_why(document: Mapping[str, Any], _group: str) -> Told:
-    return Told(document["duration_ms"], sum(document["rebalances"]["by_trigger"].values()))
+def figures_of_why(document: Mapping[str, Any], _group: str) -> Figures:
+    return Figures(document["duration_ms"], sum(document["rebalances"]["by_trigger"].values()))
 
 
-def of_drain(document: Mapping[str, Any], _group: str) -> Told:
+def figures_of_drain(document: Mapping[str, Any], _group: str) -> Figures:
     follows, tasks = document["follows"], document["now"]
     least, most = document["cold_now"]
     settles = follows["verdict"] == "settled"  # else it was cut off: drain simulates less than a scale-out
     starts_restored = any(task["restore_records"] and task["pause_is"] != "floor" for task in tasks)
-    return Told(
+    return Figures(
         follows["duration_ms"] if settles else None,
         follows["rebalances"] if settles else None,
         most + follows["others_cold"] if least == most else None,
@@ -178,19 +178,19 @@ def of_drain(document: Mapping[str, Any], _group: str) -> Told:
     )
 
 
-READERS: Mapping[str, Callable[[Mapping[str, Any], str], Told]] = {
-    "plan": of_plan,
-    "simulation": of_plan,
-    "check": of_check,
-    "compare": of_compare,
-    "result": of_fleet,
-    "why": of_why,
-    "drain": of_drain,
+READERS: Mapping[str, Callable[[Mapping[str, Any], str], Figures]] = {
+    "plan": figures_of_plan,
+    "simulation": figures_of_plan,
+    "check": figures_of_check,
+    "compare": figures_of_compare,
+    "result": figures_of_fleet,
+    "why": figures_of_why,
+    "drain": figures_of_drain,
 }
 
 
-def told(group: str, words: str) -> Told:
-    """Ask a command and return what it tells."""
+def figures_of(group: str, words: str) -> Figures:
+    """Ask a command and return its figures."""
     folder = folder_of(group)
     join = "version: 1\nevents:\n  - {at: 0s, join: {count: 2}}\n"
     (folder / "two.yaml").write_text(join, encoding="utf-8")
@@ -205,8 +205,8 @@ def told(group: str, words: str) -> Told:
 
 @pytest.mark.parametrize(("group", "change", "options"), CHANGES)
 def test_all_commands_answer_the_same(group: str, change: str, options: str) -> None:
-    answers = {words: told(group, words) for words in CHANGES[group, change, options]}
-    for question in Told._fields:
+    answers = {words: figures_of(group, words) for words in CHANGES[group, change, options]}
+    for question in Figures._fields:
         values = {words: getattr(answer, question) for words, answer in answers.items()}
         known = {words: value for words, value in values.items() if value is not None}
         assert len(set(known.values())) <= 1, (question, known)

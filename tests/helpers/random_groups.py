@@ -113,7 +113,7 @@ def random_group(rng: random.Random) -> Given:
     }
     row |= {"copies_since": ages} if ages else {}
     row |= _beside(rng)
-    if row.get("stores") == "in-memory":  # of which nothing is left over
+    if row.get("stores") == "in-memory":  # nothing is left over of these
         row["lags"] = [report for report in lags if _is_standby(instances, report)]
         row.pop("copies_since", None)
     return Given(

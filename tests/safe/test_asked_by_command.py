@@ -1,4 +1,4 @@
-"""Every input of ``tests/safe``, asked through the command as of when it was captured: none is said to be safe.
+"""Every input of ``tests/safe``, asked through the command as of when it was captured: no answer is YES.
 
 An answer has to come from its kind, not from its age.
 """
@@ -85,9 +85,9 @@ def test_no_restart_is_called_safe(
 def test_no_check_passes(
     folder: str, name: str, scenario: str, policy: str, answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    of, rates = _SAFE / folder, _RATES if scenario == "stop" else ()
-    files = ["--scenario", str(of / f"{scenario}.yaml"), "--policy", str(of / f"{policy}.yaml")]
-    assert run(["check", str(of / f"{name}.json"), *files, *rates]) == 3
+    inputs, rates = _SAFE / folder, _RATES if scenario == "stop" else ()
+    files = ["--scenario", str(inputs / f"{scenario}.yaml"), "--policy", str(inputs / f"{policy}.yaml")]
+    assert run(["check", str(inputs / f"{name}.json"), *files, *rates]) == 3
     assert f"│ {answer}: " in capsys.readouterr().out
 
 
@@ -106,16 +106,16 @@ def test_the_log_that_a_rebalance_in_the_middle_is_from(tmp_path: Path, capsys: 
 
 
 def test_the_tool_takes_its_own_plan_with_a_produce_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    of, out = _SAFE / "s1-large", tmp_path / "plan.json"
-    asked = ["simulate", str(of / "E1-log.json"), str(of / "E1-ids.yaml"), "--restore-rate", "2500/s"]
-    assert run([*asked, "--produce-rate", "2/s", "--out", str(out)]) == 0
-    said = capsys.readouterr().out
+    inputs, out = _SAFE / "s1-large", tmp_path / "plan.json"
+    command = ["simulate", str(inputs / "E1-log.json"), str(inputs / "E1-ids.yaml"), "--restore-rate", "2500/s"]
+    assert run([*command, "--produce-rate", "2/s", "--out", str(out)]) == 0
+    simulated = capsys.readouterr().out
     assert run(["show", str(out)]) == 0
-    assert capsys.readouterr().out.splitlines()[:8] == said.splitlines()[:8]
+    assert capsys.readouterr().out.splitlines()[:8] == simulated.splitlines()[:8]
 
 
 @pytest.mark.parametrize(
-    ("asked", "figure", "seen"),
+    ("words", "figure", "seen"),
     [
         (
             ("simulate-scaleout", "1-before-join.json", "--add", "2", "--threads", "2", "--draws", "9"),
@@ -126,11 +126,11 @@ def test_the_tool_takes_its_own_plan_with_a_produce_rate(tmp_path: Path, capsys:
         (("simulate", "3-after-leave.json", "crash.yaml"), "duration_ms", 43_300),
     ],
 )
-def test_what_followed_in_a_streams_group_is_within_what_is_said(
-    asked: tuple[str, ...], figure: str, seen: int, tmp_path: Path
+def test_what_followed_in_a_streams_group_is_within_the_range(
+    words: tuple[str, ...], figure: str, seen: int, tmp_path: Path
 ) -> None:
-    command, *words = asked
-    files = [str(_SAFE / "s4-streams-43" / word) if "." in word else word for word in words]
+    command, *inputs = words
+    files = [str(_SAFE / "s4-streams-43" / word) if "." in word else word for word in inputs]
     out = tmp_path / "plan.json"
     assert run([command, *files, "--restore-rate", "6000/s", "--out", str(out)]) == 0
     low, high = json.loads(out.read_text(encoding="utf-8"))["summary"]["ranges"][figure]
@@ -138,15 +138,15 @@ def test_what_followed_in_a_streams_group_is_within_what_is_said(
 
 
 def test_a_generation_that_lies_between_leaves_what_started_cold_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    of = _SAFE / "s4-streams-43"
-    assert run(["diff", str(of / "3-after-leave.json"), str(of / "4-after-crash.json")]) == 0
+    inputs = _SAFE / "s4-streams-43"
+    assert run(["diff", str(inputs / "3-after-leave.json"), str(inputs / "4-after-crash.json")]) == 0
     assert "Cold starts       unknown: 0 to 4" in capsys.readouterr().out
 
 
 def test_the_task_that_has_to_start_elsewhere_is_named_before_others(capsys: pytest.CaptureFixture[str]) -> None:
     file = "08-contradictions/no-copy-at-all.json"
     assert run(["drain", str(_SAFE / file), "i0", "--require-warm", *_captured(file)]) == 3
-    said = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    screen = " ".join(capsys.readouterr().out.replace("│", " ").split())
     own = "NO: The only task of i0 restores state first, though its copy counts as caught up."
-    assert own in said
-    assert said.index(own) < said.index("2 tasks of other instances restore state first")
+    assert own in screen
+    assert screen.index(own) < screen.index("2 tasks of other instances restore state first")

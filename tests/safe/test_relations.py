@@ -54,8 +54,8 @@ T = TypeVar("T")
 GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "2000"))
 #: What Kafka decides by: without it, tasks may be moved in another order, so that one that is moved later starts warm.
 _DECIDED_BY = (worsenings.fewer_reports, worsenings.fewer_standbys)
-#: The same where nobody leaves: nothing falls behind meanwhile if nobody knows what is written, nor is played at other
-#: rates if none is known.
+#: The same where no instance leaves: nothing falls behind meanwhile if what is written is unknown, nor is a plan
+#: simulated at other rates if none is known.
 _WAITED_FOR = (*_DECIDED_BY, worsenings.produce_unknown, worsenings.restore_unknown)
 _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
 #: With which a start that is warm by Kafka's rule may restore nothing before its task runs: a copy had longer to, or
@@ -531,7 +531,7 @@ class TestExceptions:
         assert _goes_to(low) == ("i2", Answer.YES)
 
     def test_a_task_waits_for_a_copy_where_its_end_offset_is_unknown(self) -> None:
-        """All of 0_1 is within the limit, so that it moves at once, and nobody knows how much is written until then."""
+        """All of 0_1 is within the limit, so that it moves at once; how much is written until then is unknown."""
         known = random_group(random.Random(1773))
         unknown = copied(known)
         del unknown.row["tasks"][1]["end_offset_sum"]

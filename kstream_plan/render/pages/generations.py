@@ -55,7 +55,7 @@ _CONNECT_NOTE = (
     "Stopped, started: connectors and tasks that a worker no longer has, or newly has. Unassigned: those that no "
     "worker has after it. The last one is planned from, with --generation N that one."
 )
-_LACK_OF_MEMBERS = " INFO lines list no members: there may be more workers than told, and less may be unassigned."
+_LACK_OF_MEMBERS = " INFO lines list no members: there may be more workers, and less may be unassigned."
 
 
 def generations_page(generations: Sequence[Generation]) -> Page:

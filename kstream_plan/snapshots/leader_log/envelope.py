@@ -182,6 +182,7 @@ def _message(fields: Mapping[str, Any], row: Mapping[str, Any], wanted: Callable
     named = [text for name in TEXT_FIELDS if (text := text_of(fields.get(name))) is not None]
     for text in [*named, *_texts(row, 0)]:
         if wanted(text):
+            # Graylog's short message is the beginning of its full one
             return max((other for other in named if other.startswith(text)), key=len, default=text)
     return named[0] if named else None
 

@@ -447,7 +447,7 @@ def test_a_worker_s_log_is_no_snapshot_and_its_settings_are_no_application_s(
 def test_the_list_says_where_workers_without_a_log_are_not_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = "INFO lines list no members: there may be more workers than told, and less may be unassigned."
+    words = "INFO lines list no members: there may be more workers, and less may be unassigned."
     logs = live_logs(tmp_path, on_info)
     assert run(["snapshot", "--connect-log", logs, "--list"]) == 0
     assert words in " ".join(capsys.readouterr().out.split())
