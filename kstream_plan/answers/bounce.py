@@ -85,14 +85,14 @@ _PLAYED = FORM.view(
         get=lambda each: len(each.played.unproven),
     ),
     outcome=at(
-        "played.found.outcome",
+        "played.safe_pause.outcome",
         "unsafe: with every pause that was simulated; undecided: a simulation of all restarts takes too many "
         "rebalances.",
     ),
     restarts=at("played.restarts", "Number of restarts, the first ones, behind these figures.", whole(1)),
-    restarts_found=at("played.found.restarts", "Number of safe restarts; for an unsafe way, of unsafe ones."),
+    restarts_found=at("played.safe_pause.restarts", "Number of safe restarts; for an unsafe way, of unsafe ones."),
     longer_pause_ms_not_safe=at(
-        "played.found.longer_ms",
+        "played.safe_pause.longer_ms",
         "A longer pause that is not safe for the first restarts, though this one is; null: none of those that were "
         "simulated.",
     ),

@@ -181,25 +181,38 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
     Where all come to the same nothing is marked.
     """
     folded: dict[tuple[object, ...], list[Alternative]] = {}
-    for of in alternatives:
-        folded.setdefault((of.figures, of.plan.verdict.kind, of.settles, of.kept, of.broken), []).append(of)
+    for alternative in alternatives:
+        key = (
+            alternative.figures,
+            alternative.plan.verdict.kind,
+            alternative.settles,
+            alternative.kept,
+            alternative.broken,
+        )
+        folded.setdefault(key, []).append(alternative)
     groups = sorted(folded.values(), key=lambda group: group[0].kept is False)
     may_be = (group[0] for group in groups if group[0].settles and group[0].is_known and not group[0].is_short)
-    allowed = [one for one in may_be if one.kept is not False]
+    allowed = [alternative for alternative in may_be if alternative.kept is not False]
     best = min(allowed, key=_speed, default=None) if len(groups) > 1 else None
     return Outcomes(SameOutcome(tuple(group), group[0] in allowed and _is_as_fast(group[0], best)) for group in groups)
 
 
 def fastest(alike: Sequence[SameOutcome]) -> list[SameOutcome]:
     """Return those that are marked, the best first."""
-    return sorted((of for of in alike if of.fastest), key=lambda of: _speed(of.one))
+    return sorted((outcome for outcome in alike if outcome.fastest), key=lambda outcome: _speed(outcome.one))
 
 
-def _speed(of: Alternative) -> tuple[int, ...]:
-    if of.plan.is_of_workers:  # where nothing starts cold, and minutes pass in which nobody runs anything
-        return of.figures.paused_task_ms.most, of.figures.paused_task_ms.median, of.figures.balanced_ms.most
-    likely_ms = of.figures.balanced_ms.median if of.is_random else of.figures.balanced_ms.most
-    return of.figures.cold_handovers.most, likely_ms, of.figures.balanced_ms.most
+def _speed(alternative: Alternative) -> tuple[int, ...]:
+    if alternative.plan.is_of_workers:  # where nothing starts cold, and minutes pass in which nobody runs anything
+        return (
+            alternative.figures.paused_task_ms.most,
+            alternative.figures.paused_task_ms.median,
+            alternative.figures.balanced_ms.most,
+        )
+    likely_ms = (
+        alternative.figures.balanced_ms.median if alternative.is_random else alternative.figures.balanced_ms.most
+    )
+    return alternative.figures.cold_handovers.most, likely_ms, alternative.figures.balanced_ms.most
 
 
 def draw_by_draw(one: Alternative, other: Alternative) -> DrawByDraw | None:
@@ -210,18 +223,21 @@ def draw_by_draw(one: Alternative, other: Alternative) -> DrawByDraw | None:
     return DrawByDraw(sum(this < that for this, that in pairs), sum(this > that for this, that in pairs))
 
 
-def _is_drawn(of: Alternative) -> bool:
-    return (of.figures.balanced_ms.least, of.figures.balanced_ms.most) == (min(of.drawn_ms), max(of.drawn_ms))
+def _is_drawn(alternative: Alternative) -> bool:
+    return (alternative.figures.balanced_ms.least, alternative.figures.balanced_ms.most) == (
+        min(alternative.drawn_ms),
+        max(alternative.drawn_ms),
+    )
 
 
-def _is_as_fast(of: Alternative, best: Alternative | None) -> bool:
-    if best is not None and of.plan.is_of_workers:
-        return of.figures.paused_task_ms.least <= best.figures.paused_task_ms.most
-    if best is None or of.figures.cold_handovers.most != best.figures.cold_handovers.most:
+def _is_as_fast(alternative: Alternative, best: Alternative | None) -> bool:
+    if best is not None and alternative.plan.is_of_workers:
+        return alternative.figures.paused_task_ms.least <= best.figures.paused_task_ms.most
+    if best is None or alternative.figures.cold_handovers.most != best.figures.cold_handovers.most:
         return False
-    beside = draw_by_draw(of, best)
-    always_slower = beside is not None and beside.slower == len(of.drawn_ms)
-    return of.figures.balanced_ms.least <= best.figures.balanced_ms.most and not always_slower
+    beside = draw_by_draw(alternative, best)
+    always_slower = beside is not None and beside.slower == len(alternative.drawn_ms)
+    return alternative.figures.balanced_ms.least <= best.figures.balanced_ms.most and not always_slower
 
 
 def _most_restores_begun(plan: Plan) -> int:
@@ -247,10 +263,10 @@ def _most_state_records(plan: Plan) -> int | None:
 
 def _state_records(plan: Plan, sizes: Sequence[int]) -> Iterator[list[int]]:
     """Yield for each state how many records' copies every instance is assigned, counting only what changed."""
-    found = [0] * len(plan.group.instances)
+    records = [0] * len(plan.group.instances)
     history = [plan.initial, *(rnd.assigned for rnd in plan.rounds)]
     for _, changes in changed_holdings(list(map(apart_from_stateless, history))):
         for consumer, old, new in changes:
-            held = (sum(sizes[task] for role in of for task in role) for of in (new, old))
-            found[plan.group.instance_of[consumer]] += next(held) - next(held)
-        yield list(found)
+            held = (sum(sizes[task] for role in holding for task in role) for holding in (new, old))
+            records[plan.group.instance_of[consumer]] += next(held) - next(held)
+        yield list(records)

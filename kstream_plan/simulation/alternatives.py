@@ -75,18 +75,18 @@ def alternatives(
         PlanInvariantError: a plan contradicts itself, which is a defect of this tool.
     """
     grid = [
-        _Entry(tuple(of.change for of in variants), *_applied(snapshot, options, scenario, variants))
+        _Entry(tuple(variant.change for variant in variants), *_applied(snapshot, options, scenario, variants))
         for variants in product(*axes)
     ]
     number = usual_draws(snapshot, options) if number_of_draws is None else number_of_draws
     # each of few alternatives is shared out itself, by its draws
     processes = workers if len(grid) >= workers and _worth_sharing(grid, number) else 1
     play = partial(_play, grid, standard, number, 1 if processes > 1 else workers)
-    found = []
-    for one in in_processes(play, len(grid), processes):
-        found.append(one)
-        on_alternative(len(found), len(grid))
-    return tuple(found)
+    played = []
+    for played_alternative in in_processes(play, len(grid), processes):
+        played.append(played_alternative)
+        on_alternative(len(played), len(grid))
+    return tuple(played)
 
 
 def saved_alternatives(
@@ -121,8 +121,8 @@ def alternative(
         changes=changes,
         plan=plan,
         draws=draws,
-        figures=alternative_figures(plan, draws, [of.stops for of in outcomes]),
-        drawn_ms=tuple(of.figures.duration_ms for of in outcomes),
+        figures=alternative_figures(plan, draws, [outcome.stops for outcome in outcomes]),
+        drawn_ms=tuple(outcome.figures.duration_ms for outcome in outcomes),
         kept=None if broken is None else not broken,
         broken=broken or (),
     )
@@ -138,11 +138,11 @@ def _play(grid: Sequence[_Entry], standard: Standard | None, number: int, worker
         return alternative(changes, simulated.plan, simulated.draws, standard)
     with at_once(group, snapshot.config, workers, number) as side_by_side:
         outcomes = draws(snapshot, scenario, options, number=number, side_by_side=side_by_side)
-        found = together(outcomes)
-        shown = drawn(scenario, group, found.shown)
+        all_draws = together(outcomes)
+        shown = drawn(scenario, group, all_draws.shown)
         play = partial(plan_checked, snapshot, scenario=shown, side_by_side=side_by_side)
-        made, found = shown_draw(play, options, found, outcomes)
-    return alternative(changes, made, found, standard, outcomes)
+        made, all_draws = shown_draw(play, options, all_draws, outcomes)
+    return alternative(changes, made, all_draws, standard, outcomes)
 
 
 def _worth_sharing(grid: Sequence[_Entry], number: int) -> bool:
@@ -154,10 +154,10 @@ def _applied(
     snapshot: Snapshot, options: PlanOptions, scenario: Scenario | None, variants: Iterable[Variant]
 ) -> tuple[Snapshot, PlanOptions, Scenario | None]:
     config = snapshot.config
-    for of in variants:
-        config = replace(config, **dict(of.settings))  # type: ignore[arg-type]
-        options = replace(options, **dict(of.options))  # type: ignore[arg-type]
-        scenario = of.scenario or scenario
+    for variant in variants:
+        config = replace(config, **dict(variant.settings))  # type: ignore[arg-type]
+        options = replace(options, **dict(variant.options))  # type: ignore[arg-type]
+        scenario = variant.scenario or scenario
     return replace(snapshot, config=config), options, scenario
 
 

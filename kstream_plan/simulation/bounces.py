@@ -88,7 +88,7 @@ class Way:
 class PlayedWay:
     """One way, played on a group.
 
-    ``found`` is the pause: it is safe if two instances' tasks never stand still at once, none starts cold, and the
+    ``safe_pause`` is safe if two instances' tasks never stand still at once, none starts cold, and the
     group settles, in every draw and whether or not copies have caught up of which nobody knows that. ``unproven`` are
     the starts that count as warm in it, and nothing proves that they are; ``takes_proof``: with such it is not safe;
     else with those of copies whose lag no report bounds: an old report may hold again by then.
@@ -98,7 +98,7 @@ class PlayedWay:
     """
 
     way: Way
-    found: FoundPause
+    safe_pause: FoundPause
     restarts: int
     scenario: Scenario
     plan: Plan
@@ -118,7 +118,7 @@ class PlayedWay:
     @property
     def is_likely_safe(self) -> bool:
         """Whether the pause is safe for all restarts if what is not proven to be warm is, unless it is proven cold."""
-        return self.found.outcome == "safe" and not self.behind and not self.plan.restores_first
+        return self.safe_pause.outcome == "safe" and not self.behind and not self.plan.restores_first
 
     @property
     def doubtful_starts(self) -> tuple[UnprovenStart, ...]:
@@ -150,7 +150,7 @@ class PlayedWay:
     @property
     def pause_ms(self) -> int:
         """The pause that it was played with: the least safe one, or one that was tried."""
-        return self.found.pause_ms
+        return self.safe_pause.pause_ms
 
     @property
     def settles(self) -> bool:
@@ -233,7 +233,7 @@ class Bounces:
         """Why it is not known that those that are named may restart: what may be over, or behind, or come otherwise."""
         if not self.process_ids:
             return self.doubts
-        reason = self.as_it_is.found.reason if self.answer is Answer.UNKNOWN else None
+        reason = self.as_it_is.safe_pause.reason if self.answer is Answer.UNKNOWN else None
         return (*self.doubts, *_unproven(self.as_it_is.unproven), *([] if reason is None else [reason]))
 
     @property
@@ -307,8 +307,8 @@ def bounce(
         ways.remove(way)
     play = partial(_played_in, snapshot, restart_ms, options, tuple(ways), process_ids)
     played = list[PlayedWay]()
-    for one in in_processes(play, len(ways), workers if _worth_sharing(snapshot) else 1):
-        played.append(one)
+    for played_way in in_processes(play, len(ways), workers if _worth_sharing(snapshot) else 1):
+        played.append(played_way)
         on_way(len(played), len(ways))
     return Bounces(
         restart_ms=restart_ms,
@@ -347,7 +347,7 @@ def ways_of(snapshot: Snapshot, restart_ms: int) -> list[Way]:
     if config.session_timeout_ms <= restart_ms + config.heartbeat_interval_ms and least_ms <= _LONGEST_TIME_OUT_MS:
         ways.insert(3, Way(name="static", settings=(("session_timeout_ms", -(-least_ms // _TO_MS) * _TO_MS),)))
     zones = _zones(snapshot)
-    return ways + [Way(name=name, tag=tag, zones=of) for tag, of in zones.items() for name in ("zone", "zone-leave")]
+    return ways + [Way(name=name, tag=tag, zones=ids) for tag, ids in zones.items() for name in ("zone", "zone-leave")]
 
 
 def _zones(snapshot: Snapshot) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
@@ -356,10 +356,13 @@ def _zones(snapshot: Snapshot) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     tags = snapshot.config.rack_aware_assignment_tags or sorted(
         {tag for instance in group.instances for tag, _ in instance.client_tags}
     )
-    found = {tag: _by_zone(group, [dict(of.client_tags).get(tag) for of in group.instances]) for tag in tags}
-    if not any(found.values()):
-        found["rack"] = _by_zone(group, [of.rack for of in group.instances])
-    return {tag: zones for tag, zones in found.items() if zones}
+    instances = group.instances
+    zones_by_tag = {
+        tag: _by_zone(group, [dict(instance.client_tags).get(tag) for instance in instances]) for tag in tags
+    }
+    if not any(zones_by_tag.values()):
+        zones_by_tag["rack"] = _by_zone(group, [instance.rack for instance in instances])
+    return {tag: zones for tag, zones in zones_by_tag.items() if zones}
 
 
 def _by_zone(group: Group, names: Sequence[str | None]) -> Mapping[str, tuple[str, ...]]:
@@ -393,8 +396,8 @@ def _played_in(
 
     lengths_ms = (restart_ms, *_other_sides_ms(snapshot.config, restart_ms))
     search = SafePause(snapshot, options, scenario_of, len(restarted), lengths_ms, together=bool(way.zones))
-    found = search.found()
-    scenario, made, restarts = search.shown(found)
+    safe_pause = search.find()
+    scenario, made, restarts = search.shown(safe_pause)
     draws, still = None, [standing_still(made, 0)]
     if is_random(scenario, group):
         number = min(DRAWS, usual_number(group, snapshot.config))
@@ -407,7 +410,7 @@ def _played_in(
     counted = {*doubtful_starts, *(start for start in as_known.unproven_starts if start.evidence.known is Known.BEHIND)}
     return PlayedWay(
         way=way,
-        found=found,
+        safe_pause=safe_pause,
         restarts=restarts,
         scenario=scenario,
         plan=made,

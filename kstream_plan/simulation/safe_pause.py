@@ -88,7 +88,7 @@ class SafePause:
         longest_ms = 2 * config.probing_rebalance_interval_ms + 4 * config.session_timeout_ms
         self.longest_ms = 0 if self._alone else -(-longest_ms // _TO_MS) * _TO_MS
 
-    def found(self) -> FoundPause:
+    def find(self) -> FoundPause:
         """Search the least pause that is safe, and with it those a little longer: what they are not is left behind."""
         known, gaps = self._from(0), 0
         while known.outcome == "safe" and (longer_ms := self._unsafe_beside(known.pause_ms)) is not None:

@@ -331,24 +331,29 @@ def test_the_pause_of_a_large_group_is_the_least_that_is_safe(restart_ms: int) -
 def test_a_group_that_takes_too_long_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(safe_pause, "_MOST_WORK", 12_000)
     found = _of(bounce(_group(9, 9, True), 70_000), "leave")
-    assert (found.found.outcome, found.safe, found.restarts) == ("undecided", False, 3)
+    assert (found.safe_pause.outcome, found.safe, found.restarts) == ("undecided", False, 3)
     assert found.most_cold == found.still_at_once.most == 0
 
 
 def test_so_is_one_of_few_instances(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(safe_pause, "_MOST_WORK", 2_000)
     found = _of(bounce(_group(3, 9, True), 70_000), "leave")
-    assert (found.found.outcome, found.safe, found.found.restarts, found.restarts) == ("undecided", False, 0, 3)
+    assert (found.safe_pause.outcome, found.safe, found.safe_pause.restarts, found.restarts) == (
+        "undecided",
+        False,
+        0,
+        3,
+    )
 
 
 def test_what_is_not_safe_with_a_longer_pause_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     search = SafePause(_group(2, 2, True), PlanOptions(), _no_events, 2, (5_000,), together=True)
     safe_ms = {7_000, *range(20_000, search.longest_ms + 1_000, 1_000)}
     monkeypatch.setattr(search, "is_safe", lambda _number, pause_ms: pause_ms in safe_ms)
-    assert search.found() == FoundPause(outcome="safe", pause_ms=20_000, restarts=2)
+    assert search.find() == FoundPause(outcome="safe", pause_ms=20_000, restarts=2)
     safe_ms -= {search.longest_ms}
     safe_ms |= {0}
-    assert search.found() == FoundPause(outcome="safe", pause_ms=0, restarts=2, longer_ms=1_000)
+    assert search.find() == FoundPause(outcome="safe", pause_ms=0, restarts=2, longer_ms=1_000)
 
 
 def _no_events(_number: int, _restart_ms: int, _pause_ms: int) -> Scenario:

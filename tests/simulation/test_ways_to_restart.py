@@ -184,7 +184,7 @@ def test_what_is_unknown_of_copies_is_told_together_where_it_is_the_same(played:
 
 def _safe(of: PlayedWay, **changes: Any) -> PlayedWay:
     safe = FoundPause(outcome="safe", pause_ms=1_000, restarts=2)
-    return replace(of, found=safe, unproven=(), still_at_once=Range(0, 0, 0), **changes)
+    return replace(of, safe_pause=safe, unproven=(), still_at_once=Range(0, 0, 0), **changes)
 
 
 def test_a_way_is_safe_if_its_pause_is_and_nothing_is_proven_cold_or_has_to_be_proven(played: Bounces) -> None:
@@ -196,7 +196,7 @@ def test_a_way_is_safe_if_its_pause_is_and_nothing_is_proven_cold_or_has_to_be_p
     behind = replace(way, unproven=(start(0), start(1, Known.BEHIND)), takes_proof=False)
     assert (behind.safe, behind.is_likely_safe, behind.behind) == (False, False, (start(1, Known.BEHIND),))
     for outcome in ("unsafe", "undecided"):
-        other = replace(way, found=replace(way.found, outcome=outcome))
+        other = replace(way, safe_pause=replace(way.safe_pause, outcome=outcome))
         assert (other.safe, other.is_likely_safe) == (False, False)
 
 
@@ -238,10 +238,12 @@ def test_what_needs_nothing_comes_first_then_what_is_fastest_then_the_order_of_t
     some = replace(of_all, process_ids=("m1",))
     assert some.best_safe == close
     assert (
-        replace(some, played=(replace(close, found=replace(close.found, outcome="unsafe")), leave, static)).best_safe
+        replace(
+            some, played=(replace(close, safe_pause=replace(close.safe_pause, outcome="unsafe")), leave, static)
+        ).best_safe
         == leave
     )
-    unsafe = tuple(replace(of, found=replace(of.found, outcome="unsafe")) for of in (close, leave))
+    unsafe = tuple(replace(of, safe_pause=replace(of.safe_pause, outcome="unsafe")) for of in (close, leave))
     assert replace(some, played=(*unsafe, static)).best_safe is None
     assert replace(of_all, played=(*unsafe, static)).best_safe == static
     doubted = replace(of_all, doubts=(Note("no-capture-time", ""),))
@@ -287,7 +289,9 @@ def test_a_restart_has_to_end_before_the_session_time_out_from_the_last_heartbea
 ) -> None:
     assert (played.first.config.session_timeout_ms, played.first.config.heartbeat_interval_ms) == (45_000, 3_000)
     best = _safe(next(of for of in played.played if of.way.name == name))
-    unsafe = [replace(of, found=replace(of.found, outcome="unsafe")) for of in played.played if of.way.name != name]
+    unsafe = [
+        replace(of, safe_pause=replace(of.safe_pause, outcome="unsafe")) for of in played.played if of.way.name != name
+    ]
     static = replace(best, plan=replace(best.plan, group=_static(best.plan.group, 2)))
     found = replace(played, played=(static, *unsafe), restart_ms=restart_ms, process_ids=(), doubts=())
     assert found.best_safe == static

@@ -148,7 +148,7 @@ def _wait(way: PlayedWay) -> str:
 
 def _duration(way: PlayedWay) -> str:
     """Return how long it takes until the group has settled; that may be unknown."""
-    reason = way.found.reason
+    reason = way.safe_pause.reason
     may_not_settle = not way.settles or (reason is not None and reason.code == "may-not-settle")
     bound = "at least " if way.plan.pauses_are_least and not may_not_settle else ""
     return f"{bound}{duration(way.ends_ms)}{' or longer' if may_not_settle else ''}"
@@ -166,7 +166,8 @@ def _facts(bounces: Bounces) -> Iterator[Fact]:
     way = bounces.best_safe or bounces.as_it_is
     cold = _cold(way)
     yield Fact("way", "Way", way_name(way.way))
-    yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled")
+    anyway = ", with what is still moving anyway" if bounces.goes_on else ""
+    yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled{anyway}")
     yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
     yield Fact("cold", "Cold starts", cold.text, cold.tone)
     likely, *ends = _pause(way)
@@ -253,11 +254,11 @@ def _warnings(bounces: Bounces) -> Iterator[Note]:
 
 
 def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
-    if way.found.outcome == "unsafe":
+    if way.safe_pause.outcome == "unsafe":
         yield _why_not(way, number)
-    elif way.found.outcome == "undecided":
-        first = f"the first {way.found.restarts:,} restarts are safe"
-        reason = first if way.found.restarts else "whether it is safe is unknown"
+    elif way.safe_pause.outcome == "undecided":
+        first = f"the first {way.safe_pause.restarts:,} restarts are safe"
+        reason = first if way.safe_pause.restarts else "whether it is safe is unknown"
         yield f"{reason}; all {number:,} have too many rebalances to simulate"
     elif not way.safe:
         starts = way.behind or way.doubtful_starts
@@ -279,8 +280,8 @@ def _why_not(way: PlayedWay, number: int) -> str:
         reasons.append(f"{count_range(*at_once)} tasks of several instances would pause at the same time")
     reasons += [] if way.settles else ["the group would not settle"]
     reasons += ["tasks of other instances may still restore"] if way.plan.may_be_restoring else []
-    if not reasons and way.found.reason is not None:
-        return way.found.reason.message
+    if not reasons and way.safe_pause.reason is not None:
+        return way.safe_pause.reason.message
     text = ", ".join(reasons)
     pause = f", even with {moment(way.pause_ms)} between restarts" if number > 1 else ""
     return f"{text[0].upper()}{text[1:]}{pause}"
@@ -291,8 +292,8 @@ def _notes(bounces: Bounces) -> Iterator[Note]:
     number = bounces.restarted
     for way in bounces.played:
         name, pause = way_name(way.way), moment(way.pause_ms)
-        if way.found.outcome == "safe" and way.found.longer_ms is not None:
-            message = f"{name}: safe with {pause} between restarts, not with {moment(way.found.longer_ms)}"
+        if way.safe_pause.outcome == "safe" and way.safe_pause.longer_ms is not None:
+            message = f"{name}: safe with {pause} between restarts, not with {moment(way.safe_pause.longer_ms)}"
             yield Note("longer-wait-not-safe", message)
         if way.needs_static:
             message = f"{name}: group.instance.id has to be set first, which takes restarts of another way"

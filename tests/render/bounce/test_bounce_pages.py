@@ -109,7 +109,7 @@ def test_where_no_way_is_proven_the_reason_and_what_tells_are_whole_sentences(
     start = UnprovenStart(task_id=task, process_id=instance, at_ms=0, evidence=evidence)
     reason = Note("may-not-settle", "Whether the group settles is unknown")
     ways = [
-        replace(way, found=replace(way.found, outcome="unsafe", reason=reason), unproven=(start,))
+        replace(way, safe_pause=replace(way.safe_pause, outcome="unsafe", reason=reason), unproven=(start,))
         for way in bounces.played
     ]
     sentence = bounce_page(replace(bounces, played=tuple(ways))).sentences[0]
