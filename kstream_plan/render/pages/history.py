@@ -10,7 +10,7 @@ from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.numbers import count, duration, is_are, utc
 from kstream_plan.snapshots.rows.lag_course import NOTABLE, InstanceCourse, LagCourse, Progress, Series, TaskCourse
-from kstream_plan.snapshots.rows.lag_remarks import instance_names, lag_remarks
+from kstream_plan.snapshots.rows.lag_remarks import FEW_STEPS, instance_names, lag_remarks
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 #: Whether it falls behind, in words; None: it may.
@@ -29,7 +29,9 @@ _TASKS = columns_of("Task", ">Copies", ">Largest lag", ">Written/s")
 
 def history_page(course: LagCourse, top: int) -> Page:
     """Return the page of an application with at most ``top`` instances and tasks."""
-    period = f"{duration(course.until_ms - course.since_ms)} until {utc(format_time(course.until_ms))}"
+    length_ms = course.reported_steps * course.step_ms
+    at_most = "at most " * (length_ms < course.until_ms - course.since_ms)
+    period = f"{at_most}{duration(length_ms)} until {utc(format_time(course.until_ms))}"
     copies = f"{count(course.copies, 'copy', 'copies')} on {count(len(course.instances), 'instance')}"
     return Page(
         title=f"{printable(course.application_id)}: {copies}, {period}",
@@ -68,8 +70,8 @@ def _facts(course: LagCourse) -> Iterator[Fact]:
     for (key, label, per), text in zip(heads, _texts(course.progress), strict=True):
         unit = "" if text == "unknown" else f" record{'' if text == '1' else 's'}{per}{scope}"
         yield Fact(key, label, f"{text}{unit}")
-    if any(lag is not None for lag in course.lags):
-        spark = _spark(course.lags)
+    if any(lag is not None for lag in course.lags) and course.reported_steps > FEW_STEPS:
+        spark = _spark(course.lags[-course.reported_steps :])
         notes = (f"steps of {duration(course.step_ms)}", *(words for sign, words in _SIGNS.items() if sign in spark))
         yield Fact("lags", "Lag over time", f"{spark} ({'; '.join(notes)})")
 

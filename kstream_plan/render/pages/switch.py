@@ -37,9 +37,11 @@ def switch_page(switch: Switch) -> Page:
     """Return the page of the switch of an application to a streams group."""
     group, names = switch.snapshot.state.group, Names(switch.snapshot.state.group)
     work = f"{count(len(group.instances), 'instance')}, {count(len(group.tasks), 'task')}"
-    scenarios = (row for row in switch.rows if not (switch.is_blind and row.what == "switch" and row.standbys))
-    rows = tuple(_row(switch, row, names) for row in scenarios)
-    note = _NOTE + _STANDBYS_NOTE * (switch.is_blind and max(row.standbys for row in switch.rows) > 0)
+    most = max(row.standbys for row in switch.rows)
+    scenarios = [row for row in switch.rows if not (switch.is_blind and row.what == "switch" and row.standbys)]
+    rows = tuple(_row(switch, row, names) for row in scenarios if row.standbys <= switch.standbys + 1)
+    note = _NOTE + _STANDBYS_NOTE * (switch.is_blind and most > 0)
+    note += f" With {most:,} standbys: --output json." * (most > switch.standbys + 1)
     return Page(
         title=f"{names.escape(group.application_id)}: {work}, to a streams group at brokers of {switch.broker_version}",
         tone=_tone(switch.rows),

@@ -113,6 +113,13 @@ class LagCourse(NamedTuple):
         return (self.until_ms - self.since_ms) // STEPS
 
     @property
+    def reported_steps(self) -> int:
+        """How many steps there are from the first report of a lag on; all, if that is more than half of them."""
+        told = [step for instance in self.instances for step, lag in enumerate(instance.lags) if lag is not None]
+        steps = STEPS - min(told, default=0)
+        return steps if 2 * steps <= STEPS else STEPS
+
+    @property
     def falls_behind(self) -> bool | None:
         """Whether an instance falls behind; ``None``: one may."""
         of_each = [one.falls_behind for one in self.instances]

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.model.times import duration
-from kstream_plan.snapshots.rows.lag_course import STEPS, InstanceCourse, LagCourse
+from kstream_plan.snapshots.rows.lag_course import InstanceCourse, LagCourse
 
 #: Such a part of a process id is enough to tell instances apart, nearly always.
 _SHORT = 8
 #: A history that fills no more steps is hardly seen.
-_FEW_STEPS = 2
+FEW_STEPS = 2
 
 
 def lag_remarks(course: LagCourse) -> Remarks:
@@ -57,10 +57,8 @@ def _copies_behind(instance: InstanceCourse) -> str:
 
 def _short_history(course: LagCourse) -> Iterator[Note]:
     """Yield how to see more of a history that is so short that it fills hardly a step."""
-    known = [step for instance in course.instances for step, lag in enumerate(instance.lags) if lag is not None]
-    steps = STEPS - min(known, default=0)
-    if known and steps <= _FEW_STEPS:
-        whole_minutes_ms = math.ceil(steps * course.step_ms / 60_000) * 60_000
+    if course.reported_steps <= FEW_STEPS:
+        whole_minutes_ms = math.ceil(course.reported_steps * course.step_ms / 60_000) * 60_000
         yield Note(
             "short-history", f"The history is short: --over {duration(whole_minutes_ms)} shows it in finer steps"
         )
