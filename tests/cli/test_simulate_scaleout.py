@@ -34,7 +34,7 @@ def test_the_table_says_that_new_ids_are_random(capsys: pytest.CaptureFixture[st
     assert run([*X, "--add", "2", "--draws", "3", "--record-size", "100"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("╭─ S1: 3 → 5 instances, ")
-    assert "New instances get random process ids" in " ".join(text.replace("│", "").split())
+    assert "sets of random process ids; ranges are over all" in " ".join(text.replace("│", "").split())
     assert "5.4 MB" in text
     assert re.search(r"^max\.warmup\.replicas=4 +about ", text, re.MULTILINE)
 
@@ -42,7 +42,7 @@ def test_the_table_says_that_new_ids_are_random(capsys: pytest.CaptureFixture[st
 def test_a_single_draw_says_that_it_is_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*X, "--add", "1", "--draws", "1", "--no-what-if"]) == 0
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
-    assert "This is one of many outcomes (--draws simulates more)." in page
+    assert "this is one of many outcomes (--draws)." in page
 
 
 def test_to_counts_who_is_there_and_who_goes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -104,7 +104,7 @@ def rebalances_fact(view: PlanView) -> Fact:
     plan = view.plan
     triggers = Counter(_trigger_text(activity, view) for activity in view.activities if activity.probe is None)
     follow_ups = plan.summary.rebalances - len(view.activities) + triggers.pop(TRIGGER_WORDS[Trigger.FOLLOW_UP], 0)
-    parts = [count(number, word) for word, number in triggers.items()]
+    parts = [count(number, word, word if " with " in word else "") for word, number in triggers.items()]
     parts += [f"{plan.summary.probing_rebalances:,} probing"] if plan.summary.probing_rebalances else []
     parts += [f"{follow_ups:,} follow-up"] if follow_ups else []
     total = count_range(*view.figure("rebalances"))
@@ -115,8 +115,8 @@ def rebalances_fact(view: PlanView) -> Fact:
 def _trigger_text(activity: Activity, view: PlanView) -> str:
     """Return what started a rebalance, and whether members come or go in a follow-up."""
     word = trigger_word(activity, of_workers=view.plan.is_of_workers)
-    joins = "join" if activity.joined else "leave" if activity.left else ""
-    return f"{joins} in a {word}" if joins and activity.rounds[0].trigger is Trigger.FOLLOW_UP else word
+    joins = "joins" if activity.joined else "leaves" if activity.left else ""
+    return f"{word} with {joins}" if joins and activity.rounds[0].trigger is Trigger.FOLLOW_UP else word
 
 
 def moves_fact(view: PlanView) -> Fact:

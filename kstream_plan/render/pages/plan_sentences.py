@@ -11,13 +11,13 @@ from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list
 
-_RANDOM_IDS = "New instances get random process ids, which break ties, so which tasks move differs from run to run."
+_RATE_UNKNOWN = "the restore rate is unknown (--restore-rate would tell)"
 
 
 def plan_sentences(view: PlanView) -> tuple[str, ...]:
     """Return the paragraphs of a plan that has rounds."""
     first = " ".join([_settles(view), *_tasks_at_first(view), *_moves(view), *_cold(view)])
-    second = " ".join([*_unknown_rate(view), *_random(view), *_unknown_ends(view)])
+    second = " ".join([*_random(view), *_unknown_ends(view)])
     return tuple(filter(None, (first, second)))
 
 
@@ -71,15 +71,18 @@ def _tasks_at_first(view: PlanView) -> Iterator[str]:
 
 def _settles_after(view: PlanView) -> str:
     summary, ends = view.plan.summary, view.figure("settles")
+    is_assumed = summary.duration_is in ("probes", "floor")
     if ends.least != ends.most:
-        return f"The group may or may not settle; if it does, it takes {duration_text(view)}."
+        reason = f", and {_RATE_UNKNOWN}" if is_assumed else ""
+        return f"The group may or may not settle; if it does, it takes {duration_text(view)}{reason}."
     if summary.duration_is == "least":
         return f"The group settles after at least {at_least(summary.duration_ms)}."
     if not view.figure("duration_ms").median:
         return "The group settles at once."
     if view.plan.design == "streams" and view.figure("cold_handovers").median and summary.runs_by_ms is None:
         return f"All tasks are assigned in about {duration(summary.duration_ms)}; when all of them run is unknown."
-    return f"The group settles in about {duration(summary.duration_ms)}."
+    likely = f"The group settles in about {duration(summary.duration_ms)}"
+    return f"{likely} {if_caught_up(view.plan)}, else later: {_RATE_UNKNOWN}." if is_assumed else f"{likely}."
 
 
 def cause_text(view: PlanView) -> str:
@@ -136,7 +139,9 @@ def _moves(view: PlanView) -> Iterator[str]:
     minimum = plan.summary.lower_bounds.moves
     enough = f"{count(minimum, 'move')} would balance the group as well" if minimum else "the balance needs none"
     fewer = f"; {enough}" if minimum < moves.median else ""
-    yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{fewer}."
+    hops = view.figure("hops").median
+    detour = f", in {hops:,} changes of owner" if hops > moves.median else ""
+    yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{detour}{fewer}."
 
 
 def _cold(view: PlanView) -> Iterator[str]:
@@ -167,32 +172,17 @@ def _cold(view: PlanView) -> Iterator[str]:
         yield "No task starts cold: each one moves to a copy that has caught up."
 
 
-def _unknown_rate(view: PlanView) -> Iterator[str]:
-    """Yield what is assumed where the restore rate is unknown."""
-    plan = view.plan
-    if plan.summary.duration_is not in ("probes", "floor") or plan.verdict.kind != "settled":
-        return
-    likely = duration(view.figure("duration_ms").median)
-    yield (
-        f"The restore rate is unknown: about {likely} {if_caught_up(plan)} (one probing interval), and without an "
-        "upper limit if not. --restore-rate gives a better estimate."
-    )
-
-
 def _random(view: PlanView) -> Iterator[str]:
     """Yield that process ids of new instances are random, and how many sets of them were simulated."""
     draws = view.draws
     if draws is None:
         return
     if draws.number == 1:
-        yield f"{_RANDOM_IDS} This is one of many outcomes (--draws simulates more)."
+        yield "Process ids of new instances are random and break ties: this is one of many outcomes (--draws)."
         return
     endless_count = draws.number - draws.settled
-    not_settled = f" {endless_count:,} of them do not settle." if endless_count else ""
-    yield (
-        f"{_RANDOM_IDS} {draws.number:,} sets of ids were simulated: a typical outcome is shown, ranges are over all."
-        f"{not_settled}"
-    )
+    not_settled = f"; {endless_count:,} of them do not settle" if endless_count else ""
+    yield f"Shown is a typical one of {draws.number:,} sets of random process ids; ranges are over all{not_settled}."
 
 
 def _unknown_ends(view: PlanView) -> Iterator[str]:

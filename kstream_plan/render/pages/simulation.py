@@ -37,15 +37,16 @@ def relief_text(plan: Plan) -> str:
 def _events_table(simulation: Simulation, view: PlanView) -> Table:
     """Return what follows from each event until the next one."""
     with_state = view.plan.probes and bool(view.plan.group.stateful)
-    columns = columns_of(">Time", "Event", ">Rebalances", ">Caught up after", ">Cold starts", ">Balanced after")
+    columns = columns_of(">Time", "Event", ">Rebalances", ">Caught up after", ">Cold starts", ">Settled after")
     may_restore = [
         any(earlier.cold_handovers for earlier in simulation.events[: place if view.plan.pauses_are_least else 0])
         or bool(outcome.cold_handovers)
         for place, outcome in enumerate(simulation.events)
     ]
     rows = [_event_row(*row, view) for row in zip(simulation.events, may_restore, strict=True)]
-    note = "–: not before the next event" if any(outcome.balanced_ms is None for outcome in simulation.events) else ""
-    table = Table("What each event leads to", columns, tuple(rows), note)
+    notes = ["caught up after: no copy is waited for from then on"] * with_state
+    notes += ["–: not before the next event"] * any(outcome.balanced_ms is None for outcome in simulation.events)
+    table = Table("What each event leads to", columns, tuple(rows), "; ".join(notes))
     return table if with_state else table.leave_out("Caught up after", "Cold starts")
 
 

@@ -222,7 +222,7 @@ def test_random_simulations_are_counted() -> None:
     page = plan_page(simulation_cases.case("add-two"))
     number = simulation_cases.case("add-two").draws
     assert number is not None
-    assert f"{number.number:,} sets of ids were simulated" in " ".join(page.sentences)
+    assert f"a typical one of {number.number:,} sets of random process ids" in " ".join(page.sentences)
 
 
 def test_other_settings_stand_beside_all_that_they_change() -> None:

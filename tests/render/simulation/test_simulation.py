@@ -137,7 +137,7 @@ def test_members_that_join_in_a_follow_up_are_counted_once_and_what_is_due_is_na
     first = plan.rounds[0]
     assert (first.trigger, len(first.member_steps)) == (Trigger.FOLLOW_UP, 1)
     value = next(fact.value for fact in page.facts if fact.key == "rebalances")
-    assert ": 1 join in a follow-up, " in value
+    assert ": 1 follow-up with joins, " in value
     assert sum(int(part.split()[0]) for part in value.partition(": ")[2].split(", ")) == plan.summary.rebalances
     [due] = (line.text for line in page.lines if line.code == "goes-on")
     assert "Time 0s is 2026-11-22 12:26:54 UTC; 0_3, which the last rebalance revoked, starts first; the next" in due
