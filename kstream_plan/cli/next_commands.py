@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -61,6 +61,15 @@ NOT_READ = Input()
 def input_of(paths: Sequence[str], application_id: str, *, is_plural: bool, option_words: OptionWords = ()) -> Input:
     """Return where an application was read, and how it was asked about; ``is_plural``: there may be others."""
     return Input(tuple(paths), application_id if is_plural else None, option_words)
+
+
+def inputs_of(
+    paths: Sequence[str], application_ids: Iterable[str], option_words: OptionWords = (), *, is_selection: bool = False
+) -> list[Input]:
+    """Return where each application was read; ``is_selection``: only some of those that are there are named."""
+    names = list(application_ids)
+    is_plural = is_selection or len(names) > 1
+    return [input_of(paths, name, is_plural=is_plural, option_words=option_words) for name in names]
 
 
 def with_paths(page: Page, source: Input) -> Page:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kstream_plan.cli.next_commands import NOT_READ, Input, with_paths
+from kstream_plan.cli.next_commands import NOT_READ, Input, with_paths, with_paths_in_json
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
 from kstream_plan.cli.output import page as page_shape
 from kstream_plan.documents.plan.read import SavedPlan
@@ -14,7 +14,7 @@ from kstream_plan.fleet.figures import badness
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.result import Result, result_of
 from kstream_plan.render import page as render_page
-from kstream_plan.render.answers import page_of
+from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.terminal import to_terminal
@@ -37,6 +37,18 @@ def draw_pages(answer_pages: Iterable[render_page.Page], form: OutputForm = Outp
     """Return pages one below the other, as wide as stdout is."""
     shape = page_shape()
     return "\n".join(draw_page(answer_page, form, shape) for answer_page in answer_pages)
+
+
+def json_lines(answers: Iterable[object], sources: Iterable[Input]) -> str:
+    """Return answers as JSON Lines; ``sources`` are where their snapshots were read."""
+    return "".join(f"{line}\n" for line in map(with_paths_in_json, map(to_json, answers), sources))
+
+
+def answers_text(answers: Iterable[object], sources: Iterable[Input], form: OutputForm) -> str:
+    """Return answers one below the other for stdout; ``sources`` are where their snapshots were read."""
+    if form is OutputForm.JSON:
+        return json_lines(answers, sources)
+    return draw_pages(map(with_paths, map(page_of, answers), sources), form)
 
 
 def overview(results: Sequence[Result], form: OutputForm, page: Page) -> str:

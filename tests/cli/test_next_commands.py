@@ -135,7 +135,7 @@ def _small_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (["assign", NAME, "--max-rounds", "1"], ["why", NAME]),
         (["assign", SETTLED], ["simulate-scaleout", SETTLED, "--add", "1"]),
         (["bounce", SETTLED, "--restart", "5s"], ["bounce", SETTLED, "--out", "restart.yaml", "--restart", "5s"]),
-        (["check", SETTLED, *NOW], ["assign", SETTLED, *NOW]),
+        (["check", SETTLED, *NOW], ["assign", SETTLED]),
         (["fleet", SETTLED, *STORES], ["assign", SETTLED, "--application-id", "my.app", *STORES]),
         (
             ["compare", SETTLED, "--vary", "max.warmup.replicas=2,4"],

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from kstream_plan.cli.actions.reports import write_reports
-from kstream_plan.cli.next_commands import Input, input_of, with_paths, with_paths_in_json
+from kstream_plan.cli.next_commands import Input, inputs_of
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.reports import ReportFile
-from kstream_plan.cli.output import OutputForm
-from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import Report
 from kstream_plan.comparison.alternatives import SameOutcome, beside_each_other
 from kstream_plan.model import Snapshot
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.policy.findings import Standard
-from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.simulation.alternatives import Variant, alternatives
 from kstream_plan.simulation.processes import processors
 
@@ -48,27 +45,12 @@ def play_alternatives(
     return beside_each_other(outcomes)
 
 
-def compare_lines(outcomes: Sequence[Sequence[SameOutcome]], paths: Sequence[str], options: PlansSnapshots) -> str:
-    """Return the alternatives of every group as JSON Lines; ``paths`` were read."""
-    pairs = zip(outcomes, _sources(outcomes, paths, options), strict=True)
-    return "".join(f"{with_paths_in_json(to_json(alike), source)}\n" for alike, source in pairs)
-
-
-def compare_page(
-    outcomes: Sequence[Sequence[SameOutcome]], form: OutputForm, paths: Sequence[str], options: PlansSnapshots
-) -> str:
-    """Return the alternatives of every group, one group below the other; ``paths`` were read."""
-    if form is OutputForm.JSON:
-        return compare_lines(outcomes, paths, options)
-    return draw_pages(map(with_paths, map(page_of, outcomes), _sources(outcomes, paths, options)), form)
-
-
-def _sources(
+def inputs_compared(
     outcomes: Sequence[Sequence[SameOutcome]], paths: Sequence[str], options: PlansSnapshots
-) -> Iterator[Input]:
-    is_plural = len(outcomes) > 1 or bool(options.application_id)
+) -> list[Input]:
+    """Return where the snapshot of every group was read."""
     names = (alike[0].one.plan.group.application_id for alike in outcomes)
-    return (input_of(paths, name, is_plural=is_plural, option_words=options.option_words) for name in names)
+    return inputs_of(paths, names, options.option_words, is_selection=bool(options.application_id))
 
 
 def report_compared(reports: Sequence[ReportFile] | None, outcomes: Sequence[Sequence[SameOutcome]]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from kstream_plan.cli.actions.alternatives import compare_lines, compare_page, play_alternatives, report_compared
+from kstream_plan.cli.actions.alternatives import inputs_compared, play_alternatives, report_compared
 from kstream_plan.cli.actions.each_application import each_application
 from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext
 from kstream_plan.cli.actions.output_request import OutputRequest, RenderedAnswer, deliver
@@ -21,7 +21,7 @@ from kstream_plan.cli.failures import report
 from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.simulation import Chance, SimulatesSnapshots
 from kstream_plan.cli.output import page, write_stdout, written_at_once
-from kstream_plan.cli.pages import answer_text
+from kstream_plan.cli.pages import answer_text, answers_text, json_lines
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.comparison.alternatives import Change, SameOutcome
 from kstream_plan.documents.plan.simulation import simulation_json
@@ -137,12 +137,13 @@ def _designs_beside_each_other(
         work = each_application(outcomes, settings, compare, keep_going=arguments.keep_going)
     for error in work.errors:
         report(error, debug=arguments.debug)
+    sources = inputs_compared(work.results, paths, arguments)
     if arguments.out is not None:
         with written_at_once(arguments.out) as file:
-            file.write(compare_lines(work.results, paths, arguments))
+            file.write(json_lines(work.results, sources))
     if work.results:
         report_compared(arguments.report, work.results)
-        write_stdout(compare_page(work.results, arguments.output, paths, arguments))
+        write_stdout(answers_text(work.results, sources, arguments.output))
     return first_that_applies([], work.errors)
 
 

@@ -14,12 +14,12 @@ from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
-from kstream_plan.cli.next_commands import input_of, with_paths, with_paths_in_json
+from kstream_plan.cli.next_commands import inputs_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
-from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.pages import answers_text
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.scenario_file import scenario_yaml
@@ -27,7 +27,6 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import moment
-from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.render.pages.bounce import WAY_NAMES
 from kstream_plan.render.text.escape import printable
 from kstream_plan.simulation.bounces import Bounces, PlayedWay
@@ -113,13 +112,10 @@ def _deliver(groups: Sequence[Bounces], options: BounceOptions) -> None:
         if (best := groups[0].best_safe) is not None:
             with written_at_once(options.out) as file:
                 file.write(_scenario_text(best))
-    is_plural = len(groups) > 1 or bool(options.application_id)
     names = (bounces.first.group.application_id for bounces in groups)
-    sources = (input_of(options.paths, name, is_plural=is_plural, option_words=options.option_words) for name in names)
-    if options.output is OutputForm.JSON:
-        write_stdout("".join(f"{line}\n" for line in map(with_paths_in_json, map(to_json, groups), sources)))
-    elif groups:
-        write_stdout(draw_pages(map(with_paths, map(page_of, groups), sources), options.output))
+    sources = inputs_of(options.paths, names, options.option_words, is_selection=bool(options.application_id))
+    if groups:
+        write_stdout(answers_text(groups, sources, options.output))
 
 
 def _scenario_text(best: PlayedWay) -> str:

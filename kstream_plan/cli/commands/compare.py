@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.actions.alternatives import compare_page, play_alternatives, report_compared
+from kstream_plan.cli.actions.alternatives import inputs_compared, play_alternatives, report_compared
 from kstream_plan.cli.actions.each_application import Work, each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
@@ -27,6 +27,7 @@ from kstream_plan.cli.options.reports import Paging
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
 from kstream_plan.cli.output import OutputForm, write_stdout
+from kstream_plan.cli.pages import answers_text
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.comparison.alternatives import Alternative, SameOutcome, beside_each_other
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
@@ -103,7 +104,8 @@ def compare(options: CompareOptions) -> None:
             report(error, debug=options.debug)
         if work.results:
             report_compared(options.report, work.results)
-            write_stdout(compare_page(work.results, options.output, options.paths, options))
+            sources = inputs_compared(work.results, options.paths, options)
+            write_stdout(answers_text(work.results, sources, options.output))
     raise typer.Exit(first_that_applies([], work.errors))
 
 

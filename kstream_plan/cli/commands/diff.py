@@ -12,7 +12,7 @@ from kstream_plan.cli.actions.remote_plans import download_plans
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.next_commands import Input, input_of, with_paths, with_paths_in_json
+from kstream_plan.cli.next_commands import Input, inputs_of, with_paths, with_paths_in_json
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
@@ -223,9 +223,8 @@ def _pages(comparisons: _Compared, options: DiffOptions) -> Iterator[Page]:
 
 def _sources(comparisons: _Compared, options: DiffOptions) -> list[Input]:
     """Return where the newer side of each comparison was read."""
-    paths, is_plural = [options.new or options.old], len(comparisons.comparisons) > 1
     names = (comparison.new.group.application_id for comparison in comparisons.comparisons)
-    return [input_of(paths, name, is_plural=is_plural, option_words=options.option_words) for name in names]
+    return inputs_of([options.new or options.old], names, options.option_words)
 
 
 def _with_files(page: Page, comparison: Comparison, options: DiffOptions) -> Page:

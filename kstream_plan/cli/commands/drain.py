@@ -17,19 +17,18 @@ from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
 from kstream_plan.cli.failures import expected_failures, report
-from kstream_plan.cli.next_commands import input_of, with_paths_in_json
+from kstream_plan.cli.next_commands import input_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing, ReportFile
 from kstream_plan.cli.output import OutputForm, Page, page, write_stdout, written_at_once
-from kstream_plan.cli.pages import answer_text
+from kstream_plan.cli.pages import answer_text, json_lines
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, ScenarioError, UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.planner.plan import OnRound
-from kstream_plan.render.answers import to_json
 from kstream_plan.simulation.drain import Drain, DrainNow
 from kstream_plan.simulation.drain import drain as drain_study
 from kstream_plan.simulation.drain_workers import WorkersDrained, drain_workers
@@ -116,8 +115,7 @@ def _render(options: DrainOptions, page: Page, snapshot: Snapshot, context: JobC
     source = input_of([options.path], name, is_plural=is_plural, option_words=options.option_words)
     in_json = options.output is OutputForm.JSON
     text = "" if in_json else answer_text(answer, options.output, page, verbose=False, source=source)
-    line = f"{with_paths_in_json(to_json(answer), source)}\n"
-    return _Shown(line, text, answer.answer, _section(answer) if options.report else None)
+    return _Shown(json_lines([answer], [source]), text, answer.answer, _section(answer) if options.report else None)
 
 
 def _section(answer: Drained) -> Section:

@@ -11,7 +11,7 @@ from kstream_plan import snapshots
 from kstream_plan.answers.upgrade import upgrade_json
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.next_commands import input_of, with_paths, with_paths_in_json
+from kstream_plan.cli.next_commands import inputs_of, with_paths, with_paths_in_json
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import Options, option_of, takes
@@ -133,8 +133,8 @@ def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tu
                 f"it is a {snapshot.group_protocol} group", where=snapshot.state.group.application_id, fix=fix
             )
     ways = [(find_upgrade(group.state, group.untold_protocols), group.state.group) for group in group_snapshots]
-    is_plural = len(ways) > 1 or bool(options.application_id)
-    sources = [input_of(options.paths, group.application_id, is_plural=is_plural) for _, group in ways]
+    names = (group.application_id for _, group in ways)
+    sources = inputs_of(options.paths, names, is_selection=bool(options.application_id))
     texts = [
         f"{with_paths_in_json(upgrade_json(way, group), source)}\n"
         if options.output is OutputForm.JSON

@@ -14,12 +14,12 @@ from kstream_plan.cli.actions.plan import on_long_plan
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import first_that_applies, outcome
 from kstream_plan.cli.failures import expected_failures, report
-from kstream_plan.cli.next_commands import NOT_READ, Input, input_of, with_paths, with_paths_in_json
+from kstream_plan.cli.next_commands import NOT_READ, inputs_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
-from kstream_plan.cli.pages import draw_pages
+from kstream_plan.cli.pages import answers_text, json_lines
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.documents.history import read_generations
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, SnapshotError, UsageError
@@ -27,7 +27,6 @@ from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.model.tasks import work_id
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.why_answers import Why
-from kstream_plan.render.answers import page_of, to_json
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.why import why as explain
 
@@ -152,21 +151,12 @@ def _errors(work: Work[Why]) -> list[KstreamPlanError]:
 
 def _deliver(results: Sequence[Why], options: WhyOptions) -> None:
     """Save the answers if asked to, then show them."""
-    is_plural = len(results) > 1 or bool(options.application_id)
-    sources = [_source(result, options, is_plural=is_plural) for result in results]
-    lines = "".join(f"{line}\n" for line in map(with_paths_in_json, map(to_json, results), sources))
+    names = (result.plan.group.application_id for result in results)
+    sources = inputs_of([options.path], names, options.option_words, is_selection=bool(options.application_id))
+    if options.generation is not None:
+        sources = [NOT_READ] * len(results)  # an older generation is a row among others: no command finds it
     if options.out is not None:
         with written_at_once(options.out) as file:
-            file.write(lines)
+            file.write(json_lines(results, sources))
     if results:
-        is_json = options.output is OutputForm.JSON
-        write_stdout(lines if is_json else draw_pages(map(with_paths, map(page_of, results), sources), options.output))
-
-
-def _source(result: Why, options: WhyOptions, *, is_plural: bool) -> Input:
-    """Return where the snapshot is; that of an older generation is a row among others."""
-    if options.generation is not None:
-        return NOT_READ
-    return input_of(
-        [options.path], result.plan.group.application_id, is_plural=is_plural, option_words=options.option_words
-    )
+        write_stdout(answers_text(results, sources, options.output))

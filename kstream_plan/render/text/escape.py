@@ -9,8 +9,10 @@ from kstream_plan.snapshots.rows.fields import printable as printable  # noqa: P
 
 _PLAIN_IN_MARKDOWN = re.compile(r"(?!www\.)[A-Za-z0-9]+(?:[ .,_/→-][A-Za-z0-9]+)*", re.ASCII)
 _PLAIN_WORD = re.compile(
-    r"\d\d:\d\d:\d\d[Z,]?|[→–…]|(?!www\.)\(?(?:[A-Za-z0-9]+(?:[._/=→'–-][A-Za-z0-9]+)*|\d[\d,.]*)[.,;:)?!]*|", re.ASCII
+    r"\d\d:\d\d:\d\dZ?|[→–…]?|(?!www\.|.*__)[A-Za-z0-9]+(?:[._/=→'–-][A-Za-z0-9]+)*|\d[\d,.]*", re.ASCII
 )
+#: A word, without the stops after it: the bracket before it, and the rest.
+_WORD = re.compile(r"(?<![^ ])(\(?)([^ ]*?)(?=[.,;:)?!]*(?![^ ]))")
 #: Signs, and what stands for each where there is only ASCII; all are as wide.
 _ASCII_SIGNS = str.maketrans("→…⚠✗✓○·▁▂▃▄▅▆▇█╭╮╰╯│─–", ">~!X+o-_.:-=+*#++++|--")
 
@@ -36,9 +38,8 @@ def markdown_row(cells: Iterable[str]) -> str:
 
 def markdown_sentence(text: str) -> str:
     """Return a sentence as Markdown: its plain words as they are, every other one as :func:`markdown` shows it."""
-    return " ".join(
-        word if _PLAIN_WORD.fullmatch(word) and "__" not in word else markdown(word)
-        for word in printable(text).split(" ")
+    return _WORD.sub(
+        lambda word: word[0] if _PLAIN_WORD.fullmatch(word[2]) else f"{word[1]}{markdown(word[2])}", printable(text)
     )
 
 

@@ -107,9 +107,9 @@ def test_a_bar_does_not_end_a_cell() -> None:
 
 
 def test_a_sentence_keeps_its_words_and_quotes_the_rest() -> None:
-    sentence = "Tasks 0_1, 1_2 (of 24) wait for num.standby.replicas=2; <b> is @not plain."
+    sentence = "Tasks 0_1, 1_2 (of 24) wait for num.standby.replicas=2; <b> is @not plain  (-v: 1) (www.b)."
     assert markdown_sentence(sentence) == (
-        "Tasks 0_1, 1_2 (of 24) wait for num.standby.replicas=2; `<b>` is `@not` plain."
+        "Tasks 0_1, 1_2 (of 24) wait for num.standby.replicas=2; `<b>` is `@not` plain  (`-v`: 1) (`www.b`)."
     )
 
 
