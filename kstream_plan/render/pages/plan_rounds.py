@@ -62,9 +62,9 @@ def _legend(view: PlanView, at_once: str) -> Iterator[str]:
         kinds += ["stateless tasks that are reassigned"] * any(activity.stateless for activity in activities)
         kinds += ["tasks that change their thread"] * any(activity.threads for activity in activities)
         yield f"Paused: tasks that pause for a while before the next row{at_once}: {', '.join(kinds)}."
-    starts = (move for activity in activities for move in activity.moves if move.source is None)
-    if (move := next(starts, None)) is not None:
-        yield f"{view.names.move(*move[:3])}: {view.names.task(move.task_id)} was unassigned before."
+    single = (run[0] for run in fold(activities) if len(run) == 1)
+    if any(move.source is None for activity in single for move in activity.moves):
+        yield "No name before an arrow: the task was unassigned."
 
 
 def _pauses(view: PlanView) -> dict[int, int]:
