@@ -16,7 +16,7 @@ from kstream_plan.cli.command_help import COMMANDS, first_steps
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.panels import USAGE_ERRORS, PanelledCommand, color_option
 from kstream_plan.errors import KstreamPlanError
-from kstream_plan.version import __version__
+from kstream_plan.version import __version__, build
 
 #: What a write to stdout may end in.
 _UNWRITTEN = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EPIPE}
@@ -60,7 +60,7 @@ def _version(value: bool) -> None:
         from kstream_plan.cli.output import write_stdout  # noqa: PLC0415
 
         with expected_failures():
-            write_stdout(f"kstream-plan {__version__}\n")
+            write_stdout(f"kstream-plan {__version__} ({build()})\n")
         raise typer.Exit
 
 

@@ -25,7 +25,7 @@ from kstream_plan.model.settings import CONFIG_NAMES
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.render.text.escape import to_encoding
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from kstream_plan.version import __version__
+from kstream_plan.version import __version__, build
 from tests.helpers import plan_cases
 
 
@@ -517,10 +517,20 @@ def test_show_of_something_else_is_exit_code_1(capsys: pytest.CaptureFixture[str
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out == f"kstream-plan {__version__}\n"
+    assert capsys.readouterr().out == f"kstream-plan {__version__} ({build()})\n"
     for arguments in (["--help"], ["assign", "--help"], ["show", "--help"], ["schema", "--help"]):
         assert run(arguments) == 0
         assert "Usage: kstream-plan" in capsys.readouterr().out
+
+
+def test_the_version_says_whether_the_engine_is_compiled(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kstream_plan.version._COMPILED", "kstream_plan.designs.no_such_module")
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"kstream-plan {__version__} (plain Python)\n"
+    monkeypatch.setattr("kstream_plan.version._COMPILED", "kstream_plan.designs.classic")
+    assert build() == "compiled"
 
 
 def test_the_plan_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
