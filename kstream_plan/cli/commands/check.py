@@ -40,7 +40,7 @@ def check(options: CheckOptions) -> None:
         settings = overrides(options)
         standard = Standard(rules, options.clock, _guards(options))
         forms = tuple(dict.fromkeys(report.form for report in options.report or ()))
-        option_words = tuple(given for given in options.option_words if given[0] != "now")  # elsewhere it moves plans
+        option_words = tuple(words for words in options.option_words if words[0] != "now")  # elsewhere it moves plans
         source_of_pages = input_of(options.paths, "", is_plural=False, option_words=option_words)
         forms_of_report = ReportForms(*page(), forms, options.fail_on_warning, source_of_pages)
         with (
