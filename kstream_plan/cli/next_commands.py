@@ -25,17 +25,16 @@ _PLACEHOLDER = "SNAPSHOT"
 _ONE_PATH = ("kstream-plan why ", "kstream-plan drain ")
 
 
-def _names(*groups: type[Options]) -> frozenset[str]:
-    return frozenset(name for group in groups for parent in group.__mro__ for name in parent.__dict__.get(_OWN, ()))
+def _names(*groups: type[Options], own: str = "__annotations__") -> frozenset[str]:
+    return frozenset(name for group in groups for parent in group.__mro__ for name in parent.__dict__.get(own, ()))
 
 
-_OWN = "__annotations__"
 #: Options that every command takes that plans a snapshot, and of some commands others: the answer depends on them.
 _OF_ALL = _names(Reading, Measuring, Settings, Deciding, Spark) | {"as_of", "now"}
 _OF_SOME = {
     "bounce": frozenset({"restart"}),
     **dict.fromkeys(("simulate-scaleout", "check"), _names(NewInstances) | {"draws"}),
-    "compare": _names(NewInstances) | {"draws", "policy"},
+    "compare": _names(NewInstances) | {"draws", "policy", "today"},
     "drain": frozenset({"leave"}),
     **dict.fromkeys(("assign", "why"), frozenset[str]()),
 }
@@ -151,5 +150,4 @@ def with_snapshot(page: Page, option_words: OptionWords, paths: Sequence[str]) -
 
 def with_next(page: Page, code: str, command: str, source: Input) -> Page:
     """Return a page with one more command below it."""
-    line = Line("next", code, _command(command, source))
-    return replace(page, lines=(*page.lines, line))
+    return replace(page, lines=(*page.lines, Line("next", code, _command(command, source))))

@@ -9,6 +9,7 @@ from math import ceil
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.note import count, name_list
 from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate
+from kstream_plan.model.times import duration
 from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.scenario_as_noticed import Timeline
 from kstream_plan.plans.design import CopyDoubt, Design, Played
@@ -114,6 +115,15 @@ def not_noticed(outside: Timeline) -> tuple[Note, ...]:
         return ()
     message = "Static members that return within session.timeout.ms never leave the group: only their tasks pause"
     return (Note("not-noticed", message, tuple(dict.fromkeys(outage.process_id for outage in outside.unnoticed))),)
+
+
+def late_stops(outside: Timeline) -> tuple[Note, ...]:
+    """Say which stops wait for the end of a rebalance, as a default close does."""
+    if not outside.late_stops:
+        return ()
+    stops = [f"the stop at {duration(stop.at_ms)} happens at {duration(at_ms)}" for stop, at_ms in outside.late_stops]
+    message = f"A default close waits for the end of a rebalance: {name_list(stops, 3)}"
+    return (Note("stop-waits", message, tuple(name for stop, _ in outside.late_stops for name in stop.process_ids)),)
 
 
 def emptied(outside: Timeline) -> tuple[Note, ...]:

@@ -13,6 +13,7 @@ from kstream_plan.planner.assumptions import (
     assumptions,
     emptied,
     input_behind,
+    late_stops,
     led_by_restarted,
     maybe_restoring,
     not_noticed,
@@ -181,6 +182,7 @@ def _assumed(case: Case, played: Played, outcome: Rehearsal) -> tuple[Note, ...]
         case.design.assumptions(played)
         + assumptions(case.design, played, outcome, case.now_ms, is_undated=case.is_undated)
         + not_noticed(case.outside)
+        + late_stops(case.outside)
         + after_crashes(case.outside.crashed, case.snapshot)
         + led_by_restarted(case.events, case.outside)
         + outcome.notes

@@ -56,6 +56,7 @@ class Timeline:
     ``emptied`` are those that come back from a crash that took of their state, and that the group does not notice.
     ``any_leads``: which member takes the lead when the leader has gone decides what settings count.
     ``waits_first``: a default close waits for the end of a rebalance that is under way at the beginning.
+    ``late_stops``: the stops that wait for the end of a rebalance, and when they happen.
     ``close_by_ms`` tells by how much instances come back before the group has noticed that they were away (or after it:
     below 0), where that is within a heartbeat interval.
     """
@@ -70,6 +71,7 @@ class Timeline:
     close_by_ms: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     any_leads: bool = False
     waits_first: bool = False
+    late_stops: tuple[tuple[Stop, int], ...] = ()
 
     @property
     def notices_late(self) -> bool:
@@ -118,6 +120,7 @@ def timeline(
         close_by_ms={of: by_ms for of, by_ms in draft.back_by_ms.items() if abs(by_ms) <= config.heartbeat_interval_ms},
         any_leads=lead.any_leads,
         waits_first=draft.waits_first,
+        late_stops=tuple(sorted(draft.late_stops.values(), key=lambda stop: stop[1])),
     )
 
 
@@ -164,6 +167,7 @@ class _Draft:
     noticed_ms: dict[str, int] = field(default_factory=dict)
     back_by_ms: dict[str, int] = field(default_factory=dict)
     put_off: dict[str, tuple[Stop, int]] = field(default_factory=dict)
+    late_stops: dict[int, tuple[Stop, int]] = field(default_factory=dict)
     crashed: set[str] = field(default_factory=set)
     guessed: dict[str, None] = field(default_factory=dict)
     emptied: dict[str, None] = field(default_factory=dict)
@@ -188,7 +192,7 @@ class _Draft:
             waits_until_ms = self._waits_until_ms(due)
             if waits_until_ms > due.at_ms:
                 self.waits_first |= not self.changes and not self.down
-                self._put_off(due.event, waits_until_ms)
+                self._put_off(due, waits_until_ms)
                 heappush(queue, due._replace(at_ms=waits_until_ms))
                 continue
             for later in self._taken(due):
@@ -210,9 +214,11 @@ class _Draft:
         """Return the first moment after the rebalance that is on its way; a past one if none is."""
         return self.rebalances_until_ms + 1 if at_ms <= self.rebalances_until_ms else at_ms
 
-    def _put_off(self, event: Event, until_ms: int) -> None:
+    def _put_off(self, due: _Due, until_ms: int) -> None:
+        event = due.event
         if isinstance(event, Stop):
             self.put_off.update(dict.fromkeys(event.process_ids, (event, until_ms)))
+            self.late_stops[due.place] = event, until_ms
 
     def _taken(self, due: _Due) -> Iterator[_Due]:
         """Let an event happen now, and yield what follows from it; a bounce goes on with the next instance."""

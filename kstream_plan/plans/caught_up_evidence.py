@@ -260,7 +260,7 @@ class KnownCopies:
         if dated and likely is not None and self._rates_decide(task, instance, reports, until_ms):
             return _by_rates(likely=likely, reports=reports, until_ms=until_ms)
         if not reports and (dated or not self.undated):
-            words = "a copy that is made in this plan, and how fast it is restored and written is unknown"
+            words = "a copy that is made in this plan, and how fast it catches up is unknown"
             settle = ("--restore-rate", "--produce-rate")
             return Evidence(known=Known.UNKNOWN, fact=Fact.NEW_COPY, words=words, settled_by=settle)
         return self._by_reports(task, instance, reports, times_ms, course)

@@ -26,7 +26,7 @@ _MESSAGES = {
     Fact.STORES_UNKNOWN: "Tasks are closed and opened again, by a restart or on another thread, which empties "
     "stores in memory; whether stores are persistent or in memory is unknown (--stores)",
     Fact.IN_MEMORY: "Stores are in memory: a restart or a move leaves nothing of them",
-    Fact.NEW_COPY: "The copy to start from does not exist yet, and how fast it is restored and written is unknown",
+    Fact.NEW_COPY: "The copy to start from does not exist yet, and how fast it catches up is unknown",
 }
 _MESSAGES[Fact.WITHIN_LIMIT] = (
     "Copies count as caught up, because they are within acceptable.recovery.lag in any case; "

@@ -40,8 +40,10 @@ def check(options: CheckOptions) -> None:
         settings = overrides(options)
         standard = Standard(rules, options.clock, _guards(options))
         forms = tuple(dict.fromkeys(report.form for report in options.report or ()))
-        option_words = tuple(words for words in options.option_words if words[0] != "now")  # elsewhere it moves plans
-        source_of_pages = input_of(options.paths, "", is_plural=False, option_words=option_words)
+        words = dict(options.option_words)
+        if (clock := words.pop("now", None)) and options.policy:  # compare has another --now: when its plans begin
+            words["today"] = ("--today", clock[-1])
+        source_of_pages = input_of(options.paths, "", is_plural=False, option_words=tuple(words.items()))
         forms_of_report = ReportForms(*page(), forms, options.fail_on_warning, source_of_pages)
         with (
             show_progress(quiet=options.quiet) as progress,

@@ -206,7 +206,7 @@ Restart = Annotated[
     typer.Option(
         "--restart",
         metavar="DURATION",
-        parser=parser(parse_duration, 1, show="{}ms".format),
+        parser=parser(parse_duration, 1_000, show=lambda ms: f"{ms / 1_000:g}s"),
         help="Time from an instance's stop until it joins again (default: 40s).",
     ),
 ]

@@ -90,7 +90,7 @@ def _nothing_broken(
         yield "No rule of level error is broken."
     elif rules == 1:
         yield (
-            f"The policy has no rule for this application but {ALWAYS}, which is kept."
+            f"Only {ALWAYS} is checked, and kept: no policy has a rule for this application (--policy)."
             if always
             else "The rule is kept."
         )

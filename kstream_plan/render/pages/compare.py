@@ -21,7 +21,7 @@ from kstream_plan.render.text.numbers import at_least, count, count_range, durat
 #: So many alternatives have a column each in one table at most.
 _MOST_COLUMNS = 5
 _RELIEF = "First relief of the busiest instance"
-_RELIEF_NOTE = "First relief: when no instance runs as many tasks any more as the one with the most runs at first."
+_RELIEF_NOTE = "First relief: when every instance runs fewer tasks than the busiest did at first."
 
 
 class Figure(NamedTuple):
@@ -220,12 +220,12 @@ def _costs(best: SameOutcome, alike: Sequence[SameOutcome]) -> Iterator[str]:
     """Yield what the first alternative has more of than the first one of the others: nothing is gained for free."""
     rival = next(outcome for outcome in alike if outcome is not best)
     worse = [
-        f"{figure.name.lower()} {figure.text(best.one)} instead of {figure.text(rival.one)}"
+        f"{figure.name.lower()} {figure.text(best.one)}, not {figure.text(rival.one)}"
         for figure in figures_of(alike)
         if figure.cost is not None and _rank(figure.cost(best.one)) > _rank(figure.cost(rival.one))
     ]
     if worse:
-        yield f"Compared with {outcome_name(rival)} it costs: {'; '.join(worse)}."
+        yield f"Its price, against {outcome_name(rival)}: {'; '.join(worse)}."
 
 
 def _rank(number: int | None) -> float:

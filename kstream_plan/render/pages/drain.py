@@ -175,8 +175,8 @@ def _effects_on_others(drain: Drain) -> Iterator[Fact]:
     cold = f"; {follows.others_cold:,} of them start cold" if follows.others_cold else ""
     tone: Tone = "bad" if follows.others_cold else "plain"
     is_longer = bool(drain.now) and follows.others_longest_ms > max(task.pause_ms for task in drain.now)
-    why = f" (longer, because pauses of {count(follows.rebalances, 'rebalance')} add up)" * is_longer
-    longest = f"{bound} {duration(follows.others_longest_ms)} in total each{why}"
+    total = f", the sum over {count(follows.rebalances, 'rebalance')}" if is_longer else " in total"
+    longest = f"each {bound} {duration(follows.others_longest_ms)}{total}"
     yield Fact(
         "others",
         "Other instances",
@@ -207,10 +207,9 @@ def _wait(drain: Drain) -> Iterator[Fact]:
         starts = f"NO, still {count(len(cold), 'cold start')}: {name_list([str(task.task_id) for task in cold], 3)}"
         if all(task.copy_there == "none" for task in cold):
             cause = "" if config.num_standby_replicas else f" ({'streams.' * is_streams}num.standby.replicas=0)"
-            starts += f", without a copy on the next instance{cause}"
+            starts += f", without {'a copy where it goes' if len(cold) == 1 else 'copies where they go'}{cause}"
     if left_over := sum(task.caught_up and task.copy_there == "left-over" for task in drain.later):
-        tasks = count(len(drain.later), "task")
-        starts += f"; of {tasks} that run there then, {left_over:,} would start from left-over state"
+        starts += f"; {count(left_over, 'other starts', 'others start')} from left-over state"
     is_least = summary.duration_is == "least" if drain.announced else is_streams and summary.runs_by_ms is None
     wait = f"at least {at_least(drain.wait_ms)}" if is_least else f"about {at_most(drain.wait_ms)}"
     if drain.time is not None:
@@ -285,10 +284,13 @@ def drain_remarks(drain: Drain) -> Remarks:
     warnings = (*drain.warnings, *(drain.doubts if drain.answer is not Answer.UNKNOWN else ()))
     notes = []
     if _restart_may_be_safer(drain):
-        limit = duration(drain.plan.config.session_timeout_ms)
+        config = drain.plan.config
+        limit = duration(max(config.session_timeout_ms - config.heartbeat_interval_ms, 0))
         message = f"An instance that is back within {limit} keeps its tasks: kstream-plan bounce answers for a restart"
         notes.append(Note("if-only-restarted", message))
-    return Remarks(warnings, tuple(notes), (*drain.rests_on, *drain.plan.assumptions), tuple(_next(drain)))
+    codes = {warning.code for warning in warnings}
+    assumed = [note for note in (*drain.rests_on, *drain.plan.assumptions) if note.code not in codes]
+    return Remarks(warnings, tuple(notes), tuple(assumed), tuple(_next(drain)))
 
 
 def _next(drain: Drain) -> Iterator[Note]:
@@ -317,7 +319,7 @@ def _restart_may_be_safer(drain: Drain) -> bool:
 
     What is known of the group has to hold still, and its disk has to keep the state.
     """
-    if drain.plan.design != "classic" or len(drain.process_ids) > 1 or not drain.now:
+    if drain.plan.design != "classic" or len(drain.process_ids) > 1 or not drain.now or _leaves(drain):
         return False
     in_memory = any(start.evidence.fact is Evident.IN_MEMORY for start in drain.unproven)
     return drain.answer is not Answer.YES and not drain.over and not in_memory

@@ -43,7 +43,8 @@ def drain_workers_remarks(drain: WorkersDrained) -> Remarks:
     """Return the lines below the figures, as the page and the JSON have them."""
     words = " ".join(f"--remove {word}" for word in instance_words(drain.plan.group, drain.process_ids))
     command = Note("every-rebalance", f"kstream-plan simulate-scaleout SNAPSHOT {words}")
-    return remarks(drain.plan)._replace(next=(command,))
+    lines, doubts = remarks(drain.plan), drain.doubts if drain.answer is not Answer.UNKNOWN else ()
+    return lines._replace(warnings=(*lines.warnings, *doubts), next=(command,))
 
 
 def _sentence(drain: WorkersDrained) -> str:
@@ -63,7 +64,7 @@ def _sentence(drain: WorkersDrained) -> str:
 def _delay(drain: WorkersDrained) -> str:
     config = drain.plan.config
     delay = duration(config.scheduled_rebalance_max_delay_ms or 0)
-    retention = f"Work of a worker that is gone is kept for {delay} (scheduled.rebalance.max.delay.ms)"
+    retention = f"Work of a worker that is gone stays unassigned for {delay} (scheduled.rebalance.max.delay.ms)"
     waits = retention if drain.waits else "Work of a worker that is gone is assigned at once"
     if drain.waits and drain.leader_stops and not drain.in_turn:
         waits = "The group's leader stops, too, and the next one knows of no delay: the work is assigned at once"

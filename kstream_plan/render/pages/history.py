@@ -30,8 +30,9 @@ _TASKS = columns_of("Task", ">Copies", ">Largest lag", ">Written/s")
 def history_page(course: LagCourse, top: int) -> Page:
     """Return the page of an application with at most ``top`` instances and tasks."""
     length_ms = course.reported_steps * course.step_ms
-    at_most = "at most " * (length_ms < course.until_ms - course.since_ms)
-    period = f"{at_most}{duration(length_ms)} until {utc(format_time(course.until_ms))}"
+    end = utc(format_time(course.until_ms))
+    is_at_most = length_ms < course.until_ms - course.since_ms
+    period = f"within {duration(length_ms)} before {end}" if is_at_most else f"{duration(length_ms)} until {end}"
     copies = f"{count(course.copies, 'copy', 'copies')} on {count(len(course.instances), 'instance')}"
     return Page(
         title=f"{printable(course.application_id)}: {copies}, {period}",

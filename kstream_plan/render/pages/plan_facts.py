@@ -69,7 +69,7 @@ def duration_text(view: PlanView) -> str:
     if summary.duration_is not in ("probes", "floor"):
         return text
     floor_ms = summary.floor_ms or 0
-    limit = f"; at least {at_least(floor_ms)}" if 0 < floor_ms < likely.least else ""
+    limit = f"; at least {at_least(floor_ms)}, if at once" if 0 < floor_ms < likely.least else ""
     return f"{text} {if_caught_up(plan)}{limit}"
 
 
@@ -171,9 +171,8 @@ def pause_fact(view: PlanView) -> Fact:
         return Fact("pause", label, f"{value}{unknown}")
     names = view.names
     task = names.task(worst.task_id) if plan.is_of_workers else f"task {names.task_and_topic(worst.task_id)}"
-    pauses = " in 1 pause" if worst.times == 1 else f", the sum of {worst.times:,} pauses"
-    restore = ", and what cold starts restore" if plan.pauses_are_least else ""
-    value = f"{task}: {pause_text(*total, is_open=plan.pauses_are_least)}{pauses}{restore}{unknown}"
+    pauses = f" in {count(worst.times, 'pause')}{', without restores' * plan.pauses_are_least}"
+    value = f"{task}: {pause_text(*total, is_open=plan.pauses_are_least)}{pauses}{unknown}"
     return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")
 
 

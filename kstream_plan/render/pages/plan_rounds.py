@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
@@ -47,24 +47,20 @@ def rounds_table(view: PlanView) -> Table:
     columns = columns_of(">#", ">Time", "Rebalance", *move_heads, *pause_heads, wide=wide)
     at_once = view.figure("paused_tasks_at_once").most
     is_more = not of_workers and max(pauses.values()) > at_once
-    note = " ".join(_legend(view, f", at most {at_once:,} at once" if is_more else ""))
+    note = "" if of_workers else _legend(view, f", at most {at_once:,} at once" if is_more else "")
     table = Table("Rounds", columns, tuple(rows), note)
     if of_workers:
         return table.leave_out(copies, "Stateless", "To restore")
     return table if any(activity.stateless for activity in view.activities) else table.leave_out("Stateless")
 
 
-def _legend(view: PlanView, at_once: str) -> Iterator[str]:
-    """Yield which tasks pause, and what an arrow without a source means."""
-    activities, plan = view.activities, view.plan
-    if not plan.is_of_workers:
-        kinds = ["all tasks of members that stop at every rebalance"] * bool(plan.stopping) + ["tasks cut over"]
-        kinds += ["stateless tasks that are reassigned"] * any(activity.stateless for activity in activities)
-        kinds += ["tasks that change their thread"] * any(activity.threads for activity in activities)
-        yield f"Paused: tasks that pause for a while before the next row{at_once}: {', '.join(kinds)}."
-    single = (run[0] for run in fold(activities) if len(run) == 1)
-    if any(move.source is None for activity in single for move in activity.moves):
-        yield "No name before an arrow: the task was unassigned."
+def _legend(view: PlanView, at_once: str) -> str:
+    """Return which tasks pause."""
+    activities = view.activities
+    kinds = ["all tasks of members that stop at every rebalance"] * bool(view.plan.stopping) + ["tasks cut over"]
+    kinds += ["stateless tasks that are reassigned"] * any(activity.stateless for activity in activities)
+    kinds += ["tasks that change their thread"] * any(activity.threads for activity in activities)
+    return f"Paused: tasks that pause for a while before the next row{at_once}: {', '.join(kinds)}."
 
 
 def _pauses(view: PlanView) -> dict[int, int]:
@@ -168,7 +164,7 @@ def _warm_up(activity: Activity, names: Names, kind: str) -> Cell:
     if not items:
         return text_cell("")
     short = [_counts(to_run)] if to_run else []
-    short += [count(len(kept_copies) - len(to_run), f"new {kind}")] if standbys else []
+    short += [count(len(kept_copies) - len(to_run), "new copy", "new copies")] if standbys else []
     return Cell(tuple(items), ", ".join(short))
 
 

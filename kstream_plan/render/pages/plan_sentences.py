@@ -173,7 +173,7 @@ def _cold(view: PlanView) -> Iterator[str]:
 
 
 def _random(view: PlanView) -> Iterator[str]:
-    """Yield that process ids of new instances are random, and how many sets of them were simulated."""
+    """Yield that process ids of new instances are random, and how often they were drawn."""
     draws = view.draws
     if draws is None:
         return
@@ -182,7 +182,7 @@ def _random(view: PlanView) -> Iterator[str]:
         return
     endless_count = draws.number - draws.settled
     not_settled = f"; {endless_count:,} of them do not settle" if endless_count else ""
-    yield f"Shown is a typical one of {draws.number:,} sets of random process ids; ranges are over all{not_settled}."
+    yield f"Shown is a typical one of {draws.number:,} simulations with random ids; ranges are over all{not_settled}."
 
 
 def _unknown_ends(view: PlanView) -> Iterator[str]:

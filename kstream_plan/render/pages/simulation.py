@@ -85,7 +85,7 @@ def _what_ifs_notes(view: PlanView, what_ifs: Sequence[WhatIf]) -> Iterator[str]
     """Yield what stands below the table of other settings."""
     plan = view.plan
     if view.draws is not None and view.draws.number > 1:
-        yield "To save time, only the first row is over all sets of random process ids; the other rows take one set."
+        yield "To save time, only the first row is over all simulations; the other rows are one each."
     if not plan.is_of_workers:
         yield "Extra copies: warm-ups, and copies that wait to be cut over, the most at one time."
     all_at_once = min(plan.summary.hops, len(plan.group.stateful))

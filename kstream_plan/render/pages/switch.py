@@ -26,8 +26,8 @@ _COLUMNS = columns_of(
     wide={"Assignments": 105, "State to restore": 120, "Range of pauses": 140, "Range until it settles": 165},
 )
 _NOTE = (
-    "A bounce counts there and back. Longest pause: until a task has its next instance, and then until that has "
-    "restored its state. Settles after: until nothing moves or restores any more; a classic group runs its tasks "
+    "A bounce counts the stop and the return. Longest pause: until a task has its next instance, and then until that "
+    "has restored its state. Settles after: until nothing moves or restores any more; a classic group runs its tasks "
     "meanwhile."
 )
 _STANDBYS_NOTE = " Standbys do not change the switch: all stop, and the first assignment knows of no copy."
@@ -63,8 +63,7 @@ def _sentences(switch: Switch, names: Names) -> Iterator[str]:
         streams, classic = (figures[kind, protocol].cold_handovers for protocol in ("streams", "classic"))
         if streams.most > classic.most:
             moment = f"{'when' if kind == 'join' else 'at a'} {_event(switch, kind, names)}"
-            both_ways = ", there and back" if kind == "bounce" else ""
-            cold.append(f"{count_range(*streams)} instead of {count_range(*classic)} {moment}{both_ways}")
+            cold.append(f"{count_range(*streams)} instead of {count_range(*classic)} {moment}")
     comparison = f"more tasks start cold than in a classic group{': ' if cold else ''}{', '.join(cold)}"
     yield f"Afterwards, with {count(standbys, 'standby')} as now, {'' if cold else 'no '}{comparison}."
     yield (

@@ -39,7 +39,7 @@ def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Na
     notes += [f"unknown: the restore rate of {name_list([*unseen], 3)} was never seen"] if unseen else []
     copies_to_run = (copy for copy in waiting_copies if copy.to_run and copy.takes_over_ms is not None)
     notes += ["starts there: if caught up by then"] * any(copy.ready_is != "estimate" for copy in copies_to_run)
-    yield Table("Copies to start on", _COLUMNS, rows, "; ".join(notes))
+    yield Table("Copies that tasks wait for", _COLUMNS, rows, "; ".join(notes))
 
 
 def _places(copies: Sequence[WaitingCopy], names: Names) -> tuple[Cell, ...]:

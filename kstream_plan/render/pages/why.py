@@ -171,7 +171,7 @@ def _balance(answers: Why) -> str:
     running = {task for holding in apart_from_stateless(holdings) for task in holding.active}
     idle = min(reasons.to_move, len(set(plan.group.stateful) - running))
     to_move = reasons.to_move - idle
-    start = f"{count(idle, 'unassigned task has', 'unassigned tasks have')} to start"
+    start = f"{count(idle, 'unassigned stateful task has', 'unassigned stateful tasks have')} to start"
     moves = count(to_move, "stateful task has to move", "stateful tasks have to move") if to_move else start
     start = f" {start}." if idle and to_move else ""
     match reasons.why:

@@ -78,9 +78,9 @@ class Names:
         return f"{self.task(task_id)} ({printable(_shorten(topic))})" if topic else self.task(task_id)
 
     def move(self, task_id: WorkId, source: str | None, destination: str) -> str:
-        """Return ``0_0 i3→i5``, or ``0_0 →i5`` if nobody had it; the ends are process ids."""
-        start = "" if source is None else self._short[source]
-        return printable(f"{task_id} {start}→{self._short[destination]}")
+        """Return ``0_0 i3→i5``, or ``0_0 to i5`` if it was unassigned; the ends are process ids."""
+        path = "to " if source is None else f"{self._short[source]}→"
+        return printable(f"{task_id} {path}{self._short[destination]}")
 
     def copies(self, task_ids: Sequence[WorkId], kind: str, destination: str) -> str:
         """Return ``0_0 0_1 standby i5``; ``kind`` says what the copies are, ``destination`` is a process id."""
