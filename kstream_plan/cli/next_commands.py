@@ -25,8 +25,8 @@ _PLACEHOLDER = "SNAPSHOT"
 _ONE_PATH = ("kstream-plan why ", "kstream-plan drain ")
 
 
-def _names(*groups: type[Options], own: str = "__annotations__") -> frozenset[str]:
-    return frozenset(name for group in groups for parent in group.__mro__ for name in parent.__dict__.get(own, ()))
+def _names(*groups: type[Options], fields: str = "__annotations__") -> frozenset[str]:
+    return frozenset(name for group in groups for parent in group.__mro__ for name in parent.__dict__.get(fields, ()))
 
 
 #: Options that every command takes that plans a snapshot, and of some commands others: the answer depends on them.

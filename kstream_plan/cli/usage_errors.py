@@ -32,7 +32,7 @@ def _place_and_sentence(error: Any) -> tuple[str, str]:
     """Return which option or argument is wrong, if it is one, and what is wrong with it."""
     parameter = getattr(error, "param", None)
     if parameter is None:
-        text = error.format_message().rstrip(".")
+        text = error.format_message().partition(" Did you mean")[0].rstrip(".")  # the fix says so
         return "", text[:1].lower() + text[1:]
     name = parameter.opts[0] if parameter.param_type_name == "option" else parameter.make_metavar(error.ctx).strip("{}")
     return (name, error.message.rstrip(".")) if error.message else ("", f"{name} is missing")

@@ -309,7 +309,7 @@ def test_how_to_see_more_of_a_short_history_is_said(
     assert run(["history", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert ("(steps of 1h" in out) == (not is_short), "a step or two are no picture"
-    assert (", at most 1h until" if is_short else ", at most 6h until") in out
+    assert (", within 1h before" if is_short else ", within 6h before") in out
     assert ("Note: The history is short: --over 1h shows it in finer steps" in out) == is_short
 
 

@@ -159,7 +159,7 @@ def _readable(passage: str, most: int) -> str:
     text = passage.strip()
     if text.startswith("|"):
         text = ": ".join(cell.strip() for cell in re.split(r"(?<!\\)\|", text.splitlines()[0])[1:-1] if cell.strip())
-    text = " ".join(re.sub(r"^(?:[-*]|\d+\.) ", "", text).split())
+    text = " ".join(re.sub(r"^(?:[-*]|\d+\.) ", "", text.replace("\\|", "|")).split())
     return text if len(text) <= most else text[:most].rpartition(" ")[0] + " […]"
 
 

@@ -164,7 +164,7 @@ def test_nothing_is_told_to_be_deployed_and_what_is_faster_tells_its_costs() -> 
         assert "deploy" not in to_table(case(name))
     first = compare_page(case("policy")).sentences[0]
     assert first.startswith("max.warmup.replicas=20, assignor=balanced settles first of those that keep to the policy")
-    assert "it costs: " in first
+    assert "Its price, against " in first
 
 
 def test_less_safety_is_warned_of() -> None:

@@ -150,7 +150,7 @@ def open_ended(made: Plan) -> Plan:
 def test_what_is_unknown_stands_beside_each_figure() -> None:
     page = plan_page(open_ended(plan_cases.case("scale-out")))
     said = facts(page)
-    assert said["duration"] == "about 11m (1m01s to 2h) if copies catch up within 1m; at least 28.5s"
+    assert said["duration"] == "about 11m (1m01s to 2h) if copies catch up within 1m; at least 28.5s, if at once"
     assert said["rebalances"].startswith("22 (3 to 1,022): ")
     assert said["moves"].startswith("20 (3 to 21) of 24")
     assert said["cold"] == "0 (0 to 8)"
@@ -222,7 +222,7 @@ def test_random_simulations_are_counted() -> None:
     page = plan_page(simulation_cases.case("add-two"))
     number = simulation_cases.case("add-two").draws
     assert number is not None
-    assert f"a typical one of {number.number:,} sets of random process ids" in " ".join(page.sentences)
+    assert f"a typical one of {number.number:,} simulations with random ids" in " ".join(page.sentences)
 
 
 def test_other_settings_stand_beside_all_that_they_change() -> None:

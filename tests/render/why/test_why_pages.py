@@ -132,7 +132,7 @@ def test_a_lower_bound_counts_for_its_own_instance_and_tells_nothing_of_others()
     instance = snapshot.state.group.instance_index[first.destination]
     for bound, shown in ((first.needed_rate, ""), (first.needed_rate - 1, f", needs {first.needed_rate}")):
         known = why(replace(snapshot, rates=Rates(restore_at_least={instance: float(bound)})), other_settings=False)
-        [copies] = (table for table in page_of(known).tables if table.title == "Copies to start on")
+        [copies] = (table for table in page_of(known).tables if table.title == "Copies that tasks wait for")
         rates = [row.cells[5].text for row in copies.rows]
         assert rates == [f"at least {bound}{shown}", f"unknown, needs {second.needed_rate}"]
         [rates_fact] = (fact for fact in page_of(known).facts if fact.key == "rates")
