@@ -39,6 +39,19 @@ def test_every_event_is_told_with_what_follows(tmp_path: Path, capsys: pytest.Ca
     ]
 
 
+@pytest.mark.parametrize(("stops_at", "happens_at"), [("4s", None), ("6s", "10s"), ("11s", None)])
+def test_a_stop_that_waits_for_the_end_of_a_rebalance_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], stops_at: str, happens_at: str | None
+) -> None:
+    """i3 joins again at 5s, and the rebalance waits until 10s, when its old member has expired."""
+    path = _file(tmp_path, f"events: [{{stop: i3}}, {{at: 5s, return: i3}}, {{at: {stops_at}, stop: i1}}]")
+    assert run(["simulate", "x.json", path, "--draws", "1", "--no-what-if"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    words = "A default close waits for the end of a rebalance: "
+    assert (words in text) is (happens_at is not None)
+    assert happens_at is None or f"{words}the stop at {stops_at} happens at {happens_at}." in text
+
+
 def test_json_holds_the_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = _file(
         tmp_path, "events: [{crash: i3}, {at: 5m, produce_rate: 3/s}, {at: 6m, config: {max.warmup.replicas: 4}}]"

@@ -107,6 +107,8 @@ def test_a_restart_is_told_of_only_where_it_may_be_safer() -> None:
     assert [note.message for note in drain_remarks(cold).next] == [
         "kstream-plan drain SNAPSHOT i3 --num-standby-replicas 1"
     ]
+    left = drain(SNAPSHOTS["no-standbys"](), ["i3"], leave=True)
+    assert (left.answer, drain_remarks(left).notes) == (Answer.NO, ()), "what leaves the group keeps no tasks"
     over = replace(cold, over=(Note("over", "what is known may be over"),))
     for drained in (over, replace(cold, now=()), CASES["with-standbys"]()):
         assert drained.over or drained.answer is Answer.YES

@@ -164,7 +164,8 @@ def test_the_command_writes_a_scenario_that_can_be_played(
     assert (event.restart_ms, event.pause_ms, event.static) == (5_000, best["pause_ms"], False)
     shown = capsys.readouterr().out
     assert "Safe by default close" in shown
-    assert run(["bounce", "x.json", "--restart", "0s"]) == 2
+    assert run(["bounce", "x.json", "--restart", "40"]) == 2
+    assert "--restart: 40 is below 1s. Fix: give 1s or more" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("restart", "code"), [("5s", 0), ("60s", 3)])
