@@ -48,18 +48,22 @@ class LoggedGeneration:
     group: str | None = None
 
     def has(self, split: Split, record: Record) -> bool:
-        """Tell whether a split over consumers is of this decision: its tasks are those that were decided."""
+        """Tell whether a split over consumers is of this decision: its tasks are those that were decided.
+
+        Kafka names each consumer of a process, as many as its capacity, among those that reported, with tasks or not.
+        """
         state = self.clients.states.get(split.process_id)
         if state is None or not _are_together((self.at, self.source), record):
             return False
         if self.thread is not None and record.thread not in (None, self.thread):
             return False
-        members = self.consumers.get(split.process_id)
+        members = self.consumers.get(split.process_id, split.reported)
         return (
             all_tasks(split.active) == state.active
             and state.standby <= all_tasks(split.standby)
             and all_tasks(split.owned) == state.had_active
-            and (members is None or named_consumers(split) <= set(members))
+            and named_consumers(split) == split.reported.keys() == set(members)
+            and len(split.reported) == state.capacity
         )
 
     @property
@@ -214,6 +218,7 @@ class _Assembly:
                     self._close(generation, record)
                 return
         self._found.incomplete.append(record)
+        self._unnumbered.clear()  # a number that follows may be that of its rebalance
 
     def _close(self, generation: LoggedGeneration, record: Record) -> None:
         if not generation.withholds_what_others_own:
@@ -241,7 +246,7 @@ class _Assembly:
 
 def named_consumers(split: Split) -> set[str]:
     """Return the consumers that a split names."""
-    return {*split.owned, *split.reported, *split.active, *split.standby}
+    return {*split.owned, *split.reported, *split.active, *split.revoking, *split.standby}
 
 
 def all_tasks(by_consumer: Mapping[str, Sequence[TaskId]]) -> set[TaskId]:

@@ -9,16 +9,21 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 
 import pytest
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
+from kstream_plan.snapshots.leader_log.message_values import Split
 from kstream_plan.snapshots.leader_log.messages import MARKERS
 from kstream_plan.snapshots.leader_log.records import read_records
 from tests.helpers import log_shapes
+from tests.helpers.captured import REAL
+from tests.helpers.log_layouts import Logged
 from tests.helpers.log_shapes import Shape
 
 SHAPES = int(os.environ.get("KSTREAM_PLAN_LOG_SHAPES", "10000"))
@@ -89,3 +94,48 @@ def test_decisions_come_out_or_are_told_as_missing_and_never_others(part: int) -
         outcomes[outcome] += 1
     assert outcomes["all"] > outcomes.total() / 4
     assert outcomes["a part"] > outcomes.total() / 10
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(7011472, id="two consumers become one where a part between them is lost"),
+        pytest.param(7020393, id="the next rebalance is lost but for its end, and its number"),
+    ],
+)
+def test_shapes_that_once_gave_others(seed: int) -> None:
+    assert check(log_shapes.shape(seed)) == "a part"
+
+
+def plain(messages: Iterable[Logged]) -> bytes:
+    return "".join(f"{record.at}Z {record.level} - {record.message}\n" for record in messages).encode()
+
+
+@pytest.mark.parametrize("has_members", [True, False])
+def test_two_consumers_that_run_together_where_a_list_has_a_hole_are_not_one(has_members: bool) -> None:
+    hole = "-StreamThread-1-consumer-ed190a89-76c3-476a-ba81-944256ba6919=[], S7-dad79bc1-098a-4730-b065-4446e7d1c8d5"
+    whole = [record for record in log_shapes.original() if has_members or MARKERS[0].decode() not in record.message]
+    found = read(plain(record._replace(message=record.message.replace(hole, "")) for record in whole))
+    assert plain(whole).count(hole.encode()) == len(found.incomplete) // 2 == log_shapes.GENERATIONS
+    assert not found.generations
+
+
+@pytest.mark.parametrize("has_members", [True, False])
+def test_a_consumer_without_a_task_is_missed_where_its_name_is_lost(has_members: bool) -> None:
+    hole = re.compile(rb", m\.app-f9ef6c9b-[\w-]+-StreamThread-2-consumer-a2c68b87-[\w-]+=\[\]")
+    log = gzip.decompress((REAL / "metrics" / "leader.log.gz").read_bytes())
+    if not has_members:
+        log = log.replace(MARKERS[0], b"")
+    whole = read(log)
+    found = read(hole.sub(b"", log, count=1))
+    assert len(found.generations) == len(whole.generations) - 1
+    assert len(found.incomplete) == len(whole.incomplete) + 2  # the rebalance, and the list
+
+
+def test_no_rebalance_takes_the_number_of_the_next_of_which_a_list_is_left() -> None:
+    records = log_shapes.original()
+    ends = [place for place, record in enumerate(records) if "Finished assignment" in record.message]
+    last_list = max(place for place in range(ends[2]) if MARKERS[2].decode() in records[place].message)
+    found = read(plain([*records[: ends[1]], *records[last_list : ends[2] + 1]]))
+    assert [generation.number for generation in found.generations] == [1, None]
+    assert [type(record.message) for record in found.incomplete] == [Split]
