@@ -15,10 +15,12 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.rows.fields import shown
 
 #: Where a table begins; what stands before it, as a container's name, stands before each of its lines.
-_HEADER = re.compile(r"(?P<before>(?:.*[\s|>])?)GROUP\s+(?P<columns>[#A-Z(][A-Z# ()\t-]*?)\s*")
+_HEADER = re.compile(r"(?P<before>(?:.*[\s|>])?)GROUP\s+(?P<columns>[#A-Z(][A-Z# ()-]*?)\s*")
 _LONGEST_HEADER = 2_000
 #: What terminals and editors put into a text.
 _NOT_TEXT = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\ufeff")
+#: What spreadsheets, documents and chats make of spaces.
+_SPACES = re.compile("[\t\xa0\u2000-\u200a\u202f\u205f\u3000]")
 _FAILED = re.compile(r"^.{0,80}?\bError: (?P<message>.{1,300})", re.MULTILINE)
 WHOLE_LINES = "save the tool's text unchanged, with whole lines"
 
@@ -62,6 +64,7 @@ _KNOWN_BY = (
     (TableKind.MEMBERS, {"MEMBER", "PROCESS", "CLIENT-ID", "ASSIGNMENTS"}),
     (TableKind.EARLY_MEMBERS, {"MEMBER", "PROCESS", "CLIENT-ID"}),
     (TableKind.CUT, {"MEMBER"}),
+    (TableKind.CUT, {"TOPOLOGY-EPOCH"}),
     (TableKind.SHARE, {"START-OFFSET"}),
     (TableKind.SHARE, {"CONSUMER-ID", "MEMBER-EPOCH"}),
     (TableKind.CLASSIC, {"CONSUMER-ID"}),
@@ -87,7 +90,7 @@ def read_tables(where: str, text: str) -> Iterator[TableRow]:
     Raises:
         SnapshotError: a line of a table cannot be read.
     """
-    lines = _NOT_TEXT.sub("", text).splitlines()
+    lines = _SPACES.sub(" ", _NOT_TEXT.sub("", text)).splitlines()
     headers = {
         number: header
         for number, line in enumerate(lines)
@@ -115,6 +118,8 @@ def _rows(where: str, header: str, table: int, number: int, lines: Sequence[str]
         if kind is TableKind.CLASSIC and columns[-1] == "ASSIGNMENT":
             is_share = "#PARTITIONS" not in columns or any(map(_OF_SHARE.fullmatch, lines))
             kind = TableKind.SHARE if is_share else kind
+        if kind is TableKind.EARLY_MEMBERS and not any("-TASKS:" in line for line in lines):
+            kind = TableKind.CUT  # releases before 4.2 print tasks on lines of their own
         whole = re.fullmatch("".join(map(_cell, columns)), first.rstrip() + " ")
         known = {} if whole is None else dict(zip(columns, whole.groups(""), strict=True))
         yield TableRow(f"{where}, line {number}", kind, table, {**known, "GROUP": first.partition(" ")[0]})
