@@ -91,10 +91,17 @@ def rows_from_text(
     found = {group_id: group for group_id, group in groups.items() if group.members}
     if not found:
         raise _without_members(groups, others, texts)
-    return [
+    rows = [
         _row(group_id, group, broker_version, topology_of(group_id), settings_of(group_id))
         for group_id, group in found.items()
     ]
+    left_out = {group_id for group_id, group in groups.items() if not group.members and group.member_count != 0}
+    left_out |= {row.cells["GROUP"] for row in others} - found.keys() - groups.keys()
+    if left_out:
+        names = ", ".join(map(printable, sorted(left_out)))
+        message = f"left out, as no members of a streams group are listed: {names}. Save what {_TOOL} prints of each"
+        rows[-1] = rows[-1]._replace(notes=(*rows[-1].notes, Note("groups-left-out", message)))
+    return rows
 
 
 def _without_members(
@@ -205,9 +212,34 @@ def _row(
         message = f"the group is {printable(listed.state)}: the progress of each member is not in the tool's text"
         notes.append(Note("not-stable", message))
     notes += _missing(group, broker_version)
+    if listed.state == group.state and group.state in (None, "Stable", "Reconciling"):
+        notes += _cut(group, tasks)
     if listed.group_epoch is None:
         notes.append(no_epochs(group_id))
     return DescribedRow(row, tuple(notes))
+
+
+def _cut(group: _Group, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Note]:
+    """Tell whether lines of members seem to be cut between two tasks.
+
+    Raises:
+        SnapshotError: no member is to run a task, as the coordinator never leaves one where it has assigned all.
+    """
+    before = "target-" if group.has_targets else ""
+    running = {task for member in group.members for task in member.roles.get(f"{before}active", ())}
+    lost = [task["task_id"] for task in tasks if task["task_id"] not in running]
+    if lost:
+        what = f"no member is to run task {lost[0]}" + (f" and {len(lost) - 1} more" if lost[1:] else "")
+        fix = f"{WHOLE_LINES}; where they are whole, members have just left: save it again when --state says Stable"
+        raise SnapshotError(what, where=group.where, fix=fix)
+    standbys = _copies(group)
+    numbers = sorted({standbys[task["task_id"]] for task in tasks if task["stateful"]})
+    if numbers[1:]:
+        message = (
+            f"stateful tasks have {numbers[0]} to {numbers[-1]} standbys, and the coordinator gives each the same "
+            f"number: lines may be cut, and tasks look unprotected that are not. If so, {WHOLE_LINES}"
+        )
+        yield Note("standbys-differ", message)
 
 
 def _missing(group: _Group, broker_version: str) -> Iterator[Note]:
@@ -271,9 +303,13 @@ def _when_listed(group: _Group) -> _Moment:
 
 def _standbys(group: _Group) -> int:
     """Return how many standbys a task is to have at most."""
+    return max(_copies(group).values(), default=0)
+
+
+def _copies(group: _Group) -> Counter[str]:
+    """Return how many standbys each task is to have."""
     role = "target-standby" if group.has_targets else "standby"
-    copies = Counter(task for member in group.members for task in member.roles.get(role, ()))
-    return max(copies.values(), default=0)
+    return Counter(task for member in group.members for task in member.roles.get(role, ()))
 
 
 def _instances(group: _Group) -> list[dict[str, Any]]:

@@ -94,6 +94,21 @@ def test_two_groups_in_one_table_are_two_rows() -> None:
     assert [row.row["application_id"] for row in _rows(_joined(both))] == ["S8", "S9"]
 
 
+@pytest.mark.parametrize(
+    ("others", "left_out"),
+    [
+        ("S9 b:9092 (1) Stable 2 2 6", ": S9."),
+        ("S9 b:9092 (1) Empty 2 2 0", None),
+        ("\nGROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\na b /1 c 2 in(0,1)", ": a."),
+    ],
+)
+def test_groups_whose_members_are_not_there_are_told(others: str, left_out: str | None) -> None:
+    (row,) = _rows(_joined([*TABLES.members, "", *TABLES.state, others]))
+    messages = [note.message for note in row.notes if note.code == "groups-left-out"]
+    assert len(messages) == (left_out is not None)
+    assert all(left_out is not None and left_out in message for message in messages)
+
+
 @given(st.integers(1, 6))
 def test_a_line_that_was_lost_is_told(place: int) -> None:
     lines = [line for line in TABLES.lines if line != TABLES.members[place]]
@@ -106,6 +121,17 @@ def test_lines_that_are_cut_are_never_fewer_tasks(width: int) -> None:
     with pytest.raises(SnapshotError) as error:
         _rows(_joined([*(line[:width] for line in TABLES.members), *TABLES.state]))
     assert "whole lines" in error.value.fix
+
+
+@given(st.integers(1, 6), st.integers(1, 400))
+def test_a_line_that_is_cut_is_never_fewer_tasks(place: int, width: int) -> None:
+    members = [line[: width if number == place else None] for number, line in enumerate(TABLES.members)]
+    try:
+        (cut,) = _rows(_joined(["", *members, *TABLES.state, *TABLES.offsets]))
+    except SnapshotError:
+        return
+    (whole,) = _rows(_joined(TABLES.lines))
+    assert cut == whole or [note.code for note in cut.notes] == ["standbys-differ"]
 
 
 @pytest.mark.parametrize(
