@@ -66,7 +66,11 @@ def read_saved_form(content: bytes) -> SavedForm:
     documents = documents_of(content, FIX)
     if len(documents) == 1 and documents[0] in ({}, []):
         raise FieldError("", "holds no connector", "create one first")
-    pieces = [piece for document in documents for piece in _pieces(document)]
+    by_document = [list(_pieces(document)) for document in documents]
+    answers = {frozenset(piece.name for piece in pieces) for pieces in by_document if all(p.is_of_all for p in pieces)}
+    if len(answers) > 1 and max(map(len, answers)) > 1:
+        raise FieldError("", "has answers of several groups, or of several moments", "save one of them alone")
+    pieces = [piece for pieces in by_document for piece in pieces]
     if len({piece.cluster for piece in pieces if piece.part == "status"}) > 1:
         raise FieldError("", "holds connectors of several Connect clusters", f"select one by its label {_CLUSTER}")
     connectors: dict[str, dict[str, Any]] = {}

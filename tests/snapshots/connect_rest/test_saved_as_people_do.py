@@ -106,6 +106,7 @@ def test_what_is_cut_off_is_never_fewer_connectors(cut: int) -> None:
         (yaml.safe_dump(_resource(STATUSES[0])), "the status of one connector"),
         (_lines([_resource(each, str(number)) for number, each in enumerate(STATUSES)]), "several Connect clusters"),
         (_lines([*STATUSES, {**STATUSES[0], "type": "other"}]), "two answers about 'alpha' that differ"),
+        (_lines([WHOLE, {"z": {"status": {**STATUSES[0], "name": "z"}, "info": INFOS[0]}}]), "of several groups"),
         (_lines([*STATUSES, {"error_code": 404, "message": "No status"}]), "is an error: 'No status'"),
         ('{"version": "3.6.0", "commit": "x", "kafka_cluster_id": "y"}', "the version of a worker"),
         ('[{"class": "x", "type": "sink", "version": "1"}]', "the plugins of a worker"),
