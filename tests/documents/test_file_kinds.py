@@ -71,6 +71,8 @@ def test_a_file_in_the_wrong_place_is_named(
 #: What people pass by mistake: a text of each kind, and what its fix must tell.
 OTHERS = {
     "a zip archive": (b"PK\x03\x04\x14\x00\x00\x00x", "unpack it"),
+    "an archive that is not gzip": (b"BZh91AY&SYx", "unpack it"),
+    "a PDF": (b"%PDF-1.7\nx", "text itself"),
     "a binary file": (bytes(range(256)), "text itself"),
     "a page of HTML": (b"<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head></html>\n", "curl -f"),
     "a thread dump": (b'Full thread dump OpenJDK 64-Bit Server VM:\n\n"main" #1 prio=5\n', "log"),

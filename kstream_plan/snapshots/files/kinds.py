@@ -39,6 +39,11 @@ _AN_UPLOAD = "save the text itself, and pass that"
 _LINES = (
     (rb"\APK\x03\x04", FileKind("a zip archive", "unpack it, and pass the file that is in it")),
     (
+        rb"\A(?:BZh\d|\xfd7zXZ\0|\(\xb5/\xfd|7z\xbc\xaf|Rar!)",
+        FileKind("an archive that is not gzip", "unpack it, and pass the file that is in it"),
+    ),
+    (rb"\A%PDF-", FileKind("a PDF", _AN_UPLOAD)),
+    (
         rb"\A\s*<(?i:!doctype html|html|head)\b",
         FileKind("a page of HTML", "fetch it again: curl -f fails where a page of an error or of a login answers"),
     ),

@@ -27,7 +27,7 @@ from kstream_plan.snapshots.leader_log.logged_settings import (
 )
 from kstream_plan.snapshots.leader_log.message_values import Ended, Gap, LogPlace, Split
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
-from kstream_plan.snapshots.leader_log.records import Record, read_records
+from kstream_plan.snapshots.leader_log.records import IN_ONE_LINE, Record, read_records
 from kstream_plan.snapshots.leader_log.rows import Names, row_of, time_text
 from kstream_plan.snapshots.leader_log.running_release import (
     BEFORE_TAGS,
@@ -334,6 +334,7 @@ def _nothing_found(paths: Sequence[str], found: FoundDecision) -> SnapshotError:
     fix = "give more of the log, and the logs of all instances"
     if found.gaps and isinstance(found.gaps[0].message, Gap):
         gap, why = found.gaps[0].place, printable(found.gaps[0].message.why)
+        fix = "save the log again with its line ends" if why == IN_ONE_LINE else fix
         what = f"no rebalance is there from beginning to end; the message at {gap} cannot be read: {why}"
         return SnapshotError(what, where=where, fix=fix)
     if found.incomplete:

@@ -15,6 +15,7 @@ from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, of_row, opened, unwrap
 from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES
 from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, TIME_FIELDS, fields_of, is_named
@@ -151,8 +152,11 @@ class LogStore:
     def _of_csv(self, delimiter: str) -> Iterator[StoredRecord]:
         csv.field_size_limit(LONGEST_LINE_BYTES)
         reader = csv.reader(_text_lines(self._blocks), delimiter=delimiter)
-        rows = self._csv_rows(reader)
+        names = next(reader, [])
+        rows = self._csv_rows(reader, names)
         first = list(islice(rows, _SAMPLED_ROWS))
+        if not first:
+            raise self._without_messages(names, has_records=reader.line_num > 1)
         if not _is_newest_first(_times_of(first)):
             yield from chain(first, rows)
             return
@@ -165,8 +169,13 @@ class LogStore:
             records.append(row)
         yield from reversed(records)
 
-    def _csv_rows(self, reader: Any) -> Iterator[StoredRecord]:
-        names: list[str] = next(reader, [])
+    def _without_messages(self, names: Sequence[str], *, has_records: bool) -> SnapshotError:
+        has = f"without a column of messages: it has {name_list(names)}" if has_records else "of no record"
+        fix = "export it again with its messages, for a time with a rebalance"
+        return SnapshotError(printable(f"is CSV {has}"), where=printable(self._name), fix=fix)
+
+    def _csv_rows(self, reader: Any, columns: Sequence[str]) -> Iterator[StoredRecord]:
+        names = [name if name not in columns[:place] else str(place) for place, name in enumerate(columns)]
         begins = reader.line_num + 1
         while True:
             try:

@@ -33,6 +33,8 @@ from kstream_plan.snapshots.leader_log.messages import MARKERS, Draft, begun, is
 from kstream_plan.snapshots.leader_log.split_lines import MAX_GAP, PART_SIGN, SplitLines, WholeLine
 from kstream_plan.snapshots.rows.fields import printable
 
+#: Why several messages of one line are not read.
+IN_ONE_LINE = "it stands in one line with others"
 #: What stands before a message, its time among it, is seldom longer.
 _HEADER_CHARACTERS = 60
 
@@ -171,7 +173,7 @@ class _Reader:
         """Read a text with one message at most, or a part of one."""
         heads, draft = number_of_heads(envelope.text), begun(envelope.text)
         if heads > 1:
-            yield self._gap(place, "it stands in one line with others")
+            yield self._gap(place, IN_ONE_LINE)
             return
         if heads and (draft is None or not draft.has_head):
             yield self._gap(place, "its beginning is missing")

@@ -313,6 +313,36 @@ def test_exports_of_further_stores_are_read(store: str, tmp_path: Path) -> None:
     assert times(read_leader_logs([str(path.with_suffix(".json"))])) == [*TIMES]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("timestamp,pod\n2026-11-21T13:00:38Z,orders-1\n", "without a column of messages: it has timestamp, pod"),
+        ("timestamp,message\n", "is CSV of no record"),
+    ],
+)
+def test_csv_without_messages_is_named(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    path.write_text(text)
+    with pytest.raises(SnapshotError, match=words) as error:
+        read_leader_logs([str(path)])
+    assert error.value.fix == "export it again with its messages, for a time with a rebalance"
+
+
+def test_of_two_columns_of_one_name_the_one_with_the_messages_counts(saved: Callable[..., list[str]]) -> None:
+    paths = saved("datadog.csv")
+    rows = list(csv.reader(Path(paths[0]).read_text().splitlines(keepends=True)))
+    with Path(paths[0]).open("w", newline="") as file:
+        csv.writer(file).writerows([*row, rows[0][-1] if not number else "x"] for number, row in enumerate(rows))
+    assert times(read_leader_logs(paths)) == [*TIMES]
+
+
+def test_a_log_whose_line_ends_are_lost_is_to_be_saved_with_them(saved: Callable[..., list[str]]) -> None:
+    paths = saved("strimzi.log", change=lambda text: text.replace("\n", "\r"))
+    with pytest.raises(SnapshotError, match="stands in one line with others") as error:
+        read_leader_logs(paths)
+    assert error.value.fix == "save the log again with its line ends"
+
+
 def test_the_page_names_fields_that_are_read_in_the_order_in_which_they_count() -> None:
     page = (Path(kstream_plan.__file__).parent / "pages" / "kubernetes-logs.md").read_text(encoding="utf-8")
     (_, text, time, pod) = " ".join(page.split()).partition("- **Line ends**")[0].rsplit(" in `", 3)
