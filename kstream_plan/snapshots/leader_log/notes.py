@@ -12,6 +12,14 @@ from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.restarts import lost_state_notes
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
+#: What Kafka logs of every application, and counts where it is not set.
+_DEFAULTS = {
+    "acceptable_recovery_lag": "acceptable.recovery.lag 10000",
+    "max_warmup_replicas": "max.warmup.replicas 2",
+    "num_standby_replicas": "num.standby.replicas 0",
+    "probing_rebalance_interval_ms": "probing every 10m",
+}
+
 
 def notes_about(history: LogHistory, entries: Sequence[Entry]) -> list[Note]:
     """Return one warning for each thing that is not known of ``entries``, with its cost and the cure."""
@@ -63,15 +71,16 @@ def _about_groups(entries: Sequence[Entry]) -> list[Note | None]:
     instances = [instance for entry in entries for instance in entry.row["instances"]]
     nameless = tuple(sorted({instance["process_id"] for instance in instances if "host" not in instance}))
     config = entries[-1].row["config"] if entries else {}
+    absent = [text for name, text in _DEFAULTS.items() if name not in config]
     return [
-        None
-        if config
-        else Note(
+        Note(
             "no-config",
-            "the log does not contain the configuration: Kafka's defaults are assumed (acceptable.recovery.lag 10000, "
-            "max.warmup.replicas 2, num.standby.replicas 0, probing every 10m), and with other settings the plan is "
-            "wrong. Give --streams-config",
-        ),
+            f"the log does not contain {'a part of ' * (len(absent) < len(_DEFAULTS))}the configuration: Kafka's "
+            f"defaults are assumed ({', '.join(absent)}), and with other settings the plan is wrong. Give "
+            "--streams-config",
+        )
+        if absent
+        else None,
         Note("no-generation", "generations have no number: a plan counts them from 0")
         if any("generation" not in entry.row for entry in entries)
         else None,

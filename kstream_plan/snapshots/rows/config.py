@@ -14,6 +14,8 @@ from kstream_plan.model.settings import CONFIG_NAMES, DEFAULT_SETTINGS, RANGES, 
 from kstream_plan.model.stores import STORE_SETTINGS
 from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, optional_texts, shown, wrong_type
 
+_OF_CONSUMERS = ("session_timeout_ms", "heartbeat_interval_ms")
+
 
 def with_names(row: Row) -> Row:
     """Return a row whose settings have ``_`` for the ``.`` of Kafka's own names.
@@ -79,12 +81,14 @@ def deciding_in(row: Row) -> dict[str, str]:
 
 def no_settings(row: Row, config: AssignmentConfig) -> tuple[Note, ...]:
     """Say that Kafka's defaults, which are those of ``config``, count where an application's row sets nothing."""
-    if any(value is not None for name, value in (row.get("config") or {}).items() if name not in DECIDING_SETTINGS):
+    given = {name for name, value in (row.get("config") or {}).items() if value is not None}
+    if given.difference(DECIDING_SETTINGS, _OF_CONSUMERS):
         return ()
+    but = "" if given.isdisjoint(_OF_CONSUMERS) else " but its consumers' time-outs"
     lag, standbys = config.acceptable_recovery_lag, config.num_standby_replicas
     minutes = config.probing_rebalance_interval_ms // 60_000
     message = (
-        f"The snapshot holds no settings: Kafka's defaults are assumed (acceptable.recovery.lag {lag:,}, "
+        f"The snapshot holds no settings{but}: Kafka's defaults are assumed (acceptable.recovery.lag {lag:,}, "
         f"max.warmup.replicas {config.max_warmup_replicas}, num.standby.replicas {standbys}, a probe every "
         f"{minutes}m); --streams-config gives those of the application"
     )

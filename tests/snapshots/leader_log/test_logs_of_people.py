@@ -163,6 +163,29 @@ def test_consumers_say_their_session_timeout(saved: Callable[..., list[str]]) ->
     assert "members-join-in-time" in codes(history)
 
 
+@pytest.mark.parametrize(
+    ("lost", "words"),
+    [
+        (
+            r"(?s)\n\tapplication\.server =.*?(?=\n2026)",
+            "a part of the configuration: Kafka's defaults are assumed (m",
+        ),
+        (r"StreamsConfig values:", "not contain the configuration: Kafka's defaults are assumed (acceptable"),
+    ],
+)
+def test_settings_that_are_not_in_the_log_are_told(saved: Callable[..., list[str]], lost: str, words: str) -> None:
+    consumer = (
+        "2026-11-21T12:59:01.000Z INFO ConsumerConfig values: \n\tclient.id = orders-1-StreamThread-1-consumer\n"
+        "\tgroup.id = orders\n\tsession.timeout.ms = 20000\n"
+    )
+    history = read_leader_logs(saved("with-values.log", change=lambda text: consumer + re.sub(lost, "", text)))
+    (note,) = [note for note in notes_about(history, history.entries[-1:]) if note.code == "no-config"]
+    assert words in note.message
+    row = history.entries[-1].row
+    assumed = [note for note in snapshot_from_row(row, "a").assumptions if note.code == "default-settings"]
+    assert len(assumed) == ("acceptable_recovery_lag" not in row["config"])
+
+
 def _with(*lines: str) -> Callable[[str], str]:
     """Return a change that has the first instance's StreamsConfig say these lines too."""
     more = "".join(f"\n\t{line}" for line in lines)
