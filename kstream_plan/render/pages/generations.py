@@ -55,7 +55,7 @@ _CONNECT_NOTE = (
     "Stopped, started: connectors and tasks that a worker no longer has, or newly has. Unassigned: those that no "
     "worker has after it. The last one is planned from, with --generation N that one."
 )
-_LACK_OF_MEMBERS = " INFO lines list no members: there may be more workers, and less may be unassigned."
+_PARTIAL = " Or more, or less: workers whose logs are not there are not counted."
 
 
 def generations_page(generations: Sequence[Generation]) -> Page:
@@ -71,8 +71,7 @@ def connect_generations_page(entries: Sequence[ConnectEntry]) -> Page:
     """Return the page of generations of Connect workers: a table for each group, and which cannot be planned from."""
     times = [None if entry.at_ms is None else format_time(entry.at_ms) for entry in entries]
     rows = [(entry.group_id, _connect_row(entry, time)) for entry, time in zip(entries, times, strict=True)]
-    lacks_members = any(note.code == "members-assumed" for entry in entries for note in entry.notes)
-    page = _page("group", rows, times, _CONNECT_COLUMNS, _CONNECT_NOTE + _LACK_OF_MEMBERS * lacks_members)
+    page = _page("group", rows, times, _CONNECT_COLUMNS, _CONNECT_NOTE + _PARTIAL * any(map(_is_partial, entries)))
     with_owner = len(page.tables) > 1
     return replace(page, lines=tuple(_problem_line(entry, with_owner) for entry in entries if entry.problem))
 
@@ -125,17 +124,16 @@ def _row(generation: Generation) -> Row:
     )
 
 
+def _is_partial(entry: ConnectEntry) -> bool:
+    return bool(entry.problem) or any(note.code == "members-assumed" for note in entry.notes)
+
+
 def _connect_row(entry: ConnectEntry, time: str | None) -> Row:
-    return text_row(
-        _time(time),
-        f"{entry.generation:,}",
-        printable(entry.leader),
-        f"{entry.workers:,}",
-        f"{entry.lost:,}",
-        f"{entry.given:,}",
-        text_cell(f"{entry.unrun:,}", "unknown" if entry.unrun else "plain"),
-        duration(entry.delay_ms) if entry.delay_ms else "",
-    )
+    plus, minus = (" or more", " or less" if entry.unrun else "") if _is_partial(entry) else ("", "")
+    counts = (f"{number:,}{plus}" for number in (entry.workers, entry.lost, entry.given))
+    idle = text_cell(f"{entry.unrun:,}{minus}", "unknown" if entry.unrun else "plain")
+    delay = duration(entry.delay_ms) if entry.delay_ms else ""
+    return text_row(_time(time), f"{entry.generation:,}", printable(entry.leader), *counts, idle, delay)
 
 
 def _problem_line(entry: ConnectEntry, with_owner: bool) -> Line:
