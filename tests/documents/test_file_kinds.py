@@ -88,7 +88,7 @@ OTHERS = {
         "kubectl logs",
     ),
     "a file of offsets": (b"orders:0:100\norders:1:200\n", "--end-offsets"),
-    "a topology": (b"Topologies:\n   Sub-topology: 0\n    Source: a (topics: [b])\n", "--topology"),
+    "a topology": (b"Topologies:\n   Sub-topology: 0\n    Source: a (topics: [b])\n      --> none\n", "--topology"),
     "a text of metrics": (b"# HELP x y\n# TYPE x gauge\nx 1\n", "--metrics"),
     "a resource of Kubernetes": (b"apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 3}\n", "--streams-config"),
     "a file of Helm's values": (b"replicaCount: 3\nimage:\n  repository: orders\n", "helm template"),

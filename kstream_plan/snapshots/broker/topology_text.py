@@ -24,8 +24,8 @@ _SUBTOPOLOGY = re.compile(
 )
 _SOURCE = re.compile(r"\s*Source:\s+(?P<name>.+) \(topics: (?P<topics>.*)\)\s*")
 _PROCESSOR = re.compile(r"\s*Processor: (?P<name>.+) \(stores: \[(?P<stores>.*)\]\)\s*")
-_PREDECESSORS = re.compile(r"\s*<-- (?P<names>.*?)\s*")
-_PASSED_OVER = re.compile(r"\s*(?:Sink: .+ \((?:topic|extractor class): .*\)|(?:-->|<--) .*)\s*")
+_SINK = re.compile(r"\s*Sink: .+ \((?:topic|extractor class): .*\)\s*")
+_NEIGHBOURS = re.compile(r"\s*(?P<arrow>-->|<--) (?P<names>.*?)\s*")
 #: How Kafka Streams names the processor of a table that reads a topic, and the source of one that has another name.
 _TABLE_PROCESSOR, _TABLE_SOURCE = "KTABLE-SOURCE-", "-source"
 #: A list of topics; anything else there is the pattern of a source that reads by pattern.
@@ -83,6 +83,8 @@ class _Draft:
     topics: set[str] = field(default_factory=set)
     stores: set[str] = field(default_factory=set)
     by_pattern: bool = False
+    is_cut: bool = True
+    ends_in_source: bool = False
     sources: dict[str, list[str]] = field(default_factory=dict)
     processors: list[tuple[str, list[str], list[str]]] = field(default_factory=list)
 
@@ -153,6 +155,10 @@ def _only_topology(
         for number, drafts in topologies
         if drafts
     ]
+    for number, drafts in topologies:
+        cut = next((key for key, draft in drafts.items() if draft.is_cut), None)
+        if cut is not None:
+            raise _error(where, number, f"begins a topology whose sub-topology {cut.number} is cut")
     if not found:
         raise SnapshotError("holds no sub-topology", where=where, fix=_FIX)
     for number, subtopologies in found:
@@ -171,20 +177,32 @@ def _lines(text: str) -> list[str]:
 
 
 def _add_node(draft: _Draft, line: str) -> bool:
-    """Add one line to the subtopology; ``False`` if it is no line of one."""
+    """Add one line to the subtopology; ``False`` if it is no line of one.
+
+    It is cut where it ends in a node that does not say what it leads to, or in a source that leads to another node.
+    """
+    if (match := _NEIGHBOURS.fullmatch(line)) is not None:
+        names = _listed(match["names"])
+        if match["arrow"] == "-->":
+            draft.is_cut = draft.ends_in_source and names != ["none"]
+        elif draft.processors:
+            draft.processors[-1][2].extend(names)
+        return True
     if (match := _SOURCE.fullmatch(line)) is not None:
+        draft.is_cut = draft.ends_in_source = True
         if _TOPICS.fullmatch(match["topics"]):
             draft.sources[match["name"]] = _listed(match["topics"][1:-1])
             draft.topics.update(draft.sources[match["name"]])
         else:
             draft.by_pattern = True
     elif (match := _PROCESSOR.fullmatch(line)) is not None:
+        draft.is_cut, draft.ends_in_source = True, False
         draft.processors.append((match["name"], _listed(match["stores"]), []))
         draft.stores.update(_listed(match["stores"]))
-    elif draft.processors and (match := _PREDECESSORS.fullmatch(line)) is not None:
-        draft.processors[-1][2].extend(_listed(match["names"]))
+    elif _SINK.fullmatch(line) is not None:
+        draft.is_cut = draft.ends_in_source = False
     else:
-        return _PASSED_OVER.fullmatch(line) is not None
+        return False
     return True
 
 

@@ -126,7 +126,9 @@ def test_the_text_of_another_version_is_refused(text: Topology, what: str) -> No
 
 
 def test_a_source_by_pattern_reads_what_its_tasks_read() -> None:
-    pattern = read_topology("Topologies:\n Sub-topology: 0\n  Source: s (topics: ord.*)\n", "t").subtopologies
+    pattern = read_topology(
+        "Topologies:\n Sub-topology: 0\n  Source: s (topics: ord.*)\n   --> none\n", "t"
+    ).subtopologies
     by_pattern = with_subtopology(0, dataclasses.replace(pattern[SubtopologyKey(None, 0)], stores=("A",)))
     assert taken(by_pattern).rows == taken(TEXT).rows
 

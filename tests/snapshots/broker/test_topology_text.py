@@ -137,6 +137,22 @@ def test_the_text_of_kafka_1_0_is_refused() -> None:
         read_topology((SAVED / "old10.txt").read_text(), "old10.txt")
 
 
+@pytest.mark.parametrize("lines", range(1, 13))
+def test_a_text_that_ends_too_early_is_never_fewer_stores(lines: int) -> None:
+    whole = (
+        "Topologies:\n   Sub-topology: 0\n    Source: s0 (topics: [a])\n      --> p0\n"
+        "    Processor: p0 (stores: [A])\n      --> none\n      <-- s0\n"
+        "   Sub-topology: 1\n    Source: s1 (topics: [b])\n      --> p1\n"
+        "    Processor: p1 (stores: [B])\n      --> none\n      <-- s1\n"
+    ).splitlines(keepends=True)
+    text = "".join(whole[:lines])
+    if lines in (6, 7, 12):  # a whole subtopology, and the line that tells what comes before its last node
+        assert read_topology(text, "t").subtopologies[SubtopologyKey(None, 0)].stores == ("A",)
+    else:
+        with pytest.raises(SnapshotError, match=r"is cut|holds no sub-topology"):
+            read_topology(text, "t")
+
+
 def test_topics_as_the_cluster_names_them() -> None:
     subscribed = {"orders", "shop-by-region-repartition", "shop-orders"}
     assert topic_in_cluster("orders", "shop", subscribed) == "orders"
