@@ -305,6 +305,8 @@ def bounce(
     for way in [way for way in ways if way.name == "surge" and probes > _MOST_PROBES]:
         left_out.append((way, probes * snapshot.config.probing_rebalance_interval_ms))
         ways.remove(way)
+    if process_ids:
+        options = replace(options, closes_wait=False)  # it is asked who stops at that very moment
     play = partial(_played_in, snapshot, restart_ms, options, tuple(ways), process_ids)
     played = list[PlayedWay]()
     for played_way in in_processes(play, len(ways), workers if _worth_sharing(snapshot) else 1):

@@ -75,7 +75,7 @@ class SafePause:
         self._alone = restarts == 1 and not together
         under_way = rebalances_until_ms(snapshot, design_of(snapshot, options), options) is not None
         #: Whether a close waits for a rebalance that is under way: it may come before the instance has heard of that.
-        self._closes_wait = (True, False) if under_way else (True,)
+        self._closes_wait = (options.closes_wait, not options.closes_wait) if under_way else (options.closes_wait,)
         self._levels = [restarts] if together else list(_levels(restarts))
         config = snapshot.config
         copies = len(snapshot.state.group.stateful) * (1 + config.num_standby_replicas)
@@ -194,11 +194,21 @@ class SafePause:
         finally:
             self._rounds_left = watch.rounds_left
         safe = is_safe(made) and not watch.unsafe
-        if safe and length_ms == self._lengths_ms[0] and not draw and closes_wait:
+        if safe and length_ms == self._lengths_ms[0] and not draw and closes_wait == self._options.closes_wait:
             self._made[number, pause_ms] = made
         if not safe:
-            self._reason = _reason(made, closes_wait=closes_wait, other_length=length_ms != self._lengths_ms[0])
+            condition = self._condition(closes_wait=closes_wait, other_length=length_ms != self._lengths_ms[0])
+            self._reason = _reason(made, condition, is_cut_off=watch.unsafe)
         return safe
+
+    def _condition(self, *, closes_wait: bool, other_length: bool) -> str:
+        """Return when it comes to what was simulated."""
+        if closes_wait != self._options.closes_wait:
+            when = "after" if closes_wait else "before it has heard of"
+            return f"if the instance closes {when} the rebalance that is under way"
+        if other_length:
+            return "if the restart comes out on the other side of session.timeout.ms, to which it is close"
+        return "in the worst case of what is unknown"
 
     def _draws(self, number: int, pause_ms: int) -> int:
         scenario = self._scenario(number, pause_ms)
@@ -214,11 +224,13 @@ class SafePause:
         watch: _Watch | None = None,
         *,
         check: bool = True,
-        closes_wait: bool = True,
+        closes_wait: bool | None = None,
     ) -> Plan:
         """Simulate restarts with the ids of one draw, and both ends of what is unknown."""
         drawn_scenario = drawn(scenario, self._snapshot.state.group, draw)
-        options = replace(self._options, bounds=False, floor=False, closes_wait=closes_wait, proofs="none")
+        options = replace(self._options, bounds=False, floor=False, proofs="none")
+        if closes_wait is not None:
+            options = replace(options, closes_wait=closes_wait)
         made = plan(self._snapshot, options, scenario=drawn_scenario, enough=watch)
         return checked(made) if check and not (watch and watch.unsafe) else made
 
@@ -261,13 +273,8 @@ def is_safe(made: Plan) -> bool:
     return settles and not most_cold(made, made.summary.cold_handovers) and not standing_still(made, 0)
 
 
-def _reason(made: Plan, *, closes_wait: bool, other_length: bool) -> Note:
-    """Return why restarts are not safe in a plan, and when it comes to that."""
-    condition = "in the worst case of what is unknown"
-    if not closes_wait:
-        condition = "if the instance closes before it has heard of the rebalance that is under way"
-    elif other_length:
-        condition = "if the restart comes out on the other side of session.timeout.ms, to which it is close"
+def _reason(made: Plan, condition: str, *, is_cut_off: bool) -> Note:
+    """Return why restarts are not safe in a plan; one that is cut off does not tell whether the group settles."""
     if most_cold(made, made.summary.cold_handovers):
         return Note("may-start-cold", f"Tasks start cold {condition}")
     if made.restores_first:
@@ -277,7 +284,7 @@ def _reason(made: Plan, *, closes_wait: bool, other_length: bool) -> Note:
         return Note("may-pause-together", f"Tasks of several instances pause at the same time {condition}")
     if made.may_be_restoring:
         return Note("may-be-restoring", f"Tasks of other instances may still restore {condition}")
-    if made.verdict.kind not in ("settled", "unfinished") or made.ends("settles")[0] == 0:
+    if not is_cut_off and (made.verdict.kind not in ("settled", "unfinished") or made.ends("settles")[0] == 0):
         message = "Whether the group settles is unknown: copies may never catch up"
         return Note("may-not-settle", f"{message} (--restore-rate and --produce-rate tell)")
     return Note("may-be-unsafe", f"Tasks start cold, or tasks of several instances pause at once, {condition}")
