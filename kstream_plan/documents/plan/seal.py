@@ -15,7 +15,7 @@ from kstream_plan.documents.codec import WrongValueError
 from kstream_plan.documents.plan.adds_up import EDITED
 from kstream_plan.model import Note
 from kstream_plan.plans import Plan
-from kstream_plan.plans.plan import ENDS_NOT_SAVED
+from kstream_plan.plans.plan import ENDS_NOT_SAVED, MAYBE_READY
 from kstream_plan.version import __version__
 
 #: The parts of a plan's JSON that nothing else in it proves, beside the draws of a simulation and the group's design.
@@ -49,13 +49,14 @@ def with_known_ends(plan: Plan, seal: str | None, version: str, document: Mappin
     A build of this version from before there were seals is taken at its word that some figures are ranges.
 
     Raises:
-        WrongValueError: this version saved it, and its ranges are not what they were.
+        WrongValueError: this version saved it, and its ranges are not what they were, or its seal was deleted.
     """
     if seal is not None and seal == seal_of(document):
         return plan
     if version == __version__ and seal is not None:
         raise WrongValueError(f"does not fit {', '.join(SEALED)}, tool.design or simulation.draws", ".seal", fix=EDITED)
-    if version == __version__ and not plan.summary.ranges:
+    had_ranges = plan.pauses_from_start or any(note.code == MAYBE_READY for note in plan.assumptions)
+    if version == __version__ and not plan.summary.ranges and had_ranges:
         raise WrongValueError("is missing, so figures that are ranges may be, too", ".seal", fix=EDITED)
     if any(note.code == ENDS_NOT_SAVED for note in plan.warnings):
         return plan

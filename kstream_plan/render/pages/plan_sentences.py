@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kstream_plan.plans.caught_up_evidence import Fact, would_tell
 from kstream_plan.plans.design import BACK_BEFORE_FENCED
-from kstream_plan.plans.plan import ENDS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
+from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
 from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list
@@ -191,5 +191,5 @@ def _unknown_ends(view: PlanView) -> Iterator[str]:
         yield "More may move, and start cold, than was simulated: all figures are lower bounds."
     codes = {note.code for note in view.plan.warnings}
     if codes.intersection(NOT_PLAYED):
-        subject = "Other outcomes" if ENDS_NOT_PLAYED in codes else "Other outcomes of the other sets"
+        subject = "Other outcomes of the other sets" if ENDS_OF_OTHERS_NOT_PLAYED in codes else "Other outcomes"
         yield f"{subject} were not simulated (--ranges does)."

@@ -211,6 +211,21 @@ def test_a_simulation_without_a_seal_passes_no_check(
     assert run(["show", str(file)]) == 0
 
 
+def test_a_plan_from_before_there_were_seals_is_shown_and_passes_no_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, policy = tmp_path / "plan.json", tmp_path / "policy.yaml"
+    file.write_bytes(gzip.decompress((FOLDER / "restart.json.gz").read_bytes()))
+    assert not json.loads(file.read_bytes())["summary"]["ranges"]
+    assert run(["show", str(file)]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "Other outcomes were not simulated" in shown
+    assert "Warning: Whether figures of this plan are ranges is unknown" in shown
+    policy.write_text("version: 1\ndefaults: {max_cold_handovers: 0}\n")
+    assert run(["check", str(file), "--policy", str(policy)]) == 3
+    assert "│ UNKNOWN: " in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("begins", "goes_on"),
     [('{"kind":"plan","format_version":"1.0","a":"', b"0"), ('{"format_version":"1.0","a":"', b"0"), ("", b" ")],
