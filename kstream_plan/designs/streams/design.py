@@ -15,7 +15,7 @@ from kstream_plan.designs.streams.start import Start
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.reported_lag import reported_lag
-from kstream_plan.model.scenario import Bounce, ConfigChange, Event, Leave, Return, Scenario, SettingValue, Stop
+from kstream_plan.model.scenario import Bounce, ConfigChange, Event, Join, Leave, Return, Scenario, SettingValue, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.starting_state import seated
@@ -133,6 +133,12 @@ def _notes(played: Played) -> Iterator[Note]:
         f"{duration(heartbeat_ms)}, and each cut-over may take up to {duration(heartbeat_ms)}",
     )
     events = () if played.scenario is None else played.scenario.events
+    if any(isinstance(event, Join) and len(event.instances) > 1 for event in events):
+        message = (
+            "New instances are assumed to join at the same moment: if one is later, the group settles later, and more "
+            "may start cold (a scenario gives each its time)"
+        )
+        yield Note("join-together", message)
     without = dict.fromkeys(
         name.replace("_", ".")
         for event in events
