@@ -333,6 +333,5 @@ def test_a_start_that_is_nearly_caught_up_is_not_cold(rate: float | None, runs_b
 @pytest.mark.parametrize(("number", "told"), [(1, False), (2, True)])
 def test_several_that_join_do_so_at_the_same_moment_and_that_is_said(number: int, told: bool) -> None:
     """Seen: 17.3s for 10.1s at most, where two processes that were started together joined 6s apart."""
-    instances = tuple(NewInstance(process_id=f"new-{place}") for place in range(number))
-    made = play(snapshot(stable("k43", 14)), Join(at_ms=0, instances=instances))
+    made = play(snapshot(stable("k43", 14)), Join(at_ms=0, instances=joining("new-1", "new-2")[:number]))
     assert ("join-together" in {note.code for note in made.assumptions}) == told
