@@ -9,6 +9,7 @@ from math import inf
 from typing import ClassVar, NamedTuple, Protocol
 
 from kstream_plan.model import Group, Holding, Note, Target, WorkId
+from kstream_plan.model.connect_group import DELAY_UNKNOWN
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import duration_span
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
@@ -50,6 +51,8 @@ ENDS_OF_OTHERS_NOT_PLAYED = "ends-of-others-not-played"
 ENDS_NOT_SAVED = "ends-not-saved"
 #: Any of them: what else may be is unknown.
 NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, ENDS_NOT_SAVED)
+#: The figures that nobody knows of Connect workers where something is unassigned, and whether a delay runs is unknown.
+_WHILE_DELAYED = ("duration_ms", "max_paused_task_ms", "longest_pause_ms", "paused_task_ms")
 #: The figures of how long, and how many, tasks stand still.
 PAUSES = ("paused_task_ms", "max_paused_task_ms", "longest_pause_ms", "paused_tasks_at_once")
 
@@ -270,7 +273,11 @@ class Plan(InNotebooks):
         """Tell whether nobody knows how large a figure gets at worst, though some may be told of it."""
         if self.figure(name) is None:
             return True
-        return any(note.code == ENDLESS and name in note.subjects for note in self.warnings)
+        return any(
+            name in (note.subjects if note.code == ENDLESS else _WHILE_DELAYED)
+            for note in self.warnings
+            if note.code == ENDLESS or (note.code == DELAY_UNKNOWN and note.subjects)
+        )
 
     @property
     def max_paused_stateful_ms(self) -> int:

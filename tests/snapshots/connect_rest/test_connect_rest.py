@@ -21,6 +21,7 @@ from kstream_plan.cli import run
 from kstream_plan.errors import ClusterError, SnapshotError, UsageError
 from kstream_plan.model.scenario import Join, Leave, Return, Scenario, Stop
 from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke
+from kstream_plan.render.answers import page_of
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs
 from kstream_plan.snapshots.connect_rest.ask import Access, ask_status, checked_url, who_answers
@@ -371,6 +372,12 @@ def test_unassigned_items_are_told_as_such() -> None:
     assert note.code == "delay-unknown"
     assert note.subjects == ("alpha-1",)
     assert "1 of 15 connectors and tasks are unassigned (alpha-1)" in note.message
+    (running,) = snapshot_from_row(read(_state("RUNNING")).row, "row").warnings
+    assert (running.code, running.subjects) == ("delay-unknown", ())
+    for of, unknown in ((captured, True), (snapshot_from_row(read(_state("RUNNING")).row, "row"), False)):
+        facts = {fact.key: fact.value for fact in page_of(plan_checked(of)).facts}
+        assert facts.get("duration", "").endswith(", or unknown") == unknown
+        assert facts.get("pause", "").endswith("or unknown") == unknown
 
 
 @pytest.mark.parametrize(
