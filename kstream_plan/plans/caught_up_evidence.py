@@ -62,11 +62,16 @@ class Fact(StrEnum):
     NOT_MEASURED = "measuring-failed"
     NOT_REPORTED = "not-reported"
     NO_CLOSER = "comes-no-closer"
+    INPUT_BEHIND = "input-behind"
     LEFT_OVER = "left-over-state"
     NO_COPY = "no-copy"
     NEW_COPY = "new-copy"
     STORES_UNKNOWN = "stores-unknown"
     IN_MEMORY = "stores-in-memory"
+
+
+#: By these facts a copy had caught up when somebody said so, or does by rates at which less is written than by then.
+_TOLD = (Fact.MEASURED, Fact.REPORTED, Fact.SEEN_WRITTEN, Fact.RATES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +239,7 @@ class KnownCopies:
         if self.taken.caught_up:
             known = _by_rates(likely=True, reports=(), until_ms=times_ms[1])
         else:
-            known = self._if_persistent(task, instance, times_ms, course, likely)
+            known = self._while_input_waits(task, self._if_persistent(task, instance, times_ms, course, likely))
         if known.known is not Known.CAUGHT_UP or self.snapshot.stores in ("persistent", "in-memory"):
             return known
         restarted = self._restarted(task, instance, course)
@@ -244,6 +249,14 @@ class KnownCopies:
         words = f"{happens}, and whether its stores are persistent or in memory is unknown"
         settle = ("--stores persistent", "--stores in-memory")
         return Evidence(known=Known.UNKNOWN, fact=Fact.STORES_UNKNOWN, words=words, settled_by=settle)
+
+    def _while_input_waits(self, task: int, known: Evidence) -> Evidence:
+        """Return what is known of a copy by now, if its task writes as fast as it can until its input is processed."""
+        waiting = self._unwritten.get(task, 0)
+        if waiting <= self._limit or known.known is not Known.CAUGHT_UP or known.fact not in _TOLD:
+            return known
+        words = f"{known.words}; its task has a backlog of input, {waiting:,} records, and what it writes is unknown"
+        return replace(known, known=Known.UNKNOWN, fact=Fact.INPUT_BEHIND, words=words, at_most=None)
 
     def _if_persistent(
         self, task: int, instance: int, times_ms: tuple[int, int], course: Course, likely: bool | None
@@ -575,6 +588,11 @@ class KnownCopies:
 
     def _copy(self, task: int, instance: int) -> Copy | None:
         return next((copy for copy in self.snapshot.state.copies[task] if copy.instance == instance), None)
+
+    @cached_property
+    def _unwritten(self) -> dict[int, int]:
+        """The records that changelogs grow by while their tasks work off their input."""
+        return self.snapshot.unwritten
 
     @cached_property
     def _assigned(self) -> frozenset[tuple[int, int]]:

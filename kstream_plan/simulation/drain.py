@@ -19,7 +19,7 @@ from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Known, UnprovenStart
-from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
+from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.simulation.aftermath import Aftermath, aftermath, held_before
 from kstream_plan.simulation.asked_moment import AskedMoment, asked_moment
@@ -52,6 +52,10 @@ class DrainedTask(NamedTuple):
     restore_records: int | None
     restore_is: Literal["floor", "estimate"] = "estimate"
     copy_there: CopyThere = "none"
+
+
+#: The codes of a plan's warnings that are about more than the tasks that stop.
+_OF_ALL_TASKS = (MAYBE_RESTORING, INPUT_BEHIND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,7 +300,10 @@ def _at_once(
         process_ids=process_ids,
         now=now,
         at_best=at_best,
-        warnings=(*snapshot.warnings, *(note for note in made.warnings if note.code == MAYBE_RESTORING)),
+        warnings=(
+            *snapshot.warnings,
+            *(note for note in made.warnings if note.code in (MAYBE_RESTORING, INPUT_BEHIND)),
+        ),
         doubts=(*of_moment, *of_starts, *_restoring(made)),
         rests_on=rests_on(snapshot, [seat for seat in _warm_seats(snapshot, now) if _was_behind(snapshot, *seat)]),
         reported=None if all_measured else _span(snapshot, seats - looked_at),

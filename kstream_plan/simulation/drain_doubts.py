@@ -21,6 +21,7 @@ _MESSAGES = {
     Fact.FORECAST: "Starts are warm only if copies, which were behind in their last report, {when}, are "
     "restored at the measured rate",
     Fact.LEAST_LAG: "Only a lower bound of how far copies are behind is known",
+    Fact.INPUT_BEHIND: "Tasks still work off a backlog of input, and copies fall behind by what they write",
     Fact.NOT_REPORTED: "How far copies are behind is unknown (--metrics and --lags would tell{brokers})",
     Fact.LEFT_OVER: "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",
     Fact.STORES_UNKNOWN: "Tasks are closed and opened again, by a restart or on another thread, which empties "

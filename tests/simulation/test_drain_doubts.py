@@ -52,6 +52,7 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
             "at the measured rate",
         ),
         (Fact.LEAST_LAG, "Only a lower bound of how far copies are behind is known"),
+        (Fact.INPUT_BEHIND, "Tasks still work off a backlog of input, and copies fall behind by what they write"),
         (Fact.NOT_REPORTED, "How far copies are behind is unknown (--metrics and --lags would tell)"),
         (
             Fact.LEFT_OVER,

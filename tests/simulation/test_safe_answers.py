@@ -74,6 +74,27 @@ class TestConstructed:
         assert _answer(of, "i1") is Answer.UNKNOWN
         assert _facts(of, "i1") == {Fact.NOT_MEASURED}
 
+    @pytest.mark.parametrize(
+        ("waiting", "answer", "facts"),
+        [
+            (None, Answer.YES, set()),
+            (10_000, Answer.YES, set()),
+            (10_001, Answer.UNKNOWN, {Fact.INPUT_BEHIND}),
+            (1_000_000, Answer.UNKNOWN, {Fact.INPUT_BEHIND}),
+        ],
+    )
+    def test_a_task_that_still_works_off_its_input(self, waiting: int | None, answer: Answer, facts: set[Fact]) -> None:
+        """It writes as fast as it can, so that its copy may be beyond the limit a moment after it was measured."""
+        asked = row(stores="persistent")
+        for task in asked["tasks"]:
+            task["input_lag"] = waiting
+        of = snapshot_from_row(asked, "input")
+        rated = replace(of, rates=Rates(restore_per_instance=5_000.0, produce_per_task=1.0))
+        assert [_answer(each, "i0", leave=leave) for each in (of, rated) for leave in (False, True)] == 4 * [answer]
+        assert _facts(of, "i0") == facts
+        notes = [note.code for note in drain(of, ["i0"], PlanOptions()).warnings]
+        assert notes == (["input-behind"] if facts else [])
+
     @pytest.mark.parametrize("name", ["snap", "without"])
     def test_the_least_lag_with_a_decision_and_without(self, name: str) -> None:
         of = _read(f"07-least-lag-decision/{name}.json")

@@ -10,7 +10,7 @@ from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.scenario import moment
 from kstream_plan.plans.caught_up_evidence import would_tell
-from kstream_plan.plans.plan import MAYBE_READY, MAYBE_RESTORING
+from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.render.page import (
     Cell,
     Fact,
@@ -46,7 +46,7 @@ _WAY_ACTIONS = {
 #: What to do first where tasks move anyway.
 _SETTLE_FIRST = "The group is still moving tasks: wait until it has settled, then ask again with a new snapshot."
 #: The codes of what a plan warns of, or assumes, about the group as it is.
-_OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY)
+_OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY, INPUT_BEHIND)
 
 
 def bounce_page(bounces: Bounces) -> Page:
