@@ -8,6 +8,7 @@ from functools import partial
 
 from kstream_plan.model import UNKNOWN, Group, Holding, Snapshot, Task
 from kstream_plan.model.holding_changes import apart_from_stateless
+from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Burst, ProduceRate, RestoreRate
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.scenario_as_noticed import PaceChange, Timeline
@@ -49,6 +50,9 @@ from kstream_plan.plans.step_rows import steps_of_kinds
 from kstream_plan.plans.summary import FIGURES
 
 _STARTS = (HandOver, Promote)
+_BESIDE_UNSIZED = "beside copies that restore an unknown number of records"
+#: What tells how many those are.
+_TELLS_SIZE = ("--metrics with --end-offsets",)
 #: What closes a task on one thread, or opens it on another one.
 _TO_THREADS = (ThreadMove, KeepTemporary, Place, Demote, Drop, HandOver, Promote, Withhold)
 
@@ -177,7 +181,10 @@ class _Follower:
         between_threads: tasks that their owner has closed for another of its threads, which has not opened them.
         decided_in: the last round that was no follow-up.
         restoring: task that its owner may still restore, and the plan does not tell for how long → process id.
+        behind: copies, as (task, process id), that lacked something when they were heard of last or made.
+        unsized: process id → tasks of which it restores, or restored, an unknown number of records.
         warm: what each task restores that counts as warm, by process id and task, of the round that is looked at.
+        beside_unsized: (task, process id) of those that were restored before that beside unsized ones.
     """
 
     known: KnownCopies
@@ -192,7 +199,10 @@ class _Follower:
     between_threads: set[int] = field(default_factory=set)
     decided_in: int = 0
     restoring: dict[int, str] = field(default_factory=dict)
+    behind: set[tuple[int, str]] = field(default_factory=set)
+    unsized: dict[str, set[int]] = field(default_factory=dict)
     warm: dict[str, dict[int, int]] = field(default_factory=dict)
+    beside_unsized: set[tuple[int, str]] = field(default_factory=set)
     found: list[UnprovenStart] = field(default_factory=list)
 
     def follow(self, initial: Sequence[Holding], rounds: Sequence[Round]) -> None:
@@ -202,10 +212,13 @@ class _Follower:
         self.orphans = dict.fromkeys(sorted(stateful - run))
         last = max((place for place, rnd in enumerate(rounds) if _leavers(rnd)), default=-1)
         on_disk = self.known.snapshot.stores == "persistent"
+        any_unsized = self._any_unsized()
+        at_first = self._lacking_at_first(held) if any_unsized else []
+        self.behind = {(task, process_id) for task, process_id, _ in at_first}
         for place, rnd in enumerate(rounds):
             self._members(rnd, held)
             waits = on_disk and not (self.orphans or self.restoring or self.marked or self.known.undated)
-            if place > last and waits and self.design.moves_when_caught_up:
+            if place > last and waits and not any_unsized and self.design.moves_when_caught_up:
                 break
             if rnd.trigger is not Trigger.FOLLOW_UP:
                 self.decided_in = place
@@ -214,8 +227,53 @@ class _Follower:
                 if not on_disk:
                     self._threads(at_ms, place, steps)
                 self._starts(at_ms, steps_of_kinds(steps, _STARTS), held)
+                if any_unsized:
+                    self._made(steps)
             self._beside_unknown(rnd.at_ms, self.found[unproven:])
+            while at_first:  # until the first rebalance they take the most that they can
+                self._takes_of_rate(*at_first.pop())
             held = apart_from_stateless(rnd.assigned)
+
+    def _any_unsized(self) -> bool:
+        """Tell whether a copy may take an unknown part of the rate that its instance is known to restore at."""
+        if self.known.taken.caught_up or not self.known.snapshot.rates.any_restore:
+            return False
+        return not all(self.group.tasks[task].end_offset_known for task in self.group.stateful)
+
+    def _lacking_at_first(self, held: Sequence[Holding]) -> list[tuple[int, str, int | None]]:
+        """Return the copies, as (task, process id), that may lack something at first, with how many records."""
+        snapshot, lacking = self.known.snapshot, list[tuple[int, str, int | None]]()
+        for consumer, holding in enumerate(held):
+            process_id = self.group.instances[self.group.instance_of[consumer]].process_id
+            instance = self._instance(process_id)
+            for task in (*holding.standby, *holding.warmup, *holding.temporary):
+                lag = reported_lag(snapshot, task, instance) if instance >= 0 else None
+                if lag == UNKNOWN or (task, instance) in snapshot.least_lags:
+                    lag = None
+                if lag is None or lag > 0:
+                    lacking.append((task, process_id, lag))
+        return lacking
+
+    def _made(self, steps: Sequence[Step]) -> None:
+        """Take in which copies are made, or begin again, and lack something."""
+        in_memory = self.known.snapshot.stores == "in-memory"
+        for step in steps_of_kinds(steps, (Place, ThreadMove)):
+            assert isinstance(step, (Place, ThreadMove))
+            task = self.group.task_index[step.task_id]
+            records = step.restore_records if isinstance(step, Place) else None
+            begins = isinstance(step, Place) or (in_memory and step.to.role is not Role.ACTIVE)
+            if begins and records != 0 and self.group.tasks[task].stateful:
+                self.behind.add((task, step.to.process_id))
+                self._takes_of_rate(task, step.to.process_id, records)
+
+    def _takes_of_rate(self, task: int, process_id: str, records: int | None) -> None:
+        """Take in that an instance restores so many records of a task; ``None``: at most all there are."""
+        if records is None and not self.group.tasks[task].end_offset_known:
+            self.unsized.setdefault(process_id, set()).add(task)
+
+    def _is_beside_unsized(self, task: int, process_id: str) -> bool:
+        """Tell whether a copy had to be restored by a rate of which others, or itself, took an unknown part."""
+        return (task, process_id) in self.behind and process_id in self.unsized
 
     def restarted_in_place(self, initial: Sequence[Holding], rounds: Sequence[Round], outside: Timeline) -> None:
         """Look at what static members start again that were away unnoticed."""
@@ -285,21 +343,27 @@ class _Follower:
             if revoked:
                 assert step.from_ is not None
                 self.ran_until[task, step.from_.process_id] = at_ms
-            is_doubted = False
+            is_doubted, records, process_id = False, step.restore_records or 0, step.to.process_id
             waits = self.design.moves_when_caught_up and self._waits(task, step, gone=gone)
             if step.caught_up and (step.restore_records is None or not waits):
-                course = self._course(task, step.to.process_id, held)
-                is_doubted = self._look(task, step.to.process_id, at_ms, stopped_ms, course)
-            elif step.caught_up and self.closed_in.get((task, step.to.process_id), -1) >= self.decided_in:
-                self._look(task, step.to.process_id, at_ms, stopped_ms, self._closed_at(at_ms))
-            if step.caught_up and not is_doubted and step.restore_records:
-                self.warm.setdefault(step.to.process_id, {})[task] = step.restore_records
+                course = self._course(task, process_id, held)
+                is_doubted = self._look(task, process_id, at_ms, stopped_ms, course)
+            elif step.caught_up and self.closed_in.get((task, process_id), -1) >= self.decided_in:
+                self._look(task, process_id, at_ms, stopped_ms, self._closed_at(at_ms))
+            elif step.caught_up and self._is_beside_unsized(task, process_id):
+                records = max(
+                    records,
+                    min(self.known.snapshot.config.acceptable_recovery_lag, self.group.tasks[task].end_offset_sum),
+                )
+                self.beside_unsized.add((task, process_id))
+            if step.caught_up and not is_doubted and records:
+                self.warm.setdefault(process_id, {})[task] = records
+            self.behind.discard((task, process_id))
             self.restoring.pop(task, None)
             self.between_threads.discard(task)
-            if (is_doubted or not step.caught_up) and not self._tells_restores(
-                task, self._instance(step.to.process_id)
-            ):
-                self.restoring[task] = step.to.process_id
+            if (is_doubted or not step.caught_up) and not self._tells_restores(task, self._instance(process_id)):
+                self.restoring[task] = process_id
+                self._takes_of_rate(task, process_id, None)
 
     def _beside_unknown(self, at_ms: int, unproven: Sequence[UnprovenStart]) -> None:
         """Look at what counts as warm and restores beside tasks that restore an unknown number of records.
@@ -315,14 +379,19 @@ class _Follower:
             others = {task: known for (other, task), known in evidence.items() if other == process_id}
             most = len(others.keys() | restoring.keys())
             for task, records in restoring.items():
-                if task in others or not others or not rate or 1000 * most * records < NOTABLE_MS * rate:
+                before = (task, process_id) in self.beside_unsized
+                if task in others or not (others or before) or not rate or 1000 * most * records < NOTABLE_MS * rate:
                     continue
                 words = f"it restores {records:,} records beside tasks that restore an unknown number of them"
+                if before:
+                    words = f"it was restored {_BESIDE_UNSIZED}, so that it may lack up to {records:,} records"
                 settle = options_that_tell(known for known in others.values() if known is not None)
+                settle = tuple(dict.fromkeys((*settle, *(_TELLS_SIZE if before else ()))))
                 known = Evidence(known=Known.UNKNOWN, fact=Fact.WITHIN_LIMIT, words=words, settled_by=settle)
                 task_id = self.group.tasks[task].task_id
                 self.found.append(UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=known))
         self.warm.clear()
+        self.beside_unsized.clear()
 
     def _waits(self, task: int, step: Step, *, gone: bool) -> bool:
         """Tell whether a design that moves tasks to copies that have caught up waited for this one.
@@ -347,6 +416,8 @@ class _Follower:
             course=course,
             likely=True,
         )
+        if evidence.fact is Fact.RATES and self._is_beside_unsized(task, process_id):
+            evidence = self._without_rates(evidence, task, process_id, at_ms, stopped_ms, course)
         evidence = self._with_what_it_restores(evidence, task, self._instance(process_id))
         if evidence.known is not Known.CAUGHT_UP:
             self.found.append(
@@ -355,6 +426,28 @@ class _Follower:
                 )
             )
         return evidence.known is not Known.CAUGHT_UP and evidence.fact is not Fact.STORES_UNKNOWN
+
+    def _without_rates(
+        self, by_rates: Evidence, task: int, process_id: str, at_ms: int, stopped_ms: int | None, course: Course
+    ) -> Evidence:
+        """Return what is known of a copy that was restored by an unknown part of its instance's rate."""
+        if by_rates.known is not Known.CAUGHT_UP:
+            return by_rates
+        instance, at = self._instance(process_id), at_ms + self.now_ms
+        until_ms = None if stopped_ms is None else stopped_ms + self.now_ms
+        known = self.known.at(task, instance, at, written_until_ms=until_ms, course=course)
+        rate = self._restore_rate(instance)
+        if known.known is Known.CAUGHT_UP and 1000 * (known.at_most or 0) < NOTABLE_MS * (rate or 0):
+            return by_rates
+        words = f"it is restored {_BESIDE_UNSIZED}, which takes an unknown time"
+        return replace(
+            by_rates,
+            known=Known.UNKNOWN,
+            fact=Fact.FORECAST,
+            words=words,
+            at_most=known.at_most,
+            settled_by=_TELLS_SIZE,
+        )
 
     def _with_what_it_restores(self, evidence: Evidence, task: int, instance: int) -> Evidence:
         """Return what is known of a copy: unknown, too, if it has caught up and may restore for long all the same."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -10,7 +11,7 @@ import pytest
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import KstreamPlanError
-from kstream_plan.model import Snapshot
+from kstream_plan.model import Snapshot, TaskId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Bounce, Burst, Event, Leave, Scenario, Stop
 from kstream_plan.model.snapshot import Stores
@@ -23,6 +24,7 @@ from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.one_standby import IDS, row, snapshot
+from tests.helpers.random_groups import copied, random_group
 
 _LONG_AGO = "2026-11-22T11:00:00.000Z"
 
@@ -127,3 +129,24 @@ def test_they_are_saved_with_the_plan_which_counts_them() -> None:
     assert read_plans(text.encode(), "x") == [made]
     with pytest.raises(KstreamPlanError, match=r"seal does not fit .*summary.*unproven_starts"):
         read_plans(text.replace('"cold_handovers":[0,1]', "").encode(), "x")
+
+
+class TestUnsized:
+    """What a copy of unknown end offset takes of its instance's rate is unknown: so is how far others are by then."""
+
+    @pytest.mark.parametrize("unsized", ["0_0", "0_1", "0_2"])
+    def test_a_task_moves_on_beside_or_to_a_copy_of_unknown_size(self, unsized: str) -> None:
+        """0_2 moves again, to a copy on ``i1`` that is made beside those of 0_0 and 0_1, and is then near enough."""
+        known = random_group(random.Random(5_589_347))
+        assert drain(known.snapshot, ["i0"], known.options, leave=True).answers[TaskId(0, 2)] is Answer.NO
+        group = copied(known)
+        del next(task for task in group.row["tasks"] if task["task_id"] == unsized)["end_offset_sum"]
+        found = drain(group.snapshot, ["i0"], group.options, leave=True)
+        assert found.answers[TaskId(0, 2)] is Answer.UNKNOWN
+        [start] = [start for start in found.unproven if start.task_id == TaskId(0, 2)]
+        assert "may lack up to 10,000 records" in start.evidence.words
+
+    def test_it_is_proven_where_no_more_than_a_moment_is_restored(self) -> None:
+        group = copied(replace(random_group(random.Random(5_589_347)), restore=50_000.0))
+        del group.row["tasks"][1]["end_offset_sum"]
+        assert drain(group.snapshot, ["i0"], group.options, leave=True).answers[TaskId(0, 2)] is Answer.YES
