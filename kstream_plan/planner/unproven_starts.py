@@ -454,7 +454,7 @@ class _Follower:
         if evidence.known is not Known.CAUGHT_UP or evidence.fact in (Fact.STATELESS, Fact.RATES):
             return evidence
         rate, most = self._restore_rate(instance), evidence.at_most
-        if self._tells_restores(task, instance):
+        if evidence.fact is not Fact.IN_MEMORY and self._tells_restores(task, instance):
             return evidence
         read = self.known.snapshot.state.group.tasks[task]  # not the longer changelog of a later moment
         if most is not None and (is_little(read, most) if rate is None else most < rate):

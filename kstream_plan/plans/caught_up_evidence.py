@@ -226,11 +226,12 @@ class KnownCopies:
         if known.known is Known.CAUGHT_UP:
             most = [each.at_most for each in (known, whatever) if each.at_most is not None]
             return replace(known, at_most=min(most, default=None))  # no copy lacks more than all there is
+        words = f"{known.words}; {whatever.words}"
+        if known.fact is Fact.IN_MEMORY and course == AS_READ:
+            return replace(whatever, fact=Fact.IN_MEMORY, words=words)  # no plan counts that, which begins with reports
         if known.known is Known.BEHIND or whatever.at_most == 0:
             return whatever  # how much is restored first, the start itself tells
-        return replace(
-            known, fact=Fact.WITHIN_LIMIT, words=f"{known.words}; {whatever.words}", at_most=whatever.at_most
-        )
+        return replace(known, fact=Fact.WITHIN_LIMIT, words=words, at_most=whatever.at_most)
 
     def _of_copy(
         self, task: int, instance: int, times_ms: tuple[int, int], course: Course, likely: bool | None

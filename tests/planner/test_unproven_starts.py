@@ -11,7 +11,7 @@ import pytest
 from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import KstreamPlanError
-from kstream_plan.model import Snapshot, TaskId
+from kstream_plan.model import Rates, Snapshot, TaskId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Bounce, Burst, Event, Leave, Scenario, Stop
 from kstream_plan.model.snapshot import Stores
@@ -131,8 +131,21 @@ def test_they_are_saved_with_the_plan_which_counts_them() -> None:
         read_plans(text.replace('"cold_handovers":[0,1]', "").encode(), "x")
 
 
+@pytest.mark.parametrize("stores", ["persistent", "in-memory"])
+def test_a_copy_in_memory_begins_with_nothing_where_its_process_is_younger_than_its_report(stores: str) -> None:
+    """All 5,000 records are within the limit, so that it counts as caught up; it has had a second to restore them."""
+    given = row(reported_at="2026-11-22T11:59:58.000Z", tasks=TestUnsized.SHORT)
+    given["instances"][1]["started_at"] = "2026-11-22T11:59:59.000Z"
+    of = snapshot_from_row({**given, "stores": stores}, "restarted")
+    for rate, answer in ((50.0, Answer.UNKNOWN), (10_000.0, Answer.YES)):
+        made = drain(replace(of, rates=Rates(restore_per_instance=rate)), IDS[:1], leave=True)
+        assert made.answers[TaskId(0, 0)] is (answer if stores == "in-memory" else Answer.YES)
+
+
 class TestUnsized:
     """What a copy of unknown end offset takes of its instance's rate is unknown: so is how far others are by then."""
+
+    SHORT = tuple({"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 5_000} for number in range(3))
 
     @pytest.mark.parametrize("unsized", ["0_0", "0_1", "0_2"])
     def test_a_task_moves_on_beside_or_to_a_copy_of_unknown_size(self, unsized: str) -> None:
