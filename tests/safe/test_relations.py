@@ -272,12 +272,12 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
         return ""
     is_same_course = before.opened == after.opened
     waits = not (before.most or is_same_course)  # a task restored first within the limit, for which Kafka now waits
+    excused = _excused(before, worsening)
     if _is_other_course(before, after, worsening):
-        is_same = before.rounds == after.rounds and before.whole is Answer.NO and not waits
+        is_same = before.rounds == after.rounds and before.whole is Answer.NO and not (excused or waits)
         return "all" if is_same and after.whole is Answer.YES else ""
     if not before.settles and worsening in _SETTLES:
         return ""
-    excused = _excused(before, worsening)
     for task_id, answer in after.tasks.items():
         if answer is Answer.YES and before.tasks.get(task_id, answer) is not Answer.YES and task_id not in excused:
             return f"task {task_id}"
