@@ -30,7 +30,6 @@ from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.planner.unproven_starts import is_little
 from kstream_plan.plans import HandOver, Plan, Promote, Round
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, KnownCopies
-from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard
 from kstream_plan.policy.limits import Limit, Policy
@@ -131,17 +130,12 @@ def _drained(group: Given, *, leave: bool) -> DrainNow:
 
 def _drain(group: Given, *, leave: bool = False) -> Answers:
     now = _drained(group, leave=leave)
-    restoring = {task for doubt in now.doubts if doubt.code == RESTORES_WITHIN_LIMIT for task in doubt.subjects}
     return Answers(
         whole=now.answer,
         tasks={str(task_id): answer for task_id, answer in now.answers.items()},
         starts=_starts(now.plan, _to),
         most=now.how_many_cold[1],
-        restoring={
-            str(task.task_id): _is_little(now.plan, task.task_id, task.restore_records)
-            for task in now.now
-            if str(task.task_id) in restoring
-        },
+        restoring=_restoring(now.plan),
         opened=_opened(now.plan),
     )
 
@@ -152,12 +146,12 @@ def _is_little(made: Plan, task_id: WorkId, records: int | None) -> bool:
 
 def _restoring(made: Plan) -> Mapping[str, bool]:
     """Return the tasks of a plan that are warm by Kafka's rule and restore all the same, as of :class:`Answers`."""
-    return {
-        str(step.task_id): _is_little(made, step.task_id, step.restore_records)
-        for rnd in made.rounds
-        for step in rnd.single_steps
-        if isinstance(step, HandOver | Promote) and str(step.task_id) in made.restores_first
-    }
+    little = dict[str, bool]()
+    for rnd in made.rounds:
+        for step in rnd.single_steps:
+            if isinstance(step, HandOver | Promote) and (name := str(step.task_id)) in made.restores_first:
+                little[name] = little.get(name, True) and _is_little(made, step.task_id, step.restore_records)
+    return little
 
 
 def _drain_leaving(group: Given) -> Answers:
@@ -286,7 +280,7 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
     counts = (
         counts and is_same_course and bool(before.tasks)
     )  # in other ones, as ends of plans are, tasks move more often
-    return "most" if counts and after.most < before.most - len(excused) else ""
+    return "most" if counts and after.most < before.most - len(excused & before.tasks.keys()) else ""
 
 
 def _is_other_course(before: Answers, after: Answers, worsening: Worsening) -> bool:
