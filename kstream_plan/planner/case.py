@@ -95,14 +95,17 @@ class Case:
             design.coordinator(config),
             OutsideEvents(state.group, rates, outside.changes, outside.outages, outside.paces),
             everyone,
-            first_trigger=self.options.trigger
-            or (Trigger.JOIN if design.newcomers_hold_nothing and newcomers(state) else Trigger.MANUAL),
+            first_trigger=self.options.trigger or (Trigger.JOIN if self._any_joins(state) else Trigger.MANUAL),
             max_rounds=self.most_rounds(state.group),
             on_round=on_round or (lambda _rounds, _tasks, _movements: None),
             enough=partial(self._is_enough, state, everyone),
             balances=balances,
         )
         return state, everyone, outcome
+
+    def _any_joins(self, state: GroupState) -> bool:
+        """Tell whether instances join in the first rebalance: who has nothing after a decision took part in it."""
+        return self.snapshot.decision is None and self.design.newcomers_hold_nothing and bool(newcomers(state))
 
     @property
     def is_undated(self) -> bool:
