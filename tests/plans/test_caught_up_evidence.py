@@ -23,7 +23,8 @@ from kstream_plan.plans.caught_up_evidence import (
     options_that_tell,
     written_at,
 )
-from tests.helpers.one_standby import IDS, WHOLE, snapshot
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers.one_standby import IDS, WHOLE, row, snapshot
 
 _MINUTE = 60_000
 
@@ -150,6 +151,17 @@ class TestReports:
         assert _at(snapshot(decision={}), 0).known is Known.CAUGHT_UP, "it says itself when it was made"
         assert _at(snapshot(reported_at=None, decision={"at": "2026-11-22T12:00:01.000Z"}), 0).age_ms == 0
         assert _at(snapshot(reported_at=None, captured_at=None, decision={}), 0).known is Known.CAUGHT_UP
+
+    @pytest.mark.parametrize("captured_at", ["2026-11-22T12:00:00.000Z", None])
+    def test_a_process_that_started_after_the_decision_is_another_one_whenever_it_was_captured(
+        self, captured_at: str | None
+    ) -> None:
+        given = row(reported_at=None, captured_at=captured_at, decision={"at": "2026-11-22T11:59:58.000Z"})
+        given["instances"][1]["started_at"] = "2026-11-22T11:59:59.000Z"
+        given = {name: value for name, value in given.items() if value is not None}
+        assert _at(snapshot_from_row(given, "started since"), 0).fact is Fact.STORES_UNKNOWN
+        given["instances"][1]["started_at"] = "2026-11-22T11:59:57.000Z"
+        assert _at(snapshot_from_row(given, "started before"), 0).known is Known.CAUGHT_UP
 
     def test_rates_tell_nothing_of_a_snapshot_of_unknown_age(self) -> None:
         tasks = [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 5_000} for number in range(3)]

@@ -46,7 +46,7 @@ def read_decision(row: Row, group: Group, generation: int, captured_at_ms: int |
         told = None if given.get("decided") is None else _decided(given["decided"], group)
         decided = None if told is None else tuple(told.get(c, Holding()) for c in range(len(group.consumer_ids)))
         own = optional_integer(given, "generation")
-        zero_ms = at_ms if captured_at_ms is None else captured_at_ms
+        zero_ms = counted_from_ms(row, captured_at_ms)
         return KnownDecision(
             generation=generation + (decided is not None) if own is None else own,
             at_ms=None if at_ms is None or zero_ms is None else at_ms - zero_ms,
@@ -58,6 +58,12 @@ def read_decision(row: Row, group: Group, generation: int, captured_at_ms: int |
         )
     except FieldError as error:
         raise error.inside("decision") from None
+
+
+def counted_from_ms(row: Row, captured_at_ms: int | None) -> int | None:
+    """Return what a row's times are counted from: from its decision if it does not say when it was captured."""
+    given = row.get("decision")
+    return captured_at_ms if captured_at_ms is not None or given is None else optional_time(given, "at")
 
 
 def _rejoining(given: Row, group: Group) -> tuple[int, ...]:

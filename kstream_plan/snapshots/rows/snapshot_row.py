@@ -29,7 +29,7 @@ from kstream_plan.snapshots.rows.copies import (
     told_in_part,
     with_ages,
 )
-from kstream_plan.snapshots.rows.decision import read_decision
+from kstream_plan.snapshots.rows.decision import counted_from_ms, read_decision
 from kstream_plan.snapshots.rows.document_kind import refuse_written
 from kstream_plan.snapshots.rows.fields import (
     FieldError,
@@ -219,7 +219,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
         reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),
         undated_reports=_undated(reports) if header.captured_at_ms is None else frozenset(),
-        started_ms=MappingProxyType(read_starts(row, header.captured_at_ms)),
+        started_ms=MappingProxyType(read_starts(row, counted_from_ms(row, header.captured_at_ms))),
         untold_protocols=untold_protocols(row),
         streams_version=_streams_version(row),
         group_protocol=header.protocol,
