@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-from kstream_plan.model import Copy, Group, GroupState, Rates
+from kstream_plan.model import UNKNOWN, Copy, Group, GroupState, Rates
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Beginning
@@ -36,7 +36,7 @@ class Readiness:
 
         One that had caught up when it was reported follows its changelog.
         """
-        if copy.lag is not None and is_caught_up(copy.lag, self.config.acceptable_recovery_lag):
+        if self._follows(copy):
             return True
         return self._since(task, copy) is not None or (task, copy.instance) in self.beginning.no_closer
 
@@ -49,7 +49,7 @@ class Readiness:
         assigned for a whole probing interval since, unless copies were measured: then what is not known is unknown, as
         it is of one that was seen to come no closer. ``on_instance`` is what each instance has to restore in all.
         """
-        if copy.lag is not None and is_caught_up(copy.lag, self.config.acceptable_recovery_lag):
+        if self._follows(copy):
             return True
         beginning, seat, likely = self.beginning, (task, copy.instance), False
         since_ms = self._since(task, copy)
@@ -71,6 +71,10 @@ class Readiness:
             is_likely_ready=likely,
         )
         return beginning.ready == "all" or (likely and beginning.ready == "likely")
+
+    def _follows(self, copy: Copy) -> bool:
+        """Tell whether a copy had caught up when it was reported; with no limit all have, one of unknown offset too."""
+        return copy.lag not in (None, UNKNOWN) and is_caught_up(copy.lag, self.config.acceptable_recovery_lag)
 
     def reported_in(self) -> dict[_Seat, int]:
         """Return, by (task, instance), how long after ``from_ms`` lags were reported that were reported later."""

@@ -10,8 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.model import UNKNOWN, KnownDecision, Rates, Snapshot
+from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, KnownDecision, Rates, Snapshot
 from kstream_plan.model.scenario import Join, Scenario, Stop
+from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.starting_state import seated
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.invariants import broken_invariants
@@ -61,6 +62,19 @@ def _two_unknown_offsets() -> Snapshot:
     return snapshot_from_row(row, "unknown-offsets")
 
 
+def _without_limit() -> Snapshot:
+    """0_0 runs on a third instance, and of all that can be told of the copies is that each counts as caught up."""
+    given = _two_unknown_offsets()
+    owner = Copy(2, LATEST, (2,))
+    [task], [copies] = given.state.group.tasks, given.state.copies
+    group = Group.of("unlimited", [replace(task, end_offset_sum=MAX_LONG)], list(given.state.group.instances))
+    behind = tuple(copy._replace(remaining=MAX_LONG) for copy in copies)
+    holdings = (Holding(), Holding(), Holding(active=(0,)))
+    state = replace(given.state, group=group, holdings=holdings, copies=((*behind, owner),))
+    return replace(given, state=state, config=replace(given.config, acceptable_recovery_lag=MAX_LONG))
+
+
+@example(snapshot=_without_limit(), rates=Rates(restore_per_instance=0.5))
 @example(snapshot=_two_unknown_offsets(), rates=Rates(restore_per_instance=0.5))
 @given(snapshot=snapshots(), rates=st.builds(Rates, restore_per_instance=st.sampled_from([None, 0.5, 100.0])))
 def test_a_plan_goes_on_with_what_follows_from_the_last_decision(snapshot: Snapshot, rates: Rates) -> None:
