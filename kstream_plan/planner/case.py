@@ -104,8 +104,10 @@ class Case:
         return state, everyone, outcome
 
     def _any_joins(self, state: GroupState) -> bool:
-        """Tell whether instances join in the first rebalance: who has nothing after a decision took part in it."""
-        return self.snapshot.decision is None and self.design.newcomers_hold_nothing and bool(newcomers(state))
+        """Tell whether instances join in the first rebalance: not if a decision tells who took part in it."""
+        decision = self.snapshot.decision
+        is_told = decision is not None and decision.consumers is not None
+        return not is_told and self.design.newcomers_hold_nothing and bool(newcomers(state))
 
     @property
     def is_undated(self) -> bool:
