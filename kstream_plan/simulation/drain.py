@@ -302,7 +302,7 @@ def _at_once(
         at_best=at_best,
         warnings=(
             *snapshot.warnings,
-            *(note for note in made.warnings if note.code in (MAYBE_RESTORING, INPUT_BEHIND)),
+            *(note for note in made.warnings if note.code in _OF_ALL_TASKS),
         ),
         doubts=(*of_moment, *of_starts, *_restoring(made)),
         rests_on=rests_on(snapshot, [seat for seat in _warm_seats(snapshot, now) if _was_behind(snapshot, *seat)]),

@@ -167,7 +167,9 @@ def _facts(bounces: Bounces) -> Iterator[Fact]:
     cold = _cold(way)
     yield Fact("way", "Way", way_name(way.way))
     anyway = ", with what is still moving anyway" if bounces.goes_on else ""
-    yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled{anyway}")
+    balanced_ms = way.figures.balanced_ms
+    bound = "at most " * (balanced_ms.least < balanced_ms.most and way.settles and not way.plan.pauses_are_least)
+    yield Fact("duration", "Duration", f"{bound}{_duration(way)}, from the stop until the group has settled{anyway}")
     yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
     yield Fact("cold", "Cold starts", cold.text, cold.tone)
     likely, *ends = _pause(way)
@@ -190,6 +192,8 @@ def _table(bounces: Bounces, names: Names) -> Table:
     rows = tuple(_row(bounces, way, names) for way in bounces.played)
     ways = [way.way for way in bounces.played if way.way.name in _WAY_ACTIONS and not way.way.settings]
     actions = [f"{way_name(way)}: {_WAY_ACTIONS[way.name]}" for way in ways]
+    if bounces.restarted > 1:
+        actions += ["wait between: from when one is back; a default close then waits for the end of a rebalance"]
     actions += ["paused at once: with tasks of other instances that are cut over"]
     actions += ["longest pause: of one task, in sum"]
     actions += ["ranges: what may follow from what is unknown"] * any(
