@@ -296,7 +296,7 @@ class _Report:
         grown = written_since(self._phases, task, self._reported_in.get((task, copy.instance), 0), owner)
         if copy.lag == UNKNOWN or (not grown and reporters == copy.reporters):
             return copy._replace(reporters=reporters) if reporters != copy.reporters else copy
-        lag = min(copy.lag + grown, self._state.group.tasks[task].end_offset_sum)
+        lag = min(max(copy.lag, 0) + grown, self._state.group.tasks[task].end_offset_sum)
         return copy._replace(lag=lag, remaining=lag, reporters=reporters)
 
     def _is_heard(self, task: int, copy: Copy) -> bool:

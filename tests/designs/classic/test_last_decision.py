@@ -14,7 +14,7 @@ from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, KnownDecis
 from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.starting_state import seated
-from kstream_plan.plans import Plan, Trigger
+from kstream_plan.plans import HandOver, Plan, Trigger
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -91,6 +91,19 @@ def test_a_plan_goes_on_with_what_follows_from_the_last_decision(snapshot: Snaps
         assert after.final == whole.final
         assert (after.verdict.kind, after.target) == ("settled", whole.target)
         assert after.generation == whole.generation + 1
+
+
+def test_what_was_reported_as_running_and_runs_nowhere_has_nothing_to_restore() -> None:
+    """The decision at hand tells nothing of who runs it, so that it begins as state that is left over."""
+    owner = Copy(0, LATEST, (0,))
+    unknown = _two_unknown_offsets()
+    state = replace(unknown.state, copies=((owner,),))
+    decision = KnownDecision(generation=4, at_ms=None, consumers=None, probing_rebalance=None)
+    for reporters in ((0,), (1,)):
+        left_over = replace(state, copies=((owner._replace(reporters=reporters),),))
+        made = plan(replace(unknown, state=left_over, decision=decision))
+        [start, *_] = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver)]
+        assert (start.to.process_id, start.restore_records) == (_IDS[0], 0)
 
 
 def _is_by_hand(after: Plan) -> bool:

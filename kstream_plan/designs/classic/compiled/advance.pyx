@@ -167,6 +167,7 @@ cdef class Advance(Restoring):
             return False
         slot.role = NO_ROLE
         if slot.lag != UNKNOWN and (written or slot.reporter != reporter):
+            slot.lag = 0 if slot.lag == LATEST else slot.lag
             slot.lag = slot.remaining = slot.lag + written if slot.lag < whole - written else whole
         slot.reporter = reporter
         return True
