@@ -762,7 +762,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
             _evidence(
                 Known.UNKNOWN,
                 Fact.NEW_COPY,
-                "a copy that is made in this plan, and how fast it is restored and written is unknown",
+                "a copy that is made in this plan, and how fast it catches up is unknown",
                 settled_by=("--restore-rate", "--produce-rate"),
             ),
         ),

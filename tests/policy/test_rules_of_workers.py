@@ -98,7 +98,7 @@ def test_rules_about_state_do_not_apply_and_are_not_passed_in_any_form() -> None
     result = check_all([found], NOW)
     assert not result.violated
     told = table_report(result, width=120)
-    assert "The policy has no rule for this application but must_settle" in told
+    assert "no policy has a rule for this application" in told
     assert told.count("does not apply: connectors and tasks have no state") == len(OF_STATE)
     document = json.loads(REPORTS["json"](result))
     validator("check").validate(document)

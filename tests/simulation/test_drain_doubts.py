@@ -66,7 +66,7 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         (Fact.IN_MEMORY, "Stores are in memory: a restart or a move leaves nothing of them"),
         (
             Fact.NEW_COPY,
-            "The copy to start from does not exist yet, and how fast it is restored and written is unknown",
+            "The copy to start from does not exist yet, and how fast it catches up is unknown",
         ),
         (
             Fact.WITHIN_LIMIT,

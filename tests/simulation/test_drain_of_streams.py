@@ -180,7 +180,7 @@ def test_waiting_lasts_until_everything_runs() -> None:
     made = row("4.3", seats, {"0": (4, True, 60_000)}, generation=13, target_epoch=13, group_state="Reconciling")
     found, text = drained(made, 1_000.0)
     assert found.wait_ms == found.waiting.summary.runs_by_ms
-    assert "(when all tasks run): NO, still 1 cold start: 0_3, without a copy on the next instance" in text
+    assert "(when all tasks run): NO, still 1 cold start: 0_3, without a copy where it goes" in text
 
 
 def test_a_settled_group_says_how_far_behind_its_standbys_are() -> None:
