@@ -155,7 +155,7 @@ class _Reader:
             if name == "envFrom":
                 continue
             if isinstance(value, yaml.ScalarNode) and _is_file(name, value, is_start=not path):
-                yield from self._of_file(name, value)
+                yield from self._of_file(name, value, part)
             elif path and isinstance(value, yaml.ScalarNode) and _VARIABLE.fullmatch(name):
                 yield Setting(name, value_of(value), value.start_mark.line + 1, part=_part(part, path))
             elif path or not self._resources.is_used(part):
@@ -176,8 +176,9 @@ class _Reader:
                     )
                     yield Setting(name_node.value, value, line, part=part)
 
-    def _of_file(self, name: str, node: yaml.ScalarNode) -> list[Setting]:
+    def _of_file(self, name: str, node: yaml.ScalarNode, part: str) -> list[Setting]:
         """Return the settings of a file within a file, by the lines of the outer one."""
+        inner = " of ".join(filter(None, (name, part)))
         before = node.start_mark.line + (1 if node.style in ("|", ">") else 0)
         where = f"{self._where}, {name}"
         if name.endswith((".yaml", ".yml", ".json")):
@@ -191,7 +192,7 @@ class _Reader:
             settings = []
             with suppress(ConfigError):  # it may be a text of any kind
                 settings = parse_yaml(node.value, where)[0]
-        return [setting._replace(line=setting.line + before, part=name) for setting in settings]
+        return [setting._replace(line=setting.line + before, part=inner) for setting in settings]
 
     def _note_files(self, node: yaml.Node) -> None:
         """Tell which files of variables an environment is also from."""

@@ -220,6 +220,14 @@ def test_two_services_that_differ_are_an_error(tmp_path: Path) -> None:
         load_streams_config(tmp_path / "a.yaml")
 
 
+def test_two_config_maps_that_differ_are_an_error(tmp_path: Path) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata:\n  app.properties: num.standby.replicas=N\n"
+    maps = [text.replace("NAME", name).replace("=N", f"={number}") for name, number in (("a", "1"), ("b", "2"))]
+    (tmp_path / "a.yaml").write_text("---\n".join(maps))
+    with pytest.raises(ConfigError, match=r"is '1' in app.properties of ConfigMap a .* and '2' in .* of ConfigMap b"):
+        load_streams_config(tmp_path / "a.yaml")
+
+
 def test_a_name_that_is_a_list_is_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("? [a, b]\n: 4\nnum.standby.replicas: 1\n")
     assert load_streams_config(tmp_path / "a.yaml").overrides == {"num_standby_replicas": 1}
