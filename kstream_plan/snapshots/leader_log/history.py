@@ -51,7 +51,7 @@ class Entry(NamedTuple):
     process by it, ``withheld_tasks`` how many wait for their owner to revoke them. ``at_ms`` is when, in milliseconds
     since 1970, ``None`` if the log has no times; ``zoned``: with a zone. ``place`` is where the decision is.
     ``follows``: the generation before it is in the logs too. ``deciding`` are settings in the log that decide who runs
-    what and are in no plan; ``notes`` are what is not certain of it.
+    what and are in no plan; ``notes`` are what is not certain of it. ``has_file``: a file of settings was given.
     """
 
     application_id: str
@@ -65,6 +65,7 @@ class Entry(NamedTuple):
     withheld_tasks: int
     deciding: Mapping[str, str] = MappingProxyType({})
     notes: tuple[Note, ...] = ()
+    has_file: bool = False
 
     def cut_off(self, until_ms: int | None) -> Entry:
         """Return it as it was at a time: what came later is not known, and nothing else happened until then."""
@@ -222,6 +223,7 @@ def _entries(application_id: str, generations: Sequence[LoggedGeneration], known
                 *(() if sign is None else (newer_unread(str(sign.place)),)),
                 *_of_generation(generation, known, logged),
             ),
+            bool(known.config),
         )
 
 

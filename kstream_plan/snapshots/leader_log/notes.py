@@ -71,7 +71,8 @@ def _about_groups(entries: Sequence[Entry]) -> list[Note | None]:
     instances = [instance for entry in entries for instance in entry.row["instances"]]
     nameless = tuple(sorted({instance["process_id"] for instance in instances if "host" not in instance}))
     config = entries[-1].row["config"] if entries else {}
-    absent = [text for name, text in _DEFAULTS.items() if name not in config]
+    has_file = entries[-1].has_file if entries else False
+    absent = [text for name, text in _DEFAULTS.items() if name not in config and not has_file]
     return [
         Note(
             "no-config",
