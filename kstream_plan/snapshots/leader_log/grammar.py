@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kstream_plan.model import LATEST, UNKNOWN, TaskId
+from kstream_plan.model import UNKNOWN, TaskId
 from kstream_plan.model.settings import MAX_LONG
 
 
@@ -49,7 +49,7 @@ _CLIENT = re.compile(
     r"([^\s{},=\[\]]+)=\[activeTasks: \(\[([^\]]*)\]\) standbyTasks: \(\[([^\]]*)\]\) "
     r"prevActiveTasks: \(\[([^\]]*)\]\) prevStandbyTasks: \(\[([^\]]*)\]\) "
     r"changelogOffsetTotalsByTask: \(\[([^\]]*)\]\) taskLagTotals: \(\[([^\]]*)\]\) "
-    r"(?:clientTags: \(\[(.*?)\]\) )?capacity: (\d{1,9}) assigned: (\d{1,9})\](?:, |\Z)"
+    r"(?:clientTags: \(\[((?:[^\]]++|\](?!\)))*+)\]\) )?capacity: (\d{1,9}) assigned: (\d{1,9})\](?:, |\Z)"
 )
 _TASKS_OF = re.compile(r"([^\s{},=\[\]]+)=\[([^\]]*)\](?:, |\Z)")
 _SUMS = re.compile(r"(?:[^\s,=]+=-?\d{1,19}(?:, (?=.)|\Z))*", re.ASCII)
@@ -59,8 +59,8 @@ def read_clients(text: str) -> Clients:
     """Read ``{process=[…], …}``.
 
     A lag is the end offset sum less what was reported, so it is the sum itself where nothing was reported. A process
-    that reported more than the sum has the whole sum as its lag: with others the smallest result is right. The lag of
-    a task that runs is a marker, which only the process itself reports.
+    that reported more than the sum has the whole sum as its lag: with others the smallest result is right. What is
+    reported as a marker, of a task that runs or of which nothing is known, is the lag, too.
 
     Raises:
         GrammarError: it is something else, or its counts contradict its lists.
@@ -68,6 +68,7 @@ def read_clients(text: str) -> Clients:
     states: dict[str, ClientState] = {}
     names: frozenset[str] | None = None  # of the stateful tasks, as texts: there may be a million lags
     sums: dict[str, int] = {}
+    reports: list[tuple[str, dict[str, int], dict[str, int]]] = []
     for match in _entries(_CLIENT, _inside_braces(text)):
         process_id, active, standby, had_active, had_standby, offset_text, lag_text, tags, capacity, assigned = (
             match.groups()
@@ -75,8 +76,6 @@ def read_clients(text: str) -> Clients:
         offsets, lags = _read_sums(offset_text), _read_sums(lag_text)
         if process_id in states or names not in (None, lags.keys()) or not offsets.keys() <= lags.keys():
             raise GrammarError(f"what it says of {process_id} contradicts the rest")
-        if any(lag == LATEST and name not in offsets for name, lag in lags.items()):
-            raise GrammarError(f"{process_id} runs a task whose offset it does not name")
         names = names or frozenset(lags)
         state = ClientState(
             frozenset(read_tasks(active)),
@@ -90,13 +89,27 @@ def read_clients(text: str) -> Clients:
         if len(state.active) + len(state.standby) != int(assigned):
             raise GrammarError(f"what {process_id} is assigned is not as much as it says")
         states[process_id] = state
+        reports.append((process_id, offsets, lags))
         for name, lag in lags.items():
             if lag >= 0 and (offset := offsets.get(name, 0)) >= 0 and lag + offset < sums.get(name, MAX_LONG + 1):
                 sums[name] = lag + offset
     if not states:
         raise GrammarError("it names no process")
+    for process_id, offsets, lags in reports:
+        wrong = next((name for name in lags if lags[name] != _lag(offsets.get(name, 0), sums.get(name))), None)
+        if wrong is not None:
+            raise GrammarError(f"the lag of {wrong} on {process_id} does not follow from its offsets")
     end_offset_sums = {_task(name): total for name, total in sums.items()}
     return Clients(states, frozenset(map(_task, names or ())), end_offset_sums, "clientTags: (" in text)
+
+
+def _lag(offset: int, end: int | None) -> int:
+    """Return what Kafka makes of the sum that was reported and the sum of the end offsets (``computeTaskLags``)."""
+    if offset < 0:
+        return offset
+    if end is None:
+        return UNKNOWN  # the end offsets could not be asked for
+    return end if offset > end else end - offset
 
 
 def read_tasks_by_consumer(text: str) -> dict[str, tuple[TaskId, ...]]:

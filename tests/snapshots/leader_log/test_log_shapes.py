@@ -100,6 +100,7 @@ def test_decisions_come_out_or_are_told_as_missing_and_never_others(part: int) -
     "seed",
     [
         pytest.param(7011472, id="two consumers become one where a part between them is lost"),
+        pytest.param(7222956, id="two processes become one where a part between them is lost"),
         pytest.param(7020393, id="the next rebalance is lost but for its end, and its number"),
     ],
 )
@@ -130,6 +131,21 @@ def test_a_consumer_without_a_task_is_missed_where_its_name_is_lost(has_members:
     found = read(hole.sub(b"", log, count=1))
     assert len(found.generations) == len(whole.generations) - 1
     assert len(found.incomplete) == len(whole.incomplete) + 2  # the rebalance, and the list
+
+
+@pytest.mark.parametrize(
+    ("hole", "left"),
+    [
+        pytest.param("1_1=4904", "1_1=490", id="a digit of a lag that another process has whole"),
+        pytest.param(" 0_2=-2, 0_3=2453", " 0_2=2, 0_3=2453", id="the sign of a marker"),
+    ],
+)
+def test_a_lag_with_a_hole_is_no_other_lag(hole: str, left: str) -> None:
+    log = plain(log_shapes.original()).decode()
+    at = log.index(hole, log.index("taskLagTotals"))
+    found = read(f"{log[:at]}{left}{log[at + len(hole) :]}".encode())
+    assert "does not follow from its offsets" in str([record.message for record in found.gaps])
+    assert {essence(generation) for generation in found.generations} < originals().keys()
 
 
 def test_no_rebalance_takes_the_number_of_the_next_of_which_a_list_is_left() -> None:
