@@ -16,12 +16,15 @@ from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Bounce, Scenario
 from kstream_plan.model.starting_state import state_now
+from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.caught_up_evidence import Fact
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.times import parse_time
+from tests.helpers import streams_rows
 from tests.helpers.one_standby import AT, IDS, WHOLE, row, snapshot
 
 _SAFE = Path(__file__).parents[1] / "safe"
@@ -251,3 +254,44 @@ def test_a_task_whose_survivors_cannot_have_a_copy_within_the_limit_is_cold(lags
     of = snapshot(lag=lag, left_over=lag is not None and lag > 20_000)
     within = lag is not None and 0 <= lag <= 10_000
     assert (_answer(of, "i0") is Answer.YES) == within
+
+
+class TestStreamsGroups:
+    """What reports of copies of a streams group prove by a later moment, if rates are given."""
+
+    @staticmethod
+    def _answers(restore: float, *, reported_ms: int = 0, later_ms: int = 0) -> list[Answer]:
+        """Return whether ``a`` may stop: all copies had caught up so long before the snapshot."""
+        seats = {
+            name: [{"consumer_id": f"m-{name}", "position": place, "active": held, "standby": copies}]
+            for place, (name, held, copies) in enumerate(
+                [("a", ["0_0", "0_1"], []), ("b", ["0_2"], ["0_0", "0_3"]), ("c", ["0_3"], ["0_1", "0_2"])]
+            )
+        }
+        asked = streams_rows.row("4.3", seats, {"0": (4, True, WHOLE)}, standbys=1, stores="persistent")
+        at = format_time(parse_time(asked["captured_at"]) - reported_ms)
+        asked["lags"] = [
+            {"process_id": name, "task_id": task, "lag": 0, "reported_at": at}
+            for name, [consumer] in seats.items()
+            for task in consumer["standby"]
+        ]
+        rates = Rates(restore_per_instance=restore, produce_per_task=30.0)
+        of = replace(streams_rows.snapshot(asked), rates=rates)
+        return [_answer(of, "a", later_ms=later_ms, trust_ms=trust_ms) for trust_ms in (60_000, 2 * _THREE_HOURS)]
+
+    @pytest.mark.parametrize("age", ["reported_ms", "later_ms"])
+    @pytest.mark.parametrize(("restore", "answer"), [(50.0, Answer.NO), (5_000.0, Answer.YES)])
+    def test_copies_fall_behind_where_more_is_written_than_their_instance_restores(
+        self, restore: float, answer: Answer, age: str
+    ) -> None:
+        """Of the two copies on each instance 60 records a second are written, and it restores 50."""
+        asked = {age: _THREE_HOURS}
+        assert self._answers(restore, **asked)[1] is answer
+        assert Answer.YES not in self._answers(50.0, **asked)
+
+    def test_a_moment_after_they_had_caught_up_they_have(self) -> None:
+        assert self._answers(50.0) == [Answer.YES] * 2
+
+    def test_what_restores_for_long_within_the_limit_is_no_warm_start(self) -> None:
+        """In ten minutes a copy falls 3,000 records behind, which take a minute."""
+        assert self._answers(50.0, reported_ms=600_000) == [Answer.UNKNOWN] * 2
