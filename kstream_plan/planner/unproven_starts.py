@@ -181,7 +181,7 @@ class _Follower:
         between_threads: tasks that their owner has closed for another of its threads, which has not opened them.
         decided_in: the last round that was no follow-up.
         restoring: task that its owner may still restore, and the plan does not tell for how long → process id.
-        behind: copies, as (task, process id), that lacked something when they were heard of last or made.
+        behind: copies, as (task, process id), that lacked something when they were heard of or made → how much at most.
         unsized: process id → tasks of which it restores, or restored, an unknown number of records.
         warm: what each task restores that counts as warm, by process id and task, of the round that is looked at.
         beside_unsized: (task, process id) of those that were restored before that beside unsized ones.
@@ -199,7 +199,7 @@ class _Follower:
     between_threads: set[int] = field(default_factory=set)
     decided_in: int = 0
     restoring: dict[int, str] = field(default_factory=dict)
-    behind: set[tuple[int, str]] = field(default_factory=set)
+    behind: dict[tuple[int, str], int] = field(default_factory=dict)
     unsized: dict[str, set[int]] = field(default_factory=dict)
     warm: dict[str, dict[int, int]] = field(default_factory=dict)
     beside_unsized: set[tuple[int, str]] = field(default_factory=set)
@@ -214,7 +214,8 @@ class _Follower:
         on_disk = self.known.snapshot.stores == "persistent"
         any_unsized = self._any_unsized()
         at_first = self._lacking_at_first(held) if any_unsized else []
-        self.behind = {(task, process_id) for task, process_id, _ in at_first}
+        for task, process_id, lag in at_first:
+            self._lacks(task, process_id, lag)
         for place, rnd in enumerate(rounds):
             self._members(rnd, held)
             waits = on_disk and not (self.orphans or self.restoring or self.marked or self.known.undated)
@@ -263,8 +264,12 @@ class _Follower:
             records = step.restore_records if isinstance(step, Place) else None
             begins = isinstance(step, Place) or (in_memory and step.to.role is not Role.ACTIVE)
             if begins and records != 0 and self.group.tasks[task].stateful:
-                self.behind.add((task, step.to.process_id))
+                self._lacks(task, step.to.process_id, records)
                 self._takes_of_rate(task, step.to.process_id, records)
+
+    def _lacks(self, task: int, process_id: str, records: int | None) -> None:
+        """Take in that a copy lacks so many records; ``None``: at most all there are."""
+        self.behind[task, process_id] = self.group.tasks[task].end_offset_sum if records is None else records
 
     def _takes_of_rate(self, task: int, process_id: str, records: int | None) -> None:
         """Take in that an instance restores so many records of a task; ``None``: at most all there are."""
@@ -345,20 +350,19 @@ class _Follower:
                 self.ran_until[task, step.from_.process_id] = at_ms
             is_doubted, records, process_id = False, step.restore_records or 0, step.to.process_id
             waits = self.design.moves_when_caught_up and self._waits(task, step, gone=gone)
-            if step.caught_up and (step.restore_records is None or not waits):
+            is_beside = self._is_beside_unsized(task, process_id)
+            if step.caught_up and not (waits and (is_beside or step.restore_records is not None)):
                 course = self._course(task, process_id, held)
                 is_doubted = self._look(task, process_id, at_ms, stopped_ms, course)
             elif step.caught_up and self.closed_in.get((task, process_id), -1) >= self.decided_in:
                 self._look(task, process_id, at_ms, stopped_ms, self._closed_at(at_ms))
-            elif step.caught_up and self._is_beside_unsized(task, process_id):
-                records = max(
-                    records,
-                    min(self.known.snapshot.config.acceptable_recovery_lag, self.group.tasks[task].end_offset_sum),
-                )
+            elif step.caught_up and is_beside:
+                most = min(self.known.snapshot.config.acceptable_recovery_lag, self.behind[task, process_id])
+                records = max(records, most)
                 self.beside_unsized.add((task, process_id))
             if step.caught_up and not is_doubted and records:
                 self.warm.setdefault(process_id, {})[task] = records
-            self.behind.discard((task, process_id))
+            self.behind.pop((task, process_id), None)
             self.restoring.pop(task, None)
             self.between_threads.discard(task)
             if (is_doubted or not step.caught_up) and not self._tells_restores(task, self._instance(process_id)):
@@ -417,7 +421,7 @@ class _Follower:
             likely=True,
         )
         if evidence.fact is Fact.RATES and self._is_beside_unsized(task, process_id):
-            evidence = self._without_rates(evidence, task, process_id, at_ms, stopped_ms, course)
+            evidence = self._without_rates(evidence, task, process_id)
         evidence = self._with_what_it_restores(evidence, task, self._instance(process_id))
         if evidence.known is not Known.CAUGHT_UP:
             self.found.append(
@@ -427,27 +431,14 @@ class _Follower:
             )
         return evidence.known is not Known.CAUGHT_UP and evidence.fact is not Fact.STORES_UNKNOWN
 
-    def _without_rates(
-        self, by_rates: Evidence, task: int, process_id: str, at_ms: int, stopped_ms: int | None, course: Course
-    ) -> Evidence:
+    def _without_rates(self, by_rates: Evidence, task: int, process_id: str) -> Evidence:
         """Return what is known of a copy that was restored by an unknown part of its instance's rate."""
-        if by_rates.known is not Known.CAUGHT_UP:
-            return by_rates
-        instance, at = self._instance(process_id), at_ms + self.now_ms
-        until_ms = None if stopped_ms is None else stopped_ms + self.now_ms
-        known = self.known.at(task, instance, at, written_until_ms=until_ms, course=course)
-        rate = self._restore_rate(instance)
-        if known.known is Known.CAUGHT_UP and 1000 * (known.at_most or 0) < NOTABLE_MS * (rate or 0):
+        most, rate = self.behind[task, process_id], self._restore_rate(self._instance(process_id)) or 0
+        if by_rates.known is not Known.CAUGHT_UP or 1000 * most < NOTABLE_MS * rate:
             return by_rates
         words = f"it is restored {_BESIDE_UNSIZED}, which takes an unknown time"
-        return replace(
-            by_rates,
-            known=Known.UNKNOWN,
-            fact=Fact.FORECAST,
-            words=words,
-            at_most=known.at_most,
-            settled_by=_TELLS_SIZE,
-        )
+        unknown = replace(by_rates, known=Known.UNKNOWN, fact=Fact.FORECAST, words=words, at_most=most)
+        return replace(unknown, settled_by=_TELLS_SIZE)
 
     def _with_what_it_restores(self, evidence: Evidence, task: int, instance: int) -> Evidence:
         """Return what is known of a copy: unknown, too, if it has caught up and may restore for long all the same."""
