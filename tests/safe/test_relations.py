@@ -97,6 +97,7 @@ class Answers:
         settles: whether the group settles for sure, where that is asked.
         rounds: in which rebalances they start, where nobody leaves, so that Kafka may let them wait.
         opened: in which rebalances they start, and on which consumers.
+        at_best: where tasks that are asked of start if the copies have caught up of which that is unknown.
         may_lose: whether stores are in memory or may be: then a copy is lost that another consumer opens, and by which
             one it is depends on all that is decided.
     """
@@ -109,6 +110,7 @@ class Answers:
     settles: bool = True
     rounds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     opened: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    at_best: Mapping[str, str] = field(default_factory=dict)
     may_lose: bool = False
 
 
@@ -137,6 +139,7 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
         most=now.how_many_cold[1],
         restoring=_restoring(now.plan),
         opened=_opened(now.plan),
+        at_best={str(task.task_id): task.destination for task in now.at_best},
     )
 
 
@@ -266,7 +269,7 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
         return ""
     is_same_course = before.opened == after.opened
     waits = not (before.most or is_same_course)  # a task restored first within the limit, for which Kafka now waits
-    excused = _excused(before, worsening)
+    excused = _excused(before, worsening) | _elsewhere_at_best(before, after)
     if _is_other_course(before, after, worsening):
         is_same = before.rounds == after.rounds and before.whole is Answer.NO and not (excused or waits)
         return "all" if is_same and after.whole is Answer.YES else ""
@@ -291,6 +294,12 @@ def _is_other_course(before: Answers, after: Answers, worsening: Worsening) -> b
     if before.rounds and (worsening in _WAITED_FOR or before.rounds != after.rounds):
         return True
     return before.may_lose and before.opened != after.opened
+
+
+def _elsewhere_at_best(before: Answers, after: Answers) -> frozenset[str]:
+    """Return the tasks of which it was unknown where they start, and that now start elsewhere at best."""
+    unknown = (task for task, answer in before.tasks.items() if answer is Answer.UNKNOWN)
+    return frozenset(task for task in unknown if before.at_best[task] != after.at_best.get(task))
 
 
 def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
@@ -354,7 +363,7 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
         return  # other copies restore faster
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
-    if before.opened != after.opened and _waits_instead(group, worse):
+    if group.restore is None and before.opened != after.opened and _waits_instead(group, worse):
         return
     before = replace(before, may_lose=group.row.get("stores") != "persistent")
     if worsening is worsenings.fewer_standbys:  # made anew it begins with nothing, what it had may be unknown
@@ -525,13 +534,14 @@ class TestExceptions:
         assert _goes_to(low) == ("i2", Answer.YES)
 
     def test_a_task_waits_for_a_copy_where_its_end_offset_is_unknown(self) -> None:
-        """All of 0_1 is within the limit, so that it moves at once; how much is written until then is unknown."""
-        known = random_group(random.Random(1773))
+        """All of 0_0 is within the limit, so that it moves at once; how much is written until then is unknown."""
+        known = random_group(random.Random(1944))
+        assert known.restore is None, "what it lacks when it has waited, only a rate tells"
         unknown = copied(known)
-        del unknown.row["tasks"][1]["end_offset_sum"]
+        del unknown.row["tasks"][0]["end_offset_sum"]
         before, after = _drain_leaving(known), _drain_leaving(unknown)
         assert before.starts == after.starts
-        assert [before.tasks["0_1"], after.tasks["0_1"]] == [Answer.UNKNOWN, Answer.YES]
+        assert [before.tasks["0_0"], after.tasks["0_0"]] == [Answer.NO, Answer.YES]
 
     def test_copies_restore_faster_where_fewer_are_wanted(self) -> None:
         """An instance shares its rate among its copies: with fewer of them, one falls behind less."""
@@ -559,6 +569,16 @@ class TestExceptions:
         assert before.starts == after.starts
         assert (before.rounds, before.whole) == ({"0_0": (2,), "0_2": (2,)}, Answer.NO)
         assert (after.rounds, after.whole) == ({"0_0": (3,), "0_2": (3,)}, Answer.YES)
+
+    def test_with_fewer_standbys_wanted_a_task_may_start_elsewhere_at_best(self) -> None:
+        """If the copies that nobody knows of have caught up, 0_0 goes to ``i2``, which is behind."""
+        group = random_group(random.Random(18_936))
+        fewer = group.with_row(config={**group.row["config"], "num_standby_replicas": 0})
+        before, after = _drain_leaving(group), _drain_leaving(fewer)
+        assert before.starts == after.starts
+        assert [before.tasks["0_0"], after.tasks["0_0"]] == [Answer.UNKNOWN, Answer.YES]
+        hosts = {instance["process_id"]: instance["host"] for instance in group.row["instances"]}
+        assert [hosts[of.at_best["0_0"]] for of in (before, after)] == ["i2", "i1"]
 
     def test_a_copy_that_is_made_anew_begins_with_nothing(self) -> None:
         """What the standby of 0_1 has is unknown, and by when the group settles; of a new one the rate tells."""
