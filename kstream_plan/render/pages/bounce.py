@@ -150,8 +150,11 @@ def _duration(way: PlayedWay) -> str:
     """Return how long it takes until the group has settled; that may be unknown."""
     reason = way.safe_pause.reason
     may_not_settle = not way.settles or (reason is not None and reason.code == "may-not-settle")
-    bound = "at least " if way.plan.pauses_are_least and not may_not_settle else ""
-    return f"{bound}{duration(way.ends_ms)}{' or longer' if may_not_settle else ''}"
+    if may_not_settle:
+        return f"{duration(way.ends_ms)} or longer"
+    settles_ms = way.figures.balanced_ms
+    bound = "at most " if settles_ms.least < settles_ms.most else ""
+    return f"{'at least ' if way.plan.pauses_are_least else bound}{duration(way.ends_ms)}"
 
 
 def _cold(way: PlayedWay) -> Cell:
@@ -167,9 +170,7 @@ def _facts(bounces: Bounces) -> Iterator[Fact]:
     cold = _cold(way)
     yield Fact("way", "Way", way_name(way.way))
     anyway = ", with what is still moving anyway" if bounces.goes_on else ""
-    balanced_ms = way.figures.balanced_ms
-    bound = "at most " * (balanced_ms.least < balanced_ms.most and way.settles and not way.plan.pauses_are_least)
-    yield Fact("duration", "Duration", f"{bound}{_duration(way)}, from the stop until the group has settled{anyway}")
+    yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled{anyway}")
     yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
     yield Fact("cold", "Cold starts", cold.text, cold.tone)
     likely, *ends = _pause(way)
