@@ -72,7 +72,7 @@ def warnings_of_release(release: str | None) -> tuple[Note, ...]:
         or tuple(int(number) for number in release.split(".")[:2] if number.isdigit()) >= _OLDEST_MODELLED
     ):
         return ()
-    message = f"Kafka {release} runs, and plans go by what 3.9 to 4.3 decide: older releases decide otherwise"
+    message = f"plans go by what Kafka 3.9 to 4.3 decide; older releases, as {release} is, decide otherwise"
     return (Note(RELEASE_NOT_MODELLED, message),)
 
 

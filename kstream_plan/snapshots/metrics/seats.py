@@ -15,7 +15,7 @@ from kstream_plan.snapshots.metrics.scrapes import Identity, Scrape, TopicPartit
 from kstream_plan.snapshots.rows.fields import Row, printable, shown
 from kstream_plan.snapshots.rows.members import normal_process_id
 
-_STALE = "take the snapshot again, of the same moment as the metrics"
+_STALE = "take the snapshot again, of the same moment as the metrics (of a log: --as-of)"
 
 
 @dataclass(frozen=True, slots=True)
