@@ -91,7 +91,7 @@ def test_what_is_under_way_at_a_rate_nobody_knows_is_told() -> None:
     made = plan(_snapshot(state(JOIN.group, holdings, {0: JOIN.copies[0], 1: warming})))
     assert made.summary.restored_records == 0
     assert made.summary.duration_is == "probes"
-    assert "The restore rate is unknown" in " ".join(page_of(made).sentences)
+    assert "the restore rate is unknown" in " ".join(page_of(made).sentences)
 
 
 def test_a_start_without_a_copy_restores_its_state_within_the_limit_too() -> None:

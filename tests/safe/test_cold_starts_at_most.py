@@ -169,10 +169,12 @@ class TestWithinTheLimit:
         row["lags"][0]["source"] = "metrics"
         assert drain(snapshot_from_row(row, "later"), ["i0"], leave=True).answer is Answer.UNKNOWN
 
-    def test_the_length_of_the_changelog_is_not_needed(self) -> None:
+    def test_the_length_of_the_changelog_is_needed_only_where_the_limit_takes_a_second(self) -> None:
+        """Of the copies that are made to balance the group up to the limit of 10,000 records may be left."""
         tasks = tuple({"task_id": f"0_{number}", "stateful": True} for number in range(3))
         assert self._answer(400, 50.0, tasks) is Answer.UNKNOWN
-        assert self._answer(400, 5_000.0, tasks) is Answer.YES
+        assert self._answer(400, 5_000.0, tasks) is Answer.UNKNOWN
+        assert self._answer(400, 50_000.0, tasks) is Answer.YES
 
 
 def _leaving(given: Given) -> Plan:

@@ -291,8 +291,8 @@ def test_a_follow_up_that_is_under_way_is_held_up_by_a_close_or_comes_before_it(
     assert low_ms < holds_up.summary.paused_task_ms <= high_ms
     now = bounce(under_way, 40_000, instances=["i0"])
     assert (now.answer, now.as_it_is.still_at_once.median) == (Answer.NO, 2)
-    assert now.as_it_is.found.reason is not None
-    assert now.as_it_is.found.reason.code == "may-pause-together"
+    assert now.as_it_is.safe_pause.reason is not None
+    assert now.as_it_is.safe_pause.reason.code == "may-pause-together"
 
 
 def test_several_named_are_restarted_in_this_order() -> None:

@@ -19,6 +19,8 @@ _DEFAULTS = {
     "num_standby_replicas": "num.standby.replicas 0",
     "probing_rebalance_interval_ms": "probing every 10m",
 }
+_NO_CONFIG = "the log does not contain the configuration"
+_PART_OF_CONFIG = "the log does not contain a part of the configuration"
 
 
 def notes_about(history: LogHistory, entries: Sequence[Entry]) -> list[Note]:
@@ -76,9 +78,8 @@ def _about_groups(entries: Sequence[Entry]) -> list[Note | None]:
     return [
         Note(
             "no-config",
-            f"the log does not contain {'a part of ' * (len(absent) < len(_DEFAULTS))}the configuration: Kafka's "
-            f"defaults are assumed ({', '.join(absent)}), and with other settings the plan is wrong. Give "
-            "--streams-config",
+            f"{_NO_CONFIG if len(absent) == len(_DEFAULTS) else _PART_OF_CONFIG}: Kafka's defaults are assumed "
+            f"({', '.join(absent)}), and with other settings the plan is wrong. Give --streams-config",
         )
         if absent
         else None,
