@@ -203,7 +203,7 @@ def fastest(alike: Sequence[SameOutcome]) -> list[SameOutcome]:
 
 
 def _speed(alternative: Alternative) -> tuple[int, ...]:
-    if alternative.plan.is_of_workers:  # where nothing starts cold, and minutes pass in which nobody runs anything
+    if alternative.plan.is_of_workers:  # where nothing starts cold, and minutes pass in which nothing runs
         return (
             alternative.figures.paused_task_ms.most,
             alternative.figures.paused_task_ms.median,
@@ -267,6 +267,6 @@ def _state_records(plan: Plan, sizes: Sequence[int]) -> Iterator[list[int]]:
     history = [plan.initial, *(rnd.assigned for rnd in plan.rounds)]
     for _, changes in changed_holdings(list(map(apart_from_stateless, history))):
         for consumer, old, new in changes:
-            held = (sum(sizes[task] for role in holding for task in role) for holding in (new, old))
-            records[plan.group.instance_of[consumer]] += next(held) - next(held)
+            sums = (sum(sizes[task] for role in holding for task in role) for holding in (new, old))
+            records[plan.group.instance_of[consumer]] += next(sums) - next(sums)
         yield list(records)

@@ -229,7 +229,7 @@ class _Follower:
                     self._threads(at_ms, place, steps)
                 self._starts(at_ms, steps_of_kinds(steps, _STARTS), held)
                 if any_unsized:
-                    self._made(steps)
+                    self._note_new_copies(steps)
             self._beside_unknown(rnd.at_ms, self.found[unproven:])
             while at_first:  # until the first rebalance they take the most that they can
                 self._takes_of_rate(*at_first.pop())
@@ -255,8 +255,8 @@ class _Follower:
                     lacking.append((task, process_id, lag))
         return lacking
 
-    def _made(self, steps: Sequence[Step]) -> None:
-        """Take in which copies are made, or begin again, and lack something."""
+    def _note_new_copies(self, steps: Sequence[Step]) -> None:
+        """Note which copies are made, or begin again, and lack something."""
         in_memory = self.known.snapshot.stores == "in-memory"
         for step in steps_of_kinds(steps, (Place, ThreadMove)):
             assert isinstance(step, (Place, ThreadMove))
@@ -268,16 +268,16 @@ class _Follower:
                 self._takes_of_rate(task, step.to.process_id, records)
 
     def _lacks(self, task: int, process_id: str, records: int | None) -> None:
-        """Take in that a copy lacks so many records; ``None``: at most all there are."""
+        """Note how many records a copy lacks; ``None``: at most its whole changelog."""
         self.behind[task, process_id] = self.group.tasks[task].end_offset_sum if records is None else records
 
     def _takes_of_rate(self, task: int, process_id: str, records: int | None) -> None:
-        """Take in that an instance restores so many records of a task; ``None``: at most all there are."""
+        """Note that an instance restores these records of a task; ``None``: at most its whole changelog."""
         if records is None and not self.group.tasks[task].end_offset_known:
             self.unsized.setdefault(process_id, set()).add(task)
 
     def _is_beside_unsized(self, task: int, process_id: str) -> bool:
-        """Tell whether a copy had to be restored by a rate of which others, or itself, took an unknown part."""
+        """Tell whether a copy was restored by a rate of which copies of unknown size took a part; it may be one."""
         return (task, process_id) in self.behind and process_id in self.unsized
 
     def restarted_in_place(self, initial: Sequence[Holding], rounds: Sequence[Round], outside: Timeline) -> None:

@@ -306,20 +306,28 @@ class KnownCopies:
         It is nothing where it restores that within a second. Plans of streams groups let what has caught up stay so,
         and count from the snapshot on.
         """
-        snapshot, at_ms = self.snapshot, max((each.at_ms for each in reports if not each.at_most), default=until_ms)
+        snapshot, at_ms = (
+            self.snapshot,
+            max((report.at_ms for report in reports if not report.at_most), default=until_ms),
+        )
         rates, rate = snapshot.rates, snapshot.rates.restore_rate(instance)
         if snapshot.group_protocol != "streams" or instance < 0 or rate is None or at_ms >= until_ms:
             return 0
-        tasks, seconds = {task} | {of for of, place in self._copied if place == instance}, (until_ms - at_ms) / 1000
+        tasks, seconds = (
+            {task} | {other for other, place in self._copied if place == instance},
+            (until_ms - at_ms) / 1000,
+        )
         if sum(map(rates.produce_rate, tasks)) <= rate:
             return 0
-        lags = {task: max(0, *(each.lag for each in reports if each.at_ms == at_ms))}
-        behind = sorted((lags.get(of, 0) + rates.produce_rate(of) * seconds, of) for of in tasks)
+        lags = {task: max(0, *(report.lag for report in reports if report.at_ms == at_ms))}
+        behind = sorted((lags.get(other, 0) + rates.produce_rate(other) * seconds, other) for other in tasks)
         restored, left = rate * seconds, 0.0
-        for place, (records, of) in enumerate(behind):  # all share the rate evenly, what one does not need is others'
+        for place, (records, other) in enumerate(
+            behind
+        ):  # all share the rate evenly, what one does not need is others'
             share = min(records, restored / (len(behind) - place))
             restored -= share
-            if of == task:
+            if other == task:
                 left = records - share
         return int(left) if left >= rate else 0
 
@@ -631,8 +639,8 @@ class KnownCopies:
         state = self.snapshot.state
         return frozenset(
             (task, state.group.instance_of[consumer])
-            for consumer, held in enumerate(state.holdings)
-            for task in (*held.standby, *held.warmup)
+            for consumer, holding in enumerate(state.holdings)
+            for task in (*holding.standby, *holding.warmup)
         )
 
     @cached_property

@@ -51,7 +51,7 @@ ENDS_OF_OTHERS_NOT_PLAYED = "ends-of-others-not-played"
 ENDS_NOT_SAVED = "ends-not-saved"
 #: Any of them: what else may be is unknown.
 NOT_PLAYED = (ENDS_NOT_PLAYED, ENDS_OF_OTHERS_NOT_PLAYED, ENDS_NOT_SAVED)
-#: The figures that nobody knows of Connect workers where something is unassigned, and whether a delay runs is unknown.
+#: The figures that are unknown of Connect workers where something is unassigned and a delay may run.
 _WHILE_DELAYED = ("duration_ms", "max_paused_task_ms", "longest_pause_ms", "paused_task_ms")
 #: The figures of how long, and how many, tasks stand still.
 PAUSES = ("paused_task_ms", "max_paused_task_ms", "longest_pause_ms", "paused_tasks_at_once")

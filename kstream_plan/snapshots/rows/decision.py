@@ -62,8 +62,8 @@ def read_decision(row: Row, group: Group, generation: int, captured_at_ms: int |
 
 def counted_from_ms(row: Row, captured_at_ms: int | None) -> int | None:
     """Return what a row's times are counted from: from its decision if it does not say when it was captured."""
-    given = row.get("decision")
-    return captured_at_ms if captured_at_ms is not None or given is None else optional_time(given, "at")
+    decision = row.get("decision")
+    return captured_at_ms if captured_at_ms is not None or decision is None else optional_time(decision, "at")
 
 
 def _rejoining(given: Row, group: Group) -> tuple[int, ...]:

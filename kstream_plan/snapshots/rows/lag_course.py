@@ -115,8 +115,8 @@ class LagCourse(NamedTuple):
     @property
     def reported_steps(self) -> int:
         """How many steps there are from the first report of a lag on; all, if that is more than half of them."""
-        told = [step for instance in self.instances for step, lag in enumerate(instance.lags) if lag is not None]
-        steps = STEPS - min(told, default=0)
+        numbers = [step for instance in self.instances for step, lag in enumerate(instance.lags) if lag is not None]
+        steps = STEPS - min(numbers, default=0)
         return steps if 2 * steps <= STEPS else STEPS
 
     @property
