@@ -188,9 +188,8 @@ def _restoring_copies(
                     queues.setdefault(instance, ([], []))[not copy.active].append((remaining, task))
         return queues
     for task, of_task in copies.items():
-        # while its active copy restores, nobody writes to a task's changelogs
-        is_down = grows and any(copy.active and left.get((task, copy.instance), copy.remaining) for copy in of_task)
-        grown = phase.produced(task) if grows and not is_down else 0
+        # While its active copy restores, nobody writes to a task's changelogs; the input that waits is processed then.
+        grown = phase.produced(task) if grows else 0
         is_written = grown > 0 and not any(copy.active and copy.instance in phase.stopped for copy in of_task)
         for copy in of_task:
             instance = copy.instance
@@ -202,7 +201,9 @@ def _restoring_copies(
                 instance in phase.stopped or task in phase.burst or (is_written and instance in pressed)
             )
             if remaining or backlog or falls_behind:
-                queues.setdefault(instance, ([], []))[not copy.active].append((remaining + grown + backlog, task))
+                queues.setdefault(instance, ([], []))[not copy.active].append(
+                    (remaining + (0 if copy.active else grown) + backlog, task)
+                )
     return queues
 
 

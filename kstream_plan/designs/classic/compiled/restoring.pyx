@@ -108,11 +108,8 @@ cdef class Restoring(Steps):
         """Collect the copies of a task that are restored; the others have left what they have."""
         cdef Slot* slots = &self.slots[place * self.room]
         cdef Py_ssize_t at
-        # while its active copy restores, nobody writes to a task's changelogs
+        # While its active copy restores, nobody writes to a task's changelogs; the input that waits is processed then.
         cdef int64_t written = self.written(place, elapsed_ms)
-        for at in range(self.number[place]):
-            if slots[at].role == ACTIVE and slots[at].remaining:
-                written = 0
         for at in range(self.number[place]):
             if slots[at].consumer < 0 or self.restores[slots[at].instance] < 0 or not (
                 slots[at].remaining or (written and self.falls_behind(place, &slots[at]))
@@ -121,7 +118,7 @@ cdef class Restoring(Steps):
                 continue
             if slots[at].remaining and self.begins[slots[at].instance] < 2:
                 self.begins[slots[at].instance] = 2 if slots[at].placed_in < generation else 1
-            self._add(&slots[at], place, written, soon)
+            self._add(&slots[at], place, 0 if slots[at].role == ACTIVE else written, soon)
 
     cdef void _add(self, Slot* slot, Py_ssize_t place, int64_t written, bint soon) except *:
         """Note a copy that is restored: until records are shared out it has nothing left."""
