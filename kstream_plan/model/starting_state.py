@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from kstream_plan.model import LATEST, Copy, Group, GroupState, KnownDecision, Snapshot
 from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.model.streams_group import BrokerGroup
 
 #: (task, instance)
 _Seat = tuple[int, int]
@@ -32,7 +33,7 @@ class Beginning:
     stores (``None``: not known), ``in_memory`` that a closed store leaves nothing. ``undated``: when the decision was
     made is not known, nor when lags were reported that do not say so themselves; ``undated_reports`` have a time that
     nothing can be counted from. ``ready`` tells which copies count as caught up by now where that is unknown,
-    ``cleaning`` when left-over state is deleted.
+    ``cleaning`` when left-over state is deleted. ``broker`` is what the broker knows of a streams group.
     """
 
     decision: KnownDecision | None = None
@@ -47,6 +48,7 @@ class Beginning:
     undated_reports: frozenset[_Seat] = frozenset()
     ready: Ready = "likely"
     cleaning: Cleaning = "likely"
+    broker: BrokerGroup | None = None
 
 
 def beginning_of(
@@ -74,6 +76,7 @@ def beginning_of(
         in_stores=None if snapshot.streams_version is None else snapshot.offsets_in_stores,
         ready=ready,
         cleaning=cleaning,
+        broker=snapshot.state.memory if isinstance(snapshot.state.memory, BrokerGroup) else None,
     )
 
 
@@ -102,7 +105,7 @@ def state_now(snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", clean
     )
     if decision is None and from_ms < -now_ms:
         beginning = replace(beginning, reported_ms=_all_reported_ms(state, beginning, now_ms))
-    memory = beginning if state.memory is None else state.memory
+    memory = beginning if state.memory is None or beginning.broker is not None else state.memory
     found = replace(state, at_ms=min(0, from_ms), copies=shifted, memory=memory)
     return _with_what_was_written(found, snapshot, decision, now_ms)
 

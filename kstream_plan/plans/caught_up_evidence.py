@@ -272,14 +272,7 @@ class KnownCopies:
         reports = self._reports(task, instance, course)
         dated = not self._is_undated(task, instance, course)
         if dated and likely is not None and self._rates_decide(task, instance, reports, until_ms):
-            behind = self._falls_behind(task, instance, reports, until_ms)
-            known = _by_rates(likely=likely and behind <= self._limit, reports=reports, until_ms=until_ms)
-            if not behind:
-                return known
-            if known.known is Known.BEHIND:
-                return replace(known, at_least=behind)
-            words = f"{known.words}, but for {behind:,} records that it restores before it runs"
-            return replace(known, known=Known.UNKNOWN, fact=Fact.WITHIN_LIMIT, words=words, at_most=behind)
+            return _by_rates(likely=likely, reports=reports, until_ms=until_ms)
         if not reports and (dated or not self.undated):
             words = "a copy that is made in this plan, and how fast it catches up is unknown"
             settle = ("--restore-rate", "--produce-rate")
@@ -299,37 +292,6 @@ class KnownCopies:
         if _bounds_written(rates, task) or self.writes_as_given:
             return True
         return any(until_ms <= report.at_ms for report in reports if not report.at_most)
-
-    def _falls_behind(self, task: int, instance: int, reports: tuple[_Report, ...], until_ms: int) -> int:
-        """Return how far a copy is behind by then, if more is written to those of its instance than that restores.
-
-        It is nothing where it restores that within a second. Plans of streams groups let what has caught up stay so,
-        and count from the snapshot on.
-        """
-        snapshot, at_ms = (
-            self.snapshot,
-            max((report.at_ms for report in reports if not report.at_most), default=until_ms),
-        )
-        rates, rate = snapshot.rates, snapshot.rates.restore_rate(instance)
-        if snapshot.group_protocol != "streams" or instance < 0 or rate is None or at_ms >= until_ms:
-            return 0
-        tasks, seconds = (
-            {task} | {other for other, place in self._copied if place == instance},
-            (until_ms - at_ms) / 1000,
-        )
-        if sum(map(rates.produce_rate, tasks)) <= rate:
-            return 0
-        lags = {task: max(0, *(report.lag for report in reports if report.at_ms == at_ms))}
-        behind = sorted((lags.get(other, 0) + rates.produce_rate(other) * seconds, other) for other in tasks)
-        restored, left = rate * seconds, 0.0
-        for place, (records, other) in enumerate(
-            behind
-        ):  # all share the rate evenly, what one does not need is others'
-            share = min(records, restored / (len(behind) - place))
-            restored -= share
-            if other == task:
-                left = records - share
-        return int(left) if left >= rate else 0
 
     def is_assigned(self, task: int, instance: int) -> bool:
         """Tell whether a copy is assigned to an instance after the newest decision."""
@@ -632,16 +594,6 @@ class KnownCopies:
     def _unwritten(self) -> dict[int, int]:
         """The records that changelogs grow by while their tasks work off their input."""
         return self.snapshot.unwritten
-
-    @cached_property
-    def _copied(self) -> frozenset[tuple[int, int]]:
-        """The copies, as (task, instance), that are assigned and not active."""
-        state = self.snapshot.state
-        return frozenset(
-            (task, state.group.instance_of[consumer])
-            for consumer, holding in enumerate(state.holdings)
-            for task in (*holding.standby, *holding.warmup)
-        )
 
     @cached_property
     def _assigned(self) -> frozenset[tuple[int, int]]:

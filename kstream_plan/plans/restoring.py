@@ -9,7 +9,7 @@ from math import inf
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kstream_plan.model import Copy, Group, Rates, WorkId
+from kstream_plan.model import Copy, Group, Holdings, Rates, WorkId
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.plans import HandOver, Promote
 
@@ -87,6 +87,29 @@ def _cut(phases: Sequence[Span], at_ms: Iterable[int]) -> Sequence[Span]:
             found.append(part._replace(burst=_NOTHING, backlog=_NOTHING) if first else part)
         start_ms = end_ms
     return found
+
+
+def pressed_instances(group: Group, holdings: Holdings, phases: Iterable[Span]) -> frozenset[int]:
+    """Return the instances of whose copies more is written in some phase than they restore."""
+    found = set[int]()
+    for rates in (phase.rates for phase in phases if phase.rates.any_restore and phase.rates.any_produce):
+        restores = [rates.restore_rate(instance) for instance in range(len(group.instances))]
+        writes = [rates.produce_rate(task) for task in range(len(group.tasks))]
+        slowest = min((rate for rate in restores if rate is not None), default=inf)
+        if sum(writes) <= slowest:
+            continue
+        pressure = [0.0] * len(restores)
+        for consumer, held in enumerate(holdings.stateful):
+            copies = (*held.standby, *held.warmup, *held.temporary)
+            pressure[group.instance_of[consumer]] += sum(map(writes.__getitem__, copies))
+        found |= {i for i, rate in enumerate(restores) if rate is not None and pressure[i] > rate}
+    return frozenset(found)
+
+
+def copied_on(group: Group, holdings: Holdings, instances: Iterable[int]) -> set[int]:
+    """Return the tasks of which these instances hold a copy that they do not run."""
+    consumers = (holdings.stateful[of] for instance in instances for of in group.consumers_of[instance])
+    return {task for held in consumers for task in (*held.standby, *held.warmup, *held.temporary)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,4 +294,4 @@ class TestStreamsGroups:
 
     def test_what_restores_for_long_within_the_limit_is_no_warm_start(self) -> None:
         """In ten minutes a copy falls 3,000 records behind, which take a minute."""
-        assert self._answers(50.0, reported_ms=600_000) == [Answer.UNKNOWN] * 2
+        assert self._answers(50.0, reported_ms=600_000) == [Answer.NO] * 2

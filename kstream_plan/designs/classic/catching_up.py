@@ -10,13 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from math import inf
 from typing import NamedTuple
 
 from kstream_plan.designs.classic.readiness import Readiness, to_restore
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, GroupState, Rates
 from kstream_plan.model.state import Restless, Sleep, is_settled
-from kstream_plan.plans.restoring import Restoring, Span, beginning, produced_since, written_since
+from kstream_plan.plans.restoring import (
+    Restoring,
+    Span,
+    beginning,
+    copied_on,
+    pressed_instances,
+    produced_since,
+    written_since,
+)
 from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.protocols.transition import Transition
 
@@ -66,8 +73,9 @@ def advance(
     rates = phases[-1].rates
     revoking = frozenset[int]() if interval.tick else transition.revoking
     restless, asleep = _restless(state, phases, interval.to_ms, revoking)
-    seated, pressed = _changed_seats(state, transition), _pressed(state.group, transition, phases)
-    falling_behind = _held_as_copies(state.group, transition, pressed)
+    seated, held = _changed_seats(state, transition), transition.holdings
+    pressed = pressed_instances(state.group, held, phases)
+    falling_behind = copied_on(state.group, held, pressed)
     tasks = tuple(restless.union(seated, falling_behind))
     copies = dict(zip(tasks, state.copies_of(tasks), strict=True))
     for task, seats in seated.items():
@@ -103,30 +111,6 @@ def advance(
         revoked={task: state.group.instance_of[owner] for task, owner, _, _ in transition.withheld},
         restless=Restless(rates, frozenset(reported.keys() - resting - asleep.keys()), asleep),
     )
-
-
-def _pressed(group: Group, transition: Transition, phases: Sequence[Span]) -> frozenset[int]:
-    """Return the instances of whose copies more is written in some phase than they restore."""
-    found = set[int]()
-    for rates in (phase.rates for phase in phases if phase.rates.any_restore and phase.rates.any_produce):
-        restores = [rates.restore_rate(instance) for instance in range(len(group.instances))]
-        writes = [rates.produce_rate(task) for task in range(len(group.tasks))]
-        slowest = min((rate for rate in restores if rate is not None), default=inf)
-        if sum(writes) <= slowest:
-            continue
-        pressure = [0.0] * len(restores)
-        for consumer, held in enumerate(transition.holdings.stateful):
-            copies = (*held.standby, *held.warmup, *held.temporary)
-            pressure[group.instance_of[consumer]] += sum(map(writes.__getitem__, copies))
-        found |= {i for i, rate in enumerate(restores) if rate is not None and pressure[i] > rate}
-    return frozenset(found)
-
-
-def _held_as_copies(group: Group, transition: Transition, instances: frozenset[int]) -> set[int]:
-    """Return the tasks of which these instances hold a copy that they do not run."""
-    held = transition.holdings.stateful
-    consumers = (held[consumer] for instance in instances for consumer in group.consumers_of[instance])
-    return {task for of in consumers for task in (*of.standby, *of.warmup, *of.temporary)}
 
 
 def _restless(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
-from kstream_plan.model import Copy, Group, GroupState, Holding
+from kstream_plan.model import Copy, Group, GroupState, Holding, Holdings
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.plans.restoring import Restoring, Span, produced
+from kstream_plan.plans.restoring import Restoring, Span, copied_on, pressed_instances, produced_since
 
 #: Whether a role of a holding is active, by its place.
 _IS_ACTIVE = (True, False, False, False)
+_AT_ONCE: Mapping[tuple[int, int], int] = MappingProxyType({})
 
 
 def begun(state: GroupState, offsets: Mapping[tuple[int, int], int]) -> GroupState:
@@ -66,28 +68,41 @@ def reseated(
     return changed
 
 
-def later(state: GroupState, spans: Sequence[Span], to_ms: int, cleanup_ms: int) -> GroupState:
+def later(
+    state: GroupState,
+    spans: Sequence[Span],
+    to_ms: int,
+    cleanup_ms: int,
+    reported_in: Mapping[tuple[int, int], int] = _AT_ONCE,
+) -> GroupState:
     """Return the state after some time: restored as far as rates are known; what is left over falls behind.
 
-    A copy that has caught up stays so, but for what nobody processed before and is written at once.
+    A copy that has caught up stays so, but for what is written at once, and where more is written than its instance
+    restores, or that is stopped. What copies lack, by (task, instance), may be that of a later time than the beginning
+    (``reported_in``).
     """
     group, changed = state.group, dict[int, tuple[Copy, ...]]()
+    holdings = Holdings.of(group, state.holdings)
+    pressed = pressed_instances(group, holdings, spans)
+    falls_behind = copied_on(group, holdings, pressed.union(*(span.stopped for span in spans)))
     restless = {
         task: state.copies[task]
         for task in group.stateful
         if any(copy.remaining or copy.consumer is None for copy in state.copies[task])
-        or any(task in span.backlog for span in spans)
+        or task in falls_behind
+        or any(task in span.burst or task in span.backlog for span in spans)
     }
     if not restless:
         return state
-    restoring = Restoring.over(group, restless, spans)
+    restoring = Restoring.over(group, restless, spans, reported_in, pressed=pressed)
     for task, copies in restless.items():
         found = []
         for copy in copies:
             if copy.consumer is None:
                 if copy.lost_at_ms is not None and to_ms - copy.lost_at_ms > cleanup_ms:
                     continue
-                behind = min(copy.remaining + produced(spans, task), group.tasks[task].end_offset_sum)
+                written = produced_since(spans, task, reported_in.get((task, copy.instance), 0))
+                behind = min(copy.remaining + written, group.tasks[task].end_offset_sum)
                 found.append(copy._replace(remaining=behind))
             elif restoring.known(copy.instance, copy.remaining) and (copy.remaining or restoring.remaining(task, copy)):
                 found.append(copy._replace(remaining=restoring.remaining(task, copy)))

@@ -18,7 +18,7 @@ from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Bounce, ConfigChange, Event, Join, Leave, Return, Scenario, SettingValue, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.snapshot import Stores
-from kstream_plan.model.starting_state import seated
+from kstream_plan.model.starting_state import Beginning, seated
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup
 from kstream_plan.model.times import duration
 from kstream_plan.plans.design import BACK_BEFORE_FENCED, Design, Played
@@ -42,13 +42,16 @@ class Streams(Design):
 
     def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
         """Let the broker's half begin where the snapshot has it; without a scenario a target is computed now."""
-        known = state.memory
-        assert isinstance(known, BrokerGroup)
+        assert isinstance(state.memory, Beginning)
+        known, reported_ms = state.memory.broker, state.memory.reported_ms
+        assert known is not None
         group = _in_order(known, self.order)
         if self.pace is Pace.LATEST:
             group = silence.with_one_silent(group, _run(state))
-        found = replace(seated(state), memory=Start(group=group, asks_now=scenario is None))
-        return begun(found, _offsets(group, state.group))
+        offsets = _offsets(group, state.group)  # what copies lack by these, they lack of the end offsets of now
+        reported_ms = dict.fromkeys(sorted(offsets), 0) | dict(reported_ms)
+        found = replace(seated(state), memory=Start(group=group, asks_now=scenario is None, reported_ms=reported_ms))
+        return begun(found, offsets)
 
     def happening(self, event: Event, snapshot: Snapshot) -> Event:
         """Return the same where who is closed leaves, unless it is a static member, and with the group's settings.

@@ -49,9 +49,15 @@ class StreamsCoordinator(Coordinator[Turn]):
         turn = self._turn(replace(state, at_ms=0, memory=self._heard(play, state.group, 0, ())), 0, ())
         return replace(turn, held=with_pending(state, play.broker, self._numbers(state.group, play.broker)))
 
-    def until_now(self, state: GroupState, _lapse: Lapse) -> GroupState:
-        """Return the group as the snapshot tells: nothing reports how far copies have come since."""
-        return replace(state, at_ms=0, memory=self._begun(state))
+    def until_now(self, state: GroupState, lapse: Lapse) -> GroupState:
+        """Let copies restore and fall behind that were reported before now."""
+        start = state.memory
+        assert isinstance(start, Start)
+        reported_in = {
+            seat: at_ms - lapse.from_ms for seat, at_ms in start.reported_ms.items() if at_ms > lapse.from_ms
+        }
+        found = later(state, lapse.spans, lapse.to_ms, self._config.state_cleanup_delay_ms, reported_in)
+        return replace(found, at_ms=0, memory=self._begun(state))
 
     def take(self, state: GroupState, at_ms: int, _trigger: Trigger, members: tuple[Step, ...]) -> Turn:
         """Take the heartbeats of who joins now, or the one that is due."""

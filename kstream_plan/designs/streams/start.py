@@ -17,10 +17,15 @@ from kstream_plan.model.streams_group import BrokerGroup, BrokerMember
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """What a plan starts from; ``asks_now``: a target is wanted now, if the group is Stable."""
+    """What a plan starts from.
+
+    ``asks_now``: a target is wanted now, if the group is Stable. ``reported_ms`` tells by (task, instance) when lags
+    were reported that do not say so by the state's time.
+    """
 
     group: BrokerGroup
     asks_now: bool
+    reported_ms: Mapping[tuple[int, int], int]
 
 
 def broker_of(group: BrokerGroup, state: GroupState, settings: StreamsSettings) -> GroupCoordinator:
