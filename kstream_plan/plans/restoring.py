@@ -152,8 +152,14 @@ class Restoring:
             at_ms, ahead = 0, {i: _rest_of_a_poll(i, phases) for i in beginners if known[i]}
             for phase in _cut(phases, from_ms.values()):
                 waiting = {seat for seat, first_ms in from_ms.items() if first_ms > at_ms}
-                for instance, queues in _restoring_copies(copies, known, phase, left, waiting, pressed).items():
-                    _restore(phase, instance, queues, group, left, ahead.pop(instance, 0))
+                spare: dict[int, int] = {}
+                for is_active in (True, False):
+                    found = _restoring_copies(copies, known, phase, left, waiting, pressed, is_active=is_active)
+                    for instance, queue in found.items():
+                        records = spare.get(instance, ahead.pop(instance, 0))
+                        if instance not in spare:
+                            records = _restored(phase, instance, records)
+                        spare[instance] = _restore_evenly(queue, records, instance, group.end_offset_sums, left)
                 at_ms += phase.elapsed_ms
             left |= _not_begun(copies, from_ms, at_ms)
         at_once = all(phase.rates.restore_rate(i) == inf for phase in phases for i in instances)
@@ -199,24 +205,29 @@ def _restoring_copies(
     left: Mapping[tuple[int, int], int],
     waiting: Collection[tuple[int, int]],
     pressed: Collection[int],
-) -> dict[int, tuple[_Queue, _Queue]]:
-    queues: dict[int, tuple[_Queue, _Queue]] = {}
+    *,
+    is_active: bool,
+) -> dict[int, _Queue]:
+    """Return what each instance restores in a phase, of active copies or else of the others.
+
+    The others come second, when it is known what the active ones have ``left``.
+    """
+    queues: dict[int, _Queue] = {}
     grows = phase.rates.any_produce or bool(phase.burst) or bool(phase.backlog)
     if not (grows or phase.stopped or left or waiting):
         # by far the most frequent case
         for task, of_task in copies.items():
             for copy in of_task:
                 remaining, instance = copy.remaining, copy.instance
-                if remaining and copy.consumer is not None and known[instance]:
-                    queues.setdefault(instance, ([], []))[not copy.active].append((remaining, task))
+                if remaining and copy.active == is_active and copy.consumer is not None and known[instance]:
+                    queues.setdefault(instance, []).append((remaining, task))
         return queues
     for task, of_task in copies.items():
-        # While its active copy restores, nobody writes to a task's changelogs; the input that waits is processed then.
-        grown = phase.produced(task) if grows else 0
+        grown = phase.produced(task) if grows and not is_active and not _is_restoring(task, of_task, known, left) else 0
         is_written = grown > 0 and not any(copy.active and copy.instance in phase.stopped for copy in of_task)
         for copy in of_task:
             instance = copy.instance
-            if copy.consumer is None or not known[instance] or (task, instance) in waiting:
+            if copy.active != is_active or copy.consumer is None or not known[instance] or (task, instance) in waiting:
                 continue
             remaining = left.get((task, instance), copy.remaining)
             backlog = 0 if copy.active or remaining else phase.backlog.get(task, 0)
@@ -224,10 +235,24 @@ def _restoring_copies(
                 instance in phase.stopped or task in phase.burst or (is_written and instance in pressed)
             )
             if remaining or backlog or falls_behind:
-                queues.setdefault(instance, ([], []))[not copy.active].append(
-                    (remaining + (0 if copy.active else grown) + backlog, task)
-                )
+                queues.setdefault(instance, []).append((remaining + grown + backlog, task))
     return queues
+
+
+def _is_restoring(
+    task: int, copies: Iterable[Copy], known: Sequence[bool], left: Mapping[tuple[int, int], int]
+) -> bool:
+    """Tell whether an active copy still restores when the phase ends, for all that is known.
+
+    Nobody writes to a task's changelogs meanwhile; input that waits is processed when it has restored.
+    """
+    return any(
+        copy.active
+        and known[copy.instance]
+        and copy.remaining < MAX_LONG
+        and left.get((task, copy.instance), copy.remaining) > 0
+        for copy in copies
+    )
 
 
 def _rest_of_a_poll(instance: int, phases: Sequence[Span]) -> int:
@@ -239,27 +264,13 @@ def _rest_of_a_poll(instance: int, phases: Sequence[Span]) -> int:
     return POLL_RECORDS - restored % POLL_RECORDS if restored >= POLL_RECORDS else 0
 
 
-def _restore(
-    phase: Span,
-    instance: int,
-    queues: tuple[_Queue, _Queue],
-    group: Group,
-    left: dict[tuple[int, int], int],
-    ahead: int,
-) -> None:
-    """Let an instance restore, so much ``ahead``; what grows faster is at most as far behind as no state at all."""
+def _restored(phase: Span, instance: int, ahead: int) -> int:
+    """Return how many records an instance restores in a phase, so much ``ahead`` of its rate."""
     rate = phase.rates.restore_rate(instance)
     assert rate is not None
     if instance in phase.stopped:
-        records = 0
-    else:
-        records = (
-            sum(left for queue in queues for left, _ in queue)
-            if rate == inf
-            else int(rate * phase.elapsed_ms / 1000) + ahead
-        )
-    for queue in queues:
-        records = _restore_evenly(queue, records, instance, group.end_offset_sums, left)
+        return 0
+    return MAX_LONG * MAX_LONG if rate == inf else int(rate * phase.elapsed_ms / 1000) + ahead
 
 
 def _restore_evenly(
@@ -267,7 +278,7 @@ def _restore_evenly(
 ) -> int:
     """Share ``records`` evenly, what one does not need going to the others; return what is over.
 
-    What is left then is at most the ``whole`` task.
+    What is left then is at most the ``whole`` task: what grows faster is no further behind than no state at all.
     """
     queue.sort()
     sharing = len(queue)

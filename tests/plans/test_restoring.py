@@ -40,10 +40,14 @@ def test_a_copy_restores_from_its_report_on_and_not_before(reported_ms: int, lag
     assert left == max(0, lag - int((10_000 - reported_ms) / 100))
 
 
-def test_what_is_written_while_the_active_copy_restores_is_counted_once_it_has() -> None:
-    """It restores for a second of ten minutes; its input waits meanwhile, and is processed then."""
-    active, standby = Copy(0, 1_000, (0,), 1_000, consumer=0, active=True), Copy(1, 50_000, (2,), 50_000, consumer=2)
+@pytest.mark.parametrize(("behind", "written"), [(1_000, 950 * 600), (700_000, 0)])
+def test_what_is_written_while_the_active_copy_restores_is_counted_once_it_has(behind: int, written: int) -> None:
+    """It restores for a second of ten minutes, or for longer; its input waits meanwhile, and is processed then."""
+    active, standby = (
+        Copy(0, behind, (0,), behind, consumer=0, active=True),
+        Copy(1, 650_000, (2,), 650_000, consumer=2),
+    )
     rates = Rates(restore_per_instance=1_000.0, produce_per_task=950.0)
     found = Restoring.over(group(stateful=1, end_offset_sum=900_000), {0: (active, standby)}, [Span(rates, 600_000)])
-    assert found.remaining(0, active) == 0
-    assert found.remaining(0, standby) == 50_000 + 950 * 600 - 1_000 * 600
+    assert found.remaining(0, active) == max(0, behind - 600_000)
+    assert found.remaining(0, standby) == 650_000 + written - 600_000

@@ -1,6 +1,6 @@
 """See the module."""
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from kstream_plan.designs.classic.compiled.memory cimport Flags, Longs
 from kstream_plan.designs.classic.compiled.records cimport Slot
@@ -16,8 +16,6 @@ cdef struct Restored:
     int64_t* left
     int32_t instance
     int32_t place
-    # its instance restores active tasks first
-    int8_t waits
 
 
 cdef class Restoring(Steps):
@@ -33,6 +31,8 @@ cdef class Restoring(Steps):
     cdef Py_ssize_t n_restored, room_for_restored
     # by instance: 1 if every copy that has anything to restore was placed just now, 2 if not all, 0 if none has
     cdef Flags begins
+    # by instance: how many more records it restores than its active copies need; NONE: it is not known yet
+    cdef Longs spare
     # by instance: what is written per second of the copies it holds, and whether that is more than it restores
     cdef double* pressure
     cdef Flags pressed
@@ -43,7 +43,10 @@ cdef class Restoring(Steps):
     cdef void press(self) noexcept
     cdef bint falls_behind(self, Py_ssize_t place, Slot* slot) noexcept
     cdef void restore(self, int64_t elapsed_ms, int64_t generation, bint soon) except *
-    cdef void _collect(self, Py_ssize_t place, int64_t elapsed_ms, int64_t generation, bint soon) except *
+    cdef void _begin(self, Py_ssize_t place, int64_t generation) noexcept
+    cdef void _restore(self, int64_t elapsed_ms, bint soon, bint is_active) except *
+    cdef void _collect(self, Py_ssize_t place, int64_t elapsed_ms, bint soon, bint is_active) except *
+    cdef bint _is_restoring(self, Py_ssize_t place, bint soon) noexcept
     cdef void _add(self, Slot* slot, Py_ssize_t place, int64_t written, bint soon) except *
     cdef int64_t _records(self, int32_t instance, int64_t elapsed_ms) noexcept
     cdef int64_t _share(self, Py_ssize_t begin, Py_ssize_t end, int64_t records) noexcept

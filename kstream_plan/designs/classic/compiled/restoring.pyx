@@ -7,7 +7,7 @@ from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from kstream_plan.designs.classic.compiled.memory cimport grown, int8s, int64s, zeros
-from kstream_plan.designs.classic.compiled.records cimport ACTIVE, Slot
+from kstream_plan.designs.classic.compiled.records cimport ACTIVE, NONE, Slot
 from kstream_plan.designs.classic.compiled.steps cimport Steps
 
 #: As ``catching_up.POLL_DELAY_MS`` and ``plans/restoring.POLL_RECORDS``.
@@ -26,6 +26,7 @@ cdef class Restoring(Steps):
         self.pressure = <double*>zeros(self.memory, self.instances, sizeof(double))
         self.pressed = int8s(self.memory, self.instances)
         self.standing, self.begins = int64s(self.memory, self.tasks), int8s(self.memory, self.instances)
+        self.spare = int64s(self.memory, self.instances)
         self.room_for_restored = self.tasks
         self.restored = <Restored*>zeros(self.memory, self.room_for_restored, sizeof(Restored))
 
@@ -82,43 +83,73 @@ cdef class Restoring(Steps):
 
         ``generation`` is that of the decision: who had nothing to restore before it is ahead of its rate.
         """
-        cdef Py_ssize_t place, begin = 0, waiting, end
-        cdef Restored* restored
-        cdef int64_t records
-        self.n_restored = 0
+        cdef Py_ssize_t place
         memset(self.begins, 0, self.instances)
+        for place in range(self.instances):
+            self.spare[place] = NONE
         for place in range(self.tasks):
             if not self.rests[place]:
-                self._collect(place, elapsed_ms, generation, soon)
+                self._begin(place, generation)
+        self._restore(elapsed_ms, soon, is_active=True)
+        self._restore(elapsed_ms, soon, is_active=False)
+
+    cdef void _begin(self, Py_ssize_t place, int64_t generation) noexcept:
+        """Note which instances begin to restore with a copy, and which have had something to restore before."""
+        cdef Slot* slots = &self.slots[place * self.room]
+        cdef Py_ssize_t at
+        for at in range(self.number[place]):
+            if slots[at].consumer >= 0 and slots[at].remaining and self.begins[slots[at].instance] < 2:
+                self.begins[slots[at].instance] = 2 if slots[at].placed_in < generation else 1
+
+    cdef void _restore(self, int64_t elapsed_ms, bint soon, bint is_active) except *:
+        """Restore the active copies, or else the others, when it is known what the active ones have left."""
+        cdef Py_ssize_t place, begin = 0, end
+        cdef Restored* restored
+        cdef int32_t instance
+        self.n_restored = 0
+        for place in range(self.tasks):
+            if not self.rests[place]:
+                self._collect(place, elapsed_ms, soon, is_active)
         restored = self.restored
         qsort(restored, self.n_restored, sizeof(Restored), _in_order)
         while begin < self.n_restored:
-            waiting = begin
-            while waiting < self.n_restored and _is_of_same(restored, begin, waiting) and not restored[waiting].waits:
-                waiting += 1
-            end = waiting
-            while end < self.n_restored and _is_of_same(restored, begin, end):
+            end, instance = begin, restored[begin].instance
+            while end < self.n_restored and restored[end].instance == instance:
                 end += 1
-            if self.restores[restored[begin].instance] != INFINITY:
-                records = self._share(begin, waiting, self._records(restored[begin].instance, elapsed_ms))
-                self._share(waiting, end, records)
+            if self.restores[instance] != INFINITY:
+                if self.spare[instance] == NONE:
+                    self.spare[instance] = self._records(instance, elapsed_ms)
+                self.spare[instance] = self._share(begin, end, self.spare[instance])
             begin = end
 
-    cdef void _collect(self, Py_ssize_t place, int64_t elapsed_ms, int64_t generation, bint soon) except *:
+    cdef void _collect(self, Py_ssize_t place, int64_t elapsed_ms, bint soon, bint is_active) except *:
         """Collect the copies of a task that are restored; the others have left what they have."""
         cdef Slot* slots = &self.slots[place * self.room]
         cdef Py_ssize_t at
-        # While its active copy restores, nobody writes to a task's changelogs; the input that waits is processed then.
-        cdef int64_t written = self.written(place, elapsed_ms)
+        cdef int64_t written = 0
+        if not (is_active or self._is_restoring(place, soon)):
+            written = self.written(place, elapsed_ms)
         for at in range(self.number[place]):
+            if (slots[at].role == ACTIVE) != is_active:
+                continue
             if slots[at].consumer < 0 or self.restores[slots[at].instance] < 0 or not (
                 slots[at].remaining or (written and self.falls_behind(place, &slots[at]))
             ):
                 (&slots[at].left_soon if soon else &slots[at].left)[0] = slots[at].remaining
                 continue
-            if slots[at].remaining and self.begins[slots[at].instance] < 2:
-                self.begins[slots[at].instance] = 2 if slots[at].placed_in < generation else 1
-            self._add(&slots[at], place, 0 if slots[at].role == ACTIVE else written, soon)
+            self._add(&slots[at], place, written, soon)
+
+    cdef bint _is_restoring(self, Py_ssize_t place, bint soon) noexcept:
+        """Tell whether an active copy still restores at the end, for all that is known: nobody writes meanwhile."""
+        cdef Slot* slots = &self.slots[place * self.room]
+        cdef Py_ssize_t at
+        cdef int64_t left
+        for at in range(self.number[place]):
+            if slots[at].role == ACTIVE and self.restores[slots[at].instance] >= 0 and slots[at].remaining < INT64_MAX:
+                left = slots[at].left_soon if soon else slots[at].left
+                if left > 0:
+                    return True
+        return False
 
     cdef void _add(self, Slot* slot, Py_ssize_t place, int64_t written, bint soon) except *:
         """Note a copy that is restored: until records are shared out it has nothing left."""
@@ -133,7 +164,7 @@ cdef class Restoring(Steps):
         restored.records = <uint64_t>slot.remaining + <uint64_t>written
         restored.left = &slot.left_soon if soon else &slot.left
         restored.left[0] = 0
-        restored.instance, restored.place, restored.waits = slot.instance, <int32_t>place, slot.role != ACTIVE
+        restored.instance, restored.place = slot.instance, <int32_t>place
 
     cdef int64_t _records(self, int32_t instance, int64_t elapsed_ms) noexcept:
         """Return how many records an instance restores in a time.
@@ -161,19 +192,12 @@ cdef class Restoring(Steps):
         return <int64_t>over
 
 
-cdef inline bint _is_of_same(Restored* restored, Py_ssize_t begin, Py_ssize_t at) noexcept:
-    """Tell whether the same instance restores both."""
-    return restored[begin].instance == restored[at].instance
-
-
 cdef int _in_order(const void* one, const void* other) noexcept nogil:
-    """Compare two copies: by instance, first those that do not wait, those with least to go first."""
+    """Compare two copies: by instance, those with least to go first."""
     cdef const Restored* a = <const Restored*>one
     cdef const Restored* b = <const Restored*>other
     if a.instance != b.instance:
         return -1 if a.instance < b.instance else 1
-    if a.waits != b.waits:
-        return -1 if a.waits < b.waits else 1
     if a.records != b.records:
         return -1 if a.records < b.records else 1
     return -1 if a.place < b.place else a.place > b.place
