@@ -349,13 +349,14 @@ class _Follower:
                 assert step.from_ is not None
                 self.ran_until[task, step.from_.process_id] = at_ms
             is_doubted, records, process_id = False, step.restore_records or 0, step.to.process_id
+            lacks = max(0, step.reason.lag or 0) if step.restore_records is None else records
             waits = self.design.moves_when_caught_up and self._waits(task, step, gone=gone)
             is_beside = self._is_beside_unsized(task, process_id)
             if step.caught_up and not (waits and (is_beside or step.restore_records is not None)):
                 course = self._course(task, process_id, held)
-                is_doubted = self._look(task, process_id, at_ms, stopped_ms, course)
+                is_doubted = self._look(task, process_id, at_ms, stopped_ms, course, lacks)
             elif step.caught_up and self.closed_in.get((task, process_id), -1) >= self.decided_in:
-                self._look(task, process_id, at_ms, stopped_ms, self._closed_at(at_ms))
+                self._look(task, process_id, at_ms, stopped_ms, self._closed_at(at_ms), lacks)
             elif step.caught_up and is_beside:
                 most = min(self.known.snapshot.config.acceptable_recovery_lag, self.behind[task, process_id])
                 records = max(records, most)
@@ -410,8 +411,13 @@ class _Follower:
             return False
         return not gone or (isinstance(step, HandOver) and step.from_ is not None)
 
-    def _look(self, task: int, process_id: str, at_ms: int, stopped_ms: int | None, course: Course) -> bool:
-        """Write a start down unless it is proven to be warm; tell whether it may restore on any stores."""
+    def _look(
+        self, task: int, process_id: str, at_ms: int, stopped_ms: int | None, course: Course, lacks: int = 0
+    ) -> bool:
+        """Write a start down unless it is proven to be warm; tell whether it may restore on any stores.
+
+        ``lacks``: so many records its copy lacks in the plan.
+        """
         evidence = self.known.at(
             task,
             self._instance(process_id),
@@ -422,7 +428,7 @@ class _Follower:
         )
         if evidence.fact is Fact.RATES and self._is_beside_unsized(task, process_id):
             evidence = self._without_rates(evidence, task, process_id)
-        evidence = self._with_what_it_restores(evidence, task, self._instance(process_id))
+        evidence = self._with_what_it_restores(evidence, task, self._instance(process_id), lacks)
         if evidence.known is not Known.CAUGHT_UP:
             self.found.append(
                 UnprovenStart(
@@ -440,11 +446,11 @@ class _Follower:
         unknown = replace(by_rates, known=Known.UNKNOWN, fact=Fact.FORECAST, words=words, at_most=most)
         return replace(unknown, settled_by=_TELLS_SIZE)
 
-    def _with_what_it_restores(self, evidence: Evidence, task: int, instance: int) -> Evidence:
+    def _with_what_it_restores(self, evidence: Evidence, task: int, instance: int, lacks: int) -> Evidence:
         """Return what is known of a copy: unknown, too, if it has caught up and may restore for long all the same."""
         if evidence.known is not Known.CAUGHT_UP or evidence.fact in (Fact.STATELESS, Fact.RATES):
             return evidence
-        rate, most = self._restore_rate(instance), evidence.at_most
+        rate, most = self._restore_rate(instance), None if evidence.at_most is None else max(evidence.at_most, lacks)
         if evidence.fact is not Fact.IN_MEMORY and self._tells_restores(task, instance):
             return evidence
         read = self.known.snapshot.state.group.tasks[task]  # not the longer changelog of a later moment

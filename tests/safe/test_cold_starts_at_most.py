@@ -264,3 +264,14 @@ def test_a_task_between_two_threads_starts_from_another_copy_whatever_that_has(s
     """``i0`` has closed 0_3 for another thread; where nothing is left of it, ``i1`` starts it by a report of a day."""
     group = random_group(random.Random(86)).with_row(stores=stores)
     assert plan_checked(group.snapshot, group.options).ends("cold_handovers") == (0, most)
+
+
+def test_left_over_state_of_unknown_end_offset_restores_what_was_written_since_it_was_reported() -> None:
+    """Of 0_0 nothing was missing five minutes before, and 20 records a second are written: a report of a day counts."""
+    known = random_group(random.Random(1944))
+    unknown = copied(known)
+    del unknown.row["tasks"][0]["end_offset_sum"]
+    for group in (known, unknown):
+        assert "0_0" in {str(start.task_id) for start in _leaving(group).unproven_starts} | {
+            *_leaving(group).restores_first
+        }

@@ -325,17 +325,6 @@ def _decides_otherwise(group: Given, worse: Given) -> bool:
     return bool(unreported) or any(lag == UNKNOWN or seat not in standbys for seat, lag in gone.items())
 
 
-def _waits_instead(group: Given, worse: Given) -> bool:
-    """Tell whether a task moved at once, with or without a copy, that now waits for one: its end offset is unknown."""
-    known = {task["task_id"] for task in worse.row["tasks"] if "end_offset_sum" in task}
-    limit = group.row["config"]["acceptable_recovery_lag"]
-    return any(
-        task["task_id"] not in known and task["end_offset_sum"] <= limit
-        for task in group.row["tasks"]
-        if task["stateful"]
-    )
-
-
 def _standbys(group: Given) -> set[tuple[str, str]]:
     return {
         (instance["process_id"], task_id)
@@ -363,8 +352,6 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
         return  # other copies restore faster
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
-    if group.restore is None and before.opened != after.opened and _waits_instead(group, worse):
-        return
     before = replace(before, may_lose=group.row.get("stores") != "persistent")
     if worsening is worsenings.fewer_standbys:  # made anew it begins with nothing, what it had may be unknown
         gone = {task_id for _, task_id in _standbys(group) - _standbys(worse)}
@@ -532,16 +519,6 @@ class TestExceptions:
         low = replace(high, config=replace(high.config, acceptable_recovery_lag=0))
         assert _goes_to(high) == ("i1", Answer.NO)
         assert _goes_to(low) == ("i2", Answer.YES)
-
-    def test_a_task_waits_for_a_copy_where_its_end_offset_is_unknown(self) -> None:
-        """All of 0_0 is within the limit, so that it moves at once; how much is written until then is unknown."""
-        known = random_group(random.Random(1944))
-        assert known.restore is None, "what it lacks when it has waited, only a rate tells"
-        unknown = copied(known)
-        del unknown.row["tasks"][0]["end_offset_sum"]
-        before, after = _drain_leaving(known), _drain_leaving(unknown)
-        assert before.starts == after.starts
-        assert [before.tasks["0_0"], after.tasks["0_0"]] == [Answer.NO, Answer.YES]
 
     def test_copies_restore_faster_where_fewer_are_wanted(self) -> None:
         """An instance shares its rate among its copies: with fewer of them, one falls behind less."""
