@@ -115,12 +115,13 @@ class DrainNow:
         restoring = {name for doubt in self.doubts if doubt.code == RESTORES_WITHIN_LIMIT for name in doubt.subjects}
         answers = dict[WorkId, Answer]()
         for task in self.now:
-            if task.task_id in cold_at_best or str(task.task_id) in restoring:
+            may_be_cold = task.task_id in cold_at_best
+            if (may_be_cold and not task.caught_up) or str(task.task_id) in restoring:
                 answers[task.task_id] = Answer.NO
             elif task.task_id in evidence:
                 answers[task.task_id] = answer_of(evidence[task.task_id])
             else:
-                answers[task.task_id] = Answer.YES if task.caught_up else Answer.UNKNOWN
+                answers[task.task_id] = Answer.YES if task.caught_up and not may_be_cold else Answer.UNKNOWN
         return answers
 
     @property
@@ -151,8 +152,8 @@ class DrainNow:
     @property
     def how_many_cold(self) -> tuple[int, int]:
         """How many tasks would start cold now: those that do by all that is known, and those that may."""
-        behind = {start.task_id for start in self.unproven if start.evidence.known is Known.BEHIND}
-        surely = behind.union(task.task_id for task in self.cold_at_best)
+        surely = {start.task_id for start in self.unproven if start.evidence.known is Known.BEHIND}
+        surely |= {task.task_id for task in self.cold_at_best} & {task.task_id for task in self.cold_now}
         return sum(task.task_id in surely for task in self.now), sum(
             answer is not Answer.YES for answer in self.answers.values()
         )

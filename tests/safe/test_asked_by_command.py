@@ -150,3 +150,17 @@ def test_the_task_that_has_to_start_elsewhere_is_named_before_others(capsys: pyt
     own = "NO: The only task of i0 restores state first, though its copy counts as caught up."
     assert own in screen
     assert screen.index(own) < screen.index("2 tasks of other instances restore state first")
+
+
+def test_what_starts_cold_in_one_course_only_is_no_proven_cold_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If the copies of 0_2 and 0_3 have caught up, 0_4 goes to a disk that is empty; if not, to left-over state."""
+    folder, snapshot = _SAFE.parents[1] / "examples" / "leader-log", str(tmp_path / "orders.json")
+    log, settings = str(folder / "orders.log"), str(folder / "app.properties")
+    assert run(["snapshot", "--leader-log", log, "--streams-config", settings, "--out", snapshot]) == 0
+    assert run(["drain", snapshot, "i2", "--now", "2026-11-21T13:12:40Z"]) == 0
+    out = capsys.readouterr().out
+    assert "NO: 1 to 4 of the 6 tasks" in out
+    [row] = [line.split() for line in out.splitlines() if line.startswith("0_4 ")]
+    assert row == ["0_4", "i1", "left-over", "unknown", "45s", "+", "restore"]
