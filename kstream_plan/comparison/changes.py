@@ -262,6 +262,17 @@ class Comparison:
         tasks = [change.task_id for change in self.tasks if change.kind is TaskClass.ORPHANED]
         return len(tasks), sum(task_id in self.next_owners for task_id in tasks)
 
+    @cached_property
+    def unassigned_on_both(self) -> int:
+        """How many tasks of both sides nobody runs on either."""
+        sides = [
+            (side.group, {task for held in side.holdings for task in held.active}) for side in (self.old, self.new)
+        ]
+        idle = [
+            {group.tasks[task].task_id for task in range(len(group.tasks)) if task not in run} for group, run in sides
+        ]
+        return len(idle[0] & idle[1])
+
     @property
     def members(self) -> tuple[int, int]:
         """How many members there are before and after."""

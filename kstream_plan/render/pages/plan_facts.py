@@ -170,7 +170,8 @@ def pause_fact(view: PlanView) -> Fact:
         value = f"none, or up to {duration(total.most)}" if total.most else "none"
         return Fact("pause", label, f"{value}{unknown}")
     names = view.names
-    task = names.task(worst.task_id) if plan.is_of_workers else f"task {names.task_and_topic(worst.task_id)}"
+    kind = "task" if plan.group.tasks[plan.group.task_index[worst.task_id]].stateful else "stateless task"
+    task = names.task(worst.task_id) if plan.is_of_workers else f"{kind} {names.task_and_topic(worst.task_id)}"
     pauses = f" in {count(worst.times, 'pause')}{', without restores' * plan.pauses_are_least}"
     value = f"{task}: {pause_text(*total, is_open=plan.pauses_are_least)}{pauses}{unknown}"
     return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")

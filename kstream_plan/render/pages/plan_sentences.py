@@ -66,7 +66,8 @@ def _tasks_at_first(view: PlanView) -> Iterator[str]:
     orphans = tasks - sum(len(roles.active) for roles in plan.initial)
     if orphans:
         noun = "connectors and tasks" if plan.is_of_workers else "tasks"
-        yield f"{orphans:,} of {tasks:,} {noun} {'is' if orphans == 1 else 'are'} unassigned when the plan begins."
+        verbs = "is unassigned, and pauses," if orphans == 1 else "are unassigned, and pause,"
+        yield f"{orphans:,} of {tasks:,} {noun} {verbs} when the plan begins."
 
 
 def _settles_after(view: PlanView) -> str:
@@ -161,7 +162,7 @@ def _cold(view: PlanView) -> Iterator[str]:
         yield from [f"{options}."] * bool(options)
     elif cold.most:
         starts = "cold start" if cold.most == 1 else "cold starts"
-        yield f"{count_range(*cold)} {starts}: no other copy has caught up, so a task restores before it runs."
+        yield f"{count_range(*cold)} {starts}: no copy has caught up where the task goes, so it restores before it runs."
         options = would_tell(plan.unproven_starts) if cold.most > cold.median else ""
         yield from [f"{options}."] * bool(options)
     elif not view.figure("moves").most:
@@ -182,7 +183,10 @@ def _random(view: PlanView) -> Iterator[str]:
         return
     endless_count = draws.number - draws.settled
     not_settled = f"; {endless_count:,} of them do not settle" if endless_count else ""
-    yield f"Shown is a typical one of {draws.number:,} simulations with random ids; ranges are over all{not_settled}."
+    yield (
+        f"Shown is a typical one of {draws.number:,} simulations (process ids of new instances are random and break "
+        f"ties); ranges are over all{not_settled}."
+    )
 
 
 def _unknown_ends(view: PlanView) -> Iterator[str]:

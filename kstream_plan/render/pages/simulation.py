@@ -75,7 +75,7 @@ def what_ifs_table(view: PlanView, what_ifs: Sequence[WhatIf]) -> Table:
         for name in settings
         for row in (
             _now_row(view, name),
-            *(_what_if_row(what_if, plan) for what_if in what_ifs if what_if.setting == name),
+            *(_what_if_row(what_if, view) for what_if in what_ifs if what_if.setting == name),
         )
     ]
     return Table("With other settings", columns, tuple(rows), " ".join(_what_ifs_notes(view, what_ifs)))
@@ -85,7 +85,7 @@ def _what_ifs_notes(view: PlanView, what_ifs: Sequence[WhatIf]) -> Iterator[str]
     """Yield what stands below the table of other settings."""
     plan = view.plan
     if view.draws is not None and view.draws.number > 1:
-        yield "To save time, only the first row is over all simulations; the other rows are one each."
+        yield "The first row is over all simulations, each other row one of them, without its range (compare has all)."
     if not plan.is_of_workers:
         yield "Extra copies: warm-ups, and copies that wait to be cut over, the most at one time."
     all_at_once = min(plan.summary.hops, len(plan.group.stateful))
@@ -112,8 +112,9 @@ def _now_row(view: PlanView, setting: str) -> Row:
     return text_row(name, lasts, f"{summary.rebalances:,}", *last, tone="dim")
 
 
-def _what_if_row(what_if: WhatIf, plan: Plan) -> Row:
-    ends_ms = what_if.least_duration_ms, what_if.most_duration_ms
+def _what_if_row(what_if: WhatIf, view: PlanView) -> Row:
+    plan, is_one_of_many = view.plan, view.draws is not None and view.draws.number > 1
+    ends_ms = (None, None) if is_one_of_many else (what_if.least_duration_ms, what_if.most_duration_ms)
     lasts = text_cell(_duration(what_if.duration_ms, *ends_ms))
     if what_if.verdict != "settled":
         lasts = Cell(("does not settle",), tone="bad")
