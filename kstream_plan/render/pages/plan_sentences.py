@@ -162,7 +162,7 @@ def _cold(view: PlanView) -> Iterator[str]:
         yield from [f"{options}."] * bool(options)
     elif cold.most:
         starts = "cold start" if cold.most == 1 else "cold starts"
-        yield f"{count_range(*cold)} {starts}: no copy has caught up where the task goes, so it restores before it runs."
+        yield f"{count_range(*cold)} {starts}: no copy has caught up where the task goes, so it restores first."
         options = would_tell(plan.unproven_starts) if cold.most > cold.median else ""
         yield from [f"{options}."] * bool(options)
     elif not view.figure("moves").most:
