@@ -133,7 +133,7 @@ def _figure(name: str, field: str, show: Callable[[Alternative, Range], str] = _
 
 
 def _policy(alternative: Alternative) -> str:
-    return "kept" if alternative.kept else f"breaks, or may break: {', '.join(alternative.broken)}"
+    return "kept" if alternative.kept else f"breaks or may break {', '.join(alternative.broken)}"
 
 
 _OF_STATE = (
