@@ -23,6 +23,8 @@ from kstream_plan.snapshots.leader_log.records import Record
 
 #: So long a leader takes at most from what it decides to the last that it says of it.
 _LONGEST_US = 120_000_000
+#: So long its consumer takes at most from the last list of tasks to the number of the generation.
+_LONGEST_TO_NUMBER_US = 10_000_000
 _SECOND_US = 1_000_000
 
 
@@ -30,9 +32,10 @@ _SECOND_US = 1_000_000
 class LoggedGeneration:
     """One rebalance as its leader logged it.
 
-    ``at`` is when it was decided, ``place`` and ``source`` where. ``number`` and ``group`` are known if the leader's
-    consumer logged them; ``thread`` is the leader's stream thread. ``end_offset_sums`` are told apart from what
-    ``clients`` has, where the leader warned of a process that reported more.
+    ``at`` is when it was decided, ``place`` and ``source`` where. ``ended_at`` is when its last list of tasks was
+    logged. ``number`` and ``group`` are known if the leader's consumer logged them; ``thread`` is the leader's stream
+    thread. ``end_offset_sums`` are told apart from what ``clients`` has, where the leader warned of a process that
+    reported more.
     """
 
     at: Moment | None
@@ -44,6 +47,7 @@ class LoggedGeneration:
     consumers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     splits: dict[str, Split] = field(default_factory=dict)
     end_offset_sums: dict[TaskId, int] = field(default_factory=dict)
+    ended_at: Moment | None = None
     number: int | None = None
     group: str | None = None
 
@@ -81,6 +85,41 @@ class LoggedGeneration:
             for split in splits
             for consumer, tasks in split.active.items()
         )
+
+    def is_numbered_by(self, message: Finished) -> bool:
+        """Tell whether an end may be its own: consumers read what the tasks read that they run from then on.
+
+        One subtopology reads a topic, and the task with a partition's number reads it.
+        """
+        if not message.is_cut and message.partitions.keys() != self.consumer_ids:
+            return True  # it was shortened, which tells nothing
+        running = {
+            consumer: set(tasks) - set(split.revoking.get(consumer, ()))
+            for split in self.splits.values()
+            for consumer, tasks in split.active.items()
+        }
+        if not message.partitions.keys() <= running.keys():
+            return False
+        read = {
+            consumer: [(topic, int(number)) for topic, _, number in (name.rpartition("-") for name in text.split(", "))]
+            for consumer, text in message.partitions.items()
+            if text
+        }
+        readers: dict[str, set[TaskId]] = {}  # by topic: tasks of partition 0 of the subtopologies that may read it
+        for consumer, partitions in read.items():
+            for topic, number in partitions:
+                possible = {task._replace(partition=0) for task in running[consumer] if task.partition == number}
+                readers[topic] = readers.get(topic, possible) & possible
+        return all(readers.values()) and all(
+            running[consumer]
+            <= {task._replace(partition=number) for topic, number in read.get(consumer, ()) for task in readers[topic]}
+            for consumer in message.partitions
+        )
+
+    @property
+    def consumer_ids(self) -> set[str]:
+        """The consumers of all processes."""
+        return {consumer for consumers in self.consumers.values() for consumer in consumers}
 
     @property
     def leader(self) -> str | None:
@@ -228,14 +267,16 @@ class _Assembly:
             generation.consumers = {
                 process_id: sorted(named_consumers(split)) for process_id, split in generation.splits.items()
             }
+        generation.ended_at = record.at
         self._found.generations.append(generation)
         self._unnumbered.update(dict.fromkeys(generation.clients.states, generation))
 
     def _finished(self, message: Finished, record: Record) -> None:
         for process_id, generation in self._unnumbered.items():
-            is_its = message.member in generation.consumers[process_id]
-            if is_its and _are_together((generation.at, generation.source), record):
-                generation.number, generation.group = message.generation, message.group
+            if message.member in generation.consumers[process_id]:
+                end = generation.ended_at, generation.source
+                if _are_together(end, record, _LONGEST_TO_NUMBER_US) and generation.is_numbered_by(message):
+                    generation.number, generation.group = message.generation, message.group
                 self._forget_unnumbered(generation.clients.states)
                 return
 
@@ -254,7 +295,7 @@ def all_tasks(by_consumer: Mapping[str, Sequence[TaskId]]) -> set[TaskId]:
     return {task for tasks in by_consumer.values() for task in tasks}
 
 
-def _are_together(begin: tuple[Moment | None, tuple[str, str]], record: Record) -> bool:
+def _are_together(begin: tuple[Moment | None, tuple[str, str]], record: Record, longest_us: int = _LONGEST_US) -> bool:
     """Tell whether a message may be of the rebalance that began then and there.
 
     A leader says all of it within moments; without times only one log tells what followed what.
@@ -262,4 +303,4 @@ def _are_together(begin: tuple[Moment | None, tuple[str, str]], record: Record) 
     at, source = begin
     if at is None or record.at is None:
         return source == record.source
-    return abs(at.us - record.at.us) <= _LONGEST_US
+    return abs(at.us - record.at.us) <= longest_us

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import TaskId
@@ -50,11 +50,17 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The number of the generation that has ``member`` (a consumer id) in it, and the group's id."""
+    """The number of the generation that has ``member`` (a consumer id) in it, and the group's id.
+
+    ``partitions`` are those that each consumer reads, as Kafka prints them; the last consumers may be missing where the
+    line ``is_cut``.
+    """
 
     group: str
     generation: int
     member: str
+    partitions: Mapping[str, str] = field(default_factory=dict)
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

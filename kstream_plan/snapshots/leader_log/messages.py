@@ -84,6 +84,8 @@ _JOINED_SETTING = re.compile(r"(?:(?<=\s)|^)(?=[a-z][\w-]*(?:\.[\w-]+)+ =(?:\s|$
 _FINISHED = re.compile(
     r"\] Finished assignment for group at generation (?P<generation>\d{1,18}): \{(?P<member>[^\s=]++)="
 )
+_READ_BY = re.compile(r"(?P<member>[^\s={},]++)=Assignment\(partitions=\[(?P<partitions>[^\]\n]*+)\]")
+_FINISHED_END = re.compile(r", userDataSize=\d{1,12}\)\}")
 _GROUP = "groupId="
 #: ``assignment.ClientState.computeTaskLags``, a warning, the same in 3.2 to 4.3.
 _END_OFFSETS = re.compile(
@@ -393,7 +395,10 @@ def _begin_finished(text: str, match: re.Match[str]) -> Draft | None:
     if start < 0:
         return None
     group = text[start + len(_GROUP) : match.start()]
-    return _Short(text[:start], message=Finished(group, int(match["generation"]), match["member"]))
+    partitions = dict(_READ_BY.findall(text, match.start("member")))
+    is_cut = _FINISHED_END.search(text, match.end()) is None
+    finished = Finished(group, int(match["generation"]), match["member"], partitions, is_cut)
+    return _Short(text[:start], message=finished)
 
 
 def _begin_end_offsets(text: str, match: re.Match[str]) -> Draft:

@@ -155,3 +155,21 @@ def test_no_rebalance_takes_the_number_of_the_next_of_which_a_list_is_left() -> 
     found = read(plain([*records[: ends[1]], *records[last_list : ends[2] + 1]]))
     assert [generation.number for generation in found.generations] == [1, None]
     assert [type(record.message) for record in found.incomplete] == [Split]
+
+
+@pytest.mark.parametrize(
+    ("number", "is_cut"),
+    # of ends that are cut those within seconds may be alike
+    [*((number, False) for number in range(1, 51)), *((number, True) for number in (1, 3, 5, 6, 7, 8, 10, 11, 13))],
+)
+def test_no_rebalance_takes_the_number_of_a_later_one_of_which_only_the_end_is_left(number: int, is_cut: bool) -> None:
+    log = gzip.decompress((REAL / "more" / "big" / "leader.log.gz").read_bytes()).decode()
+    end = re.compile(r"^.*Finished assignment for group at generation (\d+): .*\n", re.MULTILINE)
+    found = {int(match[1]): match for match in end.finditer(log)}
+    later = found[number + 1][0]
+    if is_cut:
+        later = later[: later.index("userDataSize")] + "\n"
+    left = log[: found[number].start()] + later
+    numbers = [generation.number for generation in read(left.encode()).generations]
+    assert numbers[:-1] == [*range(1, number)]
+    assert numbers[-1] is None
