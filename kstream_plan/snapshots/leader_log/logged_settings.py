@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from kstream_plan.errors import ConfigError
@@ -12,6 +13,7 @@ from kstream_plan.model.not_modelled import DECIDING_SETTINGS
 from kstream_plan.model.setting_texts import value_from_text
 from kstream_plan.model.settings import CONFIG_NAMES
 from kstream_plan.model.stores import STORE_SETTINGS, stores_of
+from kstream_plan.model.times import format_time, utc
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 from kstream_plan.snapshots.leader_log.message_values import LogPlace, Settings
 from kstream_plan.snapshots.leader_log.records import Record
@@ -86,19 +88,45 @@ def settings_for(generation: LoggedGeneration, statements: Sequence[LoggedValues
 def _differences(
     statements: Sequence[LoggedValues], config: Mapping[str, Any], deciding: Mapping[str, str]
 ) -> Iterator[Note]:
+    """Yield a note of each setting that instances say unlike things of, or that one had another value of before."""
     in_force: dict[str, Any] = {**deciding, **config}
-    said = [(values.place, {**values.deciding, **values.config}) for values in statements]
     for name, value in in_force.items():
         if name in _OF_ONE_INSTANCE:
             continue
-        places = {_text(values[name]): place for place, values in said if name in values}
-        if len(places) > 1:
-            pairs = ", ".join(f"{text} ({place})" for text, place in places.items())
+        said: dict[tuple[str, str], list[tuple[str, LoggedValues]]] = {}
+        for values in statements:
+            known = {**values.deciding, **values.config}
+            if name in known:
+                said.setdefault(values.source, []).append((_text(known[name]), values))
+        newest = {text: values.place for text, values in (each[-1] for each in said.values())}
+        key, shown = name.replace("_", "."), _text(value)
+        if len(newest) > 1:
+            pairs = ", ".join(f"{text} ({place})" for text, place in newest.items())
             message = (
-                f"instances log different values of {name.replace('_', '.')}: {pairs}; {_text(value)} is used, the "
-                "leader's as far as its log tells"
+                f"instances log different values of {key}: {pairs}; {shown} is used, the leader's as far as its log "
+                "tells"
             )
-            yield Note("settings-differ", message, tuple(map(str, places.values())))
+            yield Note("settings-differ", message, tuple(map(str, newest.values())))
+            continue
+        changes = [change for each in said.values() for change in _changes(each)]
+        if changes:
+            (old, before), (_, after) = max(changes, key=lambda change: change[1][1].at_us)
+            since = (
+                f"since {utc(format_time(after.at_us // 1000))} ({after.place})"
+                if after.at_us > 0
+                else f"at {after.place}"
+            )
+            whose = "" if after.source[1] else ", if this log is of one instance"
+            message = f"{key} is {shown}, logged {since}, and was {old} before ({before.place}){whose}: {shown} is used"
+            yield Note("settings-differ", message, (str(before.place), str(after.place)))
+
+
+def _changes(
+    said: Sequence[tuple[str, LoggedValues]],
+) -> list[tuple[tuple[str, LoggedValues], tuple[str, LoggedValues]]]:
+    """Return the last restart of an instance with another value: what it said last before, and first since."""
+    pairs = [(before, after) for before, after in pairwise(said) if before[0] != after[0]]
+    return pairs[-1:]
 
 
 def _text(value: Any) -> str:

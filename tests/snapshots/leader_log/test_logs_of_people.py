@@ -139,16 +139,39 @@ def test_settings_come_from_the_log_and_a_file_still_wins(saved: Callable[..., l
     assert "no-config" not in codes(history)
 
 
+def _started_twice(path: str, prefixes: tuple[str, str] = ("", "")) -> None:
+    """Write a log in which an application starts twice, first with 2 warm-ups and then with 6."""
+    text = Path(path).read_text(encoding="utf-8")
+    begin, time, rest = text.partition("2026-11-21T13:00:38.476Z")
+    other = begin.replace("max.warmup.replicas = 6", "max.warmup.replicas = 2").replace("12:59:00", "12:58:00")
+    parts = zip((prefixes[0], prefixes[1], prefixes[1]), (other, begin, time + rest), strict=True)
+    lines = [f"{prefix}{line}\n" for prefix, part in parts for line in part.splitlines()]
+    Path(path).write_text("".join(lines), encoding="utf-8")
+
+
 def test_instances_with_other_settings_are_told(saved: Callable[..., list[str]]) -> None:
     (path,) = saved("with-values.log")
-    text = Path(path).read_text(encoding="utf-8")
-    begin, _, rest = text.partition("2026-11-21T13:00:38.476Z")
-    other = begin.replace("max.warmup.replicas = 6", "max.warmup.replicas = 2").replace("12:59:00", "12:58:00")
-    Path(path).write_text(other + begin + "2026-11-21T13:00:38.476Z" + rest, encoding="utf-8")
+    _started_twice(path, ("orders-1  | ", "orders-2  | "))
     history = read_leader_logs([path])
     (note,) = [note for note in notes_about(history, history.entries[-1:]) if note.code == "settings-differ"]
-    assert "max.warmup.replicas: 2 (" in note.message
+    assert note.message.startswith("instances log different values of max.warmup.replicas: 2 (")
     assert "6 is used" in note.message
+    assert history.entries[-1].row["config"]["max_warmup_replicas"] == 6
+
+
+@pytest.mark.parametrize(("prefix", "whose"), [("orders-1  | ", ""), ("", ", if this log is of one instance")])
+def test_a_restart_with_other_settings_is_told_with_its_time(
+    prefix: str, whose: str, saved: Callable[..., list[str]]
+) -> None:
+    (path,) = saved("with-values.log")
+    _started_twice(path, (prefix, prefix))
+    history = read_leader_logs([path])
+    (note,) = [note for note in notes_about(history, history.entries[-1:]) if note.code == "settings-differ"]
+    before, after = note.subjects
+    assert note.message == (
+        f"max.warmup.replicas is 6, logged since 2026-11-21 12:59:00 UTC ({after}), and was 2 before ({before}){whose}"
+        ": 6 is used"
+    )
     assert history.entries[-1].row["config"]["max_warmup_replicas"] == 6
 
 
@@ -221,7 +244,8 @@ def test_a_setting_that_was_taken_out_at_a_restart_does_not_count(saved: Callabl
     history = read_leader_logs([path])
     assert "upgrade_from" not in history.entries[-1].row["config"]
     (note,) = [note for note in notes_about(history, history.entries[-1:]) if note.code == "settings-differ"]
-    assert "upgrade.from: 3.3 (" in note.message
+    assert note.message.startswith("upgrade.from is none, logged since ")
+    assert "and was 3.3 before (" in note.message
 
 
 def test_an_older_log_is_not_taken_for_the_newer_one(saved: Callable[..., list[str]]) -> None:
