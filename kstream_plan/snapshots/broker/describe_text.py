@@ -340,7 +340,7 @@ def _tasks(group_id: str, group: _Group, topology: Topology | None) -> tuple[lis
                 number[of] = max(number.get(of, 0), int(partition) + 1)
                 if role.removeprefix("target-") != "active":
                     copied.add(of)
-    notes: list[Note] = []
+    notes: list[Note] = [] if topology is None else [*topology.notes]
     if topology is not None:
         subtopologies = {str(key.number): of for key, of in topology.subtopologies.items()}
         for of, known in subtopologies.items():

@@ -211,7 +211,7 @@ def _changelog_topics(
         found[key] = sorted({*(name for name in names.values() if name in topics), *tables.values()})
         of_sources += sorted(tables.values())
         missing += [name for store, name in names.items() if name not in topics and store not in tables]
-    notes = []
+    notes = [*topology.notes]
     if of_sources:
         message = (
             f"tables of {name_list(of_sources, 1)} have no changelog of their own: they are taken to be restored from "

@@ -14,6 +14,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.model import Note
+from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.rows.fields import shown
 
 _START = re.compile(r"(?P<before>(?:.*[\s\"'])?)(?:Topologies|Sub-topologies|Topology: (?P<name>.+)):\s*")
@@ -24,7 +26,9 @@ _SUBTOPOLOGY = re.compile(
 )
 _SOURCE = re.compile(r"\s*Source:\s+(?P<name>.+) \(topics: (?P<topics>.*)\)\s*")
 _PROCESSOR = re.compile(r"\s*Processor: (?P<name>.+) \(stores: \[(?P<stores>.*)\]\)\s*")
-_SINK = re.compile(r"\s*Sink: .+ \((?:topic|extractor class): .*\)\s*")
+_SINK = re.compile(r"\s*Sink: (?P<name>.+) \((?:topic: (?P<topic>.*)|extractor class: .*)\)\s*")
+#: How Kafka Streams names sinks and topics that the same application reads again.
+_REPARTITION_SINK, _REPARTITION_TOPIC = "-repartition-sink", re.compile(r"KSTREAM-.+-repartition")
 _NEIGHBOURS = re.compile(r"\s*(?P<arrow>-->|<--) (?P<names>.*?)\s*")
 #: How Kafka Streams names the processor of a table that reads a topic, and the source of one that has another name.
 _TABLE_PROCESSOR, _TABLE_SOURCE = "KTABLE-SOURCE-", "-source"
@@ -57,10 +61,25 @@ class Subtopology:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The subtopologies that have tasks, and the file that tells them."""
+    """The subtopologies that have tasks, and the file that tells them.
+
+    ``left_out`` are nodes that others lead to, and that the text does not have.
+    """
 
     where: str
     subtopologies: Mapping[SubtopologyKey, Subtopology]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is not certain of it."""
+        if not self.left_out:
+            return ()
+        message = (
+            f"the topology's text lacks {name_list(self.left_out, 1)}, to which it leads: if a store is kept there "
+            "or behind it, tasks look stateless that are not, or smaller than they are. Give the whole text"
+        )
+        return (Note("topology-abridged", message, self.left_out),)
 
 
 def topic_in_cluster(topic: str, application_id: str, subscribed: Collection[str]) -> str:
@@ -83,10 +102,24 @@ class _Draft:
     topics: set[str] = field(default_factory=set)
     stores: set[str] = field(default_factory=set)
     by_pattern: bool = False
-    is_cut: bool = True
+    awaited: tuple[str, ...] = ("node",)
+    nodes: set[str] = field(default_factory=set)
+    successors: set[str] = field(default_factory=set)
     ends_in_source: bool = False
+    repartitions: set[str] = field(default_factory=set)
     sources: dict[str, list[str]] = field(default_factory=dict)
     processors: list[tuple[str, list[str], list[str]]] = field(default_factory=list)
+
+    @property
+    def missing(self) -> set[str]:
+        """The nodes that others lead to, and that are not there."""
+        names_are_plain = not any(", " in name for name in self.nodes)
+        return self.successors - self.nodes if names_are_plain else set()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its last node does not say what it stands between, or is a source that leads to another."""
+        return bool(self.awaited) or (self.ends_in_source and bool(self.missing))
 
     def table_topics(self) -> tuple[tuple[str, str], ...]:
         """Return the store of each table that reads a topic, and the topic."""
@@ -135,7 +168,9 @@ def read_topology(text: str, where: str) -> Topology:
             if _OF_A_TOPOLOGY.fullmatch(line):
                 raise _error(where, number, f"is {shown(line.strip())}, which is no line of Topology.describe()")
             started = False
-    return Topology(where, MappingProxyType(_only_topology(topologies, where)))
+    subtopologies = _only_topology(topologies, where)
+    left_out = sorted({name for _, drafts in topologies for draft in drafts.values() for name in draft.missing})
+    return Topology(where, MappingProxyType(subtopologies), tuple(left_out))
 
 
 def _only_topology(
@@ -159,6 +194,11 @@ def _only_topology(
         cut = next((key for key, draft in drafts.items() if draft.is_cut), None)
         if cut is not None:
             raise _error(where, number, f"begins a topology whose sub-topology {cut.number} is cut")
+        read = {topic for draft in drafts.values() for topic in draft.topics}
+        unread = sorted({topic for draft in drafts.values() for topic in draft.repartitions} - read)
+        if unread:
+            what = f"begins a topology that is cut: no sub-topology in it reads {shown(unread[0])}"
+            raise _error(where, number, what)
     if not found:
         raise SnapshotError("holds no sub-topology", where=where, fix=_FIX)
     for number, subtopologies in found:
@@ -177,32 +217,34 @@ def _lines(text: str) -> list[str]:
 
 
 def _add_node(draft: _Draft, line: str) -> bool:
-    """Add one line to the subtopology; ``False`` if it is no line of one.
-
-    It is cut where it ends in a node that does not say what it leads to, or in a source that leads to another node.
-    """
+    """Add one line to the subtopology; ``False`` if it is no line of one."""
     if (match := _NEIGHBOURS.fullmatch(line)) is not None:
         names = _listed(match["names"])
+        draft.awaited = tuple(arrow for arrow in draft.awaited if arrow != match["arrow"])
         if match["arrow"] == "-->":
-            draft.is_cut = draft.ends_in_source and names != ["none"]
+            draft.successors.update(names if names != ["none"] else ())
         elif draft.processors:
             draft.processors[-1][2].extend(names)
         return True
     if (match := _SOURCE.fullmatch(line)) is not None:
-        draft.is_cut = draft.ends_in_source = True
+        draft.awaited, draft.ends_in_source = ("-->",), True
         if _TOPICS.fullmatch(match["topics"]):
             draft.sources[match["name"]] = _listed(match["topics"][1:-1])
             draft.topics.update(draft.sources[match["name"]])
         else:
             draft.by_pattern = True
     elif (match := _PROCESSOR.fullmatch(line)) is not None:
-        draft.is_cut, draft.ends_in_source = True, False
+        draft.awaited, draft.ends_in_source = ("-->", "<--"), False
         draft.processors.append((match["name"], _listed(match["stores"]), []))
         draft.stores.update(_listed(match["stores"]))
-    elif _SINK.fullmatch(line) is not None:
-        draft.is_cut = draft.ends_in_source = False
+    elif (match := _SINK.fullmatch(line)) is not None:
+        draft.awaited, draft.ends_in_source = ("<--",), False
+        topic = match["topic"] or ""
+        if match["name"].endswith(_REPARTITION_SINK) or _REPARTITION_TOPIC.fullmatch(topic):
+            draft.repartitions.add(topic)
     else:
         return False
+    draft.nodes.add(match["name"])
     return True
 
 

@@ -146,11 +146,30 @@ def test_a_text_that_ends_too_early_is_never_fewer_stores(lines: int) -> None:
         "    Processor: p1 (stores: [B])\n      --> none\n      <-- s1\n"
     ).splitlines(keepends=True)
     text = "".join(whole[:lines])
-    if lines in (6, 7, 12):  # a whole subtopology, and the line that tells what comes before its last node
+    if lines == 7:  # a whole subtopology
         assert read_topology(text, "t").subtopologies[SubtopologyKey(None, 0)].stores == ("A",)
     else:
         with pytest.raises(SnapshotError, match=r"is cut|holds no sub-topology"):
             read_topology(text, "t")
+
+
+def test_a_topology_whose_repartition_topic_nobody_reads_is_cut() -> None:
+    whole = (SAVED / "leaderboard.txt").read_text().splitlines(keepends=True)
+    with pytest.raises(SnapshotError, match="no sub-topology in it reads 'KSTREAM-KEY-SELECT-0000000001-repartition'"):
+        read_topology("".join(whole[: next(number for number, line in enumerate(whole) if "topology: 1" in line)]), "t")
+
+
+@pytest.mark.parametrize(
+    ("name", "node"),
+    [
+        pytest.param("leaderboard", "KSTREAM-FILTER-0000000009", id="between others"),
+        pytest.param("ktpl", "KSTREAM-KEY-SELECT-0000000002", id="behind the last processor"),
+    ],
+)
+def test_a_node_that_is_left_out_is_told(name: str, node: str) -> None:
+    (note,) = read_topology((SAVED / f"{name}.txt").read_text(), "t").notes
+    assert note.subjects == (node,)
+    assert f"the topology's text lacks {node}, to which it leads" in note.message
 
 
 def test_topics_as_the_cluster_names_them() -> None:
