@@ -1,7 +1,8 @@
 """Tables that Kafka's own tools print of groups, known by their columns wherever they stand in a text.
 
 Formats: ``StreamsGroupCommand`` (4.1 to 4.4), ``ConsumerGroupCommand`` (2.6 to 4.4) and ``ShareGroupCommand`` of Apache
-Kafka, with and without ``--verbose``. Columns that are not known are passed over: later releases add some.
+Kafka, with and without ``--verbose``, also as tables of Markdown and CSV. Columns that are not known are passed over:
+later releases add some.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
+from kstream_plan.snapshots.broker.pasted_tables import as_printed
 from kstream_plan.snapshots.rows.fields import shown
 
 #: Where a table begins; what stands before it, as a container's name, stands before each of its lines.
@@ -69,6 +71,7 @@ _KNOWN_BY = (
     (TableKind.SHARE, {"CONSUMER-ID", "MEMBER-EPOCH"}),
     (TableKind.CLASSIC, {"CONSUMER-ID"}),
     (TableKind.CLASSIC, {"ASSIGNMENT-STRATEGY"}),
+    (TableKind.CLASSIC, {"TOPIC", "PARTITION", "LAG"}),
     (TableKind.OFFSETS, {"TOPIC", "PARTITION", "OFFSET-LAG"}),
     (TableKind.STATE, {"COORDINATOR (ID)", "STATE"}),
     (TableKind.LIST, {"STATE"}),
@@ -90,7 +93,7 @@ def read_tables(where: str, text: str) -> Iterator[TableRow]:
     Raises:
         SnapshotError: a line of a table cannot be read.
     """
-    lines = _SPACES.sub(" ", _NOT_TEXT.sub("", text)).splitlines()
+    lines = as_printed(_SPACES.sub(" ", _NOT_TEXT.sub("", text)).splitlines())
     headers = {
         number: header
         for number, line in enumerate(lines)

@@ -54,14 +54,14 @@ _LINES = (
         FileKind("a thread dump", "give the instance's log instead, to kstream-plan snapshot --leader-log"),
     ),
     (
-        rb"^.{0,80}\bGROUP +.*\b(?:CONSUMER-ID|ASSIGNMENT-STRATEGY)\b",
+        rb"^.{0,80}\bGROUP[\"*`]*[ |,;\t].*\b(?:CONSUMER-ID|ASSIGNMENT-STRATEGY|LAG)\b(?<!OFFSET-LAG)",
         FileKind(
             "a table of kafka-consumer-groups.sh",
             "it has no tasks: make a snapshot of logs (--leader-log) or of the brokers (--bootstrap-server, --group)",
         ),
     ),
     (
-        rb"^.{0,80}\bGROUP +.*\b(?:MEMBER|COORDINATOR|OFFSET-LAG)\b",
+        rb"^.{0,80}\bGROUP[\"*`]*[ |,;\t].*\b(?:MEMBER|COORDINATOR|OFFSET-LAG)\b",
         FileKind(
             "a table of kafka-streams-groups.sh", "make a snapshot of it with kstream-plan snapshot --describe-text"
         ),

@@ -1,8 +1,10 @@
 """What Kafka's tools print of groups is read however it was saved, or named as what it is."""
 
+import csv
+import io
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -50,6 +52,26 @@ def _joined(lines: Sequence[str], before: str = "") -> str:
     return "\n".join(before + line for line in lines)
 
 
+def _cells(line: str) -> list[str]:
+    """Return the cells of a line: what members run, and the coordinator's number, have spaces in them."""
+    cells = re.split(r" +(?!\(|\d+:\[|TARGET-|STANDBY:|WARMUP:|$)", line.rstrip())
+    return [re.sub(" +", " ", cell) for cell in cells]
+
+
+def _pasted(tables: Tables, write: Callable[[list[str]], str], rule: Callable[[int], str] = lambda _cells: "") -> str:
+    lines = []
+    for table in (tables.members, tables.state, tables.offsets):
+        header, *rows = map(_cells, filter(str.strip, table))
+        lines += [write(header), rule(len(header)), *map(write, rows), "", "as pasted", ""]
+    return "\n".join(lines)
+
+
+def _in_csv(cells: list[str], delimiter: str, quoting: Literal[0, 1]) -> str:
+    file = io.StringIO()
+    csv.writer(file, delimiter=delimiter, quoting=quoting, lineterminator="").writerow(cells)
+    return file.getvalue()
+
+
 SAVED: dict[str, Callable[[Tables], str]] = {
     "plain": lambda tables: _joined(tables.lines),
     "windows": lambda tables: "\r\n".join(tables.lines),
@@ -70,6 +92,21 @@ SAVED: dict[str, Callable[[Tables], str]] = {
         ["root@k:/opt# x", *tables.members, "root@k:/opt# y", *tables.state, "PS C:\\> z", *tables.offsets, "C:\\>"]
     ),
     "twice": lambda tables: _joined([*tables.lines, *tables.lines]),
+    "table of markdown": lambda tables: _pasted(
+        tables, lambda cells: f"| {' | '.join(cells)} |", lambda number: "|" + " :--- |" * number
+    ),
+    "bold table of markdown": lambda tables: _pasted(
+        tables, lambda cells: " | ".join(f"**`{cell}`**" for cell in cells), lambda number: "|".join(["---"] * number)
+    ),
+    "escaped table of markdown": lambda tables: _pasted(
+        tables, lambda cells: "|" + "|".join(re.sub(r"([\[\]_])", r"\\\1", cell) for cell in cells) + "|"
+    ),
+    "table of a database": lambda tables: _pasted(
+        tables, lambda cells: " \u2502 ".join(["", *cells, ""]), lambda number: "\u251c" + "\u2500" * number
+    ),
+    "csv": lambda tables: _pasted(tables, lambda cells: _in_csv(cells, ",", csv.QUOTE_MINIMAL)),
+    "quoted csv": lambda tables: _pasted(tables, lambda cells: _in_csv(cells, ",", csv.QUOTE_ALL)),
+    "csv of a spreadsheet": lambda tables: _pasted(tables, lambda cells: _in_csv(cells, ";", csv.QUOTE_MINIMAL)),
     "watch": lambda tables: "Every 2.0s: kafka-streams-groups.sh --describe\n" + _joined(tables.lines),
 }
 
@@ -154,6 +191,11 @@ def test_a_line_that_is_cut_is_never_fewer_tasks(place: int, width: int) -> None
         ("GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\na b:1 (1)  Empty 0\n", "--leader-log"),
         ("GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\na b /1 c 2 in(0,1)\n", "--leader-log"),
         ("GROUP TYPE PROTOCOL\na Classic consumer\n", "a list of groups. Fix: kafka-streams-groups.sh --list"),
+        (
+            "| GROUP | TOPIC | PARTITION | LAG | CONSUMER-ID |\n|--|--|--|--|--|\n| a | in | 0 | 1 | c |\n",
+            "--leader-log",
+        ),
+        ("GROUP,TOPIC,PARTITION,CURRENT-OFFSET,LOG-END-OFFSET,LAG\na,in,0,1,2,1\n", "--leader-log"),
         ("GROUP STATE\na Stable\n", "--group a --members"),
         ("GROUP TOPIC PARTITION CURRENT-OFFSET OFFSET-LAG\na in 0 1 1\n", "--group a --members --verbose"),
         ('{"groups": []}', "holds no table"),
