@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.broker.pasted_tables import as_printed
+from kstream_plan.snapshots.files.content import unescaped
 from kstream_plan.snapshots.rows.fields import shown
 
 #: Where a table begins; what stands before it, as a container's name, stands before each of its lines.
@@ -93,7 +94,7 @@ def read_tables(where: str, text: str) -> Iterator[TableRow]:
     Raises:
         SnapshotError: a line of a table cannot be read.
     """
-    lines = as_printed(_SPACES.sub(" ", _NOT_TEXT.sub("", text)).splitlines())
+    lines = as_printed(_SPACES.sub(" ", unescaped(_NOT_TEXT.sub("", text))).splitlines())
     headers = {
         number: header
         for number, line in enumerate(lines)

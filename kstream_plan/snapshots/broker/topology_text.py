@@ -16,6 +16,7 @@ from typing import NamedTuple
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.model.note import name_list
+from kstream_plan.snapshots.files.content import unescaped
 from kstream_plan.snapshots.rows.fields import shown
 
 _START = re.compile(r"(?P<before>(?:.*[\s\"'])?)(?:Topologies|Sub-topologies|Topology: (?P<name>.+)):\s*")
@@ -29,6 +30,8 @@ _PROCESSOR = re.compile(r"\s*Processor: (?P<name>.+) \(stores: \[(?P<stores>.*)\
 _SINK = re.compile(r"\s*Sink: (?P<name>.+) \((?:topic: (?P<topic>.*)|extractor class: .*)\)\s*")
 #: How Kafka Streams names sinks and topics that the same application reads again.
 _REPARTITION_SINK, _REPARTITION_TOPIC = "-repartition-sink", re.compile(r"KSTREAM-.+-repartition")
+#: What editors make of ``-->`` and ``<--``.
+_DRAWN_ARROW = re.compile("(?:\u2192|[\u2013\u2014]>|\u2190|<[\u2013\u2014])(?= )")
 _NEIGHBOURS = re.compile(r"\s*(?P<arrow>-->|<--) (?P<names>.*?)\s*")
 #: How Kafka Streams names the processor of a table that reads a topic, and the source of one that has another name.
 _TABLE_PROCESSOR, _TABLE_SOURCE = "KTABLE-SOURCE-", "-source"
@@ -210,9 +213,10 @@ def _only_topology(
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text; of one in which line ends are escaped, as in JSON, those that they stand for."""
+    """Return the lines of a text: ends of lines that are escaped, as in JSON, count, and so do signs, as in HTML."""
     if text.count("\\n") > text.count("\n"):
         text = text.replace("\\n", "\n").replace("\\t", "\t").rstrip("\"'}], \n")
+    text = _DRAWN_ARROW.sub(lambda match: "<--" if match[0][0] in "<\u2190" else "-->", unescaped(text))
     return text.splitlines()
 
 

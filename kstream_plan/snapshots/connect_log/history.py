@@ -18,6 +18,7 @@ from kstream_plan.snapshots.connect_log.rounds import FoundRounds, LoggedGroup, 
 from kstream_plan.snapshots.connect_log.rows import hosts_of, row_of
 from kstream_plan.snapshots.leader_log.log_files import each_log
 from kstream_plan.snapshots.leader_log.message_values import LogPlace
+from kstream_plan.snapshots.leader_log.other_logs import LogKind, other_log
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
@@ -189,8 +190,12 @@ def _nothing_found(paths: Sequence[str], found: FoundRounds) -> SnapshotError:
         place, why = found.gaps[0]
         what = f"no rebalance of Kafka Connect's workers can be read; the message at {place}: {printable(why)}"
         return SnapshotError(what, where=where, fix="give more of the logs, of all workers")
+    lacks = "no rebalance of Kafka Connect's workers is in it"
+    other = other_log(paths, LogKind.CONNECT, lacks)
+    if other is not None:
+        return other
     fix = (
         "give the logs of all workers from a time with a rebalance, with org.apache.kafka.connect.runtime.distributed "
         "and org.apache.kafka.clients.consumer.internals on level INFO"
     )
-    return SnapshotError("no rebalance of Kafka Connect's workers is in it", where=where, fix=fix)
+    return SnapshotError(lacks, where=where, fix=fix)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import codecs
 import errno
 import gzip
+import html
 import io
 import os
+import re
 import select
 import shutil
 import stat
@@ -32,6 +34,9 @@ GZIP_MAGIC = b"\x1f\x8b"
 SETTINGS_BYTES = 64 << 20
 
 _BLOCK_BYTES = 1 << 20
+#: Signs that no text has: such data are of another kind.
+_NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_ESCAPED = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#39|#34|#x27|#x2F);")
 
 
 class Limits(NamedTuple):
@@ -210,13 +215,27 @@ def unpacked(data: bytes, most_bytes: int | None = None) -> bytes:
 def text_in(data: bytes) -> str:
     """Return the text of data: gzip is taken off; UTF-16 is known by its mark, as PowerShell writes it, else UTF-8.
 
+    What is neither, and has the signs of a text alone, is Latin-1, as Windows writes it.
+
     Raises:
-        OSError: they are neither, or damaged, or hold more than a file of settings may.
+        OSError: they are none of these, or damaged, or hold more than a file of settings may.
     """
+    plain = unzipped_text(data)
     try:
-        return decoded(unzipped_text(data))
+        return decoded(plain)
     except UnicodeDecodeError:
-        raise OSError(errno.EINVAL, "it is not UTF-8") from None
+        if plain.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _NO_TEXT.search(plain):
+            raise OSError(errno.EINVAL, "it is not UTF-8") from None
+        return plain.decode("cp1252", "replace")
+
+
+def unescaped(text: str) -> str:
+    """Return a text with the signs that HTML writes as ``&gt;`` and so on, also if they were escaped twice."""
+    for _ in range(2):
+        if _ESCAPED.search(text) is None:
+            return text
+        text = _ESCAPED.sub(lambda match: html.unescape(match[0]), text)
+    return text
 
 
 def unzipped_text(data: bytes) -> bytes:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from kstream_plan.snapshots.files.content import unescaped
 from kstream_plan.snapshots.leader_log.log_fields import HOST_FIELDS, TEXT_FIELDS, TIME_FIELDS, fields_of, text_of
 from kstream_plan.snapshots.leader_log.log_times import LogTimes, Moment
 
@@ -44,6 +45,7 @@ _RECORD_START = re.compile(
 _DOCKER_FIELDS = {"log", "stream", "time", "attrs"}
 _JSON_STARTS = ('{"', '{ "')
 _MAX_DEPTH = 4
+_LONGEST_LIST = 100
 _LONGEST_TIME = 40
 
 
@@ -115,7 +117,7 @@ def opened(envelope: Envelope, wanted: Callable[[str], bool], times: LogTimes) -
     Raises:
         CutLineError: it is a JSON object that ends too early.
     """
-    envelope = envelope._replace(text=_uncoloured(_decoded(envelope.text)))
+    envelope = envelope._replace(text=unescaped(_uncoloured(_decoded(envelope.text))))
     for _ in range(_MAX_DEPTH):
         start = envelope.text.lstrip()
         if not start.startswith(_JSON_STARTS):
@@ -180,19 +182,20 @@ def _host_prefix(text: str) -> tuple[str | None, str]:
 
 def _message(fields: Mapping[str, Any], row: Mapping[str, Any], wanted: Callable[[str], bool]) -> str | None:
     named = [text for name in TEXT_FIELDS if (text := text_of(fields.get(name))) is not None]
-    for text in [*named, *_texts(row, 0)]:
+    for text in [*named, *texts_in(row)]:
         if wanted(text):
             # Graylog's short message is the beginning of its full one
             return max((other for other in named if other.startswith(text)), key=len, default=text)
     return named[0] if named else None
 
 
-def _texts(value: Any, depth: int) -> Iterator[str]:
+def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the texts in a value of JSON, those of its objects and lists too."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping) and depth < _MAX_DEPTH:
-        for inner in value.values():
-            yield from _texts(inner, depth + 1)
+    elif isinstance(value, Mapping | list) and depth < _MAX_DEPTH:
+        for inner in value.values() if isinstance(value, Mapping) else value[:_LONGEST_LIST]:
+            yield from texts_in(inner, depth + 1)
 
 
 def _time_of(fields: Mapping[str, Any], times: LogTimes) -> Moment | None:

@@ -27,6 +27,7 @@ from kstream_plan.snapshots.leader_log.logged_settings import (
 )
 from kstream_plan.snapshots.leader_log.message_values import Ended, Gap, LogPlace, Split
 from kstream_plan.snapshots.leader_log.naming import application_of, client_of, hosts_of
+from kstream_plan.snapshots.leader_log.other_logs import LogKind, other_log
 from kstream_plan.snapshots.leader_log.records import IN_ONE_LINE, Record, read_records
 from kstream_plan.snapshots.leader_log.rows import Names, row_of, time_text
 from kstream_plan.snapshots.leader_log.running_release import (
@@ -342,7 +343,11 @@ def _nothing_found(paths: Sequence[str], found: FoundDecision) -> SnapshotError:
     if found.incomplete:
         what = f"no rebalance is there from beginning to end; one begins at {found.incomplete[0].place}"
         return SnapshotError(what, where=where, fix=fix)
-    what = "no decision of Kafka Streams' HighAvailabilityTaskAssignor is in it"
+    lacks = "no decision of Kafka Streams' HighAvailabilityTaskAssignor is in it"
+    other = other_log(paths, LogKind.STREAMS, lacks)
+    if other is not None:
+        return other
+    what = lacks
     fix = (
         "give the log of the group's leader (if in doubt, of all instances) from a time with a rebalance, with "
         "org.apache.kafka.streams.processor.internals on level INFO; logs of Connect workers are for --connect-log"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.note import name_list
-from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, of_row, opened, unwrap
+from kstream_plan.snapshots.leader_log.envelope import CutLineError, Envelope, of_row, opened, texts_in, unwrap
 from kstream_plan.snapshots.leader_log.lines import LONGEST_LINE_BYTES
 from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, TIME_FIELDS, fields_of, is_named
 from kstream_plan.snapshots.leader_log.log_times import LogTimes
@@ -138,8 +138,9 @@ class LogStore:
             if value is None:
                 is_cut = True
                 break
+            rows = _rows(value, _has_text) or _rows(value, lambda row: any(map(self._is_marked, texts_in(row))))
             envelopes += [
-                envelope for row in _rows(value) if (envelope := of_row(row, self._is_marked, self._times)) is not None
+                envelope for row in rows if (envelope := of_row(row, self._is_marked, self._times)) is not None
             ]
         if not envelopes and self._is_marked(text):
             why = _CUT if is_cut else "it is in a JSON document without a list of records that have a message"
@@ -259,12 +260,17 @@ def _items_before_the_cut(text: str, at: int, decoder: json.JSONDecoder) -> Iter
         yield value
 
 
-def _rows(value: Any) -> list[Mapping[str, Any]]:
+def rows_in(text: str) -> list[Mapping[str, Any]]:
+    """Return the records of a JSON document, with messages or without."""
+    return [row for value in _values(text) for row in _rows(value, lambda _row: True)]
+
+
+def _rows(value: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> list[Mapping[str, Any]]:
     """Return the records in a value: it is one, or the first list inside that holds some, outside first."""
     level = [value]
     for _ in range(6):
         for each in level:
-            rows = _rows_of(each)
+            rows = _rows_of(each, is_record)
             if rows:
                 return rows
         level = [inner for each in level for inner in _inside(each)]
@@ -278,7 +284,7 @@ def _inside(value: Any) -> Iterator[Any]:
         yield from value[:10]
 
 
-def _rows_of(value: Any) -> list[Mapping[str, Any]]:
+def _rows_of(value: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> list[Mapping[str, Any]]:
     if isinstance(value, Mapping):
         if isinstance(value.get("resourceLogs"), list):
             return list(_of_opentelemetry(value))
@@ -286,11 +292,11 @@ def _rows_of(value: Any) -> list[Mapping[str, Any]]:
         if isinstance(columns, list) and isinstance(value.get("rows"), list):
             names = [column.get("name") if isinstance(column, Mapping) else column for column in columns]
             return [dict(zip(map(str, names), row, strict=False)) for row in value["rows"] if isinstance(row, list)]
-        return [value] if _has_text(value) else []
+        return [value] if is_record(value) else []
     if not isinstance(value, list):
         return []
     rows = [row for item in value for row in _rows_of_item(item)]
-    return rows if any(map(_has_text, rows)) else []
+    return rows if any(map(is_record, rows)) else []
 
 
 def _of_opentelemetry(batch: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -104,6 +104,7 @@ SAVED: dict[str, Callable[[Tables], str]] = {
     "table of a database": lambda tables: _pasted(
         tables, lambda cells: " \u2502 ".join(["", *cells, ""]), lambda number: "\u251c" + "\u2500" * number
     ),
+    "page of HTML": lambda tables: _joined(tables.lines, "&gt;&nbsp;"),
     "csv": lambda tables: _pasted(tables, lambda cells: _in_csv(cells, ",", csv.QUOTE_MINIMAL)),
     "quoted csv": lambda tables: _pasted(tables, lambda cells: _in_csv(cells, ",", csv.QUOTE_ALL)),
     "csv of a spreadsheet": lambda tables: _pasted(tables, lambda cells: _in_csv(cells, ";", csv.QUOTE_MINIMAL)),

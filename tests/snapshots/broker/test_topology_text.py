@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,27 @@ def test_it_is_read_wherever_it_was_written_to(name: str) -> None:
     found, plain = (read_topology(text, "topology.txt") for text in texts)
     assert found == plain
     assert len(plain.subtopologies) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda text: text.replace(">", "&gt;").replace("<", "&lt;"), id="HTML"),
+        pytest.param(lambda text: text.replace(">", "&amp;gt;").replace("<", "&amp;lt;"), id="HTML twice"),
+        pytest.param(lambda text: text.replace("-->", "\u2192").replace("<--", "\u2190"), id="arrows"),
+        pytest.param(lambda text: text.replace("-->", "\u2013>").replace("<--", "<\u2013"), id="dashes"),
+    ],
+)
+def test_it_is_read_as_pages_and_editors_write_it(change: Callable[[str], str]) -> None:
+    plain = (SAVED / "leaderboard.txt").read_text()
+    assert read_topology(change(plain), "t") == read_topology(plain, "t")
+
+
+def test_it_is_read_in_latin_1() -> None:
+    text = "Gr\u00fc\u00dfe\n" + (SAVED / "leaderboard.txt").read_text()
+    assert read_topology(text_in(text.encode("latin-1")), "t") == read_topology(text, "t")
+    with pytest.raises(OSError, match="not UTF-8"):
+        text_in(text.encode("utf-16-le"))
 
 
 def test_what_ksqldb_and_another_layout_print() -> None:

@@ -397,3 +397,59 @@ def test_the_page_names_fields_that_are_read_in_the_order_in_which_they_count() 
         named = [name.lower() for name in f"`{words}".split("`")[1::2]]
         assert len(named) > 4
         assert [table.index(name) for name in named] == sorted(table.index(name) for name in named)
+
+
+def test_signs_of_html_in_a_log_are_read(saved: Callable[..., list[str]]) -> None:
+    process = "8772d290-3ede-4e2d-aa72-8c0277e14a59"
+    hosts = f"INFO Constructed client metadata {{{process}=ClientMetadata{{hostInfo=HostInfo{{host='a', port=1}}}}\n"
+    signs = (("&", "&amp;"), ("'", "&#39;"), (">", "&gt;"), ('"', "&quot;"))
+
+    def escaped(text: str) -> str:
+        return "".join(dict(signs).get(sign, sign) for sign in text)
+
+    plain = read_leader_logs(saved("cp-lineno.log", change=lambda text: hosts + text)).entries
+    found = read_leader_logs(saved("cp-lineno.log", change=lambda text: escaped(hosts + text))).entries
+    assert [(entry.row, entry.decision) for entry in found] == [(entry.row, entry.decision) for entry in plain]
+    assert {instance.get("host") for instance in plain[-1].row["instances"]} == {"a", None}
+
+
+def _records(path: str, fields: Callable[[str], dict[str, object]], *, is_list: bool) -> None:
+    """Write a log as JSON, a record a line or in one list."""
+    text = Path(path).read_text(encoding="utf-8")
+    rows = [fields(record) for record in re.split(r"^(?=20\d\d-)", text, flags=re.MULTILINE)[1:]]
+    lines = json.dumps(rows) if is_list else "".join(f"{json.dumps(row)}\n" for row in rows)
+    Path(path).write_text(lines, encoding="utf-8")
+
+
+@pytest.mark.parametrize("is_list", [True, False])
+def test_json_without_a_field_of_messages_names_its_fields(is_list: bool, saved: Callable[..., list[str]]) -> None:
+    paths = saved("strimzi.log")
+    _records(paths[0], lambda text: {"timestamp": text[:23], "eventData": "started"}, is_list=is_list)
+    with pytest.raises(SnapshotError, match="have timestamp, eventData; looked for are message, msg") as error:
+        read_leader_logs(paths)
+    assert "export it again" in error.value.fix
+    with pytest.raises(SnapshotError, match="no field with a message"):
+        read_connect_logs(paths)
+
+
+@pytest.mark.parametrize("is_list", [True, False])
+def test_messages_in_a_field_of_any_name_are_read(is_list: bool, saved: Callable[..., list[str]]) -> None:
+    paths = saved("strimzi.log")
+    _records(paths[0], lambda text: {"timestamp": text[:23], "event": {"payload": [text]}}, is_list=is_list)
+    assert numbers(read_leader_logs(paths)) == [*NUMBERS]
+
+
+def test_a_log_of_the_other_kind_is_named(saved: Callable[..., list[str]]) -> None:
+    with pytest.raises(SnapshotError, match=r"is a log of Kafka Streams, and no rebalance of Kafka Connect") as error:
+        read_connect_logs(saved("strimzi.log"))
+    assert "--leader-log" in error.value.fix
+    with pytest.raises(SnapshotError, match=r"is a log of Kafka Connect's workers, and no decision") as error:
+        read_leader_logs(saved("v32-1.log"))
+    assert "--connect-log" in error.value.fix
+
+
+def test_a_log_in_latin_1_is_read(saved: Callable[..., list[str]]) -> None:
+    paths = saved("strimzi.log")
+    text = Path(paths[0]).read_text(encoding="utf-8").replace("INFO ", "INFO [Gr\u00f6\u00dfe] ")
+    Path(paths[0]).write_bytes(text.encode("latin-1"))
+    assert numbers(read_leader_logs(paths)) == [*NUMBERS]

@@ -1,0 +1,88 @@
+"""What a log is in which nothing was found: one of another kind, or of records whose messages are in no known field."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from kstream_plan.errors import SnapshotError
+from kstream_plan.model.note import name_list
+from kstream_plan.snapshots.files.content import at_hand
+from kstream_plan.snapshots.files.sources import OF_A_WORKER, check_paths
+from kstream_plan.snapshots.leader_log.lines import text_blocks
+from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, fields_of
+from kstream_plan.snapshots.leader_log.log_stores import rows_in
+from kstream_plan.snapshots.rows.fields import printable
+
+
+class LogKind(Enum):
+    """Whose log one is: its name, and the option that reads it."""
+
+    STREAMS = ("a log of Kafka Streams", "--leader-log")
+    CONNECT = ("a log of Kafka Connect's workers", "--connect-log")
+
+
+_SIGNS = {
+    LogKind.STREAMS: re.compile(rb"stream-thread \[|stream-client \[|StreamsConfig values:"),
+    LogKind.CONNECT: re.compile(
+        re.escape(OF_A_WORKER) + rb"|DistributedConfig values:|connect\.runtime\.distributed|Kafka Connect distributed"
+    ),
+}
+#: So much of a log is looked through.
+_MOST_BLOCKS = 256
+_SHOWN_FIELDS = 8
+_LOOKED_FOR = ("message", "msg", "log", "line", "textPayload", "body")
+
+
+def other_log(paths: Sequence[str], wanted: LogKind, lacks: str) -> SnapshotError | None:
+    """Return the error that a log is of another kind than wanted, or has no messages; ``None``: that is not known.
+
+    Args:
+        paths: the logs, files among them.
+        wanted: whose log was asked for.
+        lacks: what was not found.
+    """
+    for file in check_paths(paths).local:
+        head, kinds = b"", set[LogKind]()
+        try:
+            with open(at_hand(file.path), "rb") as stream:
+                for block, _ in zip(text_blocks(stream, file.name), range(_MOST_BLOCKS), strict=False):
+                    head = head or block
+                    kinds |= {kind for kind, sign in _SIGNS.items() if sign.search(block)}
+        except OSError:
+            continue
+        name = printable(file.name)
+        if kinds and wanted not in kinds:
+            (kind, *_) = kinds
+            called, option = kind.value
+            fix = f"make a snapshot of it with kstream-plan snapshot {option} {name}"
+            return SnapshotError(f"is {called}, and {lacks}", where=name, fix=fix)
+        names = _names_without_message(head)
+        if names:
+            shown = name_list([printable(name) for name in names], _SHOWN_FIELDS)
+            looked_for = f"{', '.join(_LOOKED_FOR)} and {len(TEXT_FIELDS) - len(_LOOKED_FOR)} more"
+            what = (
+                f"its records have no field with a message: they have {shown}; looked for are {looked_for}, and "
+                "Kafka's words in any field"
+            )
+            return SnapshotError(what, where=name, fix="export it again with the text that the application logged")
+    return None
+
+
+def _names_without_message(head: bytes) -> list[str]:
+    """Return the names of the fields of records in JSON that have no message; nothing of any other log."""
+    rows = list(_rows(head.decode("utf-8", "replace")))
+    names = dict.fromkeys(name for row in rows for name in map(str, row))
+    has_text = any(isinstance(fields_of(row).get(name), str) for row in rows for name in TEXT_FIELDS)
+    return [] if has_text else list(names)
+
+
+def _rows(text: str) -> Iterable[Mapping[str, Any]]:
+    lines = [line for line in text.splitlines()[:100] if line.lstrip().startswith("{")]
+    try:
+        return [row for line in lines for row in [json.loads(line)] if isinstance(row, Mapping)] or rows_in(text)
+    except (ValueError, RecursionError):
+        return rows_in(text)
