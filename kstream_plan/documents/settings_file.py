@@ -159,9 +159,9 @@ def _documents(text: str, where: str) -> list[tuple[int, list[Setting]]]:
 
 
 def _within(setting: Setting, where: str) -> list[Setting]:
-    """Return the settings in a value: those of ``SPRING_APPLICATION_JSON``, and of options of a command line."""
+    """Return the settings in a value: those of ``spring.application.json``, and of options of a command line."""
     text = " ".join(map(str, setting.value)) if isinstance(setting.value, list) else str(setting.value or "")
-    if setting.name.upper() == "SPRING_APPLICATION_JSON":
+    if setting.name.upper().replace(".", "_") == "SPRING_APPLICATION_JSON":
         inner = parse_yaml(text.strip("'\""), where)[0]
     else:
         inner = [Setting(name, value, setting.line) for name, value in _OPTION.findall(text)]

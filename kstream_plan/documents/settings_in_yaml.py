@@ -7,7 +7,7 @@ ECS holds variables of an environment, the configuration of Connect or whole fil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import yaml
@@ -110,7 +110,7 @@ class _Reader:
             settings = [
                 setting for setting in settings if not f"{setting.part}.{setting.name}".startswith(("x-", ".x-"))
             ]
-        return settings
+        return _first_of_each(settings) if _sources_of(root) else settings
 
     def _walk(self, node: yaml.Node, path: tuple[str, ...], starts: _Paths, part: str) -> Iterator[Setting]:
         """Yield the settings in a node; names begin anew after the paths of ``starts`` and of environments."""
@@ -208,6 +208,8 @@ class _Reader:
 def _starts(root: yaml.MappingNode) -> _Paths:
     """Return the paths after which names begin in a resource of this kind."""
     paths = _PATHS_BY_KIND.get(kind_of(root), ())
+    if sources := _sources_of(root):
+        return tuple(("propertySources", str(place), "properties") for place in range(len(sources)))
     spec = dict(_pairs(root)).get("spec")
     if kind_of(root) != "KafkaMirrorMaker2" or not isinstance(spec, yaml.MappingNode):
         return paths
@@ -216,6 +218,20 @@ def _starts(root: yaml.MappingNode) -> _Paths:
     places = enumerate(clusters.value if isinstance(clusters, yaml.SequenceNode) else ())
     aliases = {place: scalars_of(item).get("alias") for place, item in places if isinstance(item, yaml.MappingNode)}
     return (*paths, *(("spec", "clusters", str(place), "config") for place, name in aliases.items() if name == own))
+
+
+def _sources_of(root: yaml.MappingNode) -> list[yaml.Node]:
+    """Return the sources of properties in what Spring's actuator answers to ``/actuator/env``."""
+    sources = dict(_pairs(root)).get("propertySources")
+    return sources.value if isinstance(sources, yaml.SequenceNode) else []
+
+
+def _first_of_each(settings: Sequence[Setting]) -> list[Setting]:
+    """Return settings without those that an earlier one takes the place of, however it is written."""
+    first: dict[str, Setting] = {}
+    for setting in settings:
+        first.setdefault(re.sub(r"[^a-z0-9]", "", setting.name.lower()), setting)
+    return list(first.values())
 
 
 def _part(part: str, path: tuple[str, ...]) -> str:

@@ -61,6 +61,7 @@ STREAMS = [
     Case("spel.properties"),
     Case("clean.yml"),
     Case("springjson.env"),
+    Case("springjson.properties"),
     Case("scs.yml"),
     Case("scs-func.yml"),
     Case("scs-2func.yml", error="several"),
@@ -126,6 +127,7 @@ STREAMS = [
     Case("strings.json", {"num_standby_replicas": 1, "max_warmup_replicas": 6, "rack_aware_assignment_tags": ()}),
     Case("appsettings.json"),
     Case("actuator-env.json"),
+    Case("actuator-overridden.json"),
     Case(
         "streamsconfig.log",
         {
