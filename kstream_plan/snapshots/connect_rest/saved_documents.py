@@ -1,15 +1,17 @@
-"""A saved text → the documents in it, JSON or YAML, whatever a terminal or ``curl`` wrote around them."""
+"""A saved text → the documents in it, JSON or YAML, whatever a terminal, ``curl``, a page or Python made of them."""
 
 from __future__ import annotations
 
 import json
 import re
+from ast import literal_eval
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import yaml
 
-from kstream_plan.snapshots.files.content import decoded
+from kstream_plan.snapshots.files.content import decoded, unescaped
 from kstream_plan.snapshots.rows.fields import FieldError
 
 _OPENS = r"(?=\{\s*[\"}]|\[\s*[\[{\"\]])"
@@ -19,6 +21,7 @@ _NEXT = re.compile(rf"[\s,]*{_OPENS}")
 _PART = re.compile(r"^[ \t]*(?:\"[^\"\n]*\"[ \t]*:|[}\]]+,?[ \t]*\r?$)", re.MULTILINE)
 _FAILED = re.compile(r"^(?:< )?HTTP/[\d.]+ (?P<code>[345]\d\d)\b", re.MULTILINE)
 _YAML = re.compile(r"\s*(?:---|(?:apiVersion|kind):|[\w\"'.-]+:[ \t]*\r?$)", re.MULTILINE)
+_OF_HTML, _OF_PYTHON = re.compile(r"[\[{]\s*&(?:quot|#34);"), re.compile(r"[\[{]\s*(?:\{\s*)?'")
 _MOST_BYTES_OF_YAML = 1 << 24
 _DECODER = json.JSONDecoder()
 
@@ -30,7 +33,7 @@ def documents_of(content: bytes, fix: str) -> list[Any]:
         FieldError: a document is cut off, or there is none; ``fix`` is what to save instead.
     """
     try:
-        text = decoded(content).strip()
+        text = _plain(decoded(content).strip())
     except UnicodeDecodeError:
         raise FieldError("", "is no UTF-8", fix) from None
     if not text:
@@ -41,6 +44,16 @@ def documents_of(content: bytes, fix: str) -> list[Any]:
         what = f"is an HTTP answer with code {code}, not a status" if code else "is cut off, or no JSON"
         raise FieldError("", what, "ask again, or another worker" if code else fix)
     return documents
+
+
+def _plain(text: str) -> str:
+    """Return a text without the signs of HTML, if all of it has them; what Python printed of a document as JSON."""
+    if '"' not in text and _OF_HTML.search(text):
+        return unescaped(text)
+    if _OF_PYTHON.match(text):
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            return json.dumps(literal_eval(text))
+    return text
 
 
 def _of_json(text: str, fix: str) -> Iterator[Any]:

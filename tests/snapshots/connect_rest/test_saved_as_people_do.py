@@ -53,6 +53,9 @@ WHOLE_FORMS: dict[str, str | bytes] = {
     "twice": f"{TEXT}\n{TEXT}",
     "wrapped": json.dumps({"status": 200, "json": WHOLE}),
     "YAML": yaml.safe_dump(WHOLE),
+    "page of HTML": TEXT.replace('"', "&quot;"),
+    "printed by Python": str(WHOLE),
+    "list printed by Python": str(list(WHOLE.values())),
     "one name a line": _lines([{name: parts} for name, parts in WHOLE.items()]),
 }
 
