@@ -118,7 +118,7 @@ def _rows(where: str, header: str, table: int, number: int, lines: Sequence[str]
     columns = ("GROUP", *(column.replace("_", " ") for column in header.replace("R (ID)", "R_(ID)").split()))
     kind = next((kind for kind, known_by in _KNOWN_BY if known_by <= set(columns)), TableKind.OTHER)
     if kind not in _READ:
-        first = next(iter(lines), "")
+        first = next(filter(str.strip, lines), "")
         if kind is TableKind.CLASSIC and columns[-1] == "ASSIGNMENT":
             is_share = "#PARTITIONS" not in columns or any(map(_OF_SHARE.fullmatch, lines))
             kind = TableKind.SHARE if is_share else kind
