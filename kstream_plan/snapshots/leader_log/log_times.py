@@ -56,12 +56,15 @@ _TIME = re.compile(
     (?P<hour>\d\d?):?(?P<minute>\d\d):?(?P<second>\d\d)(?:[.,](?P<fraction>\d{{1,9}})|:(?P<millis>\d{{3}})(?!\d))?
     (?:\s?(?P<half>[AP])\.?M(?:\b|(?={_ZONE}))\.?)?
     (?:\ ?(?P<zone>{_ZONE}))?
-    (?:\ (?P<y6>20\d\d)(?![\w:]))?""",
+    (?:\ (?P<y6>20\d\d)(?![\w:]|[-/.]\d))?""",
     re.VERBOSE | re.IGNORECASE,
 )
 _EPOCH_MS = re.compile(r"\W{0,3}(\d{13}|\d{16}|\d{19}|\d{10}[.,]\d{1,9})(?=[\s\]|,;]|\Z)")
 _EPOCH = re.compile(r"\W{0,3}(\d{13}|\d{16}|\d{19}|1[6-9]\d{8}(?:[.,]\d{1,9})?)(?=[\s\]|,;]|\Z)")
 _EPOCH_TEXT = re.compile(r"-?\d{9,19}(?:\.\d{1,9})?")
+#: What stands between the time of whoever prints a log, a pipeline say, and the log's own.
+_BETWEEN = re.compile(r"[\W_]*(?:\d\d[OE]\+? )?[\W_]*")
+_MARKS_BEFORE = 3
 _ZONE_NUMBER = re.compile(r"([+-])(\d\d):?(\d\d)")
 
 
@@ -76,6 +79,12 @@ class Moment(NamedTuple):
     zoned: bool
     readings: tuple[tuple[str, int], ...] = ()
     year_assumed: bool = False
+
+
+def _is_printed_again(own: Moment, shown: Moment) -> bool:
+    """Tell whether a log was printed long after it was logged, by its own time and that of whoever printed it."""
+    is_plain = not (own.zoned or own.readings or own.year_assumed)
+    return is_plain and shown.us - own.us > _WIDEST_ZONE + _LONGEST_DELAY
 
 
 class LogTimes:
@@ -105,12 +114,19 @@ class LogTimes:
         return cls(order, until_us, with_seconds=with_seconds)
 
     def in_header(self, header: str) -> Moment | None:
-        """Return the time in what stands before a message: the last one with a zone, else the last one."""
-        best = None
+        """Return the time in what stands before a message: the last one with a zone, else the last one.
+
+        Where that is followed by a much earlier one, an old log was printed again, and the earlier one counts.
+        """
+        best, end = None, 0
         for match in _TIME.finditer(header):
             moment = self._moment(match)
-            if moment is not None and (best is None or moment.zoned or not best.zoned):
-                best = moment
+            if moment is None:
+                continue
+            if best is None or moment.zoned or not best.zoned:
+                best, end = moment, match.end()
+            elif _BETWEEN.fullmatch(header, end, match.start()) and _is_printed_again(moment, best):
+                return moment
         epoch = self._epoch.match(header) if best is None else None
         return best if epoch is None else of_number(float(epoch[1].replace(",", ".")))
 
@@ -118,11 +134,15 @@ class LogTimes:
         """Return when a message was logged.
 
         It is what its own header says. If only ``outside``, the time that a shipper gives, names a zone, that of the
-        header follows from it: the shipper came by moments later.
+        header follows from it: the shipper came by moments later. A header that begins with a much earlier time is of a
+        log that was printed again.
         """
         own = self.in_header(header)
         if own is None or outside is None or own.zoned or not outside.zoned:
             return outside if own is None else own
+        first = _TIME.search(header)
+        if first is not None and first.start() <= _MARKS_BEFORE and _is_printed_again(own, outside):
+            return own
         zone_us = round((own.us - outside.us) / _QUARTER_HOUR) * _QUARTER_HOUR
         delay_us = abs(outside.us - (own.us - zone_us))
         if own.readings or abs(zone_us) > _WIDEST_ZONE or delay_us > _LONGEST_DELAY:

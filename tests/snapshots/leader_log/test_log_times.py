@@ -119,5 +119,32 @@ def test_a_header_without_a_zone_takes_that_of_its_shipper() -> None:
     outside = Moment(us_of(AT) + 1_500_000, zoned=True)
     for text in ("2026-11-21 13:00:38,476", "2026-11-21 18:30:38,476", "2026-11-21 05:00:38,476"):
         assert times.logged_at(text, outside) == Moment(us_of(AT), zoned=True)
-    assert times.logged_at("2026-11-20 13:07:38,476", outside) == outside
+    assert times.logged_at("2026-11-21 11:07:38,476", outside) == outside
     assert times.logged_at("no time", outside) == outside
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "2026-11-25T01:00:00.0000000Z 2026-11-21 13:00:38,476 INFO ",
+        "[2026-11-25T01:00:00.000Z] [2026-11-21 13:00:38,476] INFO ",
+        "2026-11-25T01:00:00.000000Z 00O 2026-11-21 13:00:38,476 INFO ",
+    ],
+)
+def test_a_log_that_a_pipeline_printed_again_has_its_own_times(header: str) -> None:
+    assert moment(header) == Moment(us_of(AT), zoned=False)
+
+
+@pytest.mark.parametrize(
+    ("header", "us"),
+    [
+        ("[2026-11-21 13:00:38,476] INFO ", us_of(AT)),
+        ("INFO [built 2026-11-21 13:00:38] ", us_of(AT) + 4 * 86_400_000_000),
+    ],
+)
+def test_a_log_that_was_shipped_days_later_has_its_own_times(header: str, us: int) -> None:
+    shipped = Moment(us_of(AT) + 4 * 86_400_000_000, zoned=True)
+    times = LogTimes(None, SAVED_US)
+    found = times.logged_at(header, shipped)
+    assert found is not None
+    assert found.us == us
