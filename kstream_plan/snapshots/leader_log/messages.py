@@ -77,6 +77,7 @@ _SPLIT_FIELD_BEGUN = re.compile(rf"(?:{'|'.join(_SPLIT_FIELDS)}) \{{[^{{}}]*+\Z"
 #: ``AbstractConfig.logAll`` when a client or an application starts: a line a setting.
 _CONFIG = re.compile(r"(?P<kind>Streams|Consumer)Config values:")
 _SETTING = re.compile(r"\s*([a-z][\w.-]*) = ?(.*?)\s*", re.DOTALL)
+_PREFIX = re.compile(r"\A(?:(?! = )[^\t]){1,200}\t(?=[a-z][\w.-]* =)")
 _SHIPPED_AT = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d) ")
 _JOINED_SETTING = re.compile(r"(?:(?<=\s)|^)(?=[a-z][\w-]*(?:\.[\w-]+)+ =(?:\s|$))")
 
@@ -104,6 +105,7 @@ _STARTED = re.compile(
 )
 
 _ESCAPED_LINE_END = re.compile(r"\\{1,4}(?:r\\{1,4})?n")
+_ESCAPED_TAB = re.compile(r"\n\\{1,4}t")
 #: When releases came out, in microseconds since 1970.
 _KAFKA_3_2_US, _KAFKA_3_5_US = 1_652_745_600_000_000, 1_686_787_200_000_000
 
@@ -347,7 +349,7 @@ class _ConfigDraft(Draft):
         return False
 
     def offer(self, text: str, *, joinable: bool) -> bool:  # noqa: ARG002 - a setting looks like one
-        text = _SHIPPED_AT.sub("", text)
+        text = _PREFIX.sub("", _SHIPPED_AT.sub("", text), count=1)
         for piece in _JOINED_SETTING.split(text) if text.count(" = ") > 1 else [text]:
             match = _SETTING.fullmatch(piece)
             if match is not None:
@@ -426,7 +428,7 @@ def _with_lines(draft: Draft, text: str) -> Draft:
     """Offer a message what stands in the text of its first line, whose own line ends may be escaped."""
     if "#012" in text:
         text = text.replace("#012", "\n").replace("#011", "\t")
-    for line in _ESCAPED_LINE_END.sub("\n", text).split("\n"):
+    for line in _ESCAPED_TAB.sub("\n\t", _ESCAPED_LINE_END.sub("\n", text)).split("\n"):
         if not draft.whole and line.strip():
             draft.offer(line, joinable=True)
     return draft

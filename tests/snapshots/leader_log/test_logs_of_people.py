@@ -139,6 +139,25 @@ def test_settings_come_from_the_log_and_a_file_still_wins(saved: Callable[..., l
     assert "no-config" not in codes(history)
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        pytest.param(lambda line: f"orders-1 app {line}\n", id="stern"),
+        pytest.param(lambda line: f'2026-11-21T12:59:00Z {{pod="orders-1"}} {line}\n', id="logcli"),
+        pytest.param(lambda line: line + ("" if line.count("=") == 1 else "\n"), id="joined"),
+        pytest.param(lambda line: line.replace("\t", "\\t") + ("\\n" if line.count("=") == 1 else "\n"), id="escaped"),
+    ],
+)
+def test_settings_are_read_behind_prefixes(write: Callable[[str], str], saved: Callable[..., list[str]]) -> None:
+    def change(text: str) -> str:
+        begin, time, rest = text.partition("2026-11-21T13:00:38.476Z")
+        begin = begin.replace("values: \n", "values: \\n") if "\\" in write("\t") else begin
+        return "".join(map(write, begin.splitlines())) + "\n" + time + rest
+
+    config = read_leader_logs(saved("with-values.log", change=change)).entries[-1].row["config"]
+    assert (config["max_warmup_replicas"], config["acceptable_recovery_lag"]) == (6, 100)
+
+
 def _started_twice(path: str, prefixes: tuple[str, str] = ("", "")) -> None:
     """Write a log in which an application starts twice, first with 2 warm-ups and then with 6."""
     text = Path(path).read_text(encoding="utf-8")
