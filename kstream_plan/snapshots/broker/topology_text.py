@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
 from kstream_plan.model.note import name_list
-from kstream_plan.snapshots.files.content import unescaped
+from kstream_plan.snapshots.broker.saved_lines import saved_lines
 from kstream_plan.snapshots.rows.fields import shown
 
 _START = re.compile(r"(?P<before>(?:.*[\s\"'])?)(?:Topologies|Sub-topologies|Topology: (?P<name>.+)):\s*")
@@ -30,14 +30,13 @@ _PROCESSOR = re.compile(r"\s*Processor: (?P<name>.+) \(stores: \[(?P<stores>.*)\
 _SINK = re.compile(r"\s*Sink: (?P<name>.+) \((?:topic: (?P<topic>.*)|extractor class: .*)\)\s*")
 #: How Kafka Streams names sinks and topics that the same application reads again.
 _REPARTITION_SINK, _REPARTITION_TOPIC = "-repartition-sink", re.compile(r"KSTREAM-.+-repartition")
-#: What editors make of ``-->`` and ``<--``.
-_DRAWN_ARROW = re.compile("(?:\u2192|[\u2013\u2014]>|\u2190|<[\u2013\u2014])(?= )")
 _NEIGHBOURS = re.compile(r"\s*(?P<arrow>-->|<--) (?P<names>.*?)\s*")
 #: How Kafka Streams names the processor of a table that reads a topic, and the source of one that has another name.
 _TABLE_PROCESSOR, _TABLE_SOURCE = "KTABLE-SOURCE-", "-source"
 #: A list of topics; anything else there is the pattern of a source that reads by pattern.
 _TOPICS = re.compile(r"\[[a-zA-Z0-9._-]+(?:, [a-zA-Z0-9._-]+)*\]")
 
+_OBJECT, _PRINT = re.compile(r"\bTopology@[0-9a-f]+\b"), "print topology.describe() instead of the topology"
 _FIX = "write the whole text of Topology.describe() to the file, as it is"
 
 
@@ -152,7 +151,7 @@ def read_topology(text: str, where: str) -> Topology:
     topology_name: str | None = None
     draft: _Draft | None = None
     started, before = False, ""
-    for number, whole_line in enumerate(_lines(text), start=1):
+    for number, whole_line in enumerate(saved_lines(text), start=1):
         line = whole_line.removeprefix(before)
         drafts = topologies[-1][1]
         if (match := _START.fullmatch(whole_line)) is not None:
@@ -171,13 +170,13 @@ def read_topology(text: str, where: str) -> Topology:
             if _OF_A_TOPOLOGY.fullmatch(line):
                 raise _error(where, number, f"is {shown(line.strip())}, which is no line of Topology.describe()")
             started = False
-    subtopologies = _only_topology(topologies, where)
+    subtopologies = _only_topology(topologies, where, is_object=_OBJECT.search(text) is not None)
     left_out = sorted({name for _, drafts in topologies for draft in drafts.values() for name in draft.missing})
     return Topology(where, MappingProxyType(subtopologies), tuple(left_out))
 
 
 def _only_topology(
-    topologies: list[tuple[int, dict[SubtopologyKey, _Draft]]], where: str
+    topologies: list[tuple[int, dict[SubtopologyKey, _Draft]]], where: str, *, is_object: bool
 ) -> dict[SubtopologyKey, Subtopology]:
     """Return the subtopologies of a text that has one topology, as often as it was logged."""
     found = [
@@ -202,6 +201,8 @@ def _only_topology(
         if unread:
             what = f"begins a topology that is cut: no sub-topology in it reads {shown(unread[0])}"
             raise _error(where, number, what)
+    if not found and is_object:
+        raise SnapshotError("holds the name of a Topology, not what it describes", where=where, fix=_PRINT)
     if not found:
         raise SnapshotError("holds no sub-topology", where=where, fix=_FIX)
     for number, subtopologies in found:
@@ -210,14 +211,6 @@ def _only_topology(
             error.fix = "leave the one that the group runs in the file"
             raise error
     return found[0][1]
-
-
-def _lines(text: str) -> list[str]:
-    """Return the lines of a text: ends of lines that are escaped, as in JSON, count, and so do signs, as in HTML."""
-    if text.count("\\n") > text.count("\n"):
-        text = text.replace("\\n", "\n").replace("\\t", "\t").rstrip("\"'}], \n")
-    text = _DRAWN_ARROW.sub(lambda match: "<--" if match[0][0] in "<\u2190" else "-->", unescaped(text))
-    return text.splitlines()
 
 
 def _add_node(draft: _Draft, line: str) -> bool:

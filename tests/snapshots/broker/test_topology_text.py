@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -123,12 +124,34 @@ def test_it_is_read_wherever_it_was_written_to(name: str) -> None:
     assert len(plain.subtopologies) == 3
 
 
+def _each(text: str, write: Callable[[int, str], str]) -> str:
+    return "".join(f"{write(number, line)}\n" for number, line in enumerate(text.splitlines(), 1))
+
+
+def test_the_name_of_an_object_is_no_topology() -> None:
+    with pytest.raises(SnapshotError, match="holds the name of a Topology") as error:
+        read_topology("org.apache.kafka.streams.Topology@1b2c3d4e\n", "t")
+    assert "describe()" in error.value.fix
+
+
 @pytest.mark.parametrize(
     "change",
     [
         pytest.param(lambda text: text.replace(">", "&gt;").replace("<", "&lt;"), id="HTML"),
         pytest.param(lambda text: text.replace(">", "&amp;gt;").replace("<", "&amp;lt;"), id="HTML twice"),
         pytest.param(lambda text: text.replace("-->", "\u2192").replace("<--", "\u2190"), id="arrows"),
+        pytest.param(lambda text: f"<pre>{text.replace('<', '&lt;')}</pre>", id="HTML of a page"),
+        pytest.param(lambda text: text.replace("<", "&lt;").replace("\n", "<br/>\n"), id="HTML with ends of lines"),
+        pytest.param(lambda text: text.replace(" ", "\xa0"), id="spaces of a document"),
+        pytest.param(lambda text: text.replace("\n", "#012"), id="syslog"),
+        pytest.param(lambda text: _each(text, lambda _, line: f"+{line}"), id="diff"),
+        pytest.param(lambda text: _each(text, lambda number, line: f"{number:4}  {line}"), id="numbers of lines"),
+        pytest.param(lambda text: _each(text, lambda number, line: f"{number}:{line}"), id="grep -n"),
+        pytest.param(lambda text: _each(text, lambda _, line: json.dumps({"message": line})), id="JSON a line"),
+        pytest.param(
+            lambda text: _each(text, lambda _, line: json.dumps({"log": f"{line}\n", "stream": "stdout", "time": "x"})),
+            id="Docker",
+        ),
         pytest.param(lambda text: text.replace("-->", "\u2013>").replace("<--", "<\u2013"), id="dashes"),
     ],
 )
