@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 
 from kstream_plan.documents.frameworks import kafka_name
-from kstream_plan.documents.streams_config import StreamsConfigFile, with_overrides
+from kstream_plan.documents.streams_config import StreamsConfigFile, of_streams_groups_only, with_overrides
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import warnings_of
@@ -65,6 +65,7 @@ class GivenSettings:
         if snapshot.group_protocol == "connect":
             return _of_connect_group(snapshot, {**values, **file.group})
         config, warnings = with_overrides(snapshot.config, values), _other_threads(snapshot, file.threads)
+        warnings = (*warnings, *of_streams_groups_only(file.group))
         assumptions = tuple(note for note in snapshot.assumptions if not values or note.code != DEFAULT_SETTINGS)
         warnings_before = (*snapshot.warnings, *warnings)
         return replace(snapshot, config=config, rates=rates, warnings=warnings_before, assumptions=assumptions)

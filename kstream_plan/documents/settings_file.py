@@ -29,7 +29,9 @@ from kstream_plan.snapshots.files.kinds import (
 SETTINGS_KINDS = ("a file of settings", "a resource of Kubernetes")
 _WANTED = SETTINGS_KINDS[0]
 _YAML = (".yaml", ".yml", ".json")
-_EXPORT = re.compile(r"^[ \t]*export[ \t]+(?=[A-Za-z_]\w*=)", re.MULTILINE)
+_EXPORT = re.compile(r"^[ \t]*(?:export|set)[ \t]+(?=[A-Za-z_]\w*=)", re.MULTILINE)
+#: Properties as Java prints them: in one line, in braces.
+_PRINTED, _NEXT_PRINTED = re.compile(r"\s*\{([\w.-]+=[^\n]*)\}\s*"), re.compile(r", (?=[\w.-]+=)")
 _OPTION = re.compile(r"(?:-D|--)([\w.-]+\.[\w.-]+)=([^\s\"']*)")
 _DEFAULT = re.compile(r"\$\{[\w.-]+?:?[-:]([^{}]*)\}")
 #: What stands for another setting of the file, or another variable of the environment.
@@ -83,6 +85,8 @@ def read_settings(path: str | Path, wanted: Wanted) -> SettingsFile:
     """
     where, path = str(path), Path(path)
     text = _EXPORT.sub("", _read(path, wanted.option))
+    if (printed := _PRINTED.fullmatch(text)) is not None:
+        text = _NEXT_PRINTED.sub("\n", printed[1])
     data = text.encode("utf-8", "replace")
     kind = file_kind(data)
     if kind in (SNAPSHOT, SAVED_PLAN, HELM_TEMPLATE):  # whose settings would count as the file's own

@@ -28,6 +28,12 @@ _OVERRIDES = ("configurationOverrides", "configOverrides")
 #: Containers that are not the application's.
 _NOT_OF_APPLICATION = ("initContainers", "ephemeralContainers")
 _ENDINGS = (".properties", ".yaml", ".yml", ".json", ".conf", ".env")
+#: A line of a file that is a text under any name, as Helm's values in a resource of Argo CD.
+_OF_A_FILE = re.compile(
+    r"^[ \t]*[\w.-]*(?:num\.standby\.replicas|max\.warmup\.replicas|acceptable\.recovery\.lag"
+    r"|probing\.rebalance\.interval\.ms|scheduled\.rebalance\.max\.delay\.ms)[\"']?\s*[=:]",
+    re.MULTILINE,
+)
 _NULL = "tag:yaml.org,2002:null"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][\w.-]*=.*", re.DOTALL)
@@ -262,4 +268,4 @@ def _is_file(name: str, node: yaml.ScalarNode, *, is_start: bool) -> bool:
     has_lines = "\n" in node.value.strip()
     if is_start:
         return has_lines or name.endswith(_ENDINGS)
-    return has_lines and name.endswith(_ENDINGS)
+    return has_lines and (name.endswith(_ENDINGS) or _OF_A_FILE.search(node.value) is not None)

@@ -18,6 +18,7 @@ from kstream_plan.documents.frameworks import identifies, kafka_name, nothing_co
 from kstream_plan.documents.java_properties import Setting
 from kstream_plan.documents.mistakes import Mistakes
 from kstream_plan.errors import ConfigError
+from kstream_plan.model import Note
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.not_modelled import DECIDING_SETTINGS
 from kstream_plan.model.scenario import SettingValue
@@ -99,6 +100,19 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
         setting.key: str(setting.value).strip() for setting in file.ignored if setting.key in DECIDING_SETTINGS
     }
     return StreamsConfigFile(own, (*warnings, *typos), group, _threads(found), stores_of(texts), deciding)
+
+
+def of_streams_groups_only(of_group: Mapping[str, SettingValue]) -> tuple[Note, ...]:
+    """Warn of settings of a streams group's that are given for a group of the classic protocol."""
+    if not of_group:
+        return ()
+    names = tuple(f"streams.{kafka_name(name).removeprefix('streams.')}" for name in of_group)
+    plain = ", ".join(name.removeprefix("streams.") for name in names)
+    message = (
+        f"{', '.join(names)}: set for a streams group, without effect in this one, which goes by {plain}: write that, "
+        "if it is the application's setting"
+    )
+    return (Note("setting-ignored", message, names),)
 
 
 def _threads(found: Sequence[Setting]) -> int | None:

@@ -420,3 +420,15 @@ def test_the_binary_data_of_a_config_map_is_read(tmp_path: Path) -> None:
 )
 def test_elements_of_xml_are_read(text: str, tmp_path: Path) -> None:
     assert load_streams_config(_file(tmp_path, "a.xml", text)).overrides == {"num_standby_replicas": 1}
+
+
+def test_settings_of_a_streams_group_are_told_for_a_classic_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "app.properties"
+    path.write_text("application.id=orders\nstreams.num.standby.replicas=1\n", encoding="utf-8")
+    snapshot = str(Path(kstream_plan.__file__).parents[1] / "examples" / "scale-out" / "snapshot.json")
+    now = ["--now", "2026-11-21T13:01:00Z"]
+    assert run(["assign", snapshot, "--streams-config", str(path), *now]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Warning: streams.num.standby.replicas: set for a streams group, without effect in this one" in shown

@@ -36,7 +36,7 @@ from kstream_plan.cli.output import bytes_written_at_once, check_target, write_s
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.instance_names import load_instance_names
-from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config
+from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config, of_streams_groups_only
 from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import kept_settings
@@ -77,10 +77,9 @@ def snapshot(options: SnapshotOptions) -> None:
             return
         with show_progress() as progress:
             progress("reading the logs")
-            measures, settings = measurements(options, _time(options.as_of, "--as-of")), _settings(options)
-            configs = settings.map(_row_config)
+            as_of_ms, settings = _time(options.as_of, "--as-of"), _settings(options)
+            measures, configs = measurements(options, as_of_ms), settings.map(_row_config)
             history = _read(options, configs)
-        as_of_ms = _time(options.as_of, "--as-of")
         entries = [entry.cut_off(as_of_ms) for entry in _select(history.entries, options, in_range)]
         notes = notes_about_logs(history, entries) if options.listed else notes_about(history, entries)
         _warn(notes if options.streams_config is None else _notes_beside_config(notes, history, entries, configs))
@@ -286,6 +285,7 @@ def _settings_in(path: Path) -> StreamsConfigFile:
 
 def _row_config(file: StreamsConfigFile) -> Mapping[str, Any]:
     """Return a row's ``config`` as an application's file has it."""
+    _warn(of_streams_groups_only(file.group))
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in file.overrides.items()}
     return {**values, **kept_settings(file.deciding)}
 
