@@ -34,6 +34,7 @@ _OF_A_FILE = re.compile(
     r"|probing\.rebalance\.interval\.ms|scheduled\.rebalance\.max\.delay\.ms)[\"']?\s*[=:]",
     re.MULTILINE,
 )
+_OPTIONS = re.compile(r"\s*-(?:[DX]|-[a-zA-Z])")
 _NULL = "tag:yaml.org,2002:null"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][\w.-]*=.*", re.DOTALL)
@@ -265,7 +266,7 @@ def _is_environment(node: yaml.SequenceNode) -> bool:
 
 def _is_file(name: str, node: yaml.ScalarNode, *, is_start: bool) -> bool:
     """Tell whether a value is a whole file, as in a ConfigMap."""
-    has_lines = "\n" in node.value.strip()
+    has_lines = "\n" in node.value.strip() and not _OPTIONS.match(node.value)
     if is_start:
         return has_lines or name.endswith(_ENDINGS)
     return has_lines and (name.endswith(_ENDINGS) or _OF_A_FILE.search(node.value) is not None)

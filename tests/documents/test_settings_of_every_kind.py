@@ -127,6 +127,7 @@ STREAMS = [
     Case("printed.txt"),
     Case("set.env"),
     Case("argocd-values.yaml"),
+    Case("compose-options.yaml"),
     Case("strings.json", {"num_standby_replicas": 1, "max_warmup_replicas": 6, "rack_aware_assignment_tags": ()}),
     Case("appsettings.json"),
     Case("actuator-env.json"),

@@ -24,7 +24,7 @@ from kstream_plan.snapshots.leader_log.records import Record
 #: So long a leader takes at most from what it decides to the last that it says of it.
 _LONGEST_US = 120_000_000
 #: So long its consumer takes at most from the last list of tasks to the number of the generation.
-_LONGEST_TO_NUMBER_US = 10_000_000
+_LONGEST_TO_NUMBER_US = 30_000_000
 _SECOND_US = 1_000_000
 
 
@@ -92,7 +92,7 @@ class LoggedGeneration:
         One subtopology reads a topic, and the task with a partition's number reads it.
         """
         if not message.is_cut and message.partitions.keys() != self.consumer_ids:
-            return True  # it was shortened, which tells nothing
+            return len(message.partitions) == 1  # it was shortened, which tells nothing, or others take part
         running = {
             consumer: set(tasks) - set(split.revoking.get(consumer, ()))
             for split in self.splits.values()
