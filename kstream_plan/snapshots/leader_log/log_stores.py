@@ -158,7 +158,7 @@ class LogStore:
         first = list(islice(rows, _SAMPLED_ROWS))
         if not first:
             raise self._without_messages(names, has_records=reader.line_num > 1)
-        if not _is_newest_first(_times_of(first)):
+        if not _are_newest_first(first):
             yield from chain(first, rows)
             return
         size, records = 0, first
@@ -261,8 +261,12 @@ def _items_before_the_cut(text: str, at: int, decoder: json.JSONDecoder) -> Iter
 
 
 def rows_in(text: str) -> list[Mapping[str, Any]]:
-    """Return the records of a JSON document, with messages or without."""
-    return [row for value in _values(text) for row in _rows(value, lambda _row: True)]
+    """Return the records of a JSON document: those with messages, else what its first list holds, else itself."""
+    values = list(_values(text))
+    with_text = [row for value in values for row in _rows(value, _has_text)]
+    lists = [inner for value in values if isinstance(value, Mapping) for inner in value.values()]
+    inner_rows = [row for inner in lists if isinstance(inner, list) for row in _rows(inner, lambda _row: True)]
+    return with_text or inner_rows or [row for value in values for row in _rows(value, lambda _row: True)]
 
 
 def _rows(value: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> list[Mapping[str, Any]]:
@@ -347,11 +351,19 @@ def _has_text(row: Mapping[str, Any]) -> bool:
 
 
 def _oldest_first(records: Sequence[StoredRecord]) -> Sequence[StoredRecord]:
-    return records[::-1] if _is_newest_first(_times_of(records)) else records
+    return records[::-1] if _are_newest_first(records) else records
 
 
-def _times_of(records: Iterable[StoredRecord]) -> list[int]:
-    return [each.envelope.at.us for each in records if each.envelope is not None and each.envelope.at is not None]
+def _are_newest_first(records: Iterable[StoredRecord]) -> bool:
+    """Tell whether times go back among the records of each source; those of several may stand one after the other."""
+    at_us: dict[str, list[int]] = {}
+    for each in records:
+        if each.envelope is not None and each.envelope.at is not None:
+            at_us.setdefault(each.envelope.stream, []).append(each.envelope.at.us)
+    together = [time for times in at_us.values() for time in times]
+    pairs = [pair for times in at_us.values() for pair in pairwise(times)] or [*pairwise(together)]
+    earlier, later = sum(after < before for before, after in pairs), sum(after > before for before, after in pairs)
+    return earlier >= 1 and earlier > 4 * later
 
 
 def _is_newest_first(at_us: Sequence[int], least: int = 1) -> bool:

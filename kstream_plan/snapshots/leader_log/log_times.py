@@ -63,7 +63,7 @@ _EPOCH_MS = re.compile(r"\W{0,3}(\d{13}|\d{16}|\d{19}|\d{10}[.,]\d{1,9})(?=[\s\]
 _EPOCH = re.compile(r"\W{0,3}(\d{13}|\d{16}|\d{19}|1[6-9]\d{8}(?:[.,]\d{1,9})?)(?=[\s\]|,;]|\Z)")
 _EPOCH_TEXT = re.compile(r"-?\d{9,19}(?:\.\d{1,9})?")
 #: What stands between the time of whoever prints a log, a pipeline say, and the log's own.
-_BETWEEN = re.compile(r"[\W_]*(?:\d\d[OE]\+? )?[\W_]*")
+_BETWEEN = re.compile(r"[\W_]*(?:\d\d[OE]\+? |[\w.-]{1,80} *\| |\[pod/[^\]]{1,200}\] )?[\W_]*")
 _MARKS_BEFORE = 3
 _ZONE_NUMBER = re.compile(r"([+-])(\d\d):?(\d\d)")
 

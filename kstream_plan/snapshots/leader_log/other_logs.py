@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from typing import Any
 
@@ -82,7 +83,7 @@ def _names_without_message(head: bytes) -> list[str]:
 
 def _rows(text: str) -> Iterable[Mapping[str, Any]]:
     lines = [line for line in text.splitlines()[:100] if line.lstrip().startswith("{")]
-    try:
-        return [row for line in lines for row in [json.loads(line)] if isinstance(row, Mapping)] or rows_in(text)
-    except (ValueError, RecursionError):
-        return rows_in(text)
+    if len(lines) > 1:
+        with suppress(ValueError, RecursionError):
+            return [row for line in lines for row in [json.loads(line)] if isinstance(row, Mapping)]
+    return rows_in(text)

@@ -472,3 +472,23 @@ def test_a_log_in_latin_1_is_read(saved: Callable[..., list[str]]) -> None:
     text = Path(paths[0]).read_text(encoding="utf-8").replace("INFO ", "INFO [Gr\u00f6\u00dfe] ")
     Path(paths[0]).write_bytes(text.encode("latin-1"))
     assert numbers(read_leader_logs(paths)) == [*NUMBERS]
+
+
+def test_sources_one_after_the_other_may_each_be_newest_first(saved: Callable[..., list[str]]) -> None:
+    logs = [gzip.decompress((LOGS / f"v32-{number}.log.gz").read_bytes()).decode() for number in (1, 2)]
+    rows = [
+        {"timestamp": f"{line[:10]}T{line[11:19]}.{line[20:23]}Z", "message": line, "pod": f"connect-{number}"}
+        for number, log in enumerate(logs, 1)
+        for line in log.splitlines()[::-1]
+    ]
+    (path,) = saved("v32-1.log")
+    Path(path).write_text(json.dumps({"events": rows}), encoding="utf-8")
+    (entry,) = read_connect_logs([path])
+    assert entry.workers == 2
+
+
+def test_a_document_without_messages_names_the_fields_of_its_records(saved: Callable[..., list[str]]) -> None:
+    (path,) = saved("v32-1.log")
+    Path(path).write_text('{"took": 3, "events": [{"when": 1, "what": "x"}]}', encoding="utf-8")
+    with pytest.raises(SnapshotError, match="they have when, what; looked for"):
+        read_leader_logs([path])
