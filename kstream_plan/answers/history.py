@@ -10,6 +10,7 @@ from typing import Any
 from kstream_plan.answers.document import FORM, added, at, document
 from kstream_plan.documents.codec import NUMBER, TEXT, Codec, list_of, one_of, or_null, whole
 from kstream_plan.documents.records import Field
+from kstream_plan.model.note import Command
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows.lag_course import FIGURES, InstanceCourse, LagCourse, TaskCourse
 from kstream_plan.snapshots.rows.lag_remarks import lag_remarks
@@ -91,6 +92,6 @@ HISTORY = document(
 )
 
 
-def lag_history_json(course: LagCourse) -> str:
+def lag_history_json(course: LagCourse, command: Command = str) -> str:
     """Return an application's lags as one line of JSON, without the line end; every instance and task is in it."""
-    return HISTORY.line(course, lag_remarks(course))
+    return HISTORY.line(course, lag_remarks(course).completed(command))

@@ -10,6 +10,7 @@ from kstream_plan.answers.document import FORM, added, at, document
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.codec import TEXT, list_of, one_of, or_null, whole
 from kstream_plan.model import Group
+from kstream_plan.model.note import Command
 from kstream_plan.protocols.interleavings import Action
 from kstream_plan.protocols.upgrade import Restart, TwoOwners, Upgrade
 
@@ -78,6 +79,6 @@ UPGRADE = document(
 )
 
 
-def upgrade_json(upgrade: Upgrade, group: Group) -> str:
-    """Return the way to the cooperative protocol as one line of JSON, without the line end."""
-    return UPGRADE.line(UpgradeOfGroup(upgrade, group), upgrade.remarks)
+def upgrade_json(upgrade: Upgrade, group: Group, command: Command = str) -> str:
+    """Return the way to the cooperative protocol as one line of JSON, its commands completed; without the line end."""
+    return UPGRADE.line(UpgradeOfGroup(upgrade, group), upgrade.remarks.completed(command))

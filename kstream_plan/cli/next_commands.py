@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import glob
-import json
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
-from kstream_plan.answers.document import dump
 from kstream_plan.cli.options.groups import Deciding, Measuring, Reading, Spark
 from kstream_plan.cli.options.parameters import Options, OptionWords
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
+from kstream_plan.model.note import Command
 from kstream_plan.render.page import Line, Page
 from kstream_plan.render.text.escape import printable
 from kstream_plan.snapshots.files.sources import STDIN
@@ -52,6 +50,17 @@ class Input(NamedTuple):
     application_id: str | None = None
     option_words: OptionWords = ()
 
+    def command(self, text: str) -> str:
+        """Return a command with the paths and options, so that it can be copied, where it is known what was read."""
+        if not self.paths or STDIN in self.paths or (len(self.paths) > 1 and text.startswith(_ONE_PATH)):
+            return text
+        paths = [f"./{path}" if path.startswith("-") else path for path in self.paths]
+        option = [] if self.application_id is None else ["--application-id", glob.escape(self.application_id)]
+        command = text.replace(_PLACEHOLDER, shlex.join([*paths, *option]), 1)
+        if _PLACEHOLDER in text and (options := _kept_words(text, self.option_words)):
+            command = f"{command} {shlex.join(options)}"
+        return command if printable(command) == command else text
+
 
 #: Where the snapshot was read is unknown.
 NOT_READ = Input()
@@ -71,40 +80,14 @@ def inputs_of(
     return [input_of(paths, name, is_plural=is_plural, option_words=option_words) for name in names]
 
 
-def with_paths(page: Page, source: Input) -> Page:
-    """Return a page whose commands can be copied, where it is known what was read."""
-    lines = tuple(
-        line._replace(text=_command(line.text, source)) if line.kind == "next" else line for line in page.lines
-    )
-    return replace(page, lines=lines)
+def with_commands(page: Page, command: Command) -> Page:
+    """Return a page whose commands are completed, such as by :meth:`Input.command`; its JSON has the same.
 
-
-def with_paths_in_json(line: str, source: Input) -> str:
-    """Return the JSON of an answer with the commands that its page has.
-
-    Plans, printed or saved, keep ``SNAPSHOT`` instead: they are read again elsewhere, where this machine's path is
-    wrong, and the same input and options give the same bytes, whatever the file is called.
+    Plans in JSON, printed or saved, keep ``SNAPSHOT`` instead: they are read again elsewhere, where this machine's path
+    is wrong, and the same input and options give the same bytes, whatever the file is called.
     """
-    return _json_with(line, partial(_command, source=source))
-
-
-def _json_with(line: str, command: Callable[[str], str]) -> str:
-    document = json.loads(line)
-    for note in document["next"]:
-        note["message"] = command(note["message"])
-    return dump(document)
-
-
-def _command(text: str, source: Input) -> str:
-    if not source.paths or STDIN in source.paths or (len(source.paths) > 1 and text.startswith(_ONE_PATH)):
-        return text
-    paths = [f"./{path}" if path.startswith("-") else path for path in source.paths]
-    option = [] if source.application_id is None else ["--application-id", glob.escape(source.application_id)]
-    words = shlex.join([*paths, *option])
-    command = text.replace(_PLACEHOLDER, words, 1)
-    if _PLACEHOLDER in text and (options := _kept_words(text, source.option_words)):
-        command = f"{command} {shlex.join(options)}"
-    return command if printable(command) == command else text
+    lines = (line._replace(text=command(line.text)) if line.kind == "next" else line for line in page.lines)
+    return replace(page, lines=tuple(lines))
 
 
 def _kept_words(text: str, option_words: OptionWords) -> list[str]:
@@ -120,20 +103,11 @@ def _kept_words(text: str, option_words: OptionWords) -> list[str]:
     return [word for name, words in option_words if name in takes and is_free[name] for word in words]
 
 
-def with_lags(page: Page, paths: Sequence[str]) -> Page:
-    """Return a page whose commands name the lag rows that were given."""
-    return replace(page, lines=tuple(line._replace(text=_lags_command(line.text, paths)) for line in page.lines))
-
-
-def with_lags_in_json(line: str, paths: Sequence[str]) -> str:
-    """Return the JSON of a history with the commands that its page has."""
-    return _json_with(line, partial(_lags_command, paths=paths))
-
-
-def _lags_command(text: str, paths: Sequence[str]) -> str:
+def lags_command(paths: Sequence[str]) -> Command:
+    """Return what puts the lag rows that were given into a command."""
     words = shlex.join(word for path in paths for word in ("--lags", path))
     is_known = STDIN not in paths and printable(words) == words
-    return text.replace("--lags LAGS", words) if is_known else text
+    return lambda text: text.replace("--lags LAGS", words) if is_known else text
 
 
 #: Options of ``snapshot`` that go with ``--list``, and not with a single snapshot.
@@ -150,4 +124,4 @@ def with_snapshot(page: Page, option_words: OptionWords, paths: Sequence[str]) -
 
 def with_next(page: Page, code: str, command: str, source: Input) -> Page:
     """Return a page with one more command below it."""
-    return replace(page, lines=(*page.lines, Line("next", code, _command(command, source))))
+    return replace(page, lines=(*page.lines, Line("next", code, source.command(command))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kstream_plan.cli.next_commands import NOT_READ, Input, with_paths, with_paths_in_json
+from kstream_plan.cli.next_commands import NOT_READ, Input, with_commands
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
 from kstream_plan.cli.output import page as page_shape
 from kstream_plan.documents.plan.read import SavedPlan
@@ -23,7 +23,7 @@ from kstream_plan.render.terminal import to_terminal
 @without_cycle_collector()
 def answer_text(answer: object, form: OutputForm, page: Page, *, verbose: bool, source: Input = NOT_READ) -> str:
     """Return an answer as text for stdout; ``source`` is where its snapshot was read."""
-    return draw_page(with_paths(page_of(answer, verbose=verbose), source), form, page)
+    return draw_page(with_commands(page_of(answer, verbose=verbose), source.command), form, page)
 
 
 def draw_page(answer_page: render_page.Page, form: OutputForm, page: Page) -> str:
@@ -41,14 +41,16 @@ def draw_pages(answer_pages: Iterable[render_page.Page], form: OutputForm = Outp
 
 def json_lines(answers: Iterable[object], sources: Iterable[Input]) -> str:
     """Return answers as JSON Lines; ``sources`` are where their snapshots were read."""
-    return "".join(f"{line}\n" for line in map(with_paths_in_json, map(to_json, answers), sources))
+    pairs = zip(answers, sources, strict=True)
+    return "".join(f"{to_json(answer, command=source.command)}\n" for answer, source in pairs)
 
 
 def answers_text(answers: Iterable[object], sources: Iterable[Input], form: OutputForm) -> str:
     """Return answers one below the other for stdout; ``sources`` are where their snapshots were read."""
     if form is OutputForm.JSON:
         return json_lines(answers, sources)
-    return draw_pages(map(with_paths, map(page_of, answers), sources), form)
+    pairs = zip(answers, sources, strict=True)
+    return draw_pages((with_commands(page_of(answer), source.command) for answer, source in pairs), form)
 
 
 def overview(results: Sequence[Result], form: OutputForm, page: Page) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+#: Returns a command completed: ``SNAPSHOT`` in it becomes the snapshot's path, and options follow.
+Command: TypeAlias = Callable[[str], str]
 
 
 class Note(NamedTuple):
@@ -27,6 +30,10 @@ class Remarks(NamedTuple):
     notes: tuple[Note, ...] = ()
     assumptions: tuple[Note, ...] = ()
     next: tuple[Note, ...] = ()
+
+    def completed(self, command: Command) -> Remarks:
+        """Return the same with commands that are completed."""
+        return self._replace(next=tuple(note._replace(message=command(note.message)) for note in self.next))
 
 
 def name_list(names: Sequence[str], maximum: int = 3) -> str:

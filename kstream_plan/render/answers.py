@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from kstream_plan.answers.formats import document_of
+from kstream_plan.model.note import Command, Remarks
 from kstream_plan.render import DEFAULT_WIDTH
 from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.page import Page
@@ -65,12 +66,13 @@ def to_markdown(answer: Any, *, verbose: bool = False) -> str:
     return page_to_markdown(page_of(answer, verbose=verbose))
 
 
-def to_json(answer: Any, *, view: bool = False) -> str:
+def to_json(answer: Any, *, view: bool = False, command: Command = str) -> str:
     """Return an answer as one line of ASCII, without the line end; ``kstream-plan schema`` describes it.
 
     Args:
         answer: what a function of the public API returns.
         view: add to a comparison what the leader and the members saw.
+        command: completes each command, which has ``SNAPSHOT`` for the snapshot's path.
 
     Raises:
         TypeError: there is no document of such a value.
@@ -79,6 +81,6 @@ def to_json(answer: Any, *, view: bool = False) -> str:
     if name == "plan":
         raise TypeError(f"there is no document of a {type(answer).__name__} here")
     document = document_of("said-and-happened" if name == "happened" else name.replace("_", "-"))
-    remarks = answer.remarks if hasattr(answer, "remarks") else getattr(page, f"{name}_remarks")(answer)
-    words = (getattr(page, f"{name}_{word}")(answer) for word in document.words)
-    return document.line(answer, remarks, extra=view, **dict(zip(document.words, words, strict=True)))
+    remarks: Remarks = answer.remarks if hasattr(answer, "remarks") else getattr(page, f"{name}_remarks")(answer)
+    words = {word: getattr(page, f"{name}_{word}")(answer) for word in document.words}
+    return document.line(answer, remarks.completed(command), extra=view, **words)

@@ -9,7 +9,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from kstream_plan.cli.next_commands import NOT_READ, Input, with_paths, with_paths_in_json
+from kstream_plan.cli.next_commands import NOT_READ, Input, with_commands
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.policy.findings import CheckedPlan, Status, Tally
@@ -41,9 +41,8 @@ class PlanParts(NamedTuple):
 def report_parts(checkup: CheckedPlan, forms: ReportForms) -> PlanParts:
     """Return what is told of a plan."""
     warnings_too = forms.fail_on_warning
-    parts = {name: form_of(name).part_of(checkup, warnings_too) for name in forms.reports}
-    if "json" in parts:
-        parts["json"] = parts["json"]._replace(text=with_paths_in_json(parts["json"].text, forms.source))
+    options = {"json": {"command": forms.source.command}}
+    parts = {name: form_of(name).part_of(checkup, warnings_too, **options.get(name, {})) for name in forms.reports}
     return PlanParts(
         checkup.place,
         checkup.application_id,
@@ -54,7 +53,7 @@ def report_parts(checkup: CheckedPlan, forms: ReportForms) -> PlanParts:
             forms.width,
             forms.colour,
             warnings_too=warnings_too,
-            complete=partial(with_paths, source=forms.source),
+            complete=partial(with_commands, command=forms.source.command),
         ),
         parts,
     )

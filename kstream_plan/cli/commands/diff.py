@@ -12,7 +12,7 @@ from kstream_plan.cli.actions.remote_plans import download_plans
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.next_commands import Input, inputs_of, with_paths, with_paths_in_json
+from kstream_plan.cli.next_commands import Input, inputs_of, with_commands
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
@@ -107,7 +107,7 @@ def diff(options: DiffOptions) -> None:
             is_changed = not all(comparison.alike for comparison in predictions)
         else:
             text = "".join(
-                f"{with_paths_in_json(to_json(comparison, view=options.view), source)}\n"
+                f"{to_json(comparison, view=options.view, command=source.command)}\n"
                 for comparison, source in zip(comparisons.comparisons, _sources(comparisons, options), strict=True)
             )
             _deliver(text, _pages(comparisons, options), options)
@@ -218,7 +218,7 @@ def _pages(comparisons: _Compared, options: DiffOptions) -> Iterator[Page]:
     if len(comparisons.comparisons) == 1 or options.verbose:
         for comparison, source in zip(comparisons.comparisons, _sources(comparisons, options), strict=True):
             page = diff_page(comparison, verbose=options.verbose, protocol_view=options.view)
-            yield with_paths(_with_files(page, comparison, options), source)
+            yield with_commands(_with_files(page, comparison, options), source.command)
 
 
 def _sources(comparisons: _Compared, options: DiffOptions) -> list[Input]:

@@ -8,7 +8,7 @@ import typer
 
 from kstream_plan.answers.history import lag_history_json
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.next_commands import with_lags, with_lags_in_json
+from kstream_plan.cli.next_commands import lags_command, with_commands
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
@@ -67,9 +67,9 @@ def history(options: HistoryOptions) -> None:
             write_stderr(
                 f"warning: {rows} without a readable application_id, process_id, task_id or captured_at left out"
             )
+        command = lags_command(options.lags)
         if options.output is OutputForm.JSON:
-            lines = (with_lags_in_json(lag_history_json(course), options.lags) for course in outcomes.courses)
-            write_stdout("".join(f"{line}\n" for line in lines))
+            write_stdout("".join(f"{lag_history_json(course, command)}\n" for course in outcomes.courses))
         else:
-            pages = (with_lags(history_page(course, top), options.lags) for course in outcomes.courses)
+            pages = (with_commands(history_page(course, top), command) for course in outcomes.courses)
             write_stdout(draw_pages(pages, options.output))

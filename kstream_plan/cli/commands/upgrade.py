@@ -11,7 +11,7 @@ from kstream_plan import snapshots
 from kstream_plan.answers.upgrade import upgrade_json
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.next_commands import inputs_of, with_paths, with_paths_in_json
+from kstream_plan.cli.next_commands import inputs_of, with_commands
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import Options, option_of, takes
@@ -136,10 +136,12 @@ def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tu
     names = (group.application_id for _, group in ways)
     sources = inputs_of(options.paths, names, is_selection=bool(options.application_id))
     texts = [
-        f"{with_paths_in_json(upgrade_json(way, group), source)}\n"
+        f"{upgrade_json(way, group, source.command)}\n"
         if options.output is OutputForm.JSON
         else draw_page(
-            with_paths(upgrade_page(way, group, one_bounce=options.one_bounce), source), options.output, page()
+            with_commands(upgrade_page(way, group, one_bounce=options.one_bounce), source.command),
+            options.output,
+            page(),
         )
         for (way, group), source in zip(ways, sources, strict=True)
     ]

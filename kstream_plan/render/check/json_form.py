@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kstream_plan.answers import check
 from kstream_plan.answers.check import PlanPart, Warned, WordedFinding, WordedPlan
-from kstream_plan.model import Note
+from kstream_plan.model.note import Command, Note, Remarks
 from kstream_plan.plans.caught_up_evidence import settled_by
 from kstream_plan.policy.findings import CheckedPlan, Status
 from kstream_plan.policy.next_command import next_command
@@ -14,8 +14,8 @@ from kstream_plan.render.text.names import Names
 report_of = check.report_of
 
 
-def part_of(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
-    """Return what is said of one plan, whose warnings fail the check or not."""
+def part_of(checkup: CheckedPlan, warnings_too: bool, command: Command = str) -> PlanPart:
+    """Return what is said of one plan, whose warnings fail the check or not; ``command`` completes its commands."""
     plan, names = checkup.plan, Names(checkup.plan.group)
     findings = [
         WordedFinding(
@@ -31,5 +31,5 @@ def part_of(checkup: CheckedPlan, warnings_too: bool) -> PlanPart:
         if worded.finding.status is Status.WARNING
     ]
     warnings = [Warned(checkup.application_id, note) for note in (*of_rules, *checkup.warnings)]
-    answer = checkup.answered(warnings_too=warnings_too)
-    return check.part_of(WordedPlan(checkup, answer, warnings, findings, tuple(next_command(checkup))))
+    commands = Remarks(next=tuple(next_command(checkup))).completed(command).next
+    return check.part_of(WordedPlan(checkup, checkup.answered(warnings_too=warnings_too), warnings, findings, commands))

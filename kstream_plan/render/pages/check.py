@@ -105,11 +105,8 @@ def _nothing_broken(
 
 def _always(checkup: CheckedPlan) -> str:
     """Return which of the rules that are kept stands in every policy, written or not."""
-    return (
-        f" ({ALWAYS} is in every policy)"
-        if any(finding.rule == ALWAYS for finding in checkup.of(Status.PASSED))
-        else ""
-    )
+    is_kept = any(finding.rule == ALWAYS for finding in checkup.of(Status.PASSED))
+    return f" ({ALWAYS} is in every policy)" if is_kept else ""
 
 
 def _violations(findings: Sequence[Finding], subject: Callable[[int], str]) -> Iterator[str]:
