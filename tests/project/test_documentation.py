@@ -117,6 +117,20 @@ def test_what_a_real_group_did_is_told_as_it_is_shown() -> None:
     assert all(re.search(rf"\b{figure}\b", _text(README)) for figure in (rebalances, happened))
 
 
+@pytest.mark.spark
+def test_the_commands_in_a_sentence_of_the_readme_ask_while_the_snapshot_holds(
+    spark: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    [snapshot] = (line for line in _TYPED.findall(_text(README)) if line.endswith("--out orders.json"))
+    commands = re.findall(r"`(\w\S+ orders\.json[^`]*)`", _text(README))
+    assert {command.partition(" ")[0] for command in commands} >= {"drain", "compare"}
+    for command in (snapshot, *commands):
+        assert run(shlex.split(command.replace("\\\n", " "))) == 0
+        assert "is not in the snapshot: what runs where now is unknown" not in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_readme_is_short() -> None:
     assert len(_text(README).splitlines()) <= 150
 
