@@ -198,19 +198,20 @@ def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snap
     """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
     many = len(doubts) > 1
-    subject = f"Whether {count(len(doubts), 'copy has', 'copies have')} caught up is unknown"
     limit = snapshot.config.acceptable_recovery_lag
     rate, taken_ms = _deciding_rate(doubts, limit), snapshot.captured_at_ms
     if rate is None or taken_ms is None:
         since = f", {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else ""
+        subject = f"Whether {count(len(doubts), 'copy has', 'copies have')} caught up is unknown"
         return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}){since}", tasks)
     amounts = [doubt.records for doubt in doubts if doubt.records is not None]
     behind = f"{'up to ' if len(set(amounts)) > 1 else ''}{count(max(amounts), 'record')} behind"
     first_ms, *later_ms = sorted({doubt.since_ms for doubt in doubts if doubt.since_ms is not None})
     since = "when last known" if later_ms else f"at {_clock(taken_ms + now_ms + first_ms)}"
     then = _clock(taken_ms + now_ms + doubts[0].to_ms)
+    subject = f"Whether {count(len(doubts), 'copy catches', 'copies catch')} up by {then} is unknown"
     condition = f"{'their instances restore' if many else 'its instance restores'} at least {count(rate, 'record')}/s"
-    result = f"{'they are' if many else 'it is'} caught up at {then} if {condition}"
+    result = f"{'they do' if many else 'it does'} if {condition}"
     return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}, {behind} {since}): {result}", tasks)
 
 

@@ -675,7 +675,7 @@ def settled_by(starts: Iterable[UnprovenStart]) -> list[str]:
     return list(options_that_tell(start.evidence for start in starts))
 
 
-def would_tell(starts: Iterable[UnprovenStart]) -> str:
-    """Return the same as a sentence without its end; empty if no option would."""
-    options = settled_by(starts)
-    return f"Options that would tell: {', '.join(options)}" if options else ""
+def would_tell(starts: Iterable[UnprovenStart]) -> list[str]:
+    """Return the same as a sentence; none if no option would."""
+    *options, last = settled_by(starts) or [""]
+    return [f"To find out, add {', '.join(options)}{' or ' * bool(options)}{last}."] if last else []

@@ -9,7 +9,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED, RELEASE_NOT_MODELLED
 from kstream_plan.plans import Plan
-from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart, settled_by
+from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart, would_tell
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import CheckedPlan, Cure, Finding
@@ -135,8 +135,7 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
     if not finding.offences:
         return _kept_plan(finding, plan)
     parts = _circumstances(finding, plan, names)
-    options = settled_by(undecided_starts(finding, plan))
-    parts += [f"options that would tell: {', '.join(options)}"] if options else []
+    parts += [f"{text[0].lower()}{text[1:-1]}" for text in would_tell(undecided_starts(finding, plan))]
     parts += [f"cure: {', '.join(cure(finding.cure, finding, plan))}"] if finding.cure else []
     figure = comparison(finding, plan, names)
     return f"{figure}: {'; '.join(parts)}" if parts else figure

@@ -11,6 +11,7 @@ from kstream_plan.model.note import Remarks
 from kstream_plan.model.scenario import moment
 from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING
+from kstream_plan.plans.steps import Revoke
 from kstream_plan.render.page import (
     Cell,
     Fact,
@@ -91,12 +92,11 @@ def _sentence(bounces: Bounces, names: Names) -> str:
     if bounces.answer is Answer.YES:
         assert best is not None
         pause = f", one by one, {_wait(best)} between them" if len(bounces.process_ids) > 1 else ""
-        return f"With {way_name(best.way)}{pause}, {_safe_words(bounces, names)}."
+        return f"With {way_name(best.way)}{pause}, {_safe_words(bounces, best, names)}."
     if bounces.answer is Answer.NO:
         return f"{_why_not(way, bounces.restarted)}.{other_way}"
-    reasons = " ".join(as_sentence(_with_tasks(note, names)) for note in bounces.reasons)
-    options = would_tell(way.unproven)
-    return f"It is unknown whether the restart is safe. {reasons}{f' {options}.' if options else ''}{other_way}"
+    reasons = [as_sentence(_with_tasks(note, names)) for note in bounces.reasons]
+    return f"{' '.join(['It is unknown whether the restart is safe.', *reasons, *would_tell(way.unproven)])}{other_way}"
 
 
 def _time_out(bounces: Bounces) -> str:
@@ -114,13 +114,18 @@ def _time_out(bounces: Bounces) -> str:
     )
 
 
-def _safe_words(bounces: Bounces, names: Names) -> str:
+def _safe_words(bounces: Bounces, best: PlayedWay, names: Names) -> str:
     """Return what a way comes to that is safe."""
-    single = len(bounces.process_ids) == 1
-    pausing = (
-        f"only the tasks of {names.instances(bounces.process_ids)[0]}" if single else "one instance's tasks at a time"
-    )
-    return f"no task starts cold, and {pausing} pause (besides tasks that are cut over, for a moment)"
+    members = names.instances(bounces.process_ids)
+    pausing = f"only the tasks of {members[0]}" if len(members) == 1 else "one instance's tasks at a time"
+    others = " (besides tasks that are cut over, for a moment)" * _cuts_over(best)
+    return f"no task starts cold, and {pausing} pause{others}"
+
+
+def _cuts_over(way: PlayedWay) -> bool:
+    """Return whether tasks of other instances change their owner, or may in another random simulation."""
+    steps = (step for each in way.plan.rounds for step in each.steps)
+    return way.draws is not None or bool(way.figures.moves.most) or any(isinstance(step, Revoke) for step in steps)
 
 
 def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
@@ -129,17 +134,17 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
         faster = ", ".join(dict.fromkeys(way_name(way.way) for way in bounces.faster_safe))
         faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
         stores = ", if stores are persistent (--stores)" if bounces.are_stores_unknown else ""
-        return f"Safe by {way_name(best.way)}{pause}{stores}: {_safe_words(bounces, names)}.{faster_ways}"
+        return f"Safe by {way_name(best.way)}{pause}{stores}: {_safe_words(bounces, best, names)}.{faster_ways}"
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:
         return f"No way is safe. {_SETTLE_FIRST if bounces.goes_on else 'Standbys, or static members, would help.'}"
     ways = " and ".join(dict.fromkeys(way_name(way.way) for way in uncertain))
     reasons = dict.fromkeys(as_sentence(text) for way in uncertain for text in _why_unsafe(way, 1))
     options = would_tell(start for way in uncertain for start in way.doubtful_starts)
-    cure = _SETTLE_FIRST if bounces.goes_on else f"{options}." if options else ""
+    cure = [_SETTLE_FIRST] if bounces.goes_on else options
     unsafe_ways = " and ".join(dict.fromkeys(way_name(way.way) for way in bounces.played if way not in uncertain))
     rest = f"; {unsafe_ways} are not" if unsafe_ways else ""
-    return " ".join(filter(None, (f"No way is proven to be safe: {ways} may be{rest}.", *reasons, cure)))
+    return " ".join(filter(None, (f"No way is proven to be safe: {ways} may be{rest}.", *reasons, *cure)))
 
 
 def _wait(way: PlayedWay) -> str:
@@ -149,8 +154,7 @@ def _wait(way: PlayedWay) -> str:
 def _duration(way: PlayedWay) -> str:
     """Return how long it takes until the group has settled; that may be unknown."""
     reason = way.safe_pause.reason
-    may_not_settle = not way.settles or (reason is not None and reason.code == "may-not-settle")
-    if may_not_settle:
+    if not way.settles or (reason is not None and reason.code == "may-not-settle"):
         return f"{duration(way.ends_ms)} or longer"
     settles_ms = way.figures.balanced_ms
     bound = "at most " if settles_ms.least < settles_ms.most else ""
@@ -176,7 +180,8 @@ def _facts(bounces: Bounces) -> Iterator[Fact]:
     likely, *ends = _pause(way)
     pause = f"{likely} ({' to '.join(ends)})" if ends else likely
     yield Fact("pause", "Longest pause", f"{pause}, until the task runs again")
-    yield Fact("at_once", "Paused at once", f"{count(way.figures.paused_at_once, 'task')} at most, cut-overs included")
+    cut_overs = ", cut-overs included" * _cuts_over(way)
+    yield Fact("at_once", "Paused at once", f"{count(way.figures.paused_at_once, 'task')} at most{cut_overs}")
 
 
 def way_name(way: Way) -> str:
@@ -193,10 +198,10 @@ def _table(bounces: Bounces, names: Names) -> Table:
     rows = tuple(_row(bounces, way, names) for way in bounces.played)
     ways = [way.way for way in bounces.played if way.way.name in _WAY_ACTIONS and not way.way.settings]
     actions = [f"{way_name(way)}: {_WAY_ACTIONS[way.name]}" for way in ways]
-    if bounces.restarted > 1:
-        actions += ["wait between: from when one is back; a default close then waits for the end of a rebalance"]
-    actions += ["paused at once: with tasks of other instances that are cut over"]
-    actions += ["longest pause: of one task, in sum"]
+    wait = "wait between: from when one is back; a default close then waits for the end of a rebalance"
+    actions += [wait] * (bounces.restarted > 1)
+    at_once = "paused at once: with tasks of other instances that are cut over"
+    actions += [*[at_once] * any(map(_cuts_over, bounces.played)), "longest pause: of one task, in sum"]
     actions += ["ranges: what may follow from what is unknown"] * any(
         way.figures.rebalances.least < way.figures.rebalances.most or way.most_cold for way in bounces.played
     )

@@ -73,7 +73,7 @@ def _sentence(checkup: CheckedPlan, *, warnings_too: bool) -> str:
         for finding in (*violations, *mild_violations)
         for start in wording.undecided_starts(finding, checkup.plan)
     )
-    parts += [f"{options}."] if (options := would_tell(starts)) else []
+    parts += would_tell(starts)
     parts += _violations(mild_violations, lambda number: f"{count(number, 'rule')} of level warning {is_are(number)}")
     parts += [f"{count(waivers, 'rule')} waived."] if waivers else []
     return " ".join(parts)

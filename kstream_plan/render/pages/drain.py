@@ -114,9 +114,7 @@ def _of_others(drain: Drain) -> Iterator[str]:
 
 def _reason(drain: Drain) -> str:
     """Return why the answer is unknown, and which options would tell."""
-    reasons = " ".join(as_sentence(doubt.message) for doubt in drain.doubts)
-    options = would_tell(drain.unknown)
-    return f"{reasons} {options}." if options else reasons
+    return " ".join([*(as_sentence(doubt.message) for doubt in drain.doubts), *would_tell(drain.unknown)])
 
 
 def _notice(drain: Drain) -> str:

@@ -158,13 +158,11 @@ def _cold(view: PlanView) -> Iterator[str]:
         facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)
         reason = "; ".join(facts) or "that depends on what is unknown, as said below"
         yield f"Up to {count(cold.most, 'cold start')}: {reason}."
-        options = would_tell(plan.unproven_starts)
-        yield from [f"{options}."] * bool(options)
+        yield from would_tell(plan.unproven_starts)
     elif cold.most:
         starts = "cold start" if cold.most == 1 else "cold starts"
         yield f"{count_range(*cold)} {starts}: no copy has caught up where the task goes, so it restores first."
-        options = would_tell(plan.unproven_starts) if cold.most > cold.median else ""
-        yield from [f"{options}."] * bool(options)
+        yield from would_tell(plan.unproven_starts) if cold.most > cold.median else ()
     elif not view.figure("moves").most:
         yield "No task starts cold."
     elif plan.summary.warmups >= plan.summary.hops:

@@ -126,7 +126,8 @@ def _waits(answers: Why, names: Names) -> Iterator[str]:
         tasks.setdefault(state if state in ("now", "unknown") else "later", []).append(names.task(copy.task_id))
     for state, items in tasks.items():
         copies = f"{count(len(items), 'copy has', 'copies have')} {'not ' if state == 'later' else ''}caught up"
-        text = {"now": copies, "later": f"{copies} yet", "unknown": f"Whether {copies} is unknown"}[state]
+        unknown = f"When {count(len(items), 'copy catches', 'copies catch')} up is unknown"
+        text = {"now": copies, "later": f"{copies} yet", "unknown": unknown}[state]
         yield f"{text} ({name_list(items, _NAMED)})"
 
 

@@ -97,9 +97,7 @@ def test_how_little_a_restart_leaves_of_the_time_out_is_said() -> None:
     assert "be back within" not in " ".join(bounce_page(_case("one-too-late")).sentences)
 
 
-@pytest.mark.parametrize(
-    ("options", "end"), [(("--metrics",), "Options that would tell: --metrics."), ((), "unknown.")]
-)
+@pytest.mark.parametrize(("options", "end"), [(("--metrics",), "To find out, add --metrics."), ((), "unknown.")])
 def test_where_no_way_is_proven_the_reason_and_what_tells_are_whole_sentences(
     options: tuple[str, ...], end: str
 ) -> None:
