@@ -92,16 +92,18 @@ def _protocol_of(snapshot: Snapshot) -> Protocol:
     if snapshot.group_protocol != "connect":
         what = f"it is a {snapshot.group_protocol} group, and sessioned is a protocol of Kafka Connect"
         raise UsageError(what, where=group.application_id, fix="give a snapshot of a Connect group")
+    protocols = {name for instance in group.instances for consumer in instance.consumers for name in consumer.protocols}
+    if protocols not in ({"eager"}, {"compatible"}):
+        what = "it is sessioned already, by its connect_protocol in the snapshot or, without one, by default"
+        fix = (
+            "if the workers set connect.protocol, pass it to snapshot by --connect-config; else there is nothing to do"
+        )
+        raise UsageError(what, where=group.application_id, fix=fix)
     if len(group.instances) < 2:
         what = "it has one worker: while that restarts nothing runs, whatever the protocol"
-        raise UsageError(what, where=group.application_id, fix="restart it with connect.protocol=sessioned")
-    names = {of.protocols for instance in group.instances for of in instance.consumers}
-    if names == {("eager",)}:
-        return "eager"
-    if names == {("compatible",)}:
-        return "compatible"
-    what = "it is sessioned already, by connect_protocol in the snapshot's config (as by default)"
-    raise UsageError(what, where=group.application_id, fix="nothing is to be done; or give its connect_protocol")
+        fix = "take connect.protocol out of its configuration, or set it to sessioned, and restart it"
+        raise UsageError(what, where=group.application_id, fix=fix)
+    return "eager" if protocols == {"eager"} else "compatible"
 
 
 def _busiest(snapshot: Snapshot, leader: str | None) -> str:

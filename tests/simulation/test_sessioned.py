@@ -106,6 +106,7 @@ def test_every_form_tells_the_same(protocol: str, workers: int) -> None:
     ("of", "message"),
     [
         (snapshot(even(3)), "sessioned already"),
+        (snapshot(even(1)), "sessioned already, by its connect_protocol in the snapshot or, without one, by default"),
         (snapshot(even(1, config={"connect_protocol": "eager"})), "one worker"),
         (captured_scenarios.before("scale-out"), "a classic group"),
     ],
