@@ -11,7 +11,7 @@ from kstream_plan.model.note import name_list
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.files.content import reading_within
 from kstream_plan.snapshots.files.selection import selection
-from kstream_plan.snapshots.files.sources import STDIN, check_paths
+from kstream_plan.snapshots.files.sources import STDIN, check_paths, is_of_another_kind
 from kstream_plan.snapshots.files.temporary import temporary_folder
 from kstream_plan.snapshots.reading import all_inputs, look_into
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -19,10 +19,16 @@ from kstream_plan.snapshots.rows.lag_course import LagCourse
 
 
 class LagCourses(NamedTuple):
-    """The applications, and how many rows say too little: no application, process, task or time that can be read."""
+    """The applications of some lag rows.
+
+    courses: how each went on.
+    passed_over: how many rows say too little: no application, process, task or time that can be read.
+    skipped: the files whose names say that they hold no lag rows.
+    """
 
     courses: Sequence[LagCourse]
     passed_over: int
+    skipped: Sequence[str] = ()
 
 
 def read_lag_courses(
@@ -59,8 +65,12 @@ def read_lag_courses(
     if not paths:
         raise UsageError("no lag rows are given", fix="name files, folders or globs, or - for standard input")
     found = check_paths(paths)
+    skipped = [file for file in found.local if is_of_another_kind(file)]
+    to_read = found._replace(local=tuple(file for file in found.local if file not in skipped))
+    if not any(to_read):  # the error says what is wrong with each
+        to_read = found
     with reading_within(), temporary_folder() as folder:
-        files = look_into(found, Path(folder, "lags"), stdin, keep_going=False)
+        files = look_into(to_read, Path(folder, "lags"), stdin, keep_going=False)
         from kstream_plan.snapshots.spark.session import open_session  # noqa: PLC0415 - loads Spark
 
         with open_session(master, spark_conf, java_home=java_home, debug=debug, little_work=files.little) as spark:
@@ -77,7 +87,8 @@ def read_lag_courses(
             if missing or not known.newest_us:
                 raise _nothing_found(paths, missing, sorted(known.newest_us), wanted.as_of_us)
             newest = {app: at for app, at in sorted(known.newest_us.items()) if wanted.wants(app)}
-            return LagCourses(lag_courses(spark, lag_files, newest, over_ms * 1000), known.passed_over)
+            courses = lag_courses(spark, lag_files, newest, over_ms * 1000)
+            return LagCourses(courses, known.passed_over, [file.name for file in skipped])
 
 
 def _nothing_found(

@@ -332,3 +332,14 @@ def test_every_row_that_is_left_out_is_counted(tmp_path: Path, capsys: Capture) 
     assert "4 rows without a readable application_id, process_id, task_id or captured_at left out" in " ".join(
         capsys.readouterr().err.split()
     )
+
+
+def test_files_that_are_no_lag_rows_by_their_names_are_skipped_and_named(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "lags.jsonl").write_text("".join(f"{json.dumps(_row(minute, FALLS, 1, 0))}\n" for minute in (0, 1)))
+    (tmp_path / "README.md").write_text("# About these lags")
+    (tmp_path / "make.py").write_text("print()")
+    assert run(["history", str(tmp_path)]) == 0
+    warning = "warning: 2 files skipped, whose names say that they hold no lag rows: "
+    assert f"{warning}{tmp_path}/README.md, {tmp_path}/make.py" in capsys.readouterr().err
+    assert run(["history", str(tmp_path / "README.md")]) == 1
+    assert "README.md: is neither JSON nor Parquet" in capsys.readouterr().err

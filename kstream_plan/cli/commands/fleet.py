@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
@@ -40,13 +39,9 @@ from kstream_plan.plans.result import Result, result_of
 from kstream_plan.render.page import Page
 from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.text.numbers import count, name_list
-from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.selection import Selection
-from kstream_plan.snapshots.files.sources import PARQUET_MAGIC, STDIN, LocalFile, check_paths, read_head
+from kstream_plan.snapshots.files.sources import STDIN, check_paths, is_of_another_kind
 from kstream_plan.snapshots.rows.fields import printable
-
-#: How the names of files end that never hold an application: policies, scenarios, settings, texts, pages, pictures.
-_OF_ANOTHER_KIND = (".yaml", ".yml", ".properties", ".md", ".rst", ".html", ".svg", ".png", ".pdf", ".py", ".sh")
 
 
 class FleetOptions(Paging, PlansSnapshots):
@@ -131,7 +126,7 @@ def _sorted(paths: Sequence[str]) -> _Sources:
         elif is_plan_file(file.path):
             plans.append(file.name)
         else:
-            (passed_over if _is_of_another_kind(file) else snapshots).append(file.name)
+            (passed_over if is_of_another_kind(file) else snapshots).append(file.name)
     if not (results or plans or snapshots):
         return _Sources((), (), tuple(passed_over))  # whose error says what is wrong with each
     if passed_over:
@@ -140,16 +135,6 @@ def _sorted(paths: Sequence[str]) -> _Sources:
             f"note: {count(len(passed_over), 'file')} skipped, whose names say that they are no applications: {ids}"
         )
     return _Sources(tuple(results), tuple(plans), tuple(snapshots))
-
-
-def _is_of_another_kind(file: LocalFile) -> bool:
-    """Tell whether a file is by its name what this tool reads as something else, and neither JSON nor Parquet."""
-    if Path(file.path).suffix.lower() not in _OF_ANOTHER_KIND:
-        return False
-    try:
-        return not read_head(file).content.lstrip().startswith((b"{", b"[", PARQUET_MAGIC))
-    except BrokenFileError:
-        return False
 
 
 def _results_in_files(sources: _Sources, application_ids: Sequence[str]) -> Iterator[Result]:

@@ -18,8 +18,9 @@ from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.errors import UsageError
 from kstream_plan.render.pages.history import history_page
-from kstream_plan.render.text.numbers import count
+from kstream_plan.render.text.numbers import count, name_list
 from kstream_plan.snapshots.lag_histories import read_lag_courses
+from kstream_plan.snapshots.rows.fields import printable
 
 _DAY_MS = 86_400_000
 _TOP = 10
@@ -62,6 +63,9 @@ def history(options: HistoryOptions) -> None:
                 **options.session,
                 debug=options.debug,
             )
+        if outcomes.skipped:
+            files = f"{count(len(outcomes.skipped), 'file')} skipped, whose names say that they hold no lag rows"
+            write_stderr(f"warning: {files}: {name_list([printable(name) for name in outcomes.skipped])}")
         if outcomes.passed_over:
             rows = count(outcomes.passed_over, "row")
             write_stderr(

@@ -44,6 +44,8 @@ _PARQUET_END_BYTES = 8
 #: So many times its size a packed file unpacks to at most (zlib's own figure).
 _MOST_DEFLATED = 1032
 _BLOCK_BYTES = 1 << 20
+#: How names of policies, settings, texts, pictures and programs end.
+_OF_ANOTHER_KIND = (".yaml", ".yml", ".properties", ".md", ".rst", ".html", ".svg", ".png", ".pdf", ".py", ".sh")
 _UTF8_MARK = b"\xef\xbb\xbf"
 
 _PLAIN_PATH = re.compile(r"/[\w./=+@-]*", re.ASCII)
@@ -115,6 +117,16 @@ def check_paths(paths: Sequence[str]) -> Paths:
         for file in _expanded(local):
             found.setdefault(_identity(file), LocalFile(os.path.abspath(file), file))
     return Paths(tuple(sorted(found.values())), tuple(sorted(set(remote))), STDIN in paths)
+
+
+def is_of_another_kind(file: LocalFile) -> bool:
+    """Tell whether a file is by its name what this tool reads as something else, and neither JSON nor Parquet."""
+    if Path(file.path).suffix.lower() not in _OF_ANOTHER_KIND:
+        return False
+    try:
+        return not read_head(file).content.lstrip().startswith((b"{", b"[", PARQUET_MAGIC))
+    except BrokenFileError:
+        return False
 
 
 def _identity(file: str) -> tuple[int, int]:
