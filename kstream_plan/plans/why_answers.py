@@ -9,11 +9,14 @@ from typing import Literal, NamedTuple
 
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.note import Remarks
-from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.plan import STORES, Plan
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.plans.rounds import Trigger
 from kstream_plan.plans.simulated import WhatIf
 from kstream_plan.plans.steps import Step
+
+#: The codes of what is assumed of rebalances: it does not bear on an answer that no rebalance follows from.
+_OF_ROUNDS = ("goes-on", "typical-times", STORES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,6 +268,9 @@ class Why:
         plan_notes = remarks(self.plan)
         if self.task is not None or self.instance is not None:
             plan_notes = plan_notes._replace(assumptions=())
+        if not self.plan.rounds:
+            kept = tuple(note for note in plan_notes.assumptions if note.code not in _OF_ROUNDS)
+            plan_notes = plan_notes._replace(assumptions=kept)
         same = Note("as-decided", "The decision, made again, is the same for every instance")
         other = Note("not-as-decided", "The decision, made again, differs from what was decided; so may the rest")
         made_again = {None: (), True: (same,), False: (other,)}[self.as_decided]

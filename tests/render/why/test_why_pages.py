@@ -71,6 +71,12 @@ def test_what_people_see(name: str) -> None:
     validator("why").validate(json.loads(to_json(found)))
 
 
+def test_what_is_assumed_of_rebalances_is_left_out_where_none_follows() -> None:
+    codes = {name: {note.code for note in CASES[name]().remarks.assumptions} for name in ("settled", "still-probing")}
+    assert codes["settled"].isdisjoint(("goes-on", "typical-times", "stores"))
+    assert "typical-times" in codes["still-probing"]
+
+
 @pytest.mark.parametrize("name", ["still-probing", "evil-names"])
 def test_markdown(name: str) -> None:
     text = to_markdown(CASES[name]())
