@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from itertools import zip_longest
+from textwrap import wrap
 
 from rich import box
 from rich.cells import cell_len
@@ -201,22 +202,48 @@ def _texts(cell: Cell) -> tuple[str, ...]:
 def _widths(table: Table, least: Sequence[int], room: int) -> Sequence[int]:
     """Return the widths of columns, so that words stay whole; those that lack least grow first, cells before heads.
 
-    Among lists the widest are narrowed, to the same width.
+    Each cell gets two lines before one of them gets one, where the table is shorter then. Among lists the widest are
+    narrowed, to the same width.
     """
     places = range(len(table.columns))
     cells = [max([cell_len(row.cells[place].text) for row in table.rows], default=0) for place in places]
+    halves = [max([_half(row.cells[place]) for row in table.rows], default=0) for place in places]
     whole = [max(cell_len(column.head), width) for column, width in zip(table.columns, cells, strict=True)]
     has_lists = sum(whole) > room and any(len(cell.items) > 1 for row in table.rows for cell in row.cells)
     if has_lists:
         wants = list(zip(least, whole, strict=True))
         level = max(most for most in range(room) if sum(max(low, min(want, most)) for low, want in wants) <= room)
         cells = [min(want, level) for want in whole]
+    layouts = [_grown(least, goals, room, widest_first=has_lists) for goals in ([cells, whole], [halves, cells, whole])]
+    return min(layouts, key=lambda widths: _height(table, widths))
+
+
+def _grown(least: Sequence[int], goals: Sequence[Sequence[int]], room: int, *, widest_first: bool) -> list[int]:
+    """Return widths that grow to one goal after the other, as far as there is room."""
     widths = list(least)
-    for goals in (cells, whole):
-        lacks = [goal - width for goal, width in zip(goals, widths, strict=True)]
-        for place in sorted(places, key=lacks.__getitem__, reverse=has_lists):
+    for goal in goals:
+        lacks = [want - width for want, width in zip(goal, widths, strict=True)]
+        for place in sorted(range(len(widths)), key=lacks.__getitem__, reverse=widest_first):
             widths[place] += max(0, min(lacks[place], room - sum(widths)))
     return widths
+
+
+def _height(table: Table, widths: Sequence[int]) -> int:
+    """Return how many lines the rows of a table have."""
+
+    def lines(cell: Cell, width: int) -> int:
+        return sum(len(wrap(line, width, break_on_hyphens=False)) or 1 for line in _cell(cell, width).plain.split("\n"))
+
+    return sum(max(map(lines, row.cells, widths)) for row in table.rows)
+
+
+def _half(cell: Cell) -> int:
+    """Return the columns in which a cell has two lines, as :func:`_cell` breaks it; bars and items stay whole."""
+    text, match = cell.text, _RANGE.search(cell.text)
+    if cell.bar is not None or len(cell.items) > 1:
+        return max(cell_len(f"{item},") for item in cell.items) if cell.bar is None else cell_len(text)
+    breaks = [match.start() - 1] if match and match.start() else [at for at, sign in enumerate(text) if sign == " "]
+    return min((max(cell_len(text[:at]), cell_len(text[at + 1 :])) for at in breaks), default=cell_len(text))
 
 
 def _rich(table: Table, widths: Sequence[int], is_whole: Sequence[bool]) -> RichTable:

@@ -109,6 +109,13 @@ def test_a_narrow_page_lists_the_cells_of_a_wide_table() -> None:
     assert "Column0  Column1" in to_terminal(page, width=120)
 
 
+def test_cells_have_two_lines_before_one_of_them_has_three() -> None:
+    columns = (Column("Way"), *(Column(f"Head{number}", right=True) for number in range(4)))
+    table = Table("", columns, (text_row("leave on close", *["at least 40.1s"] * 4),))
+    lines = to_terminal(Page(title="x", tables=(table,)), width=60).splitlines()
+    assert len(lines[lines.index("─" * 60) + 1 :]) == 2
+
+
 def test_a_column_of_wide_pages_comes_with_the_width() -> None:
     table = Table("", (Column("Task"), Column("Stateless", from_width=100)), (text_row("0_0", "6"),))
     page = Page(title="x", tables=(table,))

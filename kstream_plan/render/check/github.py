@@ -43,9 +43,8 @@ def part_of(checkup: CheckedPlan, _warnings_too: bool) -> Annotations:
             title = f"{finding.application_id}: {finding.rule}"
             line = _command(_COMMANDS[finding.status], title, sentence(finding, checkup.plan, names))
             violations.append((badness(finding), line))
-    caveats = (
-        _command("notice", f"{checkup.application_id}: {caveat.code}", caveat.message) for caveat in checkup.caveats
-    )
+    name = checkup.application_id
+    caveats = (_command("notice", f"{name}: {caveat.code}", caveat.message) for caveat in checkup.caveats)
     return Annotations(tuple(violations), tuple(caveats))
 
 

@@ -210,10 +210,8 @@ def _in_the_same_draws(best: Sequence[SameOutcome]) -> Iterator[str]:
     for rival in best[1:]:
         draw_figures: DrawByDraw | None = draw_by_draw(rival.one, first)
         if draw_figures is not None:
-            yield (
-                f"{outcome_name(rival)} is faster than it in {draw_figures.faster:,} of {len(first.drawn_ms):,} "
-                f"random simulations and slower in {draw_figures.slower:,}."
-            )
+            times = f"in {draw_figures.faster:,} of {len(first.drawn_ms):,} random simulations"
+            yield f"{outcome_name(rival)} is faster than it {times} and slower in {draw_figures.slower:,}."
 
 
 def _costs(best: SameOutcome, alike: Sequence[SameOutcome]) -> Iterator[str]:
@@ -268,9 +266,8 @@ def _tables(alike: Sequence[SameOutcome], figures: Sequence[Figure]) -> Iterator
             part = list(heads.items())[start:end]
             names = [printable(" or ".join(values)) for _, values in part]
             columns = (Column(name, right=True) for name in names)
-            rows = (
-                text_row(figure.name, *(_cell(figure, alike[place].one) for place, _ in part)) for figure in figures
-            )
+            outcomes = [alike[place].one for place, _ in part]
+            rows = (text_row(figure.name, *(_cell(figure, outcome) for outcome in outcomes)) for figure in figures)
             note = _RELIEF_NOTE if any(figure.name == _RELIEF for figure in figures) and end == len(heads) else ""
             yield Table("" if start else printable(title), (head_column, *columns), tuple(rows), note)
 

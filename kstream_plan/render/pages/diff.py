@@ -19,7 +19,7 @@ from kstream_plan.render.page import (
     text_row,
 )
 from kstream_plan.render.pages.diff_tables import copies_table, every_task_table, instances_table, moves_table
-from kstream_plan.render.pages.plan_facts import balance_text
+from kstream_plan.render.pages.plan_facts import balance_words
 from kstream_plan.render.pages.protocol_view import protocol_view_tables
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
@@ -153,9 +153,7 @@ def diff_verdict(comparison: Comparison) -> str:
 
 
 def _nouns(comparison: Comparison, number: int) -> str:
-    if comparison.of_workers:
-        return count(number, "connector or task", "connectors and tasks")
-    return count(number, "task")
+    return count(number, *(("connector or task", "connectors and tasks") if comparison.of_workers else ("task",)))
 
 
 def _moves_text(comparison: Comparison) -> Iterator[str]:
@@ -194,10 +192,8 @@ def _cold(comparison: Comparison) -> Iterator[str]:
     if least < most:
         yield f"It is unknown how many tasks started cold ({span_to(least, most)}): {comparison.gap}."
     elif comparison.lags_unknown:
-        yield (
-            f"{most:,} {starts} on an instance that held no copy. Lags are unknown, so whether the others started "
-            "cold is unknown."
-        )
+        yield f"{most:,} {starts} on an instance that held no copy."
+        yield "Lags are unknown, so whether the others started cold is unknown."
     elif most:
         yield f"{most:,} {starts} cold: the new instance had not caught up."
     else:
@@ -274,7 +270,7 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
     if comparison.of_workers and least:
         return Fact("pause", label, "unknown: snapshots do not say when work stopped and started", "unknown")
     if comparison.untold:
-        return Fact("pause", label, f"unknown: {comparison.gap}", "unknown")
+        return Fact("pause", label, "unknown for the same reason", "unknown")
     orphans = totals.classes[TaskClass.ORPHANED]
     open_end = f"{_nouns(comparison, orphans)} {is_are(orphans)} still unassigned" if orphans else ""
     tone: Tone = "unknown" if least or orphans else "plain"
@@ -296,8 +292,7 @@ def _balance_fact(comparison: Comparison) -> Fact:
     sides = ((comparison.old, totals.skew_before), (comparison.new, totals.skew_after))
     most = [max(side.active_tasks.values(), default=0) for side, _ in sides]
     ends = [(number - skew.balance_factor, number) for number, (_, skew) in zip(most, sides, strict=True)]
-    unit = "connectors and tasks per worker" if comparison.of_workers else "tasks per instance"
-    return Fact("balance", "Balance", f"{balance_text(*ends)} {unit}")
+    return Fact("balance", "Balance", balance_words(*ends, of_workers=comparison.of_workers))
 
 
 def _balance_section(comparison: Comparison) -> Iterator[Section]:

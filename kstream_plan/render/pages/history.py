@@ -124,9 +124,8 @@ def _texts(progress: Progress) -> tuple[str, str, str]:
     """Return the lag at first and at the end, what is written and what is restored."""
     bounds = progress.at_least
     old_lag, lag = (_number(getattr(progress, name), bound=name in bounds) for name in ("lag_before", "lag"))
-    writes, restores = (
-        _number(getattr(progress, name), bound=name in bounds) for name in ("written_per_second", "restored_per_second")
-    )
+    names = ("written_per_second", "restored_per_second")
+    writes, restores = (_number(getattr(progress, name), bound=name in bounds) for name in names)
     return lag if old_lag == lag == "unknown" else f"{old_lag} → {lag}", writes, restores
 
 

@@ -172,7 +172,9 @@ def pause_fact(view: PlanView) -> Fact:
     names = view.names
     kind = "task" if plan.group.tasks[plan.group.task_index[worst.task_id]].stateful else "stateless task"
     task = names.task(worst.task_id) if plan.is_of_workers else f"{kind} {names.task_and_topic(worst.task_id)}"
-    pauses = f" in {count(worst.times, 'pause')}{', without restores' * plan.pauses_are_least}"
+    is_rate_unknown = plan.rates.restore is None or plan.rates.restore.at_least
+    restores = "; restores are unknown without --restore-rate" if is_rate_unknown else ", without restores"
+    pauses = f" in {count(worst.times, 'pause')}{restores * plan.pauses_are_least}"
     value = f"{task}: {pause_text(*total, is_open=plan.pauses_are_least)}{pauses}{unknown}"
     return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")
 
@@ -207,8 +209,14 @@ def _may_restore_an_unknown_number(view: PlanView) -> bool:
 
 def balance_fact(plan: Plan) -> Fact:
     """Return how many tasks the instances run, from the fewest to the most, before and after."""
-    unit = "connectors and tasks per worker" if plan.is_of_workers else "tasks per instance"
-    return Fact("balance", "Balance", f"{balance_text(plan.initial_balance.ends, plan.balance_after.ends)} {unit}")
+    ends = plan.initial_balance.ends, plan.balance_after.ends
+    return Fact("balance", "Balance", balance_words(*ends, of_workers=plan.is_of_workers))
+
+
+def balance_words(old: tuple[int, int], new: tuple[int, int], *, of_workers: bool) -> str:
+    """Return ``0 to 10 → 6 tasks per instance``, or ``1 task per instance``."""
+    items = ("task", "connector or task") if new == (1, 1) else ("tasks", "connectors and tasks")
+    return f"{balance_text(old, new)} {items[of_workers]} per {'worker' if of_workers else 'instance'}"
 
 
 def balance_text(old: tuple[int, int], new: tuple[int, int]) -> str:

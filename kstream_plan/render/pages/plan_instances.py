@@ -102,9 +102,7 @@ def _row(label: str, members: Sequence[MemberLoad], most: int) -> Row:
     """Return the row of members: each figure from the least to the most, and a bar if they change alike."""
 
     def text(field: str) -> str:
-        old, new = (
-            [getattr(load, field) for load in loads] for loads in zip(*(member[1:3] for member in members), strict=True)
-        )
+        old, new = ([getattr(member[end], field) for member in members] for end in (1, 2))
         return arrow(span_to(min(old), max(old)), span_to(min(new), max(new)))
 
     load = members[0].new.tasks

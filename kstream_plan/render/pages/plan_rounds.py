@@ -55,12 +55,15 @@ def rounds_table(view: PlanView) -> Table:
 
 
 def _legend(view: PlanView, at_once: str) -> str:
-    """Return which tasks pause."""
+    """Return which tasks pause, and what a copy is that prepares no move that lasts."""
     activities = view.activities
     kinds = ["all tasks of members that stop at every rebalance"] * bool(view.plan.stopping) + ["tasks cut over"]
     kinds += ["stateless tasks that are reassigned"] * any(activity.stateless for activity in activities)
     kinds += ["tasks that change their thread"] * any(activity.threads for activity in activities)
-    return f"Paused: tasks that pause for a while before the next row{at_once}: {', '.join(kinds)}."
+    pauses = f"Paused: tasks that pause for a while before the next row{at_once}: {', '.join(kinds)}."
+    copies = (copy for activity in activities for copy in activity.kept_copies())
+    is_passing = _kind_of_copies(view.plan) == "warm-up" and any(not copy.to_run for copy in copies)
+    return f"{pauses}{' TASK warm-up INSTANCE: it warms up there, but does not stay there.' * is_passing}"
 
 
 def _pauses(view: PlanView) -> dict[int, int]:
@@ -131,10 +134,8 @@ def _members(activity: Activity, names: Names) -> list[str]:
 
 def _cut_over(activity: Activity, names: Names) -> Cell:
     """Return which tasks change their owner; what starts cold is named, or counted where it is many."""
-    cold, warm = (
-        [names.move(move.task_id, move.source, move.destination) for move in moves]
-        for moves in (activity.cold, activity.warm)
-    )
+    cold = [names.move(move.task_id, move.source, move.destination) for move in activity.cold]
+    warm = [names.move(move.task_id, move.source, move.destination) for move in activity.warm]
     if not cold:
         return Cell(tuple(warm), _counts(activity.warm), tone="moved") if warm else text_cell("")
     warm_items = [_counts(activity.warm)] if len(warm) > 2 else warm

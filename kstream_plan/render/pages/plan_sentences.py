@@ -107,10 +107,8 @@ def _what_is_left(view: PlanView) -> str:
 def left_sentence(remaining_work: Left) -> str:
     """Return how many tasks still have to move, and about how long that takes."""
     verb = "has" if remaining_work.tasks == 1 else "have"
-    return (
-        f"{count(remaining_work.tasks, 'task')} {verb} still to move, {remaining_work.at_once:,} at a time: "
-        f"about {count(remaining_work.probes, 'probe')} ({duration(remaining_work.time_ms)})."
-    )
+    tasks = f"{count(remaining_work.tasks, 'task')} {verb} still to move, {remaining_work.at_once:,} at a time"
+    return f"{tasks}: about {count(remaining_work.probes, 'probe')} ({duration(remaining_work.time_ms)})."
 
 
 def _sooner(view: PlanView, remaining_work: Left) -> str:

@@ -71,9 +71,8 @@ def _bounce(event: kinds.Bounce, names: Names) -> str:
     length = duration(event.restart_ms)
     if event.surge:
         arrivals = f"{_members(_ids(event.new_instances), names)}, {event.surge:,} at a time"
-        return (
-            f"{_do(event.process_ids, names, 'gives way to', 'give way to')} {arrivals}, that join {length} before{new}"
-        )
+        gives_way = _do(event.process_ids, names, "gives way to", "give way to")
+        return f"{gives_way} {arrivals}, that join {length} before{new}"
     words = ("leaves and returns", "leave and return") if event.leaves else ("restarts", "restart")
     downtime = f"down for {length}{'' if len(event.process_ids) == 1 else ' each'}"
     return f"{_do(event.process_ids, names, *words)}, {downtime}{new}"

@@ -40,10 +40,8 @@ def sessioned_page(upgrade: SessionedUpgrade) -> Page:
 def _sentence(upgrade: SessionedUpgrade, names: Names) -> str:
     sentence = "One rolling restart is enough."
     if len(upgrade.rows) > 1:
-        sentence += (
-            " Below it, what happens by either protocol; the one that restarts or is killed is "
-            f"{names.instance(upgrade.worker)}."
-        )
+        worker = names.instance(upgrade.worker)
+        sentence += f" Below it, what happens by either protocol; the one that restarts or is killed is {worker}."
     if upgrade.draws > 1:
         sentence += f" {count(upgrade.draws, 'set')} of random ids were simulated; times are those of the worst one."
     return sentence

@@ -40,9 +40,8 @@ def _sentence(  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
             return f"{names.instance(step.process_id)} leaves"
         case kinds.InstanceLeaving():
             absence = "is leaving" if step.absent_since_ms is None else "has not come back"
-            return (
-                f"{names.instance(step.process_id)} {absence}, and is gone at {duration(step.until_ms)} at the latest"
-            )
+            until = duration(step.until_ms)
+            return f"{names.instance(step.process_id)} {absence}, and is gone at {until} at the latest"
         case kinds.InstanceStays():
             return f"{names.instance(step.process_id)} stays after all"
         case kinds.StopLearned():

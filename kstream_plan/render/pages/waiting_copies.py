@@ -74,9 +74,8 @@ def _known_state(copy: WaitingCopy) -> str:
 def _rate(copy: WaitingCopy) -> str:
     share = f" for {copy.shared_by:,} copies" if copy.shared_by > 1 else ""
     rate, bound = copy.restore_rate, copy.restore_at_least or 0
-    rate_words = (
-        f"{rate_text(rate)}{share}" if rate is not None else f"at least {rate_text(bound)}{share}" if bound else ""
-    )
+    bound_words = f"at least {rate_text(bound)}{share}" if bound else ""
+    rate_words = bound_words if rate is None else f"{rate_text(rate)}{share}"
     is_enough = copy.needed_rate is None or bound >= copy.needed_rate
     return (rate_words or "unknown") if is_enough else f"{rate_words or 'unknown'}, needs {copy.needed_rate:,}"
 

@@ -113,9 +113,7 @@ def _state(answers: Why, names: Names) -> str:
         tasks = name_list([names.task(task_id) for task_id in probe.handed_over], _NAMED)
         cut = count(len(probe.handed_over), "task is", "tasks are")
         parts.append(f"{cut} being cut over in a follow-up rebalance ({tasks})")
-    if not parts:
-        return "The group waits for nothing."
-    return f"{'. '.join(parts)}."
+    return f"{'. '.join(parts)}." if parts else "The group waits for nothing."
 
 
 def _waits(answers: Why, names: Names) -> Iterator[str]:
@@ -134,10 +132,9 @@ def _waits(answers: Why, names: Names) -> Iterator[str]:
 def _queue(answers: Why, names: Names) -> str:
     probe = answers.probing
     queue = [names.task(task_id) for task_id in probe.queued]
-    return (
-        f"It has no copy there yet: max.warmup.replicas={probe.at_once:,} lets {probe.at_once:,} warm up at a "
-        f"time, and {count(len(queue), 'task waits', 'tasks wait')} for that ({name_list(queue, _NAMED)})."
-    )
+    limit = f"max.warmup.replicas={probe.at_once:,} lets {probe.at_once:,} warm up at a time"
+    waits = f"{count(len(queue), 'task waits', 'tasks wait')} for that ({name_list(queue, _NAMED)})"
+    return f"It has no copy there yet: {limit}, and {waits}."
 
 
 def _next(answers: Why, view: PlanView) -> Iterator[str]:
@@ -213,9 +210,8 @@ def _steps_table(task: TaskAnswer, answers: Why, names: Names) -> Table:
     rows, last_number = [], 0
     for step in task.steps[:_MOST_STEPS]:
         first = step.round_number != last_number
-        trigger = (
-            "decided" if answers.as_decided is not None and step.round_number == 1 else TRIGGER_WORDS[step.trigger]
-        )
+        is_decided = answers.as_decided is not None and step.round_number == 1
+        trigger = "decided" if is_decided else TRIGGER_WORDS[step.trigger]
         heads = [f"{step.round_number:,}", duration(step.at_ms), trigger] if first else [Cell(("",))] * 3
         rows.append(text_row(*heads, sentence(step.step, names, answers.plan.lower_bound_lags)))
         last_number = step.round_number
@@ -228,10 +224,8 @@ def _steps_table(task: TaskAnswer, answers: Why, names: Names) -> Table:
 
 def _task_sentence(task: TaskAnswer, answers: Why, names: Names) -> str:
     name = f"Task {names.task_and_topic(task.task_id)}"
-    owner, target, ends = (
-        "no instance" if process_id is None else names.instance(process_id)
-        for process_id in (task.owner, task.target, task.ends)
-    )
+    ids = (task.owner, task.target, task.ends)
+    owner, target, ends = ("no instance" if name is None else names.instance(name) for name in ids)
     shares = " ".join(_share(share, names) for share in task.shares)
     match task.why:
         case WhyTask.STAYS:
@@ -294,8 +288,6 @@ def _instance_facts(answer: InstanceAnswer, answers: Why, names: Names) -> Itera
         tasks = name_list([names.task(task_id) for task_id in answer.queued], _NAMED)
         of_all = f"{len(answer.queued):,} of {len(answers.probing.queued):,} that wait for max.warmup.replicas"
         yield Fact("queued", "No copy there yet", f"{tasks} ({of_all}={answers.probing.at_once:,})")
-    moment = (
-        "none" if answer.first_ms is None else f"in about {duration(answer.first_ms)}" if answer.first_ms else "now"
-    )
-    yield Fact("first", "Next task starts there", moment)
+    moment = f"in about {duration(answer.first_ms)}" if answer.first_ms else "now"
+    yield Fact("first", "Next task starts there", "none" if answer.first_ms is None else moment)
     yield Fact("then", "At the end", f"{count(answer.then, 'task')}")

@@ -75,10 +75,8 @@ def timeline_figure(plan: Plan, activities: Sequence[Activity], axis: Timeline, 
     rows.append(_still_row(plan, axis))
     left_out = f"; {count(others_count, 'other instance')} below" if others_count and len(places) > MOST_ROWS else ""
     members = count(len(places), "worker" if plan.is_of_workers else "instance")
-    sentence = (
-        f"{members} over {duration(axis.ends_ms)}: what each "
-        f"runs{'' if plan.is_of_workers else ', warms up and restores'}, and what is paused{left_out}"
-    )
+    doings = "runs" if plan.is_of_workers else "runs, warms up and restores"
+    sentence = f"{members} over {duration(axis.ends_ms)}: what each {doings}, and what is paused{left_out}"
     return Figure(
         rows=tuple(rows), ticks=ticks_of(axis), marks=tuple(marks_of(plan, activities, axis, names)), sentence=sentence
     )

@@ -75,10 +75,8 @@ def _moves_by_group(plan: Plan, moves: Sequence[tuple[Activity, Move]], names: N
     order = list(dict.fromkeys(task.task_id.group for task in plan.group.tasks))
     counts: Counter[tuple[int, str, str, bool]] = Counter()
     for _, move in moves:
-        source, destination = (
-            "–" if place is None else " ".join(names.area(place) or ("all",))
-            for place in (move.source, move.destination)
-        )
+        ends = (move.source, move.destination)
+        source, destination = ("–" if end is None else " ".join(names.area(end) or ("all",)) for end in ends)
         counts[order.index(move.task_id.group), source, destination, move.cold] += 1
     rows = []
     for (place, source, destination, cold), number in sorted(counts.items()):

@@ -139,13 +139,11 @@ def _shared_beginning(first: str, second: str) -> str:
 
 
 def _without_common_domain(hosts: list[str]) -> list[str]:
-    """Cut ``.orders.svc.local`` off ``orders-0.orders.svc.local`` if every host ends in it."""
-    parts = [host.partition(".") for host in hosts]
-    domains = {domain for _, _, domain in parts}
-    labels = [label for label, _, _ in parts]
-    if len(domains) > 1 or domains <= {""} or any(not label or label.isdigit() for label in labels):
-        return hosts
-    return labels
+    """Cut ``.orders.svc.local`` off ``orders-0.orders.svc.local`` if all that have a domain have this one."""
+    labels = [host.partition(".")[0] for host in hosts]
+    domains = {host.partition(".")[2] for host in hosts} - {""}
+    is_address = any(label.isdigit() or host.startswith(".") for label, host in zip(labels, hosts, strict=True))
+    return hosts if len(domains) != 1 or is_address else labels
 
 
 def _without_common_beginning(names: list[str]) -> tuple[list[str], str]:

@@ -203,7 +203,7 @@ def _adds_up(comparison: Comparison) -> None:
         assert all(re.search(rf"\b{task['task_id']} (cold|\(no copy\))", named) for task in cold)
     after = comparison.new.active_tasks.values()
     if totals["tasks"] and after:
-        assert re.search(rf"\b{max(after):,} tasks per instance", fact(page, "balance"))
+        assert re.search(rf"\b{max(after):,} tasks? per instance", fact(page, "balance"))
 
 
 def test_a_page_says_how_warm() -> None:

@@ -28,6 +28,8 @@ def names(hosts: list[str | None], ids: list[str] | None = None, threads: list[s
     [
         (["orders-0", "orders-1"], ["orders-0", "orders-1"]),
         (["orders-0.orders.svc", "orders-1.orders.svc"], ["orders-0", "orders-1"]),
+        (["worker-0.connect.svc:8083", "worker-1.connect.svc:8083", "new-1"], ["worker-0", "worker-1", "new-1"]),
+        (["a-0.connect.svc", "a-1.orders.svc"], ["a-0.connect.svc", "a-1.orders.svc"]),
         (["10.0.0.1", "11.0.0.1"], ["10.0.0.1", "11.0.0.1"]),
         (["node-a", "node-a", "node-b"], ["node-a/0bcd", "node-a/1bcd", "node-b"]),
         (["payments-7c9f8d6b5-x2x4z", "payments-7c9f8d6b5-a8b9c"], ["…x2x4z", "…a8b9c"]),

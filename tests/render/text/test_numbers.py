@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.model.times import duration as duration_of_model
+from kstream_plan.render.pages.plan_facts import balance_words
 from kstream_plan.render.text.numbers import (
     amount,
     arrow,
@@ -86,3 +87,8 @@ def test_a_range_stands_beside_its_figure_unless_both_ends_are_the_same() -> Non
 def test_what_stays_the_same_is_said_once() -> None:
     assert (arrow(3, 5), arrow(3, 3), arrow(0, 1_500, 0)) == ("3 → 5", "3", "0 → 1,500 → 0")
     assert arrow("0 to 10", "6") == "0 to 10 → 6"
+
+
+def test_one_task_is_no_plural() -> None:
+    assert balance_words((0, 2), (1, 1), of_workers=False) == "0 to 2 → 1 task per instance"
+    assert balance_words((1, 1), (0, 1), of_workers=True) == "1 → 0 to 1 connectors and tasks per worker"
