@@ -103,4 +103,4 @@ def _left_alone(plan: Plan, gone: Collection[str], holdings: Sequence[Holding]) 
         for task in (*held.active, *held.standby):
             holders[task].add(group.instances[group.instance_of[consumer]].process_id)
     stateful = (holders[task] for task in group.stateful)
-    return sum(len(of) > 1 and len(of.difference(gone)) == 1 for of in stateful)
+    return sum(len(item) > 1 and len(item.difference(gone)) == 1 for item in stateful)

@@ -82,11 +82,11 @@ def alternatives(
     # each of few alternatives is shared out itself, by its draws
     processes = workers if len(grid) >= workers and _worth_sharing(grid, number) else 1
     play = partial(_play, grid, standard, number, 1 if processes > 1 else workers)
-    played = []
+    outcomes = []
     for played_alternative in in_processes(play, len(grid), processes):
-        played.append(played_alternative)
-        on_alternative(len(played), len(grid))
-    return tuple(played)
+        outcomes.append(played_alternative)
+        on_alternative(len(outcomes), len(grid))
+    return tuple(outcomes)
 
 
 def saved_alternatives(
@@ -99,13 +99,13 @@ def saved_alternatives(
     Raises:
         UsageError: they are of different snapshots, or there is one alone.
     """
-    for name, made, _ in saved[1:]:
-        if made != saved[0][1] and not are_rivals(saved[0][1], made):
+    for name, result, _ in saved[1:]:
+        if result != saved[0][1] and not are_rivals(saved[0][1], result):
             what = f"{name} is a plan of another snapshot than {saved[0][0]}"
             raise UsageError(what, fix="compare plans of one snapshot, or see what kstream-plan diff says")
     if len(saved) < 2:
         raise UsageError("one plan alone has nothing to compare with", fix="give several plans of one snapshot")
-    return tuple(alternative((Change("plan", name),), made, draws, standard) for name, made, draws in saved)
+    return tuple(alternative((Change("plan", name),), outcome, draws, standard) for name, outcome, draws in saved)
 
 
 def alternative(
@@ -141,8 +141,8 @@ def _play(grid: Sequence[_Entry], standard: Standard | None, number: int, worker
         all_draws = together(outcomes)
         shown = drawn(scenario, group, all_draws.shown)
         play = partial(plan_checked, snapshot, scenario=shown, side_by_side=side_by_side)
-        made, all_draws = shown_draw(play, options, all_draws, outcomes)
-    return alternative(changes, made, all_draws, standard, outcomes)
+        result, all_draws = shown_draw(play, options, all_draws, outcomes)
+    return alternative(changes, result, all_draws, standard, outcomes)
 
 
 def _worth_sharing(grid: Sequence[_Entry], number: int) -> bool:

@@ -85,17 +85,17 @@ def cures(
 
     def check_again(other: Snapshot) -> Iterator[CheckedPlan]:
         for number, way in product(glances, ways):
-            made, draws = play(other, way, number)
-            yield check_plan(made if way == options else _as_played(made), standard, draws=draws)
-            if not several and made.tells_ends:
+            result, draws = play(other, way, number)
+            yield check_plan(result if way == options else _as_played(result), standard, draws=draws)
+            if not several and result.tells_ends:
                 return
 
     return with_cures(checked, snapshot, check_again)
 
 
-def _as_played(made: Plan) -> Plan:
+def _as_played(plan: Plan) -> Plan:
     """Return a plan as if there were no other way that it may come out."""
-    return replace(made, warnings=tuple(note for note in made.warnings if note.code != ENDS_NOT_PLAYED))
+    return replace(plan, warnings=tuple(note for note in plan.warnings if note.code != ENDS_NOT_PLAYED))
 
 
 def with_cures(

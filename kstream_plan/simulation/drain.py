@@ -223,17 +223,19 @@ def drain(
         # what becomes of these tasks shows soon; the whole plan of a large group takes minutes
         for limit in [after + rounds for rounds in _SOON if most is None or after + rounds < most] + [most]:
             some = replace(options, max_rounds=limit, floor=False, ranges=False)
-            made = plan_checked(snapshot, some, scenario=scenario, on_round=on_round)
-            drained = _drained(made, snapshot, process_ids, at_ms)
-            reached = bool(made.rounds) and made.rounds[-1].at_ms >= at_ms
-            if made.verdict.kind != "unfinished" or (reached and len(drained) == len(_ran(made, process_ids, at_ms))):
+            result = plan_checked(snapshot, some, scenario=scenario, on_round=on_round)
+            drained = _drained(result, snapshot, process_ids, at_ms)
+            reached = bool(result.rounds) and result.rounds[-1].at_ms >= at_ms
+            if result.verdict.kind != "unfinished" or (
+                reached and len(drained) == len(_ran(result, process_ids, at_ms))
+            ):
                 break
-        return made, drained
+        return result, drained
 
-    made, now = stopped_at(when.at_ms, replace(options, ready="none"))
-    unknown = any(note.code == MAYBE_READY for note in made.assumptions)
-    best, at_best = stopped_at(when.at_ms, replace(options, ready="all")) if unknown else (made, now)
-    at_once = _at_once(snapshot, (made, best), process_ids, now, at_best, when)
+    outcome, now = stopped_at(when.at_ms, replace(options, ready="none"))
+    unknown = any(note.code == MAYBE_READY for note in outcome.assumptions)
+    best, at_best = stopped_at(when.at_ms, replace(options, ready="all")) if unknown else (outcome, now)
+    at_once = _at_once(snapshot, (outcome, best), process_ids, now, at_best, when)
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
@@ -259,16 +261,16 @@ def _settled_ms(waiting: Plan, snapshot: Snapshot) -> int:
 def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round: OnRound | None) -> Drain:
     """Return the answer for instances that announce now that they leave: they may stop once they are let go."""
     announced = Leave(at_ms=now.at_ms, process_ids=now.process_ids, announced=True)
-    made = plan_checked(snapshot, options, scenario=Scenario(events=(announced,)), on_round=on_round)
+    result = plan_checked(snapshot, options, scenario=Scenario(events=(announced,)), on_round=on_round)
     gone_ms = {
-        step.process_id: rnd.at_ms for rnd in made.rounds for step in rnd.member_steps if isinstance(step, MemberLeft)
+        step.process_id: rnd.at_ms for rnd in result.rounds for step in rnd.member_steps if isinstance(step, MemberLeft)
     }
     let_go = gone_ms.keys() >= set(now.process_ids)
     return Drain(
         **{each.name: getattr(now, each.name) for each in fields(DrainNow)},
-        waiting=made,
+        waiting=result,
         wait_ms=max(gone_ms.values()) - now.at_ms if let_go else None,
-        later=_drained(made, snapshot, now.process_ids, now.at_ms) if let_go else (),
+        later=_drained(result, snapshot, now.process_ids, now.at_ms) if let_go else (),
         announced=True,
     )
 
@@ -282,8 +284,8 @@ def _at_once(
     when: AskedMoment,
 ) -> DrainNow:
     """Return the answer for now, with what it rests on; ``plans`` are those at worst and at best."""
-    made, best = plans
-    unproven = _first_unproven(made, now) | _first_unproven(best, at_best)
+    result, best = plans
+    unproven = _first_unproven(result, now) | _first_unproven(best, at_best)
     looked_at = snapshot.measured_lags | snapshot.least_lags
     seats = {
         (task, copy.instance)
@@ -297,15 +299,15 @@ def _at_once(
     codes = {doubt.code for doubt in of_starts}
     of_moment = (note for note in when.doubts if note.code not in codes)
     return DrainNow(
-        plan=made,
+        plan=result,
         process_ids=process_ids,
         now=now,
         at_best=at_best,
         warnings=(
             *snapshot.warnings,
-            *(note for note in made.warnings if note.code in _OF_ALL_TASKS),
+            *(note for note in result.warnings if note.code in _OF_ALL_TASKS),
         ),
-        doubts=(*of_moment, *of_starts, *_restoring(made)),
+        doubts=(*of_moment, *of_starts, *_restoring(result)),
         rests_on=rests_on(snapshot, [seat for seat in _warm_seats(snapshot, now) if _was_behind(snapshot, *seat)]),
         reported=None if all_measured else _span(snapshot, seats - looked_at),
         measured=_span(snapshot, seats & looked_at),
@@ -314,18 +316,18 @@ def _at_once(
         heard_at=MappingProxyType(
             {task: at for task, start in unproven.items() if (at := heard_at(snapshot, start)) is not None}
         ),
-        not_seen=tuple(sorted(_ran(made, process_ids, when.at_ms) - started, key=lambda task_id: task_id.sort_key)),
+        not_seen=tuple(sorted(_ran(result, process_ids, when.at_ms) - started, key=lambda task_id: task_id.sort_key)),
         time=when.time,
         at_ms=when.at_ms,
         over=when.doubts,
     )
 
 
-def _first_unproven(made: Plan, drained: Iterable[DrainedTask]) -> dict[WorkId, UnprovenStart]:
+def _first_unproven(plan: Plan, drained: Iterable[DrainedTask]) -> dict[WorkId, UnprovenStart]:
     """Return the first unproven start of each task; none of those that start cold, and move again afterwards."""
     cold = {task.task_id for task in drained if not task.caught_up}
     first = dict[WorkId, UnprovenStart]()
-    for start in made.unproven_starts:
+    for start in plan.unproven_starts:
         if start.task_id not in cold:
             first.setdefault(start.task_id, start)
     return first
@@ -364,46 +366,46 @@ def _warm_seats(snapshot: Snapshot, now: Sequence[DrainedTask]) -> list[tuple[in
     ]
 
 
-def _restoring(made: Plan) -> Iterator[Note]:
+def _restoring(plan: Plan) -> Iterator[Note]:
     """Yield why tasks are not called warm that count as caught up, and restore before they run."""
-    return (note for note in made.warnings if note.code == RESTORES_WITHIN_LIMIT)
+    return (note for note in plan.warnings if note.code == RESTORES_WITHIN_LIMIT)
 
 
-def _drained(made: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms: int) -> tuple[DrainedTask, ...]:
+def _drained(plan: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms: int) -> tuple[DrainedTask, ...]:
     """Return what becomes of the tasks that the instances in ``gone`` ran when they stopped."""
-    ran = _ran(made, gone, stopped_at_ms)
+    ran = _ran(plan, gone, stopped_at_ms)
     starts = {
         step.task_id: (step, at_ms, rnd.at_ms)
-        for rnd in reversed(made.rounds)
+        for rnd in reversed(plan.rounds)
         for at_ms, steps in reversed(rnd.moments)
         if at_ms >= stopped_at_ms
         for step in steps
         if isinstance(step, HandOver | Promote) and step.task_id in ran and step.to.process_id not in gone
     }
-    index, first_ms = snapshot.state.group.instance_index, _first_copies(made, ran)
+    index, first_ms = snapshot.state.group.instance_index, _first_copies(plan, ran)
     restoring_ms = cold_restoring_ms(
         [start for start, _, _ in starts.values()], lambda process_id: snapshot.rates.restore_rate(index[process_id])
     )
     return tuple(
         DrainedTask(
             task_id=task_id,
-            stateful=made.group.tasks[made.group.task_index[task_id]].stateful,
+            stateful=plan.group.tasks[plan.group.task_index[task_id]].stateful,
             destination=start.to.process_id,
             pause_ms=at_ms - stopped_at_ms + restoring_ms.get(task_id, 0),
             pause_is="estimate" if start.caught_up or task_id in restoring_ms else "floor",
             caught_up=start.caught_up,
             restore_records=start.restore_records,
             restore_is="floor" if _restores_more(snapshot, start) else "estimate",
-            copy_there=_copy_there(made, snapshot, start, round_ms, first_ms.get((task_id, start.to.process_id))),
+            copy_there=_copy_there(plan, snapshot, start, round_ms, first_ms.get((task_id, start.to.process_id))),
         )
         for task_id, (start, at_ms, round_ms) in sorted(starts.items(), key=lambda item: item[0].sort_key)
     )
 
 
-def _first_copies(made: Plan, ran: Set[WorkId]) -> Mapping[tuple[WorkId, str], int]:
+def _first_copies(plan: Plan, ran: Set[WorkId]) -> Mapping[tuple[WorkId, str], int]:
     """Return when each instance first had each of these tasks after the beginning of the plan."""
     first = dict[tuple[WorkId, str], int]()
-    for rnd in made.rounds:
+    for rnd in plan.rounds:
         for step in rnd.single_steps:
             if isinstance(step, Place | HandOver | Promote) and step.task_id in ran:
                 first.setdefault((step.task_id, step.to.process_id), rnd.at_ms)
@@ -411,20 +413,20 @@ def _first_copies(made: Plan, ran: Set[WorkId]) -> Mapping[tuple[WorkId, str], i
 
 
 def _copy_there(
-    made: Plan, snapshot: Snapshot, start: HandOver | Promote, at_ms: int, first_ms: int | None
+    plan: Plan, snapshot: Snapshot, start: HandOver | Promote, at_ms: int, first_ms: int | None
 ) -> CopyThere:
     """Return what the instance that starts a task has of it just before the rebalance at ``at_ms``."""
-    group = made.group
+    group = plan.group
     task, instance = group.task_index[start.task_id], group.instance_index[start.to.process_id]
 
     def is_assigned(holdings: Sequence[Holding]) -> bool:
         assigned = (holdings[consumer] for consumer in group.consumers_of[instance])
         return any(task in (*holding.active, *holding.standby, *holding.warmup) for holding in assigned)
 
-    if is_assigned(held_before(made, at_ms)):
+    if is_assigned(held_before(plan, at_ms)):
         return "assigned"
     on_disk = any(copy.instance == instance and copy.lag is not None for copy in snapshot.state.copies[task])
-    had = on_disk or is_assigned(made.initial) or (first_ms is not None and first_ms < at_ms)
+    had = on_disk or is_assigned(plan.initial) or (first_ms is not None and first_ms < at_ms)
     return "left-over" if had else "none"
 
 
@@ -436,8 +438,8 @@ def _restores_more(snapshot: Snapshot, start: HandOver | Promote) -> bool:
     return is_bound and records is not None and records < group.tasks[task].end_offset_sum
 
 
-def _ran(made: Plan, gone: Sequence[str], stopped_at_ms: int) -> set[WorkId]:
+def _ran(plan: Plan, gone: Sequence[str], stopped_at_ms: int) -> set[WorkId]:
     """Return the tasks that ran on ``gone`` just before they stopped: a rebalance at that very time counts no more."""
-    group, held = made.group, held_before(made, stopped_at_ms)
+    group, held = plan.group, held_before(plan, stopped_at_ms)
     consumers = (consumer for name in gone for consumer in group.consumers_of[group.instance_index[name]])
     return {group.tasks[task].task_id for consumer in consumers for task in held[consumer].active}

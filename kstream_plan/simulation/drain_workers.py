@@ -127,33 +127,35 @@ def drain_workers(
     delayed = any(worker.joins_at_ms is not None for worker in cluster.workers)
     under_way = delayed and bool(waiting.rounds) and waiting.verdict.kind == "settled"
     wait_ms = waiting.rounds[-1].at_ms + snapshot.config.heartbeat_interval_ms if under_way else None
-    made, stops = played(leave), [leave]
+    result, stops = played(leave), [leave]
     leader = None if snapshot.state.leader is None else group.instances[snapshot.state.leader].process_id
-    others = tuple(of for of in process_ids if of != leader)
-    if leader in process_ids and others and _waits(made):
+    others = tuple(item for item in process_ids if item != leader)
+    if leader in process_ids and others and _waits(result):
         first = Leave(at_ms=0, process_ids=(str(leader),))
         in_turn = [first, Leave(at_ms=snapshot.config.heartbeat_interval_ms, process_ids=others)]
         found = played(*in_turn)
-        if found.summary.paused_task_ms > made.summary.paused_task_ms:
-            made, stops = found, in_turn
+        if found.summary.paused_task_ms > result.summary.paused_task_ms:
+            result, stops = found, in_turn
     ways = [
-        _stand_still("stopped", made),
-        _stand_still("killed", played(*(Stop(at_ms=of.at_ms, process_ids=of.process_ids, crash=True) for of in stops))),
+        _stand_still("stopped", result),
+        _stand_still(
+            "killed", played(*(Stop(at_ms=stop.at_ms, process_ids=stop.process_ids, crash=True) for stop in stops))
+        ),
         max((_stand_still("restarted", played(*events)) for events in _restarted(snapshot, stops)), key=_worse),
     ]
     for way, delay_ms in (("delay-60s", MINUTE_MS), ("delay-0s", 0)):
-        if _waits(made) and delay_ms < (snapshot.config.scheduled_rebalance_max_delay_ms or 0):
+        if _waits(result) and delay_ms < (snapshot.config.scheduled_rebalance_max_delay_ms or 0):
             ways.append(_stand_still(way, played(*stops, max_delay_ms=delay_ms)))
     return WorkersDrained(
-        plan=made,
+        plan=result,
         process_ids=process_ids,
-        items=tuple(_drained(made, process_ids)),
+        items=tuple(_drained(result, process_ids)),
         ways=tuple(ways),
         waiting=waiting,
         wait_ms=wait_ms,
         later=None
         if wait_ms is None
-        else _stand_still("stopped", played(*(replace(of, at_ms=of.at_ms + wait_ms) for of in stops)), wait_ms),
+        else _stand_still("stopped", played(*(replace(stop, at_ms=stop.at_ms + wait_ms) for stop in stops)), wait_ms),
         leader_stops=leader in process_ids,
         in_turn=len(stops) > 1,
         time=when.time,
@@ -172,7 +174,7 @@ def _doubts(cluster: ConnectGroup, as_read: Sequence[Note]) -> Iterator[Note]:
 
 def _restarted(snapshot: Snapshot, stops: Sequence[Leave]) -> Iterator[tuple[Event, ...]]:
     """Yield the same with workers that are back after a minute, whose new ids the broker draws: so many draws."""
-    group, gone = snapshot.state.group, tuple(process_id for of in stops for process_id in of.process_ids)
+    group, gone = snapshot.state.group, tuple(process_id for stop in stops for process_id in stop.process_ids)
     scenario = Scenario(events=(*stops, Return(at_ms=MINUTE_MS, process_ids=gone)))
     usual = usual_number(group, snapshot.config) // _WAYS if is_random(scenario, group) else 1
     for draw in range(max(1, min(_MOST_DRAWS, usual))):
@@ -183,49 +185,49 @@ def _worse(way: StandStill) -> tuple[bool, int, int]:
     return way.runs_after_ms is None, way.item_ms, way.longest_ms
 
 
-def _waits(made: Plan) -> bool:
-    return made.protocol != "eager"
+def _waits(plan: Plan) -> bool:
+    return plan.protocol != "eager"
 
 
-def _stand_still(way: str, made: Plan, from_ms: int = 0) -> StandStill:
+def _stand_still(way: str, plan: Plan, from_ms: int = 0) -> StandStill:
     """Return what nobody runs after this time, the workers having stopped then."""
-    pauses = [pause for pause in made.pauses if pause.to_ms >= from_ms]
+    pauses = [pause for pause in plan.pauses if pause.to_ms >= from_ms]
     of_item = Counter[WorkId]()
     changes = Counter[int]()
     for pause in pauses:
         of_item[pause.task_id] += pause.length_ms
         changes[pause.from_ms] += 1
         changes[pause.to_ms] -= 1
-    settled = made.verdict.kind == "settled"
+    settled = plan.verdict.kind == "settled"
     return StandStill(
         way=way,
-        rebalances=sum(rnd.at_ms >= from_ms for rnd in made.rounds),
+        rebalances=sum(rnd.at_ms >= from_ms for rnd in plan.rounds),
         items=len(of_item),
         longest_ms=max(of_item.values(), default=0),
         item_ms=sum(of_item.values()),
         at_once=max(accumulate(changes[at_ms] for at_ms in sorted(changes)), default=0),
-        runs_after_ms=_runs_after_ms(made, pauses, from_ms) if settled else None,
+        runs_after_ms=_runs_after_ms(plan, pauses, from_ms) if settled else None,
     )
 
 
-def _runs_after_ms(made: Plan, pauses: Sequence[Pause], from_ms: int) -> int:
+def _runs_after_ms(plan: Plan, pauses: Sequence[Pause], from_ms: int) -> int:
     """Return when the last one runs again: until all have heard that somebody stopped, time is not counted in plans."""
     if not pauses:
         return 0
-    return max(pause.to_ms for pause in pauses) - from_ms + made.config.heartbeat_interval_ms
+    return max(pause.to_ms for pause in pauses) - from_ms + plan.config.heartbeat_interval_ms
 
 
-def _drained(made: Plan, gone: Sequence[str]) -> Iterator[DrainedItem]:
+def _drained(plan: Plan, gone: Sequence[str]) -> Iterator[DrainedItem]:
     """Yield what becomes of the items that the workers in ``gone`` ran."""
-    group = made.group
+    group = plan.group
     starts = {
         step.task_id: step.to.process_id
-        for rnd in reversed(made.rounds)
+        for rnd in reversed(plan.rounds)
         for step in rnd.single_steps
         if isinstance(step, HandOver) and step.to.process_id not in gone
     }
     for process_id in gone:
         for consumer in group.consumers_of[group.instance_index[process_id]]:
-            for task in made.initial[consumer].active:
+            for task in plan.initial[consumer].active:
                 task_id = group.tasks[task].task_id
-                yield DrainedItem(task_id, starts.get(task_id), made.pauses.ms.get(task_id, 0))
+                yield DrainedItem(task_id, starts.get(task_id), plan.pauses.ms.get(task_id, 0))

@@ -130,21 +130,21 @@ def shown_draw(
     What else may come of a draw is known since it was drawn, and not played again; where it was not, it is played if
     ``options`` ask for ``long_ranges``. Where it is not known of one of them, the plan says so.
     """
-    of, unplayed = outcomes[found.shown], [one for one in outcomes if _is_unplayed(one)]
-    if options.long_ranges and _is_unplayed(of):
-        made = play(options)
-        shown = _outcome_of(made, measured(made))
+    item, unplayed = outcomes[found.shown], [one for one in outcomes if _is_unplayed(one)]
+    if options.long_ranges and _is_unplayed(item):
+        result = play(options)
+        shown = _outcome_of(result, measured(result))
         found = together([*outcomes[: found.shown], shown, *outcomes[found.shown + 1 :]])
     else:
-        made = play(replace(options, ranges=False))
-        made = replace(made, summary=replace(made.summary, ranges=of.summary.ranges), warnings=of.warnings)
-    if unplayed and made.tells_ends:
-        made = replace(made, warnings=(*made.warnings, _others_not_played(found)))
-    return made, found
+        result = play(replace(options, ranges=False))
+        result = replace(result, summary=replace(result.summary, ranges=item.summary.ranges), warnings=item.warnings)
+    if unplayed and result.tells_ends:
+        result = replace(result, warnings=(*result.warnings, _others_not_played(found)))
+    return result, found
 
 
-def _is_unplayed(of: Outcome) -> bool:
-    return any(note.code == ENDS_NOT_PLAYED for note in of.warnings)
+def _is_unplayed(outcome: Outcome) -> bool:
+    return any(note.code == ENDS_NOT_PLAYED for note in outcome.warnings)
 
 
 def _others_not_played(found: Draws) -> Note:
@@ -155,9 +155,9 @@ def _others_not_played(found: Draws) -> Note:
     return Note(ENDS_OF_OTHERS_NOT_PLAYED, message)
 
 
-def one_draw(made: Plan) -> Draws:
+def one_draw(plan: Plan) -> Draws:
     """Return the ranges of a single draw."""
-    return together([_outcome_of(made, {})])
+    return together([_outcome_of(plan, {})])
 
 
 def by_chance_ms(outcomes: Sequence[Outcome]) -> int:
@@ -168,14 +168,14 @@ def by_chance_ms(outcomes: Sequence[Outcome]) -> int:
 
 def _outcome(snapshot: Snapshot, scenario: Scenario, options: PlanOptions, draw: int) -> Outcome:
     scenario, options = drawn(scenario, snapshot.state.group, draw), replace(options, floor=False)
-    made = plan(snapshot, design_of(snapshot, options), options, scenario=scenario, shown=False)
-    return _outcome_of(made, measured(made))
+    result = plan(snapshot, design_of(snapshot, options), options, scenario=scenario, shown=False)
+    return _outcome_of(result, measured(result))
 
 
-def _outcome_of(made: Plan, measures: Mapping[str, int | None]) -> Outcome:
-    figures = figures_of(made)
-    ends, stops = ends_of(made, figures), stops_of(made)
-    return Outcome(made.verdict.kind == "settled", figures, *ends, measures, stops, made.summary, made.warnings)
+def _outcome_of(plan: Plan, measures: Mapping[str, int | None]) -> Outcome:
+    figures = figures_of(plan)
+    ends, stops = ends_of(plan, figures), stops_of(plan)
+    return Outcome(plan.verdict.kind == "settled", figures, *ends, measures, stops, plan.summary, plan.warnings)
 
 
 def worth_sharing(group: Group, number: int) -> bool:
@@ -196,28 +196,29 @@ def together(outcomes: Sequence[Outcome]) -> Draws:
     def distance(draw: int) -> tuple[bool, float, int]:
         settled, figures = outcomes[draw][:2]
         apart = sum(
-            abs(figure - of.median) / max(1, of.most - of.least) for figure, of in zip(figures, ranges, strict=True)
+            abs(figure - item.median) / max(1, item.most - item.least)
+            for figure, item in zip(figures, ranges, strict=True)
         )
         return not settled, apart, draw
 
     settled = sum(outcome.settled for outcome in outcomes)
     mostly_settled = 2 * settled >= len(outcomes)
     candidates = [draw for draw, outcome in enumerate(outcomes) if outcome.settled == mostly_settled]
-    told = ranges if len(outcomes) == 1 else _with_ends(ranges, outcomes)
+    answer = ranges if len(outcomes) == 1 else _with_ends(ranges, outcomes)
     return Draws(
         number=len(outcomes),
         shown=min(candidates, key=distance),
         settled=settled,
         worst=MappingProxyType(worst(outcome.measured for outcome in outcomes)),
         least_restored_records=_range(known) if len(known) == len(bounds) else None,
-        **dict(zip(Figures._fields, told, strict=True)),
+        **dict(zip(Figures._fields, answer, strict=True)),
     )
 
 
 def _with_ends(ranges: Sequence[Range], outcomes: Sequence[Outcome]) -> list[Range]:
     least = map(min, zip(*(outcome.least for outcome in outcomes), strict=True))
     most = map(max, zip(*(outcome.most for outcome in outcomes), strict=True))
-    return [Range(of.median, low, high) for of, low, high in zip(ranges, least, most, strict=True)]
+    return [Range(item.median, low, high) for item, low, high in zip(ranges, least, most, strict=True)]
 
 
 def _range(figures: Sequence[int]) -> Range:

@@ -36,10 +36,10 @@ def process_id_of(group: Group, name: str, where: str = "") -> str:
 def _meant(instances: Sequence[Instance], name: str) -> list[str]:
     host, _, rest = name.rpartition("/")
     ways: tuple[Callable[[Instance], bool], ...] = (
-        lambda of: _begins(of, name) and len(of.process_id) == len(name),
-        lambda of: of.host == name,
-        lambda of: of.host is not None and of.host.partition(".")[0] == name,
-        lambda of: _begins(of, name),
+        lambda item: _begins(item, name) and len(item.process_id) == len(name),
+        lambda entry: entry.host == name,
+        lambda element: element.host is not None and element.host.partition(".")[0] == name,
+        lambda member_of: _begins(member_of, name),
         lambda of: bool(rest) and of.host == host and _begins(of, rest),
     )
     matches = ([instance.process_id for instance in instances if fits(instance)] for fits in ways)
@@ -55,7 +55,7 @@ def _begins(instance: Instance, name: str) -> bool:
 def _names(instances: Sequence[Instance]) -> list[str]:
     """Return what each instance can be named by: its host if no other one has it, else its process id."""
     times = Counter(instance.host for instance in instances)
-    return sorted(of.host if of.host and times[of.host] == 1 else of.process_id for of in instances)
+    return sorted(item.host if item.host and times[item.host] == 1 else item.process_id for item in instances)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -71,7 +71,7 @@ def usual_threads(group: Group) -> int:
 
 def _client_ids(group: Group) -> Mapping[str, str] | None:
     """Return what the id of each worker begins with, by its id; ``None``: no workers, or not of Connect's style."""
-    found = {of.process_id: _WORKER.fullmatch(of.process_id) for of in group.instances}
+    found = {instance.process_id: _WORKER.fullmatch(instance.process_id) for instance in group.instances}
     if not found or not all(isinstance(task.task_id, ItemName) for task in group.tasks):
         return None
     return {name: match[1] for name, match in found.items() if match} if all(found.values()) else None
@@ -126,7 +126,7 @@ def _next_number(group: Group) -> tuple[str, int] | None:
 def _free_hosts(group: Group, events: Sequence[Event]) -> Iterator[str]:
     """Yield names for new instances that nobody has, nor will be given."""
     joining = (new for event in events if isinstance(event, Join) for new in event.instances)
-    taken = {of.host for of in (*group.instances, *joining)} | group.instance_index.keys()
+    taken = {item.host for item in (*group.instances, *joining)} | group.instance_index.keys()
     return (name for number in count(1) if (name := f"new-{number}") not in taken)
 
 
@@ -146,7 +146,7 @@ class _Cast:
         match event:
             case Join():
                 instances = tuple(self._instance(new) for new in event.instances)
-                self._running |= dict.fromkeys(of.process_id for of in instances)
+                self._running |= dict.fromkeys(item.process_id for item in instances)
                 return replace(event, instances=instances)
             case Leave() | Stop():
                 found = replace(event, process_ids=self._named(event.process_ids, event.where))
@@ -181,9 +181,9 @@ class _Cast:
         if event.keeps_disk and self._client_ids is None:
             self._running |= dict.fromkeys(was)
             return replace(event, process_ids=was)
-        new = event.new_process_ids or tuple(self._ids.next(self._client_id(of)) for of in was)
+        new = event.new_process_ids or tuple(self._ids.next(self._client_id(item)) for item in was)
         event = replace(event, keeps_disk=False)
-        self._known |= {new_id: renamed(self._known[of], new_id) for of, new_id in zip(was, new, strict=True)}
+        self._known |= {new_id: renamed(self._known[item], new_id) for item, new_id in zip(was, new, strict=True)}
         self._running |= dict.fromkeys(new)
         names = dict(zip((*event.process_ids, *was), new * 2, strict=True))
         self._new |= names
@@ -197,7 +197,11 @@ class _Cast:
             back = self._back(Return(at_ms=event.at_ms, process_ids=was, where=event.where))
             for process_id in was:
                 self._running.pop(process_id, None)
-            return replace(event, process_ids=was, new_instances=tuple(self._known[of] for of in back.new_process_ids))
+            return replace(
+                event,
+                process_ids=was,
+                new_instances=tuple(self._known[new_process_id] for new_process_id in back.new_process_ids),
+            )
         new = event.new_instances or tuple(map(self._stand_in, was))
         if event.surge < 0 or len(new) != len(was):
             what = f"{len(new)} instances replace {len(was)}, {event.surge} at a time"
@@ -223,12 +227,12 @@ class _Cast:
         return tuple(dict.fromkeys(found))
 
     def _instance(self, new: NewInstance | Instance) -> Instance:
-        made = new if isinstance(new, Instance) else self._made(new)
-        self._new[made.process_id] = made.process_id
-        self._known[made.process_id] = made
-        if made.host is not None:
-            self._new[made.host] = made.process_id
-        return made
+        result = new if isinstance(new, Instance) else self._made(new)
+        self._new[result.process_id] = result.process_id
+        self._known[result.process_id] = result
+        if result.host is not None:
+            self._new[result.host] = result.process_id
+        return result
 
     def _made(self, new: NewInstance) -> Instance:
         named = new if new.host is not None else replace(new, host=next(self._hosts))
@@ -241,7 +245,7 @@ class _Cast:
         match = _WORKER.fullmatch(process_id or "")
         if match is not None:
             return match[1]
-        by_host = {f"connect-{of.host}-" for of in self._group.instances}
+        by_host = {f"connect-{item.host}-" for item in self._group.instances}
         usual = next(iter(self._client_ids.values()))
         return f"connect-{host}-" if by_host >= set(self._client_ids.values()) else usual
 
@@ -249,7 +253,9 @@ class _Cast:
 def _made(new: NewInstance, process_id: str, group: Group) -> Instance:
     threads = new.threads or usual_threads(group)
     names = new.consumer_ids or tuple(f"{process_id}-StreamThread-{number}" for number in range(1, threads + 1))
-    protocols = next((of.protocols for instance in group.instances for of in instance.consumers), ("cooperative",))
+    protocols = next(
+        (consumer.protocols for instance in group.instances for consumer in instance.consumers), ("cooperative",)
+    )
     return Instance(
         process_id=process_id,
         consumers=tuple(

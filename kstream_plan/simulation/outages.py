@@ -21,47 +21,47 @@ _MOST_TIME_OUTS = 4
 Play = Callable[[Scenario], Plan]
 
 
-def outage_note(made: Plan, scenario: Scenario, play: Play) -> Note | None:
+def outage_note(plan: Plan, scenario: Scenario, play: Play) -> Note | None:
     """Return how many tasks stand still at once, if those are of several instances, and what helps, as simulated."""
     bounces = [event for event in scenario.events if isinstance(event, Bounce)]
     if not bounces:
         return None
-    at_once = standing_still(made, bounces[0].at_ms)
+    at_once = standing_still(plan, bounces[0].at_ms)
     if not at_once:
         return None
-    found = list(_without(made, scenario, play))
+    found = list(_without(plan, scenario, play))
     helps = f"not with {', or '.join(found)} (simulated)"
     if not found:
         helps = "with every simulated alternative too, or tasks may start cold"
-    message = f"{at_once:,} of {len(made.group.tasks):,} tasks pause at the same time during restarts; {helps}"
+    message = f"{at_once:,} of {len(plan.group.tasks):,} tasks pause at the same time during restarts; {helps}"
     return Note(OUTAGE, message)
 
 
-def standing_still(made: Plan | PlayedSoFar, from_ms: int) -> int:
+def standing_still(result: Plan | PlayedSoFar, from_ms: int) -> int:
     """Return how many tasks stand still at the same time, at worst, of several instances, and that stop from then on.
 
     What is only handed over, within a heartbeat interval, does not count; what an instance ran that is away always
     does. What nobody runs when the plan begins counts as that of an instance that is not away, another one for each
     instance that is to run it. 0: they are never those of more than one instance.
     """
-    away_ms = {outage.from_ms for outage in made.outages} | {
+    away_ms = {outage.from_ms for outage in result.outages} | {
         step.stopped_at_ms
-        for rnd in made.rounds
+        for rnd in result.rounds
         for step in rnd.single_steps
         if isinstance(step, MemberLeft) and step.stopped_at_ms < rnd.at_ms
     }
 
     def counts(since_ms: int, to_ms: int) -> bool:
-        long = to_ms - since_ms > made.config.heartbeat_interval_ms
+        long = to_ms - since_ms > result.config.heartbeat_interval_ms
         return since_ms >= from_ms and to_ms > since_ms and (long or since_ms in away_ms)
 
-    if not any(counts(*span) for span in made.pauses.spans):
+    if not any(counts(*span) for span in result.pauses.spans):
         return 0
-    owners = _Owners(made)
+    owners = _Owners(result)
     edges = []
-    for task_id, since_ms, to_ms in made.pauses:
+    for task_id, since_ms, to_ms in result.pauses:
         if counts(since_ms, to_ms):
-            owner = owners.before(since_ms, made.group.task_index[task_id])
+            owner = owners.before(since_ms, result.group.task_index[task_id])
             edges += [(to_ms, -1, owner), (since_ms, 1, owner)]
     still: Counter[int] = Counter()
     most = 0
@@ -77,9 +77,9 @@ def standing_still(made: Plan | PlayedSoFar, from_ms: int) -> int:
 class _Owners:
     """Which instance runs a task, by time."""
 
-    def __init__(self, made: Plan | PlayedSoFar) -> None:
-        self._made = made
-        self._ends_ms = [rnd.ends_ms for rnd in made.rounds]
+    def __init__(self, result: Plan | PlayedSoFar) -> None:
+        self._made = result
+        self._ends_ms = [rnd.ends_ms for rnd in result.rounds]
         self._found: dict[int, dict[int, int]] = {}
 
     def before(self, at_ms: int, task: int) -> int:
@@ -106,26 +106,26 @@ class _Owners:
         return self._found[rounds]
 
 
-def _without(made: Plan, scenario: Scenario, play: Play) -> Iterator[str]:
-    pause_ms = _least_pause_ms(made, scenario, play)
+def _without(plan: Plan, scenario: Scenario, play: Play) -> Iterator[str]:
+    pause_ms = _least_pause_ms(plan, scenario, play)
     if pause_ms is not None:
         yield f"pause: {moment(pause_ms)}"
     surges = any(isinstance(event, Bounce) and event.surge for event in scenario.events)
     for name, changed in (("static: true", {"static": True}), ("leave: true", {"leaves": True})):
         if surges and "static" in changed:  # new instances take nobody's place
             continue
-        if _helps(play(_with_bounces(scenario, **changed)), made, scenario):
+        if _helps(play(_with_bounces(scenario, **changed)), plan, scenario):
             yield name
 
 
-def _least_pause_ms(made: Plan, scenario: Scenario, play: Play) -> int | None:
+def _least_pause_ms(plan: Plan, scenario: Scenario, play: Play) -> int | None:
     """Return the least pause with which there is none; ``None`` if even a long one does not help."""
 
     def helps(pause_ms: int) -> bool:
-        return _helps(play(_with_bounces(scenario, pause_ms=pause_ms)), made, scenario)
+        return _helps(play(_with_bounces(scenario, pause_ms=pause_ms)), plan, scenario)
 
     low = max(event.pause_ms for event in scenario.events if isinstance(event, Bounce))
-    high = max(low, made.config.session_timeout_ms) * _MOST_TIME_OUTS
+    high = max(low, plan.config.session_timeout_ms) * _MOST_TIME_OUTS
     if not helps(high):
         return None
     while high - low > _TO_MS:
@@ -134,17 +134,17 @@ def _least_pause_ms(made: Plan, scenario: Scenario, play: Play) -> int | None:
     return high
 
 
-def _helps(other: Plan, made: Plan, scenario: Scenario) -> bool:
+def _helps(other: Plan, plan: Plan, scenario: Scenario) -> bool:
     """Tell whether another way has no outage, and does not pay for that with cold starts."""
-    likely = other.summary.cold_handovers <= made.summary.cold_handovers
+    likely = other.summary.cold_handovers <= plan.summary.cold_handovers
     return (
-        not _is_outage(other, scenario) and likely and other.ends("cold_handovers")[1] <= made.ends("cold_handovers")[1]
+        not _is_outage(other, scenario) and likely and other.ends("cold_handovers")[1] <= plan.ends("cold_handovers")[1]
     )
 
 
-def _is_outage(made: Plan, scenario: Scenario) -> bool:
+def _is_outage(plan: Plan, scenario: Scenario) -> bool:
     first = next(event for event in scenario.events if isinstance(event, Bounce))
-    return standing_still(made, first.at_ms) > 0
+    return standing_still(plan, first.at_ms) > 0
 
 
 def _with_bounces(scenario: Scenario, **changed: int) -> Scenario:

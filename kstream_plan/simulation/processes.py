@@ -24,12 +24,12 @@ from kstream_plan.snapshots.spark.signals import signals_afterwards
 _Played = TypeVar("_Played")
 
 
-def _read_only(of: dict[Any, Any]) -> MappingProxyType[Any, Any]:
-    return MappingProxyType(of)
+def _read_only(item: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(item)
 
 
 # What comes of a process is pickled, read-only mappings too.
-copyreg.pickle(MappingProxyType, lambda of: (_read_only, (dict(of),)))
+copyreg.pickle(MappingProxyType, lambda item: (_read_only, (dict(item),)))
 
 
 def processors() -> int:
@@ -66,14 +66,14 @@ class SideBySide(AbstractContextManager["SideBySide"]):
 
     def __call__(self, plays: Sequence[Callable[[], _Played]]) -> Sequence[_Played]:
         """Return what comes of each of these plays."""
-        begun = [next((of for of in self._begun if play in of.plays), None) for play in plays]
+        begun = [next((item for item in self._begun if play in item.plays), None) for play in plays]
         if plays and not any(begun) and self._plays_in_vain:
             self._end()  # it would be in the way
-        rest = [play for play, of in zip(plays, begun, strict=True) if of is None]
+        rest = [play for play, item in zip(plays, begun, strict=True) if item is None]
         come = iter([*self.each(partial(_one_of, tuple(rest)), len(rest))])
         return [
-            next(come) if of is None else of.shared.come(of.plays.index(play))
-            for play, of in zip(plays, begun, strict=True)
+            next(come) if item is None else item.shared.come(item.plays.index(play))
+            for play, item in zip(plays, begun, strict=True)
         ]
 
     def each(self, play: Callable[[int], _Played], number: int) -> Iterator[_Played]:
@@ -102,8 +102,8 @@ class SideBySide(AbstractContextManager["SideBySide"]):
     @property
     def _plays_in_vain(self) -> bool:
         """Whether others still play what nobody may want, and nothing beside."""
-        under_way = [of for of in self._begun if of.shared.is_under_way]
-        return bool(under_way) and not any(of.surely for of in under_way)
+        under_way = [item for item in self._begun if item.shared.is_under_way]
+        return bool(under_way) and not any(item.surely for item in under_way)
 
     def _end(self) -> None:
         if self._others is not None:
@@ -137,9 +137,9 @@ class _Shared(Generic[_Played]):
         if found is not None:
             found.add_done_callback(self._feed_on)
 
-    def _feed_on(self, played: Future[_Played]) -> None:
+    def _feed_on(self, plan: Future[_Played]) -> None:
         # from Python 3.12 on, who ends a broken pool holds what it takes to ask it for more
-        if not isinstance(played.exception(), BrokenProcessPool):
+        if not isinstance(plan.exception(), BrokenProcessPool):
             with suppress(RuntimeError):  # the pool is shut down meanwhile, for nobody wants more
                 self.feed()
 

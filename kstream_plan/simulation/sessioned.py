@@ -109,9 +109,9 @@ def _protocol_of(snapshot: Snapshot) -> Protocol:
 def _busiest(snapshot: Snapshot, leader: str | None) -> str:
     """Return the member id of the worker that runs most, other than the leader; the first of several."""
     group, held = snapshot.state.group, tuple(snapshot.state.holdings)
-    counts = {of.process_id: len(held[place].active) for place, of in enumerate(group.instances)}
+    counts = {entry.process_id: len(held[place].active) for place, entry in enumerate(group.instances)}
     counts.pop(leader or "", None)
-    return max(counts, key=lambda of: counts[of])
+    return max(counts, key=lambda item: counts[item])
 
 
 def _events(add: int, restart_ms: int, worker: str, leader: str | None) -> dict[What, tuple[Event, ...]]:
@@ -146,8 +146,8 @@ class _Play(NamedTuple):
                 found = [self._told(self._plan(protocol, happens, draw)) for draw in range(self.draws)]
                 yield UpgradeRow(what, protocol, _figures(found))
 
-    def _plan(self, protocol: Protocol, events: Iterable[Event], draw: int, of: Snapshot | None = None) -> Plan:
-        snapshot = of or self.snapshot
+    def _plan(self, protocol: Protocol, events: Iterable[Event], draw: int, item: Snapshot | None = None) -> Plan:
+        snapshot = item or self.snapshot
         scenario = drawn(Scenario(events=tuple(events)), snapshot.state.group, draw)
         return plan_checked(snapshot, _QUICK, scenario=scenario, design=_DESIGNS[protocol])
 
@@ -176,7 +176,7 @@ class _Play(NamedTuple):
         switched = plan_checked(_as_left(eager, self.snapshot), _QUICK, scenario=scenario, design="connect")
         first, then = self._told(eager), self._told(switched)
         heard_ms = self.snapshot.config.heartbeat_interval_ms
-        stopped = Counter({of.task_id: heard_ms for of in group.tasks})
+        stopped = Counter({task.task_id: heard_ms for task in group.tasks})
         return _Played(
             settled=first.settled and then.settled,
             rebalances=first.rebalances + then.rebalances,
@@ -185,13 +185,13 @@ class _Play(NamedTuple):
             takes_ms=back.at_ms + then.takes_ms,
         )
 
-    def _told(self, made: Plan) -> _Played:
+    def _told(self, plan: Plan) -> _Played:
         return _Played(
-            settled=made.verdict.kind == "settled",
-            rebalances=made.summary.rebalances,
-            still_ms=Counter(made.pauses.ms),
-            at_once=made.pauses.most_at_once,
-            takes_ms=made.summary.duration_ms,
+            settled=plan.verdict.kind == "settled",
+            rebalances=plan.summary.rebalances,
+            still_ms=Counter(plan.pauses.ms),
+            at_once=plan.pauses.most_at_once,
+            takes_ms=plan.summary.duration_ms,
         )
 
 
@@ -202,14 +202,14 @@ def _as_left(eager: Plan, snapshot: Snapshot) -> Snapshot:
     items, held = _by_name(before.task_counts), tuple(eager.final)
     place = {process_id: number for number, (process_id, _) in enumerate(eager.group.consumer_index)}
     there = [process_id for process_id, _ in eager.members]
-    instances = [eager.group.instances[eager.group.instance_index[of]] for of in there]
-    names = [[str(eager.group.tasks[task].task_id) for task in held[place[of]].active] for of in there]
+    instances = [eager.group.instances[eager.group.instance_index[item]] for item in there]
+    names = [[str(eager.group.tasks[task].task_id) for task in held[place[item]].active] for item in there]
     generation = eager.rounds[-1].generation
     cluster = ConnectGroup(
         task_counts=before.task_counts,
         workers=tuple(
-            ConnectWorker(member_id=of, held=_items(items, runs), last_completed=generation)
-            for of, runs in zip(there, names, strict=True)
+            ConnectWorker(member_id=item, held=_items(items, runs), last_completed=generation)
+            for item, runs in zip(there, names, strict=True)
         ),
         leader=there[0],
         generation=generation,
@@ -238,7 +238,8 @@ def _by_name(task_counts: Sequence[tuple[str, int]]) -> dict[str, str | tuple[st
 def _items(by_name: dict[str, str | tuple[str, int]], names: Iterable[str]) -> ConnectItems:
     found = [by_name[name] for name in names]
     return ConnectItems(
-        tuple(of for of in found if isinstance(of, str)), tuple(of for of in found if not isinstance(of, str))
+        tuple(item for item in found if isinstance(item, str)),
+        tuple(item for item in found if not isinstance(item, str)),
     ).sorted()
 
 
@@ -249,10 +250,10 @@ def _figures(found: Sequence[_Played]) -> UpgradeFigures:
 
     return UpgradeFigures(
         draws=len(found),
-        settled=sum(of.settled for of in found),
-        rebalances=over(of.rebalances for of in found),
-        at_once=max(of.at_once for of in found),
-        longest_ms=max(max(of.still_ms.values(), default=0) for of in found),
-        item_ms=over(sum(of.still_ms.values()) for of in found),
-        takes_ms=over(of.takes_ms for of in found),
+        settled=sum(item.settled for item in found),
+        rebalances=over(item.rebalances for item in found),
+        at_once=max(item.at_once for item in found),
+        longest_ms=max(max(item.still_ms.values(), default=0) for item in found),
+        item_ms=over(sum(item.still_ms.values()) for item in found),
+        takes_ms=over(item.takes_ms for item in found),
     )

@@ -70,19 +70,19 @@ def simulate(
         draw = partial(draws, side_by_side=side_by_side, within_ms=draws_within_ms, on_draw=on_draw)
         outcomes = draw(snapshot, scenario, options, number=number) if random and number > 1 else ()
         found = together(outcomes) if outcomes else None
-        played = drawn(scenario, group, found.shown if found else 0)
-        play = partial(_under, snapshot, options, played)
+        result = drawn(scenario, group, found.shown if found else 0)
+        play = partial(_under, snapshot, options, result)
         if what_ifs and found is not None:
             side_by_side.begin(_tries(outcomes[found.shown].summary, snapshot, play), surely=True)
-        begin = partial(plan_checked, snapshot, scenario=played, on_round=on_round, side_by_side=side_by_side)
+        begin = partial(plan_checked, snapshot, scenario=result, on_round=on_round, side_by_side=side_by_side)
         if ranges_of_shown and random and is_quick(snapshot, options):
             options = replace(options, long_ranges=True)
-        made, found = shown_draw(begin, options, found, outcomes) if found else (begin(options), None)
+        outcome, found = shown_draw(begin, options, found, outcomes) if found else (begin(options), None)
         simulated = Simulation(
-            plan=made,
-            scenario=played,
-            draws=one_draw(made) if random and found is None else found,
-            events=event_outcomes(made, played),
+            plan=outcome,
+            scenario=result,
+            draws=one_draw(outcome) if random and found is None else found,
+            events=event_outcomes(outcome, result),
             what_ifs=(),
         )
         if not what_ifs:
@@ -103,7 +103,7 @@ def _is_long(snapshot: Snapshot) -> bool:
 
 
 def _with_what_ifs(
-    of: Simulation,
+    simulation: Simulation,
     snapshot: Snapshot,
     options: PlanOptions,
     play: others.Play,
@@ -111,20 +111,20 @@ def _with_what_ifs(
     side_by_side: SideBySide,
 ) -> Simulation:
     """Add what other settings lead to, as far as groups of this kind have such."""
-    made = of.plan
-    if made.is_of_workers:
-        return replace(of, what_ifs=others.shorter_delays(made, play))
+    result = simulation.plan
+    if result.is_of_workers:
+        return replace(simulation, what_ifs=others.shorter_delays(result, play))
     if snapshot.group_protocol != "classic":
-        return of
+        return simulation
 
     def play_other(other: Scenario) -> Plan:
         return plan_checked(snapshot, options, scenario=other, bounds=False, floor=False, ranges=False)
 
-    note = outage_note(made, of.scenario, play_other)
+    note = outage_note(result, simulation.scenario, play_other)
     if note is not None:
-        made = replace(made, warnings=(note, *made.warnings))
-    what_ifs = others.what_ifs(made, play, chance_ms, long=_is_long(snapshot), side_by_side=side_by_side)
-    return replace(of, plan=made, what_ifs=what_ifs, cure=others.cure(made, play))
+        result = replace(result, warnings=(note, *result.warnings))
+    what_ifs = others.what_ifs(result, play, chance_ms, long=_is_long(snapshot), side_by_side=side_by_side)
+    return replace(simulation, plan=result, what_ifs=what_ifs, cure=others.cure(result, play))
 
 
 def _under(snapshot: Snapshot, options: PlanOptions, scenario: Scenario, config: AssignmentConfig) -> Plan:

@@ -44,9 +44,10 @@ def starting(snapshot: Snapshot, broker_version: str, standbys: int, draw: int) 
     Settings of the group are the defaults of brokers, but for ``standbys``.
     """
     state = snapshot.state
-    copies = [list(of) for of in seated(state).copies]
+    copies = [list(item) for item in seated(state).copies]
     left = tuple(
-        tuple(copy._replace(reporters=(), consumer=None, active=False, lost_at_ms=0) for copy in of) for of in copies
+        tuple(copy._replace(reporters=(), consumer=None, active=False, lost_at_ms=0) for copy in item)
+        for item in copies
     )
     group = _with_new_members(state.group, broker_version, draw)
     memory = BrokerGroup(
@@ -100,7 +101,7 @@ def settled(snapshot: Snapshot, holdings: Sequence[Holding], standbys: int) -> S
                 copies[task].append(Copy(instance, LATEST, (consumer,), 0, consumer, True))
         for task in held.standby:
             copies[task].append(Copy(instance, 0, (consumer,), 0, consumer, False))
-    state = replace(snapshot.state, holdings=tuple(holdings), copies=tuple(tuple(sorted(of)) for of in copies))
+    state = replace(snapshot.state, holdings=tuple(holdings), copies=tuple(tuple(sorted(copy)) for copy in copies))
     config = replace(snapshot.config, num_standby_replicas=standbys)
     return replace(_bare(snapshot), state=state, config=config)
 

@@ -99,7 +99,7 @@ def switch(
         away_ms=away_ms,
         instance=instance,
         standbys=snapshot.config.num_standby_replicas,
-        static_members=any(of.group_instance_id for one in group.instances for of in one.consumers),
+        static_members=any(consumer.group_instance_id for one in group.instances for consumer in one.consumers),
         without_effect=tuple(_without_effect(snapshot.config)),
         rows=tuple(sorted(rows, key=lambda row: (order[row.what], row.standbys, row.side))),
         draws=draws,
@@ -121,9 +121,9 @@ class _Play(NamedTuple):
         """Play everything."""
         for number in standbys:
             starts = [starting(self.snapshot, self.broker_version, number, draw) for draw in range(self.draws)]
-            started = [plan_checked(of, _QUICK, scenario=Scenario(events=())) for of in starts]
+            started = [plan_checked(start, _QUICK, scenario=Scenario(events=())) for start in starts]
             yield SwitchRow("switch", number, "streams", _figures(started, self.away_ms, stood_still=True))
-            streams = [running(of, made.final) for of, made in zip(starts, started, strict=True)]
+            streams = [running(item, result.final) for item, result in zip(starts, started, strict=True)]
             classic = [self._settled_classic(number)] * self.draws
             sides: tuple[tuple[Side, Sequence[Snapshot]], ...] = (("classic", classic), ("streams", streams))
             for what, event in self.events.items():
@@ -147,40 +147,40 @@ class _Play(NamedTuple):
 def _busiest(snapshot: Snapshot) -> str:
     """Return the process id of the instance that runs most stateful tasks, the first of several."""
     group, held = snapshot.state.group, tuple(snapshot.state.holdings)
-    counts = [sum(len(held[of].active) for of in consumers) for consumers in group.consumers_of]
+    counts = [sum(len(held[consumer].active) for consumer in consumers) for consumers in group.consumers_of]
     return group.instances[counts.index(max(counts))].process_id
 
 
 def _figures(plans: Sequence[Plan], away_ms: int = 0, *, stood_still: bool = False) -> SwitchFigures:
     """Return what plans come to; ``stood_still``: nobody has run anything for ``away_ms`` when they begin."""
-    summaries = [made.summary for made in plans]
+    summaries = [plan.summary for plan in plans]
     least = [away_ms + summary.duration_ms for summary in summaries]
     return SwitchFigures(
         draws=len(plans),
-        settled=sum(made.verdict.kind == "settled" for made in plans),
+        settled=sum(plan.verdict.kind == "settled" for plan in plans),
         rebalances=_range([summary.rebalances for summary in summaries]),
         cold_handovers=_range([summary.cold_handovers for summary in summaries]),
         restored_records=_known([summary.restored_records for summary in summaries]),
         slowest_ms=_known([summary.max_cold_restore_ms for summary in summaries]),
-        paused_ms=_range(least if stood_still else [made.figure("max_paused_task_ms") or 0 for made in plans]),
-        runs_ms=_known([None if (by_ms := _runs_by_ms(made)) is None else away_ms + by_ms for made in plans]),
+        paused_ms=_range(least if stood_still else [plan.figure("max_paused_task_ms") or 0 for plan in plans]),
+        runs_ms=_known([None if (by_ms := _runs_by_ms(plan)) is None else away_ms + by_ms for plan in plans]),
         at_least_ms=_range(least),
         at_least_is="least" if plans[0].design == "streams" else "likely",
     )
 
 
-def _runs_by_ms(made: Plan) -> int | None:
+def _runs_by_ms(plan: Plan) -> int | None:
     """Return when every task runs where it stays; of a classic group at the latest, ``None`` if not known."""
-    summary = made.summary
-    if made.verdict.kind != "settled":
+    summary = plan.summary
+    if plan.verdict.kind != "settled":
         return None
-    if made.design == "streams":
+    if plan.design == "streams":
         return summary.runs_by_ms
     if summary.duration_is != "estimate" or (summary.cold_handovers and summary.max_cold_restore_ms is None):
         return None
     cold = [
         rnd.ends_ms
-        for rnd in made.rounds
+        for rnd in plan.rounds
         if any(isinstance(step, HandOver | Promote) and not step.caught_up for step in rnd.single_steps)
     ]
     return max(summary.duration_ms, max(cold, default=0) + (summary.max_cold_restore_ms or 0))

@@ -103,7 +103,7 @@ def handed_over_now(given: Stand) -> tuple[WorkId, ...]:
         if rnd.trigger is not Trigger.FOLLOW_UP:
             break
         found += [step.task_id for step in rnd.single_steps if isinstance(step, HandOver | Promote)]
-    return tuple(of for of in found if group.tasks[group.task_index[of]].stateful)
+    return tuple(item for item in found if group.tasks[group.task_index[item]].stateful)
 
 
 def queued_tasks(given: Stand, handed_over: Sequence[WorkId]) -> tuple[WorkId, ...]:
@@ -118,7 +118,7 @@ def queued_tasks(given: Stand, handed_over: Sequence[WorkId]) -> tuple[WorkId, .
 
 def waiting_copies(given: Stand, handed_over: Sequence[WorkId]) -> tuple[WaitingCopy, ...]:
     """Return the copies that are waited for, in task order; those of tasks that change hands already are not."""
-    group, under_way = given.plan.group, {given.plan.group.task_index[of] for of in handed_over}
+    group, under_way = given.plan.group, {given.plan.group.task_index[item] for item in handed_over}
     to_run = {seat for seat in given.targets & given.held.keys() if given.owners.get(seat[0]) not in (seat[1], None)}
     warming = {seat for seat, roles in given.held.items() if Role.WARMUP in roles}
     seats = sorted(seat for seat in to_run | warming if seat[0] not in under_way)
@@ -145,9 +145,9 @@ def _waiting(
     to_run: bool,
 ) -> WaitingCopy:
     group, (task, instance), known = given.plan.group, seat, on_instance[seat]
-    beside = {of: found for of, found in on_instance.items() if found.copy.remaining}
+    beside = {item: found for item, found in on_instance.items() if found.copy.remaining}
     rate, next_ms = given.snapshot.rates.restore_rate(instance), given.next_probe_ms
-    sized = all(group.tasks[of].end_offset_known for of, _ in beside)
+    sized = all(group.tasks[item].end_offset_known for item, _ in beside)
     ready_ms = _ready_ms(given, seat, beside) if rate is not None and sized else None
     late = ready_ms is None or (next_ms is not None and ready_ms > next_ms)
     whole = group.tasks[task].end_offset_sum if group.tasks[task].end_offset_known else None
@@ -251,7 +251,7 @@ def _ready_ms(given: Stand, seat: _Seat, beside: Mapping[_Seat, _Known]) -> int 
     """Return when a copy is caught up while its instance restores it beside others; ``None``: never."""
     if seat not in beside:
         return given.at_ms
-    first_ms = min(of.from_ms for of in beside.values())
+    first_ms = min(item.from_ms for item in beside.values())
 
     def ready(after_ms: int) -> bool:
         return _is_ready(given, seat, beside, given.snapshot.rates, first_ms, first_ms + after_ms)
@@ -264,8 +264,8 @@ def _needed_rate(given: Stand, seat: _Seat, beside: Mapping[_Seat, _Known], by_m
     """Return the least that an instance has to restore for this copy of it to be caught up by then."""
     if seat not in beside:
         return None
-    first_ms = min(of.from_ms for of in beside.values())
-    most = sum(of.copy.remaining for of in beside.values()) * 1000 + 1
+    first_ms = min(item.from_ms for item in beside.values())
+    most = sum(item.copy.remaining for item in beside.values()) * 1000 + 1
 
     def enough(rate: int) -> bool:
         rates = replace(given.snapshot.rates, restore_of={seat[1]: float(rate)})
@@ -278,7 +278,7 @@ def _is_ready(
     given: Stand, seat: _Seat, beside: Mapping[_Seat, _Known], rates: Rates, first_ms: int, by_ms: int
 ) -> bool:
     copies = {task: (found.copy,) for (task, _), found in beside.items()}
-    starts = {of: found.from_ms - first_ms for of, found in beside.items() if found.from_ms > first_ms}
+    starts = {item: found.from_ms - first_ms for item, found in beside.items() if found.from_ms > first_ms}
     restored = Restoring.over(given.plan.group, copies, [Span(rates, max(by_ms - first_ms, 0))], starts)
     left = restored.remaining(seat[0], beside[seat].copy)
     return restored.rate_known[seat[1]] and is_caught_up(left, given.plan.config.acceptable_recovery_lag)

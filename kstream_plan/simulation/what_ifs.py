@@ -32,14 +32,14 @@ class Try:
 
 
 def what_ifs(
-    made: Plan, play: Play, by_chance_ms: int = 0, *, long: bool = False, side_by_side: SideBySide = in_turn
+    plan: Plan, play: Play, by_chance_ms: int = 0, *, long: bool = False, side_by_side: SideBySide = in_turn
 ) -> tuple[WhatIf, ...]:
     """Play what :func:`tries` says, and return those that are shorter by more than chance alone may make it.
 
     ``by_chance_ms``: by how much draws differ.
     """
-    tried = side_by_side(tries(made.summary, made.config, len(made.group.stateful), play, long=long))
-    shorter_ms = made.summary.duration_ms - by_chance_ms
+    tried = side_by_side(tries(plan.summary, plan.config, len(plan.group.stateful), play, long=long))
+    shorter_ms = plan.summary.duration_ms - by_chance_ms
     return tuple(one for one in tried if one.verdict != "settled" or one.duration_ms < shorter_ms)
 
 
@@ -69,61 +69,61 @@ def tries(summary: Summary, now: AssignmentConfig, stateful_tasks: int, play: Pl
     ]
 
 
-def shorter_delays(made: Plan, play: Play) -> tuple[WhatIf, ...]:
+def shorter_delays(plan: Plan, play: Play) -> tuple[WhatIf, ...]:
     """Try a ``scheduled.rebalance.max.delay.ms`` of a minute, and none, in a Connect group; told is what helps."""
-    delay_ms = made.config.scheduled_rebalance_max_delay_ms or 0
-    if made.protocol == "eager" or not made.summary.paused_task_ms:
+    delay_ms = plan.config.scheduled_rebalance_max_delay_ms or 0
+    if plan.protocol == "eager" or not plan.summary.paused_task_ms:
         return ()
     found = [
-        what_if(made.config, "scheduled_rebalance_max_delay_ms", value, play)
+        what_if(plan.config, "scheduled_rebalance_max_delay_ms", value, play)
         for value in (60_000, 0)
         if value < delay_ms
     ]
-    now_ms = made.summary.paused_task_ms
+    now_ms = plan.summary.paused_task_ms
     return tuple(one for one in found if one.verdict != "settled" or (one.paused_task_ms or 0) < now_ms)
 
 
 def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> WhatIf:
     """Simulate one other value of one setting."""
     changed: dict[str, Any] = {setting: value}
-    made = play(replace(config, **changed))
-    known = made.tells_ends
-    least_ms, most_ms = made.ends("duration_ms")
-    endless = made.may_be_endless("duration_ms")
+    result = play(replace(config, **changed))
+    known = result.tells_ends
+    least_ms, most_ms = result.ends("duration_ms")
+    endless = result.may_be_endless("duration_ms")
     return WhatIf(
         setting=setting,
         value=value,
-        verdict=made.verdict.kind,
-        duration_ms=made.summary.duration_ms,
-        duration_is=made.summary.duration_is,
-        rebalances=made.summary.rebalances,
-        moves=made.summary.moves,
-        peak_extra_copies=made.summary.peak_extra_copies,
-        cold_handovers=made.summary.cold_handovers,
-        paused_task_ms=made.summary.paused_task_ms if made.is_of_workers else None,
+        verdict=result.verdict.kind,
+        duration_ms=result.summary.duration_ms,
+        duration_is=result.summary.duration_is,
+        rebalances=result.summary.rebalances,
+        moves=result.summary.moves,
+        peak_extra_copies=result.summary.peak_extra_copies,
+        cold_handovers=result.summary.cold_handovers,
+        paused_task_ms=result.summary.paused_task_ms if result.is_of_workers else None,
         least_duration_ms=least_ms if known else None,
         most_duration_ms=most_ms if known and not endless else None,
-        most_cold_handovers=made.ends("cold_handovers")[1] if known else None,
+        most_cold_handovers=result.ends("cold_handovers")[1] if known else None,
     )
 
 
-def cure(made: Plan, play: Play) -> WhatIf | None:
+def cure(plan: Plan, play: Play) -> WhatIf | None:
     """Return the first setting that makes a plan settle that does not, as simulated; ``None`` if none does."""
-    if made.verdict.kind == "settled":
+    if plan.verdict.kind == "settled":
         return None
-    tried = (what_if(made.config, setting, value, play) for setting, value in remedies(made))
+    tried = (what_if(plan.config, setting, value, play) for setting, value in remedies(plan))
     return next((one for one in tried if one.verdict == "settled"), None)
 
 
-def remedies(made: Plan) -> Sequence[tuple[str, int]]:
+def remedies(plan: Plan) -> Sequence[tuple[str, int]]:
     """Return what may help against the cause why a plan does not settle, what costs least first: (setting, value).
 
     Fewer copies at once share an instance's restore rate; a higher limit lets a copy start that is behind.
     """
-    config, cause = made.config, made.verdict.cause
+    config, cause = plan.config, plan.verdict.cause
     fewer = [("max_warmup_replicas", value) for value in _halves(config.max_warmup_replicas)]
     more = [("max_warmup_replicas", config.max_warmup_replicas * factor) for factor in (2, 4, 16)]
-    limits = [("acceptable_recovery_lag", value) for value in _limits(made)]
+    limits = [("acceptable_recovery_lag", value) for value in _limits(plan)]
     shorter = [("probing_rebalance_interval_ms", LEAST_INTERVAL_MS)]
     sooner = shorter if config.probing_rebalance_interval_ms > LEAST_INTERVAL_MS else []
     match cause.code if cause else None:
@@ -137,9 +137,9 @@ def remedies(made: Plan) -> Sequence[tuple[str, int]]:
             return [*fewer, *more, *limits]
 
 
-def starts_empty(made: Plan, setting: str, value: int) -> bool:
+def starts_empty(plan: Plan, setting: str, value: int) -> bool:
     """Tell whether a stateful task may start without any state with that setting, and restore before it runs."""
-    least = min((task.end_offset_sum for task in made.group.tasks if task.stateful), default=0)
+    least = min((task.end_offset_sum for task in plan.group.tasks if task.stateful), default=0)
     return setting == "acceptable_recovery_lag" and value >= least
 
 
@@ -147,9 +147,9 @@ def _halves(number: int) -> list[int]:
     return [number >> shift for shift in range(1, number.bit_length())]
 
 
-def _limits(made: Plan) -> list[int]:
+def _limits(plan: Plan) -> list[int]:
     """Return higher limits by powers of ten; the last resort is the largest state: with that, an empty disk will do."""
-    largest = max((task.end_offset_sum for task in made.group.tasks if task.end_offset_known), default=0)
+    largest = max((task.end_offset_sum for task in plan.group.tasks if task.end_offset_known), default=0)
     powers = (10**exponent for exponent in range(1, 19))
-    steps = [value for value in powers if made.config.acceptable_recovery_lag < value < largest]
-    return [*steps, largest] if largest > made.config.acceptable_recovery_lag else steps
+    steps = [value for value in powers if plan.config.acceptable_recovery_lag < value < largest]
+    return [*steps, largest] if largest > plan.config.acceptable_recovery_lag else steps

@@ -69,10 +69,10 @@ def why(
     """
     options = replace(options, **changed)
     again = options.replay and snapshot.decision is not None
-    made = plan_checked(snapshot, options, on_round=on_round)
+    result = plan_checked(snapshot, options, on_round=on_round)
     known = replace(snapshot, decision=None, known_until_ms=0) if again else snapshot
-    rounds = 0 if snapshot.decision is not None else next((len(event.rounds) for event in events(made)), 0)
-    given = stand(made, known, rounds, 0 if again else _begins_ms(snapshot, options))
+    rounds = 0 if snapshot.decision is not None else next((len(event.rounds) for event in events(result)), 0)
+    given = stand(result, known, rounds, 0 if again else _begins_ms(snapshot, options))
     handed_over = handed_over_now(given)
     waiting = waiting_copies(given, handed_over)
     queued = queued_tasks(given, handed_over)
@@ -81,42 +81,42 @@ def why(
         other = replace(options, long_ranges=False, floor=False)
         return plan_checked(replace(snapshot, config=config), other, on_round=on_round)
 
-    still, settles = bool(waiting or queued), made.verdict.kind == "settled"
+    still, settles = bool(waiting or queued), result.verdict.kind == "settled"
     probing = Probing(
         next_ms=given.next_probe_ms,
-        interval_ms=made.config.probing_rebalance_interval_ms,
-        at_once=made.config.max_warmup_replicas,
+        interval_ms=result.config.probing_rebalance_interval_ms,
+        at_once=result.config.max_warmup_replicas,
         handed_over=handed_over,
         waiting=waiting,
         queued=queued,
         tried=other_settings,
-        sooner=_sooner(what_ifs(made, play, long=_is_long(made))) if other_settings and still and settles else (),
-        cure=cure(made, play) if other_settings else None,
+        sooner=_sooner(what_ifs(result, play, long=_is_long(result))) if other_settings and still and settles else (),
+        cure=cure(result, play) if other_settings else None,
     )
     return Why(
-        plan=made,
+        plan=result,
         stands_after=rounds,
         stands_ms=given.at_ms,
-        as_decided=_as_decided(made, snapshot) if again else None,
+        as_decided=_as_decided(result, snapshot) if again else None,
         probing=probing,
         balance=_balance(given, probing),
-        rebalances=_rebalances(made),
+        rebalances=_rebalances(result),
         task=None if task_id is None else _task(given, task_id, probing),
         instance=None if process_id is None else _instance(given, process_id, probing),
     )
 
 
-def _is_long(made: Plan) -> bool:
+def _is_long(plan: Plan) -> bool:
     """Tell whether another plan of as many rounds is worth waiting for no more."""
-    copies = len(made.group.stateful) * (1 + made.config.num_standby_replicas)
-    return len(made.rounds) * copies > _MOST_WORK
+    copies = len(plan.group.stateful) * (1 + plan.config.num_standby_replicas)
+    return len(plan.rounds) * copies > _MOST_WORK
 
 
 def _sooner(tried: Sequence[WhatIf]) -> tuple[WhatIf, ...]:
     """Return those that are shorter than the one of the same setting before them, which costs less."""
     kept: list[WhatIf] = []
     for one in tried:
-        before = [of.duration_ms for of in kept if of.setting == one.setting]
+        before = [item.duration_ms for item in kept if item.setting == one.setting]
         if one.verdict == "settled" and one.duration_ms < min(before, default=one.duration_ms + 1):
             kept.append(one)
     return tuple(kept)
@@ -128,7 +128,7 @@ def _begins_ms(snapshot: Snapshot, options: PlanOptions) -> int:
     return options.now_ms - snapshot.captured_at_ms
 
 
-def _as_decided(made: Plan, snapshot: Snapshot) -> bool:
+def _as_decided(plan: Plan, snapshot: Snapshot) -> bool:
     """Tell whether the first round decides what was decided, instance by instance; so if nobody knows what was."""
     decision, group = snapshot.decision, snapshot.state.group
     if decision is None or decision.consumers is None:
@@ -138,21 +138,23 @@ def _as_decided(made: Plan, snapshot: Snapshot) -> bool:
         found = []
         for consumers in group.consumers_of:
             held = holdings[consumers.start : consumers.stop]
-            active = sorted(task for of in held for task in of.active)
-            found.append((active, sorted(task for of in held for task in of.standby + of.warmup + of.temporary)))
+            active = sorted(task for item in held for task in item.active)
+            found.append(
+                (active, sorted(task for item in held for task in item.standby + item.warmup + item.temporary))
+            )
         return found
 
-    return by_instance(made.rounds[0].decided if made.rounds else made.initial) == by_instance(decision.consumers)
+    return by_instance(plan.rounds[0].decided if plan.rounds else plan.initial) == by_instance(decision.consumers)
 
 
 def _balance(given: Stand, probing: Probing) -> Balancing:
     plan = given.plan
     then = instance_loads(plan.group, plan.final)
-    uneven = Uneven(_spread(_stateful(given)), _spread([of.stateful for of in then]))
+    uneven = Uneven(_spread(_stateful(given)), _spread([item.stateful for item in then]))
     before = plan.rounds[given.rounds - 1].balance if given.rounds else plan.initial_balance
     after = plan.rounds[-1].balance if plan.rounds else before
     to_move = sum(given.owners.get(task) != instance for task, instance in given.targets)
-    warming = len({of.task_id for of in probing.waiting if of.to_run} | set(probing.queued))
+    warming = len({item.task_id for item in probing.waiting if item.to_run} | set(probing.queued))
     if to_move:
         code = WhyBalance.WAITS_FOR_COPIES if warming else WhyBalance.MOVES
     elif max(before.balance_factor, uneven.now) <= 1:
@@ -234,7 +236,7 @@ def _task(given: Stand, task_id: WorkId, probing: Probing) -> TaskAnswer:
     first = plan.rounds[given.rounds - 1].assigned if given.rounds else plan.initial
     owner, ends = given.owners.get(task, _owner(group, first, task)), _owner(group, plan.final, task)
     target = next((instance for instance, tasks in enumerate(plan.target.active) if task in tasks), None)
-    waiting = next((of for of in probing.waiting if of.task_id == task_id and of.to_run), None)
+    waiting = next((item for item in probing.waiting if item.task_id == task_id and item.to_run), None)
     if not group.tasks[task].stateful:
         code = WhyTask.STATELESS
     elif owner is None:
@@ -247,14 +249,14 @@ def _task(given: Stand, task_id: WorkId, probing: Probing) -> TaskAnswer:
         code = WhyTask.WAITS_FOR_COPY
     else:
         code = WhyTask.MOVES
-    concerned = [of for of in dict.fromkeys((owner, target)) if of is not None]
+    concerned = [fromkey for fromkey in dict.fromkeys((owner, target)) if fromkey is not None]
     return TaskAnswer(
         why=code,
         task_id=task_id,
         owner=_name(group, owner),
         target=_name(group, target),
         ends=_name(group, ends),
-        shares=tuple(_share(given, of, task) for of in concerned),
+        shares=tuple(_share(given, item, task) for item in concerned),
         waiting=waiting,
         steps=tuple(_steps_of(plan, task_id)),
     )
@@ -271,9 +273,9 @@ def _owner(group: Group, holdings: Sequence[Holding], task: int) -> int | None:
 def _share(given: Stand, instance: int, task: int) -> Share:
     """Return the stateful tasks of an instance, and those among them of the same subtopology as ``task``."""
     group = given.plan.group
-    runs = [of for of, owner in given.owners.items() if owner == instance]
-    is_to = [of for of, target in given.targets if target == instance]
-    kinds = [[group.subtopologies[of] == group.subtopologies[task] for of in tasks] for tasks in (runs, is_to)]
+    runs = [item for item, owner in given.owners.items() if owner == instance]
+    is_to = [item for item, target in given.targets if target == instance]
+    kinds = [[group.subtopologies[item] == group.subtopologies[task] for item in tasks] for tasks in (runs, is_to)]
     return Share(group.instances[instance].process_id, len(runs), len(is_to), *map(sum, kinds))
 
 
@@ -297,21 +299,21 @@ def _instance(given: Stand, process_id: str, probing: Probing) -> InstanceAnswer
     plan, group = given.plan, given.plan.group
     instance = group.instance_index[process_id]
     load, stateful = _loads(given)[instance], _stateful(given)[instance]
-    shares = [_due(given, of) for of in range(len(group.instances))]
-    waiting = tuple(of for of in probing.waiting if of.destination == process_id)
-    here = {group.tasks[task].task_id for task, of in given.targets if of == instance}
+    shares = [_due(given, item) for item in range(len(group.instances))]
+    waiting = tuple(item for item in probing.waiting if item.destination == process_id)
+    here = {group.tasks[task].task_id for task, item in given.targets if item == instance}
     starts = (
         rnd.at_ms
         for rnd in given.later
         for step in rnd.steps
         if isinstance(step, HandOver | Promote) and step.to.process_id == process_id
     )
-    queued = tuple(of for of in probing.queued if of in here)
+    queued = tuple(item for item in probing.queued if item in here)
     decision = given.snapshot.decision
     newcomers = set() if decision is None else {group.instance_of[consumer] for consumer in decision.others}
     if instance in newcomers and not load.active:
         code = WhyInstance.NOT_DECIDED_FOR
-    elif any(of.to_run for of in waiting):
+    elif any(item.to_run for item in waiting):
         code = WhyInstance.WAITS_FOR_COPIES
     elif queued:
         code = WhyInstance.WAITS_FOR_A_PLACE

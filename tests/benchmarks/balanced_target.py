@@ -78,7 +78,7 @@ def _joined(options: argparse.Namespace, config: AssignmentConfig) -> GroupState
             generation=1,
             at_ms=0,
             holdings=tuple(holdings),
-            copies=tuple(tuple(sorted(of)) for of in copies),
+            copies=tuple(tuple(sorted(copy)) for copy in copies),
         )
     )
 

@@ -276,12 +276,14 @@ def random_sequence(seed: int) -> dict[str, Any]:
     names = _Names(chance)
     connectors = _connectors(chance, names)
     start_ms, delay_ms = chance.choice([0, 1_700_000_000_000]), chance.choice(_DELAYS_MS)
-    of = _History(chance, names, dict(connectors), delay_ms, start_ms)
-    of.begin(_some(chance, 30))
-    kinds = [of.join, of.leave, of.bounce, of.come_back, of.create, of.change, of.fail, of.roll]
+    item = _History(chance, names, dict(connectors), delay_ms, start_ms)
+    item.begin(_some(chance, 30))
+    kinds = [item.join, item.leave, item.bounce, item.come_back, item.create, item.change, item.fail, item.roll]
     for _ in range(chance.randint(1, 9)):
         third_ms = max(1, delay_ms // 3)
-        of.at_ms += chance.choice([1, 1_000, 30_000, third_ms, third_ms, delay_ms, delay_ms + 1, 2 * delay_ms + 1_000])
+        item.at_ms += chance.choice(
+            [1, 1_000, 30_000, third_ms, third_ms, delay_ms, delay_ms + 1, 2 * delay_ms + 1_000]
+        )
         chance.choices(kinds, [5, 6, 4, 6, 4, 6, 4, 1])[0]()
     return {
         "id": f"sequence-{seed}",
@@ -291,5 +293,5 @@ def random_sequence(seed: int) -> dict[str, Any]:
         "start": start_ms,
         "connectors": connectors,
         "max_rounds": 150,
-        "events": of.events,
+        "events": item.events,
     }

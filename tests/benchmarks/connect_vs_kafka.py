@@ -72,8 +72,8 @@ def _decided(scenario: str, workers: int, tasks: int, connectors: int) -> tuple[
     """Return our time, and how many tasks are assigned and revoked."""
     counts = {f"connector-{number:05}": tasks // connectors for number in range(connectors)}
     names = [_member(number) for number in range(workers + workers // 10)]
-    made, memory = _round(counts, dict.fromkeys(names[:workers], Items()), 1, 1), LeaderMemory()
-    answer = decide(made, memory)
+    result, memory = _round(counts, dict.fromkeys(names[:workers], Items()), 1, 1), LeaderMemory()
+    answer = decide(result, memory)
     reported = dict(answer.assigned)
     if scenario == "scale-out":
         reported |= dict.fromkeys(names[workers:], Items())

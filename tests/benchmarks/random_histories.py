@@ -22,10 +22,10 @@ from tests.helpers.random_scenarios import WAYS, play_varied
 def _played(seed: int) -> tuple[int, str, list[str]]:
     """Return how many rebalances a history has, how it ends, and what is broken."""
     try:
-        made = play_varied(seed)
+        result = play_varied(seed)
     except Exception as error:
         return 0, "failed", [f"{type(error).__name__}: {error}"]
-    return len(made.rounds), made.verdict.kind, [str(offence) for offence in broken_invariants(made)]
+    return len(result.rounds), result.verdict.kind, [str(offence) for offence in broken_invariants(result)]
 
 
 def main() -> int:
@@ -53,9 +53,9 @@ def main() -> int:
     print(f"{done:,} rebalances of {histories:,} histories in {spent:.0f} s, {each}: {broken} broken")
     print(", ".join(f"{kind} {number:,}" for kind, number in sorted(verdicts.items())))
     for place, way in enumerate(WAYS):
-        of = f"{way.assignor} {way.protocol}" if way.design is None else way.design
+        item = f"{way.assignor} {way.protocol}" if way.design is None else way.design
         limit = f" max_learners {way.max_learners}" if way.design == "learner" else ""
-        print(f"  {of}{limit}: {of_way[place]:,}")
+        print(f"  {item}{limit}: {of_way[place]:,}")
     return 1 if broken else 0
 
 

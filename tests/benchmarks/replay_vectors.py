@@ -74,8 +74,8 @@ def main() -> int:
                     first.setdefault(
                         release, f"{case_id}: {difference[0]!r:.2000}\n  recorded: {difference[1]!r:.2000}"
                     )
-        for release, of in number.items():
-            print(f"{path.name}, {release}: {same[release]} of {of} identical")
+        for release, item in number.items():
+            print(f"{path.name}, {release}: {same[release]} of {item} identical")
             if release in first:
                 print(f"  first difference: {first[release]}")
         differs = differs or same != number

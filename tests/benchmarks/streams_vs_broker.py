@@ -51,7 +51,7 @@ def large_cases(tasks: int, members: int) -> list[dict[str, Any]]:
     """A cold start, and a group that one process joins."""
     chance = random.Random(1)
     topology = [
-        {"id": str(of), "partitions": tasks // _SUBTOPOLOGIES, "stateful": True} for of in range(_SUBTOPOLOGIES)
+        {"id": str(item), "partitions": tasks // _SUBTOPOLOGIES, "stateful": True} for item in range(_SUBTOPOLOGIES)
     ]
     seats: list[dict[str, Any]] = []
     while len(seats) < members:
@@ -65,7 +65,8 @@ def large_cases(tasks: int, members: int) -> list[dict[str, Any]]:
         old[(at + _THREADS + 1) % len(old)]["standby"].append(task)
     shared = {"config": {"num_standby": 1}, "topology": topology}
     return [
-        {"id": f"{kind}-{tasks}x{members}", "members": of, **shared} for kind, of in (("cold", seats), ("grow", grown))
+        {"id": f"{kind}-{tasks}x{members}", "members": item, **shared}
+        for kind, item in (("cold", seats), ("grow", grown))
     ]
 
 

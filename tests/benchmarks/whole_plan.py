@@ -76,8 +76,8 @@ def _instance(rng: random.Random) -> Instance:
 def cpu_seconds(work: Callable[[], T]) -> tuple[float, T]:
     """CPU time of this process for one call, and its result."""
     start = time.process_time()
-    made = work()
-    return time.process_time() - start, made
+    result = work()
+    return time.process_time() - start, result
 
 
 def main() -> None:
@@ -96,20 +96,20 @@ def main() -> None:
     if options.learner:
         design_name, restored = "learner", 10_000.0
     snapshot = replace(snapshot, rates=Rates(restore_per_instance=restored))
-    played = PlanOptions(design=design_name, max_rounds=options.rounds)
-    seconds, made = cpu_seconds(lambda: plan(snapshot, played, floor=False, ranges=False))
+    plan_options = PlanOptions(design=design_name, max_rounds=options.rounds)
+    seconds, result = cpu_seconds(lambda: plan(snapshot, plan_options, floor=False, ranges=False))
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     checked = ""
     if not options.unchecked:
-        checking, _ = cpu_seconds(lambda: broken_invariants(made))
+        checking, _ = cpu_seconds(lambda: broken_invariants(result))
         checked = f"; checking every invariant {checking:.1f} s"
-    rounds = len(made.rounds)
+    rounds = len(result.rounds)
     print(
         f"{sizes[0]} stateful and {sizes[4]} stateless tasks, {options.standbys} standbys, "
         f"{sizes[1]} -> {sizes[1] + sizes[2]} instances, max_warmup_replicas {sizes[3]}: "
         f"{seconds:.1f} s for {rounds} rounds ({1000 * seconds / rounds:.2f} ms each), "
-        f"{made.summary.probing_rebalances} of them probing ({made.summary.hops} hops, "
-        f"{sum(len(rnd.steps) for rnd in made.rounds)} steps), peak {peak_mib:.0f} MiB{checked}"
+        f"{result.summary.probing_rebalances} of them probing ({result.summary.hops} hops, "
+        f"{sum(len(rnd.steps) for rnd in result.rounds)} steps), peak {peak_mib:.0f} MiB{checked}"
     )
     if options.standbys or options.learner:
         return

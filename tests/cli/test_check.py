@@ -444,17 +444,17 @@ def test_the_least_time_is_played_for_a_plan_that_is_saved(
 ) -> None:
     two_more = ["check", "x.json", "--add", "2", "--draws", "1", *policy("defaults: {max_pause_per_task: 20s}")]
     assert run([*two_more, "--out", "made.json"]) == 3
-    told = re.sub(r"─+ snapshot: (.*); made.json ─╯", r"snapshot: \1 ─╯", capsys.readouterr().out)
-    told, _, _ = told.partition("\nNext: ")  # of a plan that is saved it shows that
-    [made] = read_plan_file("made.json")
-    assert made.summary.floor_ms
+    answer = re.sub(r"─+ snapshot: (.*); made.json ─╯", r"snapshot: \1 ─╯", capsys.readouterr().out)
+    answer, _, _ = answer.partition("\nNext: ")  # of a plan that is saved it shows that
+    [result] = read_plan_file("made.json")
+    assert result.summary.floor_ms
 
     def never(_play: object) -> None:
         raise AssertionError
 
     monkeypatch.setattr(LeastTime, "__call__", never)
     assert run(two_more) == 3
-    assert re.sub(r"─+ snapshot: ", "snapshot: ", capsys.readouterr().out).partition("\nNext: ")[0] == told
+    assert re.sub(r"─+ snapshot: ", "snapshot: ", capsys.readouterr().out).partition("\nNext: ")[0] == answer
 
 
 @pytest.mark.usefixtures("before")

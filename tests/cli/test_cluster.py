@@ -68,7 +68,9 @@ def _errors(said: str) -> list[str]:
 def test_a_cluster_says_what_this_machine_says(there: Cluster, tmp_path: Path) -> None:
     fleet = tmp_path / "fleet.jsonl"
     write_fleet(fleet, 6, tasks=4, seed=8)
-    alone, spread = (_assign(fleet, of, tmp_path / name) for name, of in (("alone", "local[2]"), ("spread", there.url)))
+    alone, spread = (
+        _assign(fleet, item, tmp_path / name) for name, item in (("alone", "local[2]"), ("spread", there.url))
+    )
     assert _errors(spread.stderr) == []
     assert spread.returncode == 0
     assert spread.stdout == alone.stdout

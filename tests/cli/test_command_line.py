@@ -52,7 +52,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let the command read the plan cases of these names (or raise)."""
 
     def let(*outcomes: str | BaseException) -> FakeReader:
-        reader = FakeReader(*(plan_cases.snapshot(of) if isinstance(of, str) else of for of in outcomes))
+        reader = FakeReader(
+            *(plan_cases.snapshot(outcome) if isinstance(outcome, str) else outcome for outcome in outcomes)
+        )
         monkeypatch.setattr(snapshots, "read", reader)
         return reader
 
@@ -277,8 +279,8 @@ def test_other_threads_than_instances_have_are_not_passed_over(
     for threads, others in ((8, True), (2, False)):
         path.write_text(f"application.id=a\nnum.stream.threads={threads}\n")
         assert run(["assign", "x", "--streams-config", str(path)]) == 0
-        told = " ".join(capsys.readouterr().out.split())
-        assert (f"num.stream.threads={threads} is not planned" in told) is others
+        answer = " ".join(capsys.readouterr().out.split())
+        assert (f"num.stream.threads={threads} is not planned" in answer) is others
 
 
 def test_every_setting_is_an_option(reads: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,8 +76,8 @@ def test_scenarios_beside_each_other(tmp_path: Path, capsys: pytest.CaptureFixtu
     paths = [str(tmp_path / f"{name}.yaml") for name in "abc"]
     given = [part for path in paths for part in ("--scenario", path)]
     found = outcomes(capsys, "scale-out", *given)
-    assert [path for of in found for one in of["alternatives"] for path in one.values()] == paths
-    assert [{"scenario": path} for path in paths[1:]] in [of["alternatives"][-2:] for of in found]
+    assert [path for item in found for one in item["alternatives"] for path in one.values()] == paths
+    assert [{"scenario": path} for path in paths[1:]] in [item["alternatives"][-2:] for item in found]
     assert run(["compare", "scale-out", *given, "-q"]) == 0
     assert "to deploy" not in capsys.readouterr().out
 
@@ -95,11 +95,11 @@ def test_saved_plans_of_one_snapshot_plain_and_simulated(tmp_path: Path, capsys:
     two = saved(tmp_path, "two.json", capsys, "simulate-scaleout", "scale-out", "--add", "2", "--draws", "3")
     fast = [*("simulate-scaleout", "scale-out", "--add", "2", "--draws", "3"), "--max-warmup-replicas", "20"]
     found = outcomes(capsys, plain, two, saved(tmp_path, "\x1b[31m|`fast`.json", capsys, *fast))
-    assert [of["draws"] for of in found] == [None, 3, 3]
-    assert [of["figures"]["settled"] for of in found] == [1, 3, 3]
+    assert [item["draws"] for item in found] == [None, 3, 3]
+    assert [item["figures"]["settled"] for item in found] == [1, 3, 3]
     assert found[2]["figures"]["balanced_ms"]["median"] < found[1]["figures"]["balanced_ms"]["median"]
     same = outcomes(capsys, two, two)
-    assert [len(of["alternatives"]) for of in same] == [2]
+    assert [len(item["alternatives"]) for item in same] == [2]
     for form in ("table", "markdown"):
         assert run(["compare", two, str(tmp_path / "\x1b[31m|`fast`.json"), "--output", form]) == 0
         assert "\x1b" not in capsys.readouterr().out
@@ -195,7 +195,7 @@ def test_a_policy_puts_first_what_keeps_to_it(tmp_path: Path, capsys: pytest.Cap
     policy.write_text("version: 1\ndefaults: {max_peak_extra_copies: 4}\n", encoding="utf-8")
     given = ["scale-out", "--add", "2", "--draws", "2", "--vary", "max.warmup.replicas=20,2", "--policy", str(policy)]
     found = outcomes(capsys, *given)
-    assert [(of["kept"], of["fastest"], of["broken_rules"]) for of in found] == [
+    assert [(item["kept"], item["fastest"], item["broken_rules"]) for item in found] == [
         (True, True, []),
         (False, False, ["max_peak_extra_copies"]),
     ]
@@ -212,8 +212,8 @@ def test_today_decides_whether_a_waiver_of_the_policy_is_in_force(
     policy = tmp_path / "policy.yaml"
     policy.write_text(f"version: 1\ndefaults: {{max_moves: 1}}\n{waived}\n", encoding="utf-8")
     given = ["scale-out", "--add", "2", "--draws", "1", "--vary", "max.warmup.replicas=20", "--policy", str(policy)]
-    assert [of["kept"] for of in outcomes(capsys, *given, "--today", "2027-01-31")] == [True]
-    assert [of["kept"] for of in outcomes(capsys, *given, "--today", "2027-02-01")] == [False]
+    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--today", "2027-01-31")] == [True]
+    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--today", "2027-02-01")] == [False]
     assert run(["compare", *given[:-2], "--today", "2027-01-31"]) == 2
     assert "--today goes with --policy" in capsys.readouterr().err
 
@@ -221,10 +221,10 @@ def test_today_decides_whether_a_waiver_of_the_policy_is_in_force(
 def test_how_many_learners_at_once_is_compared(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["scale-out", "--add", "2", "--draws", "2", "--vary", "max.learners=1,2"]
     found = outcomes(capsys, *given, "--design", "learner", "--restore-rate", "500/s")
-    assert [of["figures"]["peak_extra_copies"] for of in found] == [1, 2]
-    for wrong, told in ((given, "goes with --design learner"), ([*given[:-1], "max.learners=0"], "number from 1")):
+    assert [item["figures"]["peak_extra_copies"] for item in found] == [1, 2]
+    for wrong, answer in ((given, "goes with --design learner"), ([*given[:-1], "max.learners=0"], "number from 1")):
         assert run(["compare", *wrong]) == 2
-        assert told in capsys.readouterr().err
+        assert answer in capsys.readouterr().err
 
 
 def test_the_order_of_hashes_changes_nothing() -> None:

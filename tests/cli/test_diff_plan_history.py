@@ -112,13 +112,13 @@ def test_two_plans_of_one_snapshot_stand_side_by_side(
     monkeypatch.setenv("COLUMNS", "300")
     snapshot = recorded_events.before(BY_NAME["big4"])
     found = [plan(replace(snapshot, config=AssignmentConfig(max_warmup_replicas=most))) for most in (1, 4)]
-    for name, of in zip(("one", "four"), found, strict=True):
-        (tmp_path / f"{name}.json").write_text(to_json(of) + "\n", encoding="utf-8")
+    for name, item in zip(("one", "four"), found, strict=True):
+        (tmp_path / f"{name}.json").write_text(to_json(item) + "\n", encoding="utf-8")
     asked = ["diff", str(tmp_path / "one.json"), str(tmp_path / "four.json")]
     assert run(asked) == 0
     shown = capsys.readouterr().out
-    for of in found:
-        page = plan_page(of)
+    for item in found:
+        page = plan_page(item)
         assert all(fact.value in shown for fact in page.facts), shown
     assert run([*asked, "--output", "markdown"]) == 0
     assert "| Figure | Old plan | New plan |" in capsys.readouterr().out

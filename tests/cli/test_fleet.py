@@ -145,7 +145,7 @@ def test_what_cannot_be_read_among_others_is_an_error_too(
     """It has its place in the table, which may go to where nobody looks."""
     log, damaged = "examples/connect/worker-1.log", tmp_path / "damaged.json"
     damaged.write_text((results / "plans.jsonl").read_text()[:200])
-    for paths, told in (
+    for paths, answer in (
         ([str(results / "results")], [applications]),
         ([str(results / "plans.jsonl"), log], [log]),
         ([applications, str(damaged), log], [str(damaged), log, applications]),
@@ -156,7 +156,7 @@ def test_what_cannot_be_read_among_others_is_an_error_too(
         error, *others = said.err.splitlines()
         assert error.startswith("kstream-plan: error: ")
         assert all(other.startswith("  also: ") for other in others)
-        assert [name in line for name, line in zip(told, [error, *others], strict=True)] == [True] * len(told)
+        assert [name in line for name, line in zip(answer, [error, *others], strict=True)] == [True] * len(answer)
 
 
 def test_policies_and_settings_beside_applications_are_passed_over_and_that_is_said(

@@ -147,9 +147,9 @@ def test_python_workers_start_while_rows_are_read_if_so_many_are_surely_worth_it
         asked.append(1)
         return fleet_run.Job(prepare=id, work=islice, cost_ms=id)
 
-    of = fleet_run.FleetRun(job, overrides(Settings()), SILENCE, keep_going=False)
+    item = fleet_run.FleetRun(job, overrides(Settings()), SILENCE, keep_going=False)
     for applications, starts in ((3, False), (1_199, False), (1_200, True)):
-        with of.start_workers(applications, spark.sparkContext):
+        with item.start_workers(applications, spark.sparkContext):
             assert bool(asked) is starts
 
 

@@ -55,7 +55,7 @@ OF_THEIR_OWN = {
 
 def test_what_means_something_else_says_so() -> None:
     for (name, option), meaning in OF_THEIR_OWN.items():
-        [parameter] = [of for of in commands()[name].params if option in of.opts]
+        [parameter] = [param for param in commands()[name].params if option in param.opts]
         assert meaning in parameter.help
 
 
@@ -116,7 +116,7 @@ def test_options_are_what_was_given_and_cannot_be_changed() -> None:
 
 def test_every_setting_has_an_option_within_its_range() -> None:
     for name in CONFIG_NAMES:
-        [parameter] = [of for of in commands()["assign"].params if of.name == name.removesuffix("_ms")]
+        [parameter] = [param for param in commands()["assign"].params if param.name == name.removesuffix("_ms")]
         if name in RANGES:
             for beyond in (RANGES[name][0] - 1, RANGES[name][1] + 1):
                 with pytest.raises(typer.BadParameter):

@@ -47,23 +47,27 @@ def first_screen(text: str) -> str:
     return " ".join(" ".join(written.getvalue().splitlines()[:24]).split())
 
 
-def reached(of: Question) -> tuple[bool, bool, bool]:
+def reached(question: Question) -> tuple[bool, bool, bool]:
     """Return whether its page comes first, among the first three, and whether the answer is seen there."""
-    found = answer_text(of.text.split())
+    found = answer_text(question.text.split())
     links = list(re.findall(r"\(([\w-]+)\.md(#[\w-]+)?\)$", found, re.MULTILINE))
     pages = [page for page, _ in links]
-    first = pages[:1] != [] and pages[0] in of.pages
+    first = pages[:1] != [] and pages[0] in question.pages
     screens = first_screen(found) + first_screen(answer_text(["".join(links[0])])) if links else ""
-    return first, any(page in of.pages for page in pages[:3]), first and bool(of.seen and re.search(of.seen, screens))
+    return (
+        first,
+        any(page in question.pages for page in pages[:3]),
+        first and bool(question.seen and re.search(question.seen, screens)),
+    )
 
 
 def test_questions_find_their_pages_and_answers() -> None:
-    sums = tuple(sum(one) for one in zip(*(reached(of) for of in questions()), strict=True))
+    sums = tuple(sum(one) for one in zip(*(reached(question) for question in questions()), strict=True))
     assert all(got >= least for got, least in zip(sums, REACHED, strict=True)), f"first, among three, seen: {sums}"
 
 
 def test_the_pages_of_the_questions_are_there() -> None:
-    assert {page for of in questions() for page in of.pages} <= set(page_names())
+    assert {page for question in questions() for page in question.pages} <= set(page_names())
 
 
 def messages() -> Iterator[str]:
@@ -190,7 +194,7 @@ def test_names_are_found_whole_and_in_parts() -> None:
 
 @pytest.mark.parametrize("question", ["", "???", '"', "🙂", "a\udc80", "xyzzyx"])
 def test_what_is_on_no_page_is_not_found(question: str) -> None:
-    assert [of for of, _ in search().best(question) if "a" not in question] == []
+    assert [item for item, _ in search().best(question) if "a" not in question] == []
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ FALLS, RESTORES = "1d296588-571c-4eee-96be-fa395e3c536c", "8d296588-571c-4eee-96
 
 def _row(minute: int, process_id: str, task: int, lag: int | None, **more: Any) -> dict[str, Any]:
     """A task is written to by 60 times its number records a minute."""
-    of = {"application_id": "orders", "process_id": process_id, "task_id": f"0_{task}", "lag": lag}
+    fields = {"application_id": "orders", "process_id": process_id, "task_id": f"0_{task}", "lag": lag}
     time = f"2026-11-21T{minute // 60:02d}:{minute % 60:02d}:00Z"
-    return {**of, "captured_at": time, "end_offset": 1_000 + 60 * task * minute, **more}
+    return {**fields, "captured_at": time, "end_offset": 1_000 + 60 * task * minute, **more}
 
 
 @pytest.fixture(scope="module")

@@ -229,7 +229,7 @@ def test_drain_goes_by_what_was_measured(
 def test_a_topology_tells_whose_the_metrics_are(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    _measuring(monkeypatch, {**GROUP, "tasks": [{**of, "changelog_partitions": None} for of in GROUP["tasks"]]})
+    _measuring(monkeypatch, {**GROUP, "tasks": [{**task, "changelog_partitions": None} for task in GROUP["tasks"]]})
     metrics, topology = tmp_path / "one.prom", tmp_path / "my.app.txt"
     metrics.write_text(text(leads(BOTH)))
     topology.write_text(
@@ -285,7 +285,9 @@ def test_a_check_says_in_every_form_which_options_would_tell(
     for form in forms:
         text = " ".join(Path(f"report.{form}").read_text().replace("`", "").split())
         assert said.lower() in text.lower(), form
-    found = {of["rule"]: of for of in json.loads(Path("report.json").read_text())["plans"][0]["findings"]}
+    found = {
+        finding["rule"]: finding for finding in json.loads(Path("report.json").read_text())["plans"][0]["findings"]
+    }
     assert found["max_cold_handovers"]["settled_by"] == ["--metrics", "--produce-rate", "--trust-reports-of 60m"]
     assert found["max_moves"]["settled_by"] == []
     assert run([*asked, "--trust-reports-of", "60m"]) == 3
@@ -331,9 +333,9 @@ def test_a_lower_bound_is_never_printed_as_the_figure(
 
 def _caught_up(folder: Path, time: str) -> Path:
     """The lags of copies that had all caught up at a time, as an instance tells them itself."""
-    told = {"one": {store: {str(n): {"offsetLag": 0} for n in (0, 1)} for store in "AB"}}
+    values = {"one": {store: {str(n): {"offsetLag": 0} for n in (0, 1)} for store in "AB"}}
     file, seconds = folder / "lags.json", datetime.fromisoformat(time).timestamp()
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(values))
     os.utime(file, (seconds, seconds))
     return file
 
@@ -410,8 +412,8 @@ def test_what_is_strange_about_a_scrape_is_said_once_for_several_groups(
     odd = text([*leads(BOTH), *leads({("A", 3): -1})])
     measured = read_measurements(metrics=["-"], stdin=io.BytesIO(odd.encode()))
     measured_rows((row, measured) for row in (GROUP, other))
-    told = capsys.readouterr().err
-    assert told.count("values that are not positions are left out") == 1
+    answer = capsys.readouterr().err
+    assert answer.count("values that are not positions are left out") == 1
     _measuring(monkeypatch, GROUP, other)
     file = tmp_path / "one.prom"
     file.write_text(odd)

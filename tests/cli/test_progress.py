@@ -16,9 +16,9 @@ def test_long_work_says_how_far_it_is_by_its_movements_and_then_ever_more_rarely
 ) -> None:
     seconds = 0.0
     lines = Lines(lambda: seconds)
-    told = on_round("planning orders", lines)
+    answer = on_round("planning orders", lines)
     for number in range(100):
-        told(number + 1, min(500, 1_000 - 10 * number), 1_000 - 10 * number)
+        answer(number + 1, min(500, 1_000 - 10 * number), 1_000 - 10 * number)
         seconds += 1.0
     assert capsys.readouterr().err.splitlines() == [
         "kstream-plan: planning orders: round 11, 500 tasks to go, about 1m30s to go",
@@ -34,9 +34,9 @@ def test_a_long_plan_says_at_first_about_how_long_it_will_be_and_a_short_one_doe
     config = AssignmentConfig(num_standby_replicas=1)
     large, small = (Snapshot(state=state(group(stateful=tasks), {}, {}), config=config) for tasks in (2_971, 20))
     for snapshot in (large, small):
-        told = on_long_plan("planning orders", Lines(lambda: 0.0), snapshot)
+        answer = on_long_plan("planning orders", Lines(lambda: 0.0), snapshot)
         for to_go in (150, 2_971, 2_970):
-            told(1, to_go, 2 * to_go)
+            answer(1, to_go, 2 * to_go)
     assert capsys.readouterr().err.splitlines() == [
         "kstream-plan: planning orders: 2,971 tasks have still to move, 2 at a time: about 1,486 probes (10d09h).",
     ]

@@ -23,15 +23,15 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
     Without a host it is the default one, as that of a cluster is.
     """
-    made = tmp_path_factory.mktemp("elsewhere")
+    result = tmp_path_factory.mktemp("elsewhere")
     links = [f"fs.viewfs.mounttable.{host}.link./data" for host in ("test", "default")]
     hadoop = spark._jsc.hadoopConfiguration()
     for link in links:
-        hadoop.set(link, made.as_uri())
-    write_fleet(made / "fleet.jsonl", 3, tasks=4, seed=6)
+        hadoop.set(link, result.as_uri())
+    write_fleet(result / "fleet.jsonl", 3, tasks=4, seed=6)
     for form, root in (("parquet", "viewfs://test/data"), ("jsonl", "viewfs:///data")):
         assert run(["assign", f"{root}/fleet.jsonl", "-q", "--out", f"{root}/{form}", "--out-format", form]) == 0
-    yield made
+    yield result
     for link in links:
         hadoop.unset(link)
 

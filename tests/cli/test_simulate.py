@@ -101,12 +101,12 @@ def test_an_event_that_does_not_fit_names_its_line(tmp_path: Path, capsys: pytes
 def test_a_saved_simulation_is_shown_as_it_was_when_it_was_made(
     events: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[Simulation] = []
+    results: list[Simulation] = []
 
     def once(*given: Any, **options: Any) -> Simulation:
-        if not made:
-            made.append(simulate(*given, **options))
-        return made[0]
+        if not results:
+            results.append(simulate(*given, **options))
+        return results[0]
 
     monkeypatch.setattr("kstream_plan.cli.actions.simulate.simulate", once)
     out, path = str(tmp_path / "plan.json"), _file(tmp_path, f"events: [{events}]")
@@ -150,5 +150,5 @@ def test_events_are_told_as_they_are_written(
     monkeypatch.setenv("COLUMNS", "120")
     assert run(["simulate", "x.json", path, "--no-what-if", "--session-timeout", "1s"]) == 0
     page = capsys.readouterr().out.partition("What each event leads to")[2]
-    for told in ("0s max.warmup.replicas=4 ", "1m i1, i2 restore 40 records/s ", "2m i3 restores 4 records/s "):
-        assert told in " ".join(page.split())
+    for answer in ("0s max.warmup.replicas=4 ", "1m i1, i2 restore 40 records/s ", "2m i3 restores 4 records/s "):
+        assert answer in " ".join(page.split())

@@ -47,19 +47,19 @@ def outcomes(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, d
     assert run([*arguments, "--output", "json", "-q"]) == 0
     document = json.loads(capsys.readouterr().out)
     validator("compare").validate(document)
-    return {one["design"]: of for of in document["outcomes"] for one in of["alternatives"]}
+    return {one["design"]: outcome for outcome in document["outcomes"] for one in outcome["alternatives"]}
 
 
 def test_a_rolling_restart_by_five_designs(capsys: pytest.CaptureFixture[str]) -> None:
     """200 tasks on 10 workers, 20 s down each, one a minute, a delay of 300 s, a round of 3 s."""
     found = outcomes(capsys, "simulate", "ten", SCENARIO, *ALL)
-    assert {of["verdict"] for of in found.values()} == {"settled"}
-    task_s = {name: of["figures"]["paused_task_ms"]["median"] / 1000 for name, of in found.items()}
+    assert {item["verdict"] for item in found.values()} == {"settled"}
+    task_s = {name: item["figures"]["paused_task_ms"]["median"] / 1000 for name, item in found.items()}
     assert task_s["connect"] == 29_004
     assert task_s["connect-design-1"] == 600
     assert task_s["connect-eager"] == 20 * 200 * 3  # every task stops for 3 s in each of 20 rebalances
     assert found["connect-eager"]["figures"]["started"]["median"] == 20 * 210
-    assert [name for name, of in found.items() if of["fastest"]] == ["connect-design-1"]
+    assert [name for name, item in found.items() if item["fastest"]] == ["connect-design-1"]
 
 
 def test_each_line_is_what_one_design_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,9 +156,9 @@ def test_compare_varies_the_delay_of_connect_groups_alone(capsys: pytest.Capture
     document = json.loads(capsys.readouterr().out)
     validator("compare").validate(document)
     found = {
-        one["scheduled.rebalance.max.delay.ms"]: of["figures"]["paused_task_ms"]["median"]
-        for of in document["outcomes"]
-        for one in of["alternatives"]
+        one["scheduled.rebalance.max.delay.ms"]: outcome["figures"]["paused_task_ms"]["median"]
+        for outcome in document["outcomes"]
+        for one in outcome["alternatives"]
     }
     assert found.keys() == {"0", "60000", "300000"}
     assert (found["300000"], found["0"] < found["60000"] < found["300000"]) == (29_004_000, True)

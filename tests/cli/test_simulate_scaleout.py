@@ -59,7 +59,7 @@ def test_what_the_new_instances_are_like(capsys: pytest.CaptureFixture[str]) -> 
     process_id = "8772d290-3ede-4e2d-aa72-8c0277e14a59"
     options = ["--add", "1", "--process-id", process_id, "--threads", "3", "--rack", "b", "--add-at", "5m"]
     document = _json(capsys, *options, "--client-tags", "zone=a,cluster=c")
-    [new] = [of for of in document["instances"] if of["process_id"] == process_id]
+    [new] = [instance for instance in document["instances"] if instance["process_id"] == process_id]
     assert (len(new["consumers"]), new["rack"], new["client_tags"]) == (3, "b", {"zone": "a", "cluster": "c"})
     assert document["rounds"][0]["at_ms"] == 300_000
     assert document["simulation"]["draws"] is None
@@ -221,7 +221,7 @@ def test_errors_of_one_application_do_not_stop_the_others(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = captured_scenarios.before("scale-out")
-    nameless = tuple(replace(of, host=None) for of in good.state.group.instances)
+    nameless = tuple(replace(instance, host=None) for instance in good.state.group.instances)
     bad = replace(good, state=replace(good.state, group=replace(good.state.group, instances=nameless)))
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (bad, good))
     assert run([*X, "--remove", "i3", "--keep-going", "--no-what-if"]) == 1

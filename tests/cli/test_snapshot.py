@@ -70,7 +70,7 @@ def test_the_newest_generation_is_the_snapshot(config: str, capsys: pytest.Captu
     (row,) = rows(shown)
     assert row["captured_at"] == captured.rows("scale-out-traffic", "inputs")[-1]["captured_at"]
     assert row["config"] == {"acceptable_recovery_lag": 100, "rack_aware_assignment_tags": ["zone", "cluster"]}
-    assert row["decision"]["decided"].keys() == {of["process_id"] for of in row["instances"]}
+    assert row["decision"]["decided"].keys() == {instance["process_id"] for instance in row["instances"]}
     assert said == "kstream-plan: warning: generations have no number: a plan counts them from 0\n"
 
 
@@ -137,11 +137,11 @@ def test_the_time_that_is_asked_for_is_now(until: str, likely: int, capsys: pyte
     shown, _ = snapshot(capsys, "--leader-log", log, "--streams-config", settings, "--as-of", until)
     (row,) = rows(shown)
     assert (row["captured_at"], row["known_until"]) == ("2026-11-22T12:30:44.919Z", until)
-    (leaving,) = [of["process_id"] for of in row["instances"] if of["host"] == "i3"]
-    made = plan(snapshot_from_row(row, "fresh"), scenario=Scenario(events=(Leave(at_ms=0, process_ids=(leaving,)),)))
-    cold = [(one.low, one.high) for one in made.summary.ranges if one.figure == "cold_handovers"]
-    assert (cold, made.summary.cold_handovers) == ([(0, 8)], likely)
-    codes = {note.code for note in made.assumptions}
+    (leaving,) = [instance["process_id"] for instance in row["instances"] if instance["host"] == "i3"]
+    result = plan(snapshot_from_row(row, "fresh"), scenario=Scenario(events=(Leave(at_ms=0, process_ids=(leaving,)),)))
+    cold = [(one.low, one.high) for one in result.summary.ranges if one.figure == "cold_handovers"]
+    assert (cold, result.summary.cold_handovers) == ([(0, 8)], likely)
+    codes = {note.code for note in result.assumptions}
     assert "left-over-age" not in codes, "a group that first started has none"
     assert "end-offsets-of-start" in codes, "nothing had been written when it was decided"
 

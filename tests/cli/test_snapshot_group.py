@@ -19,7 +19,7 @@ from tests.helpers.captured_cluster import CapturedCluster
 from tests.helpers.goldens import assert_golden
 
 SCENARIO = "scale-out-standbys"
-DESCRIBED = next(of for of in rows(SCENARIO, "describe-groups") if of["generation"] == 7)
+DESCRIBED = next(row for row in rows(SCENARIO, "describe-groups") if row["generation"] == 7)
 TOPOLOGY = str(REAL / SCENARIO / "topology.txt")
 GROUP = ("--bootstrap-server", "broker:9092", "--group", "S2b")
 
@@ -235,7 +235,7 @@ def test_names_are_given_by_process_client_or_host(tmp_path: Path, capsys: pytes
     shown, said = snapshot(capsys, *GROUP, "--names", str(names))
     row = json.loads(shown)
     assert "no instance has a name that --names gives, gone first" in said
-    assert [(of["host"], of["rack"]) for of in row["instances"]][:3] == [
+    assert [(instance["host"], instance["rack"]) for instance in row["instances"]][:3] == [
         ("orders-0", "a"),
         ("one-machine", "b"),
         ("one-machine", None),

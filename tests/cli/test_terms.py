@@ -30,7 +30,7 @@ def labels() -> Iterator[tuple[str, str]]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Fact", "Column"):
                 place = 1 if node.func.id == "Fact" else 0
                 values = node.args[place : place + 1]
-                texts = [value for of in values for value in ast.walk(of) if isinstance(value, ast.Constant)]
+                texts = [value for item in values for value in ast.walk(item) if isinstance(value, ast.Constant)]
                 yield from ((file.name, text.value) for text in texts if isinstance(text.value, str))
 
 

@@ -33,7 +33,7 @@ def test_a_generation_of_a_history_tells_why_it_moved_then(history: str, capsys:
     found = answers(capsys, history, "--generation", "17", "--replay", "--task", "0_2")
     assert found["as_decided"] is True
     assert found["task"]["why"] == "moves"
-    assert [of["step"]["kind"] for of in found["task"]["steps"]] == [
+    assert [step["step"]["kind"] for step in found["task"]["steps"]] == [
         "revoke",
         "withhold",
         "keep-temporary",
@@ -48,7 +48,7 @@ def test_a_generation_tells_how_it_stood(history: str, capsys: pytest.CaptureFix
     found = answers(capsys, history, "--generation", "16", "--instance", "i4", "--out", str(out))
     assert json.loads(out.read_text(encoding="utf-8")) == found
     assert (found["instance"]["why"], found["instance"]["stateful"]) == ("waits-for-copies", 0)
-    assert [of["task_id"] for of in found["probing"]["waiting"]] == ["0_2", "0_4"]
+    assert [item["task_id"] for item in found["probing"]["waiting"]] == ["0_2", "0_4"]
 
 
 def test_a_plan_that_is_cut_off_is_no_success(history: str, capsys: pytest.CaptureFixture[str]) -> None:

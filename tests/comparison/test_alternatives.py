@@ -143,7 +143,9 @@ def test_what_may_follow_is_not_nothing() -> None:
     settled = plan_cases.case("settled")
     ends = (FigureRange("rebalances", 0, 22), FigureRange("duration_ms", 0, 660_000))
     ranged = replace(settled, summary=replace(settled.summary, ranges=ends))
-    both = [alternative((Change("plan", name),), made, None, None) for name, made in (("1", settled), ("2", ranged))]
+    both = [
+        alternative((Change("plan", name),), result, None, None) for name, result in (("1", settled), ("2", ranged))
+    ]
     assert duration_text(both[0]) == "no rebalance"
     assert duration_text(both[1]) == "0s (0s to 11m)"
 

@@ -112,7 +112,7 @@ def test_the_way_back_is_the_way_there_with_its_ends_swapped(pair: tuple[Snapsho
         back.totals.classes[TaskClass.GONE],
         back.totals.moved,
     )
-    gone, come = ({of.process_id for of in side.group.instances} for side in (old, new))
+    gone, come = ({instance.process_id for instance in side.group.instances} for side in (old, new))
     left = {change.process_id for change in there.instances if change.kind is InstanceChangeKind.LEFT}
     assert left == gone - come
 
@@ -155,20 +155,20 @@ def test_every_task_has_the_class_of_its_definition_and_the_totals_are_the_sums(
     old, new = sides(pair)
     found = compare(old, new)
     everyone = {*old.group.task_index, *new.group.task_index}
-    kinds = dict.fromkeys(everyone, TaskClass.STAYED) | {of.task_id: of.kind for of in found.tasks}
+    kinds = dict.fromkeys(everyone, TaskClass.STAYED) | {task.task_id: task.kind for task in found.tasks}
     assert kinds == {task_id: literal_class(old, new, task_id) for task_id in everyone}
     totals = found.totals
     assert dict(totals.classes) == dict.fromkeys(TaskClass, 0) | Counter(kinds.values())
     assert totals.tasks == len(everyone) == sum(totals.classes.values())
     assert totals.moved + totals.started == sum(kind.is_move for kind in kinds.values())
-    assert sum(totals.copies.values()) == sum(len(of.copies) for of in found.tasks)
-    amounts = [of.start.restore_records for of in found.tasks if of.start]
-    amounts += [copy.restore_records for of in found.tasks for copy in of.copies]
+    assert sum(totals.copies.values()) == sum(len(task.copies) for task in found.tasks)
+    amounts = [task.start.restore_records for task in found.tasks if task.start]
+    amounts += [copy.restore_records for task in found.tasks for copy in task.copies]
     assert totals.restore_records == (None if None in amounts else sum(map(int, filter(None, amounts))))
-    changed = {of.task_id for of in found.tasks}
+    changed = {task.task_id for task in found.tasks}
     stopped = [task_id for task_id in everyone - changed if stops_at_every_rebalance(old, task_id)]
     pause_ms = new.config.heartbeat_interval_ms
-    assert totals.pause_ms == sum(of.pause_ms for of in found.tasks) + len(stopped) * pause_ms
+    assert totals.pause_ms == sum(task.pause_ms for task in found.tasks) + len(stopped) * pause_ms
 
 
 def stops_at_every_rebalance(side: Side, task_id: TaskId) -> bool:
@@ -184,47 +184,51 @@ def stops_at_every_rebalance(side: Side, task_id: TaskId) -> bool:
 
 @given(snapshot=snapshots(), ends=st.tuples(st.integers(0, 12), st.integers(0, 12)))
 def test_a_plan_tells_its_own_way(snapshot: Snapshot, ends: tuple[int, int]) -> None:
-    made = plan(snapshot, max_rounds=12)
-    first, last = sorted(min(end, len(made.rounds)) for end in ends)
-    old, new = plan_side(made, first), plan_side(made, last)
-    found = compare(old, new, plan_course(made, first, last))
+    result = plan(snapshot, max_rounds=12)
+    first, last = sorted(min(end, len(result.rounds)) for end in ends)
+    old, new = plan_side(result, first), plan_side(result, last)
+    found = compare(old, new, plan_course(result, first, last))
     assert applied(held(old), found) == held(new)
     assert not found.remarks.assumptions
-    whole = compare(plan_side(made, 0), plan_side(made), plan_course(made, 0, len(made.rounds)))
+    whole = compare(plan_side(result, 0), plan_side(result), plan_course(result, 0, len(result.rounds)))
     stateful = sum(
         change.kind.is_move and change.from_ is not None
         for change in whole.tasks
-        if _stateful(made.group, change.task_id)
+        if _stateful(result.group, change.task_id)
     )
-    orphaned = sum(change.kind is TaskClass.ORPHANED for change in whole.tasks if _stateful(made.group, change.task_id))
-    assert stateful + orphaned == made.summary.moves
-    assert starts_at(snapshot_side(snapshot), made)
+    orphaned = sum(
+        change.kind is TaskClass.ORPHANED for change in whole.tasks if _stateful(result.group, change.task_id)
+    )
+    assert stateful + orphaned == result.summary.moves
+    assert starts_at(snapshot_side(snapshot), result)
 
 
-def _stateful(of: Group, task_id: TaskId) -> bool:
-    return of.tasks[of.task_index[task_id]].stateful
+def _stateful(group: Group, task_id: TaskId) -> bool:
+    return group.tasks[group.task_index[task_id]].stateful
 
 
 def test_each_round_of_a_scale_out_tells_its_starts() -> None:
-    made = plan_cases.case("scale-out")
+    result = plan_cases.case("scale-out")
     promoted = []
-    for number in range(len(made.rounds)):
-        sides = plan_side(made, number), plan_side(made, number + 1)
-        found = compare(*sides, plan_course(made, number, number + 1))
+    for number in range(len(result.rounds)):
+        sides = plan_side(result, number), plan_side(result, number + 1)
+        found = compare(*sides, plan_course(result, number, number + 1))
         assert not found.totals.classes[TaskClass.COLD]
         promoted += [
-            of.task_id for of in found.tasks if of.kind is TaskClass.PROMOTED and of.start and of.start.lag == 0
+            task.task_id
+            for task in found.tasks
+            if task.kind is TaskClass.PROMOTED and task.start and task.start.lag == 0
         ]
-    assert len(promoted) == made.summary.hops == 20
+    assert len(promoted) == result.summary.hops == 20
 
 
 def test_a_whole_scale_out_restores_what_its_plan_restores_and_pauses_as_long() -> None:
-    made = plan_cases.case("scale-out")
-    found = compare(plan_side(made, 0), plan_side(made), plan_course(made, 0, len(made.rounds)))
-    assert found.totals.restore_records == made.summary.restored_records == 58_000
-    assert found.totals.pause_ms <= made.summary.paused_task_ms  # of tasks that came back to where they were, none
-    assert found.totals.classes[TaskClass.PROMOTED] == made.summary.moves == 20
-    names = {of.process_id: of.host for of in made.group.instances}
+    result = plan_cases.case("scale-out")
+    found = compare(plan_side(result, 0), plan_side(result), plan_course(result, 0, len(result.rounds)))
+    assert found.totals.restore_records == result.summary.restored_records == 58_000
+    assert found.totals.pause_ms <= result.summary.paused_task_ms  # of tasks that came back to where they were, none
+    assert found.totals.classes[TaskClass.PROMOTED] == result.summary.moves == 20
+    names = {instance.process_id: instance.host for instance in result.group.instances}
     assert {names[change.process_id] for change in found.instances} == {"i4", "i5"}
 
 
@@ -260,11 +264,11 @@ def test_pauses_and_restores_of_a_history_are_those_that_were_seen() -> None:
     withheld = [
         {
             TaskId.parse(task)
-            for process in of["decided"].values()
+            for process in item["decided"].values()
             for consumer in process["consumers"].values()
             for task in consumer["withheld"]
         }
-        for of in observed
+        for item in observed
     ]
     expected: Counter[TaskId] = Counter()
     for number in range(1, len(snapshots) - 1):
@@ -305,7 +309,9 @@ def test_since_when_the_tasks_of_a_gone_instance_stood_still_is_not_told() -> No
 )
 def test_what_lies_between_two_snapshots_is_told(generations: tuple[int, int], title: str, said: str) -> None:
     history = [snapshot_side(snapshot) for snapshot in captured.inputs("scale-out")[:15]]
-    old, new = (replace(side, generation=of) for side, of in zip((history[1], history[-1]), generations, strict=True))
+    old, new = (
+        replace(side, generation=item) for side, item in zip((history[1], history[-1]), generations, strict=True)
+    )
     found = compare(old, new)
     shown = to_table(found, width=200)
     assert title in diff_page(found).title
@@ -356,11 +362,11 @@ def test_a_copy_within_the_limit_is_promoted_and_swapped_and_left_over_state_abo
 
 @pytest.mark.parametrize("name", ["scale-out", "scale-out-standbys", "crash", "settled", "many-instances"])
 def test_a_plan_s_own_sides_are_as_balanced_as_the_plan_says(name: str) -> None:
-    made = plan_cases.case(name)
-    first = made.initial_balance
-    found = compare(plan_side(made, 0), plan_side(made)).totals
+    result = plan_cases.case(name)
+    first = result.initial_balance
+    found = compare(plan_side(result, 0), plan_side(result)).totals
     for skew, balance in (
-        ((found.skew_before, first), (found.skew_after, made.rounds[-1].balance)) if made.rounds else ()
+        ((found.skew_before, first), (found.skew_after, result.rounds[-1].balance)) if result.rounds else ()
     ):
         assert skew.balance_factor == balance.balance_factor
         assert skew.subtopology == balance.subtopology_task_spread
@@ -371,9 +377,9 @@ def test_who_returns_later_was_there_before() -> None:
     before = captured_scenarios.before("scale-out")
     events = (Stop(at_ms=0, process_ids=(before.state.group.instances[0].process_id,)),)
     back = Return(at_ms=200_000, process_ids=events[0].process_ids)
-    made = plan(before, scenario=Scenario(events=(*events, back)))
-    assert len(plan_side(made, 0).group.instances) == len(plan_side(made).group.instances) == 3
-    assert compare(plan_side(made, 0), plan_side(made)).instances == ()
+    result = plan(before, scenario=Scenario(events=(*events, back)))
+    assert len(plan_side(result, 0).group.instances) == len(plan_side(result).group.instances) == 3
+    assert compare(plan_side(result, 0), plan_side(result)).instances == ()
 
 
 def test_a_task_between_threads_and_one_that_nobody_runs() -> None:
@@ -395,19 +401,19 @@ def test_a_new_process_in_an_old_one_s_place_has_restarted(by: str) -> None:
     def named(prefix: str) -> Group:
         instances = [
             replace(
-                of,
-                process_id=f"{prefix}{n}" if n == 0 else of.process_id,
+                item,
+                process_id=f"{prefix}{n}" if n == 0 else item.process_id,
                 host=f"host-{n}" if by == "host" else None,
                 consumers=tuple(
                     replace(c, group_instance_id=f"s-{n}-{c.consumer_id[-1]}" if by != "host" else None)
-                    for c in of.consumers
+                    for c in item.consumers
                 ),
             )
-            for n, of in enumerate(START.group.instances)
+            for n, item in enumerate(START.group.instances)
         ]
         return Group.of("orders", list(START.group.tasks), instances)
 
-    old, new = (snapshot_side(Snapshot(state=replace(START, group=named(of)), config=CONFIG)) for of in ("a", "b"))
+    old, new = (snapshot_side(Snapshot(state=replace(START, group=named(item)), config=CONFIG)) for item in ("a", "b"))
     changes = compare(old, new).instances
     assert [tuple(change) for change in changes] == [("b0", InstanceChangeKind.RESTARTED, "a0", "b0")]
 
@@ -438,8 +444,11 @@ def test_of_each_side_it_is_told_of_how_many_copies_the_lag_was_measured() -> No
     at = "2026-11-21T11:59:56.000Z"
     measured = [{**lag, "source": "metrics", "reported_at": at} for lag in GROUP["lags"]]
     by_join, by_metrics = (snapshot_side(snapshot_from_row({**GROUP, "lags": lags}, "")) for lags in ([], measured))
-    told = "2 of 2 copies measured 4s ago, 0 as of the last join"
-    assert [of.message for of in compare(by_join, by_metrics).remarks.notes] == [f"After: {told}"]
-    assert [of.message for of in compare(by_metrics, by_metrics).remarks.notes] == [f"Before: {told}", f"After: {told}"]
-    assert f"Before: {told}." in [line.text for line in diff_page(compare(by_metrics, by_metrics)).lines]
+    answer = "2 of 2 copies measured 4s ago, 0 as of the last join"
+    assert [note.message for note in compare(by_join, by_metrics).remarks.notes] == [f"After: {answer}"]
+    assert [note.message for note in compare(by_metrics, by_metrics).remarks.notes] == [
+        f"Before: {answer}",
+        f"After: {answer}",
+    ]
+    assert f"Before: {answer}." in [line.text for line in diff_page(compare(by_metrics, by_metrics)).lines]
     assert not compare(by_join, by_join).remarks.notes

@@ -27,7 +27,7 @@ LEFT = _plan(Leave(at_ms=60_000, process_ids=("w1",)))
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "answer"),
     [
         (0, 1, ["5 connectors and tasks that ran before are unassigned", "about 15s summed over all of them"]),
         (
@@ -45,11 +45,11 @@ LEFT = _plan(Leave(at_ms=60_000, process_ids=("w1",)))
         ),
     ],
 )
-def test_what_nobody_runs_between_two_rounds_is_told(old: int, new: int, told: list[str]) -> None:
+def test_what_nobody_runs_between_two_rounds_is_told(old: int, new: int, answer: list[str]) -> None:
     found = compare(plan_side(LEFT, old), plan_side(LEFT, new), plan_course(LEFT, old, new))
     page = diff_page(found)
     text = " ".join([*page.sentences, *(fact.value for fact in page.facts)])
-    assert all(one in text for one in told), text
+    assert all(one in text for one in answer), text
     validator("diff").validate(json.loads(to_json(found)))
 
 
@@ -62,21 +62,21 @@ def test_what_moves_when_a_worker_joins_is_down_between_the_rounds() -> None:
 
 def test_the_time_between_all_rounds_adds_up() -> None:
     events = [Leave(at_ms=0, process_ids=("w1",)), Join(at_ms=90_000, instances=(worker("w9"),))]
-    made = _plan(*events)
-    parts = [made.paused_ms_between(place, place + 1) for place in range(len(made.rounds))]
-    assert sum(sum(part.values()) for part in parts) == made.summary.paused_task_ms
+    plan = _plan(*events)
+    parts = [plan.paused_ms_between(place, place + 1) for place in range(len(plan.rounds))]
+    assert sum(sum(part.values()) for part in parts) == plan.summary.paused_task_ms
 
 
 def _side(generation: int, held: dict[str, dict[str, tuple[int, ...]]]) -> Side:
-    of = row({"c0": 2}, held, generation=generation)
-    return snapshot_side(snapshot(of))
+    item = row({"c0": 2}, held, generation=generation)
+    return snapshot_side(snapshot(item))
 
 
 BOTH = {"w0": {"c0": (-1,)}, "w1": {"c0": (0, 1)}}
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "answer"),
     [
         (
             BOTH,
@@ -88,7 +88,7 @@ BOTH = {"w0": {"c0": (-1,)}, "w1": {"c0": (0, 1)}}
     ],
 )
 def test_snapshots_of_workers_tell_no_state_and_not_how_long_work_stood_still(
-    before: dict[str, dict[str, tuple[int, ...]]], after: dict[str, dict[str, tuple[int, ...]]], told: list[str]
+    before: dict[str, dict[str, tuple[int, ...]]], after: dict[str, dict[str, tuple[int, ...]]], answer: list[str]
 ) -> None:
     for generation in (13, 15):
         found = compare(_side(12, before), _side(generation, after))
@@ -100,6 +100,6 @@ def test_snapshots_of_workers_tell_no_state_and_not_how_long_work_stood_still(
             to_table(found, width=120, verbose=True),
             to_markdown(found),
         ):
-            assert all(one in text for one in told), text
+            assert all(one in text for one in answer), text
             assert "unknown: snapshots do not say when work stopped and started" in text
             assert not re.search(r"warm|cold|stateful|restore|instance|subtopology|orphan|lag", text, re.I), text

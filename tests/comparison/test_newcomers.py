@@ -40,7 +40,11 @@ def as_recorded(plan: Plan, came: dict[str, Instance], rng: random.Random) -> li
     for rnd in plan.rounds:
         for step in rnd.member_steps:
             (members.discard if isinstance(step, MemberLeft) else members.add)(step.process_id)
-        instances = [came.get(of.process_id, of) for of in plan.group.instances if of.process_id in members]
+        instances = [
+            came.get(instance.process_id, instance)
+            for instance in plan.group.instances
+            if instance.process_id in members
+        ]
         rng.shuffle(instances)
         group = Group.of(plan.group.application_id, list(plan.group.tasks), instances)
         generations.append(recorded(group, decided_in(plan, rnd.decided, came), rnd.at_ms, rnd.probing_rebalance))
@@ -107,23 +111,26 @@ def test_newcomers_with_the_tags_of_others_are_who_the_tags_say(monkeypatch: pyt
     assert held.elsewhere == ()
 
 
-@pytest.mark.parametrize("told", ["static", "tags", "host"])
-def test_what_newcomers_are_called_counts_before_what_they_were_given(told: str) -> None:
-    plan = next(of for of in map(play, range(500)) if of.rounds and len(newcomers(of)) == 2)
+@pytest.mark.parametrize("text", ["static", "tags", "host"])
+def test_what_newcomers_are_called_counts_before_what_they_were_given(text: str) -> None:
+    plan = next(item for item in map(play, range(500)) if item.rounds and len(newcomers(item)) == 2)
     first, second = sorted(newcomers(plan))
     rng = random.Random(1)
 
     def named(name: str, alike: str) -> Instance:
         mine = plan.group.instances[plan.group.instance_index[name]]
         consumers = mine.consumers
-        if told == "static":
-            consumers = tuple(replace(of, group_instance_id=f"{alike}-{at}") for at, of in enumerate(mine.consumers))
-        tags = (("cluster", "a"), ("pod", alike)) if told == "tags" else (("cluster", "a"),)
-        host = alike if told == "host" else "127.0.0.1"
+        if text == "static":
+            consumers = tuple(
+                replace(item, group_instance_id=f"{alike}-{at}") for at, item in enumerate(mine.consumers)
+            )
+        tags = (("cluster", "a"), ("pod", alike)) if text == "tags" else (("cluster", "a"),)
+        host = alike if text == "host" else "127.0.0.1"
         return replace(mine, consumers=consumers, client_tags=tags, host=host)
 
     instances = [
-        named(of.process_id, of.process_id) if of.process_id in (first, second) else of for of in plan.group.instances
+        named(instance.process_id, instance.process_id) if instance.process_id in (first, second) else instance
+        for instance in plan.group.instances
     ]
     plan = replace(plan, group=Group.of(plan.group.application_id, list(plan.group.tasks), instances))
     swapped = {first: other_id(named(first, second), rng), second: other_id(named(second, first), rng)}

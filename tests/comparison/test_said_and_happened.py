@@ -133,12 +133,12 @@ def test_threads_of_one_instance_that_raced() -> None:
     group = first.snapshot.state.group
     consumers = group.consumers_of[0]
     mine = plan.rounds[0].decided
-    index = [plan.group.consumer_ids.index(of) for of in group.consumer_ids]
+    index = [plan.group.consumer_ids.index(consumer_id) for consumer_id in group.consumer_ids]
     decision = first.snapshot.decision
     assert decision is not None
     as_said = replace(
         decision,
-        consumers=tuple(Holding(mine[of].active, (*mine[of].standby, *mine[of].warmup)) for of in index),
+        consumers=tuple(Holding(mine[item].active, (*mine[item].standby, *mine[item].warmup)) for item in index),
         probing_rebalance=plan.rounds[0].probing_rebalance,
     )
     same = replace(first, snapshot=replace(first.snapshot, decision=as_said))

@@ -48,50 +48,50 @@ VECTORS = Path(__file__).parents[1] / "vectors" / "learner.jsonl.gz"
 
 def test_the_walkthrough_of_the_draft() -> None:
     """KIP-441's draft, "learner tasks": the leader's assignment round by round."""
-    made = learner_cases.walkthrough()
-    assert table(made) == [
+    result = learner_cases.walkthrough()
+    assert table(result) == [
         {"S1": "T1 T2", "S2": "T3 T4", "S3": "T5", "S4": "(T1)"},
         {"S1": "T1 T2", "S2": "T3 T4", "S3": "T5", "S4": "(T1)", "S5": "(T3)"},
         {"S1": "T2", "S2": "T3 T4", "S3": "T5", "S4": "T1", "S5": "(T3)"},
         {"S1": "T2", "S2": "T4", "S3": "T5", "S4": "T1", "S5": "T3"},
     ]
-    assert [(rnd.at_ms, rnd.trigger) for rnd in made.rounds] == [
+    assert [(rnd.at_ms, rnd.trigger) for rnd in result.rounds] == [
         (0, Trigger.JOIN),
         (5_000, Trigger.JOIN),
         (10_000, Trigger.LEARNER_READY),
         (15_000, Trigger.LEARNER_READY),
     ]
-    assert made.verdict.kind == "settled"
+    assert result.verdict.kind == "settled"
 
 
 def test_every_rebalance_pauses_what_is_learned_then() -> None:
-    made = learner_cases.walkthrough()
-    first, third = (made.group.tasks[task].task_id for task in (0, 2))
-    assert list(made.pauses) == [
+    result = learner_cases.walkthrough()
+    first, third = (result.group.tasks[task].task_id for task in (0, 2))
+    assert list(result.pauses) == [
         Pause(first, 2_000, 5_000),
         Pause(first, 7_000, 10_000),
         Pause(third, 7_000, 10_000),
         Pause(third, 12_000, 15_000),
     ]
-    stopped = [[step.task_ids for step in rnd.steps if isinstance(step, StopLearned)] for rnd in made.rounds]
+    stopped = [[step.task_ids for step in rnd.steps if isinstance(step, StopLearned)] for rnd in result.rounds]
     assert stopped == [[], [(first,)], [(first, third)], [(third,)]]
 
 
 def test_who_leaves_is_gone_when_its_last_task_has_been_learned() -> None:
-    made = learner_cases.left()
-    [leaving] = [step for step in made.rounds[0].steps if isinstance(step, InstanceLeaving)]
+    result = learner_cases.left()
+    [leaving] = [step for step in result.rounds[0].steps if isinstance(step, InstanceLeaving)]
     assert (leaving.process_id, leaving.until_ms, leaving.absent_since_ms) == ("S3", 600_000, None)
-    last = made.rounds[-1]
+    last = result.rounds[-1]
     assert [step.process_id for step in last.steps if isinstance(step, MemberLeft)] == ["S3"]
-    assert made.summary.cold_handovers == 0
+    assert result.summary.cold_handovers == 0
     assert last.at_ms == 10_000
-    assert table(made)[-1].keys() == {"S1", "S2"}
+    assert table(result)[-1].keys() == {"S1", "S2"}
 
 
 def test_at_its_deadline_who_leaves_is_gone_with_what_it_still_runs() -> None:
     slow = group("12", "34", "56", rate=100.0)
-    made = played(slow, Leave(at_ms=0, process_ids=("S3",), announced=True), design=Learner(None, 60_000))
-    [gone] = [rnd for rnd in made.rounds if any(isinstance(step, MemberLeft) for step in rnd.steps)]
+    result = played(slow, Leave(at_ms=0, process_ids=("S3",), announced=True), design=Learner(None, 60_000))
+    [gone] = [rnd for rnd in result.rounds if any(isinstance(step, MemberLeft) for step in rnd.steps)]
     assert (gone.at_ms, gone.trigger) == (60_000, Trigger.DEADLINE)
     starts = [step for step in gone.steps if isinstance(step, HandOver | Promote)]
     assert [step.caught_up for step in starts] == [False, False]
@@ -99,17 +99,17 @@ def test_at_its_deadline_who_leaves_is_gone_with_what_it_still_runs() -> None:
 
 def test_who_is_leaving_may_stay_after_all() -> None:
     away = Leave(at_ms=0, process_ids=("S3",), announced=True)
-    made = played(group("12", "34", "56"), away, Return(at_ms=5_000, process_ids=("S3",)))
-    assert [step.process_id for rnd in made.rounds for step in rnd.steps if isinstance(step, InstanceStays)] == ["S3"]
-    assert table(made)[-1] == {"S1": "T1 T2", "S2": "T3 T4", "S3": "T5 T6"}
+    result = played(group("12", "34", "56"), away, Return(at_ms=5_000, process_ids=("S3",)))
+    assert [step.process_id for rnd in result.rounds for step in rnd.steps if isinstance(step, InstanceStays)] == ["S3"]
+    assert table(result)[-1] == {"S1": "T1 T2", "S2": "T3 T4", "S3": "T5 T6"}
 
 
 def test_without_a_restore_rate_the_time_is_the_least() -> None:
-    made = played(group("12", "34", "5", rate=None), Join(at_ms=0, instances=(instance("S4"), instance("S5"))))
-    assert made.summary.duration_is == "least"
-    assert made.summary.duration_ms == 0
-    assert [rnd.trigger for rnd in made.rounds] == [Trigger.JOIN, Trigger.LEARNER_READY, Trigger.LEARNER_READY]
-    assert any(note.code == "learners-ready-at-once" for note in made.assumptions)
+    result = played(group("12", "34", "5", rate=None), Join(at_ms=0, instances=(instance("S4"), instance("S5"))))
+    assert result.summary.duration_is == "least"
+    assert result.summary.duration_ms == 0
+    assert [rnd.trigger for rnd in result.rounds] == [Trigger.JOIN, Trigger.LEARNER_READY, Trigger.LEARNER_READY]
+    assert any(note.code == "learners-ready-at-once" for note in result.assumptions)
 
 
 def test_a_task_that_changed_its_thread_is_reported_by_the_new_one() -> None:
@@ -130,10 +130,10 @@ def test_a_balanced_group_at_rest_is_left_alone() -> None:
 
 
 def test_a_plan_comes_back_as_it_was_saved() -> None:
-    for made in (learner_cases.walkthrough(), learner_cases.left()):
-        text = plan_json(made)
+    for result in (learner_cases.walkthrough(), learner_cases.left()):
+        text = plan_json(result)
         [read] = read_plans(text.encode(), "plan.json")
-        assert read == made
+        assert read == result
         assert plan_json(read) == text
 
 
@@ -147,11 +147,11 @@ def test_recorded_histories_are_what_a_command_plays() -> None:
         if case is None:
             continue
         try:
-            made = plan(case.snapshot, case.design, PlanOptions(max_rounds=5_000), scenario=case.scenario)
+            result = plan(case.snapshot, case.design, PlanOptions(max_rounds=5_000), scenario=case.scenario)
         except ScenarioError:  # nobody is left, or who has left returns before it is gone
             continue
-        assert broken_invariants(made) == ()
-        found = learner_cases.rounds_of(made)
+        assert broken_invariants(result) == ()
+        found = learner_cases.rounds_of(result)
         same += len(found) == len(case.rounds) and all(
             abs(one[0] - other[0]) <= 2 and one[1:] == other[1:] for one, other in zip(found, case.rounds, strict=True)
         )
@@ -197,28 +197,28 @@ def test_every_history_settles_and_keeps_every_invariant(
 ) -> None:
     snapshot = group("123", "45", "678", rate=rate, standbys=standbys)
     try:
-        made = plan(
+        result = plan(
             snapshot, Learner(max_learners), PlanOptions(max_rounds=400), scenario=Scenario(events=tuple(events))
         )
     except ScenarioError:
         return
-    assert broken_invariants(made) == ()
-    assert made.verdict.kind == "settled"
-    _at_most_one_learner_beside_one_active(made)
-    learned = sum(map(_placed, made.rounds))
-    with_an_event = sum(rnd.trigger not in (Trigger.LEARNER_READY, Trigger.FOLLOW_UP) for rnd in made.rounds)
-    assert len(made.rounds) <= (1 + standbys) * (with_an_event + learned)
+    assert broken_invariants(result) == ()
+    assert result.verdict.kind == "settled"
+    _at_most_one_learner_beside_one_active(result)
+    learned = sum(map(_placed, result.rounds))
+    with_an_event = sum(rnd.trigger not in (Trigger.LEARNER_READY, Trigger.FOLLOW_UP) for rnd in result.rounds)
+    assert len(result.rounds) <= (1 + standbys) * (with_an_event + learned)
 
 
 def _placed(rnd: Round) -> int:
     return sum(isinstance(step, Place) and step.to.role is Role.WARMUP for step in rnd.steps)
 
 
-def _at_most_one_learner_beside_one_active(made: Plan) -> None:
-    for rnd in made.rounds:
-        for task in range(len(made.group.tasks)):
+def _at_most_one_learner_beside_one_active(plan: Plan) -> None:
+    for rnd in plan.rounds:
+        for task in range(len(plan.group.tasks)):
             on = [
-                (made.group.instance_of[consumer], place)
+                (plan.group.instance_of[consumer], place)
                 for consumer, held in enumerate(rnd.assigned)
                 for place, role in enumerate(held)
                 if task in role
@@ -226,15 +226,15 @@ def _at_most_one_learner_beside_one_active(made: Plan) -> None:
             places = [place for _, place in on]
             assert places.count(0) == 1
             assert places.count(2) <= 1
-            assert len({of for of, _ in on}) == len(on), "two copies on one instance"
+            assert len({item for item, _ in on}) == len(on), "two copies on one instance"
 
 
 @pytest.mark.parametrize("limit", [1, 2])
 def test_no_more_learners_at_once_than_asked_for(limit: int) -> None:
     joined = Join(at_ms=0, instances=(instance("S4"), instance("S5"), instance("S6")))
-    made = played(group("1234", "567", "89"), joined, design=Learner(limit))
-    assert max(sum(len(held.warmup) for held in rnd.assigned) for rnd in made.rounds) == limit
-    assert made.verdict.kind == "settled"
+    result = played(group("1234", "567", "89"), joined, design=Learner(limit))
+    assert max(sum(len(held.warmup) for held in rnd.assigned) for rnd in result.rounds) == limit
+    assert result.verdict.kind == "settled"
 
 
 def test_drain_says_when_who_announces_it_may_stop() -> None:
@@ -254,13 +254,13 @@ def test_drain_says_when_who_announces_it_may_stop() -> None:
 def test_a_static_member_that_does_not_come_back_is_emptied() -> None:
     """It is absent from its session's end on: its tasks wait for their learners, and stand still until then."""
     snapshot = _static(group("12", "34", "56"))
-    made = played(snapshot, Stop(at_ms=0, process_ids=("S3",)))
-    assert broken_invariants(made) == ()
-    [leaving] = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, InstanceLeaving)]
+    result = played(snapshot, Stop(at_ms=0, process_ids=("S3",)))
+    assert broken_invariants(result) == ()
+    [leaving] = [step for rnd in result.rounds for step in rnd.steps if isinstance(step, InstanceLeaving)]
     assert (leaving.until_ms, leaving.absent_since_ms) == (645_000, 0)
-    assert [rnd.at_ms for rnd in made.rounds] == [45_000, 55_000]
-    assert made.summary.cold_handovers == 0
-    assert made.pauses.longest_ms == 55_000
+    assert [rnd.at_ms for rnd in result.rounds] == [45_000, 55_000]
+    assert result.summary.cold_handovers == 0
+    assert result.pauses.longest_ms == 55_000
     back = played(snapshot, Stop(at_ms=0, process_ids=("S3",)), Return(at_ms=50_000, process_ids=("S3",)))
     assert broken_invariants(back) == ()
     assert table(back)[-1] == {"S1": "T1 T2", "S2": "T3 T4", "S3": "T5 T6"}
@@ -270,16 +270,17 @@ def test_a_static_member_that_does_not_come_back_is_emptied() -> None:
 def test_an_absent_member_is_gone_with_the_leader_that_knew_it() -> None:
     """A new leader never saw it: it is no member from that round on, and does not leave a second time."""
     absent, leader_leaves = Stop(at_ms=0, process_ids=("S3",)), Leave(at_ms=50_000, process_ids=("S1",))
-    made = played(_static(group("12", "34", "56", rate=10.0)), absent, leader_leaves)
-    assert broken_invariants(made) == ()
-    left = [(rnd.at_ms, step.process_id) for rnd in made.rounds for step in rnd.steps if isinstance(step, MemberLeft)]
+    result = played(_static(group("12", "34", "56", rate=10.0)), absent, leader_leaves)
+    assert broken_invariants(result) == ()
+    left = [(rnd.at_ms, step.process_id) for rnd in result.rounds for step in rnd.steps if isinstance(step, MemberLeft)]
     assert left == [(50_000, "S1"), (50_000, "S3")]
-    assert sum(isinstance(step, InstanceLeaving) for rnd in made.rounds for step in rnd.steps) == 1
+    assert sum(isinstance(step, InstanceLeaving) for rnd in result.rounds for step in rnd.steps) == 1
 
 
 def _static(snapshot: Snapshot) -> Snapshot:
     members = [
-        replace(of, consumers=instance(of.process_id, static=True).consumers) for of in snapshot.state.group.instances
+        replace(item, consumers=instance(item.process_id, static=True).consumers)
+        for item in snapshot.state.group.instances
     ]
     static = Group.of("walk", list(snapshot.state.group.tasks), members)
     return replace(snapshot, state=replace(snapshot.state, group=static))
@@ -287,8 +288,8 @@ def _static(snapshot: Snapshot) -> Snapshot:
 
 def test_learners_that_are_outrun_are_told() -> None:
     outrun = replace(group("12", "34", "5"), rates=Rates(restore_per_instance=100.0, produce_per_task=200.0))
-    made = played(outrun, Join(at_ms=0, instances=(instance("S4"),)))
-    assert broken_invariants(made) == ()
-    assert (made.verdict.kind, [str(task) for task in made.verdict.tasks]) == ("stuck", ["0_1"])
-    assert made.verdict.cause is not None
-    assert (made.verdict.cause.code, made.verdict.cause.process_id) == (CauseCode.RESTORE_TOO_SLOW, "S4")
+    result = played(outrun, Join(at_ms=0, instances=(instance("S4"),)))
+    assert broken_invariants(result) == ()
+    assert (result.verdict.kind, [str(task) for task in result.verdict.tasks]) == ("stuck", ["0_1"])
+    assert result.verdict.cause is not None
+    assert (result.verdict.cause.code, result.verdict.cause.process_id) == (CauseCode.RESTORE_TOO_SLOW, "S4")

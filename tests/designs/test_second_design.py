@@ -33,13 +33,13 @@ from tests.helpers.schemas import validator
 
 
 def _play(snapshot: Snapshot, *events: Any) -> Plan:
-    made = plan_checked(snapshot, Relay(), scenario=Scenario(events=events) if events else None)
-    replayed = replay(made.group, made.initial, (rnd.steps for rnd in made.rounds))
-    assert [(rnd.decided, rnd.assigned) for rnd in made.rounds] == list(replayed)
-    document = plan_json(made)
+    result = plan_checked(snapshot, Relay(), scenario=Scenario(events=events) if events else None)
+    replayed = replay(result.group, result.initial, (rnd.steps for rnd in result.rounds))
+    assert [(rnd.decided, rnd.assigned) for rnd in result.rounds] == list(replayed)
+    document = plan_json(result)
     validator("plan").validate(json.loads(document))
-    assert read_plans(document.encode(), "saved") == [made]
-    return made
+    assert read_plans(document.encode(), "saved") == [result]
+    return result
 
 
 def _join(at_ms: int, *names: str) -> Join:
@@ -57,11 +57,11 @@ def _story(rnd: Round) -> list[str]:
 
 
 def test_members_take_over_one_by_one_on_their_own_timers() -> None:
-    made = _play(group_of(m1="abc", m2="def"), _join(1_000, "m3"))
-    (rnd,) = made.rounds
+    result = _play(group_of(m1="abc", m2="def"), _join(1_000, "m3"))
+    (rnd,) = result.rounds
     assert (rnd.at_ms, rnd.trigger, rnd.generation) == (1_000, Trigger.JOIN, 8)
     assert [step.task_id.name for step in rnd.steps if isinstance(step, Withhold)] == ["c", "f"]
-    assert who_runs(rnd.decided, made.group) == {"m1": "ab", "m2": "de", "m3": "cf"}
+    assert who_runs(rnd.decided, result.group) == {"m1": "ab", "m2": "de", "m3": "cf"}
     assert rnd.turns == (
         MemberTurn(1_400, "m2", "m2", 3),
         MemberTurn(2_100, "m3", "m3", 4),
@@ -70,93 +70,98 @@ def test_members_take_over_one_by_one_on_their_own_timers() -> None:
     )
     assert _story(rnd) == ["1400 -f", "2100 +f", "5700 -c", "7100 +c"]
     assert rnd.phases == (Phase.CUT_OVER, Phase.SETTLED)
-    assert who_runs(made.final, made.group) == {"m1": "ab", "m2": "de", "m3": "cf"}
-    assert [(str(pause.task_id), *pause[1:]) for pause in made.pauses] == [("f", 1_400, 2_100), ("c", 5_700, 7_100)]
-    summary = made.summary
-    assert (made.verdict.kind, summary.duration_ms, summary.moves, summary.hops) == ("settled", 7_100, 2, 2)
+    assert who_runs(result.final, result.group) == {"m1": "ab", "m2": "de", "m3": "cf"}
+    assert [(str(pause.task_id), *pause[1:]) for pause in result.pauses] == [("f", 1_400, 2_100), ("c", 5_700, 7_100)]
+    summary = result.summary
+    assert (result.verdict.kind, summary.duration_ms, summary.moves, summary.hops) == ("settled", 7_100, 2, 2)
     assert (summary.lower_bounds.moves, summary.cold_handovers, summary.restored_records) == (2, 0, 0)
 
 
 def test_a_plan_says_which_design_and_releases_it_models() -> None:
-    made = _play(group_of(m1="ab", m2=""))
-    assert (made.design, made.models, made.assignor, made.protocol) == ("relay", "Relays 1-2", "relay", "one-by-one")
-    document = json.loads(plan_json(made))
+    result = _play(group_of(m1="ab", m2=""))
+    assert (result.design, result.models, result.assignor, result.protocol) == (
+        "relay",
+        "Relays 1-2",
+        "relay",
+        "one-by-one",
+    )
+    document = json.loads(plan_json(result))
     assert (document["tool"]["design"], document["tool"]["models"]) == ("relay", "Relays 1-2")
     assert [turn["at_ms"] for turn in document["rounds"][0]["turns"]] == [700, 1_400]
-    assert "relay" in table(made)
+    assert "relay" in table(result)
 
 
 def test_a_group_that_is_even_is_left_alone() -> None:
-    made = _play(group_of(m1="ab", m2="cd"))
-    assert (made.rounds, made.verdict.kind) == ((), "settled")
+    result = _play(group_of(m1="ab", m2="cd"))
+    assert (result.rounds, result.verdict.kind) == ((), "settled")
 
 
 def test_nothing_is_said_of_probes_where_there_are_none() -> None:
     settled, moving = _play(group_of(m1="ab", m2="cd")), _play(group_of(m1="abc", m2="def"), _join(1_000, "m3"))
-    for made in (settled, moving):
-        assert not made.probes
-        assert not any("probe" in table(made, width=width, verbose=True) for width in (60, 80, 120))
-        assert "probe" not in markdown(made, verbose=True)
+    for result in (settled, moving):
+        assert not result.probes
+        assert not any("probe" in table(result, width=width, verbose=True) for width in (60, 80, 120))
+        assert "probe" not in markdown(result, verbose=True)
 
 
 def test_who_leaves_in_the_middle_leaves_what_it_still_had_to_hand_on() -> None:
-    made = _play(group_of(m1="abc", m2="def"), _join(1_000, "m3"), Leave(at_ms=4_000, process_ids=("m1",)))
-    first, second = made.rounds
+    result = _play(group_of(m1="abc", m2="def"), _join(1_000, "m3"), Leave(at_ms=4_000, process_ids=("m1",)))
+    first, second = result.rounds
     assert _story(first) == ["1400 -f", "2100 +f"]
-    assert who_runs(first.decided, made.group) == {"m1": "ab", "m2": "de", "m3": "cf"}
-    assert who_runs(first.assigned, made.group) == {"m1": "abc", "m2": "de", "m3": "f"}
+    assert who_runs(first.decided, result.group) == {"m1": "ab", "m2": "de", "m3": "cf"}
+    assert who_runs(first.assigned, result.group) == {"m1": "abc", "m2": "de", "m3": "f"}
     assert (second.at_ms, second.trigger) == (4_000, Trigger.LEAVE)
     assert _story(second) == ["4000 +a", "4000 +b", "4000 +c"]
-    assert {(pause.from_ms, pause.to_ms) for pause in made.pauses} == {(1_400, 2_100), (4_000, 4_000)}
+    assert {(pause.from_ms, pause.to_ms) for pause in result.pauses} == {(1_400, 2_100), (4_000, 4_000)}
 
 
 def test_others_go_on_while_the_group_does_not_know_that_one_has_crashed() -> None:
     """m1's timer does not ring any more: what it had to hand on waits until its session has timed out."""
     crash = Stop(at_ms=2_000, process_ids=("m1",), crash=True)
-    made = _play(group_of(m1="abc", m2="def"), _join(1_000, "m3"), crash)
-    first, second = made.rounds
+    result = _play(group_of(m1="abc", m2="def"), _join(1_000, "m3"), crash)
+    first, second = result.rounds
     assert _story(first) == ["1400 -f", "2100 +f"]
     assert (second.at_ms, second.trigger) == (47_000, Trigger.LEAVE)
-    assert {(str(pause.task_id), pause.length_ms) for pause in made.pauses} >= {("a", 45_000), ("c", 45_000)}
+    assert {(str(pause.task_id), pause.length_ms) for pause in result.pauses} >= {("a", 45_000), ("c", 45_000)}
 
 
 def test_an_event_that_only_the_design_knows_reaches_it() -> None:
     pin = Pin(at_ms=3_000, item="a", process_id="m2", where="by hand")
-    made = _play(group_of(m1="ab", m2="cd"), pin)
-    (rnd,) = made.rounds
+    result = _play(group_of(m1="ab", m2="cd"), pin)
+    (rnd,) = result.rounds
     assert (rnd.at_ms, rnd.trigger) == (3_000, Trigger.CONFIG_CHANGE)
-    assert who_runs(made.final, made.group) == {"m1": "bd", "m2": "ac"}
-    assert _play(group_of(m1="ab", m2="cd"), replace(pin, item="b")).digest != made.digest
+    assert who_runs(result.final, result.group) == {"m1": "bd", "m2": "ac"}
+    assert _play(group_of(m1="ab", m2="cd"), replace(pin, item="b")).digest != result.digest
 
 
 def test_a_design_may_keep_who_leaves_until_it_has_handed_on_everything() -> None:
     leave = Scenario(events=(Leave(at_ms=1_000, process_ids=("m1",)),))
-    made = plan_checked(group_of(m1="abc", m2="def", m3="gh"), PatientRelay(), scenario=leave)
-    (rnd,) = made.rounds
+    result = plan_checked(group_of(m1="abc", m2="def", m3="gh"), PatientRelay(), scenario=leave)
+    (rnd,) = result.rounds
     assert (rnd.at_ms, rnd.trigger) == (1_000, Trigger.LEAVE)
     assert _story(rnd) == ["5700 -a", "5700 -b", "5700 -c", "6400 +b", "7100 +a", "7100 +c"]
     assert [(step.process_id, step.stopped_at_ms) for step in rnd.member_steps] == [("m1", 5_700)]
-    assert made.members == (("m2", 1), ("m3", 1))
-    assert len(made.target.active) == 3
-    assert max(pause.length_ms for pause in made.pauses) == 1_400
+    assert result.members == (("m2", 1), ("m3", 1))
+    assert len(result.target.active) == 3
+    assert max(pause.length_ms for pause in result.pauses) == 1_400
 
 
 def test_what_was_under_way_before_the_plan_goes_on() -> None:
     before = group_of(m1="abc", m2="")
     left = replace(before, state=replace(before.state, memory=Wanted(((0, 1), (2,)))))
-    made = _play(left)
-    (rnd,) = made.rounds
+    result = _play(left)
+    (rnd,) = result.rounds
     assert (rnd.at_ms, rnd.trigger, rnd.generation) == (700, Trigger.FOLLOW_UP, 7)
     assert _story(rnd) == ["700 -c", "1400 +c"]
-    assert made.digest != _play(before).digest
+    assert result.digest != _play(before).digest
 
 
 def test_invariants_know_the_times_of_turns() -> None:
-    made = _play(group_of(m1="abc", m2="def"), _join(1_000, "m3"))
-    (rnd,) = made.rounds
+    result = _play(group_of(m1="abc", m2="def"), _join(1_000, "m3"))
+    (rnd,) = result.rounds
 
     def broken(changed: Round) -> set[str]:
-        return {one.invariant for one in broken_invariants(replace(made, rounds=(changed,)))}
+        return {one.invariant for one in broken_invariants(replace(result, rounds=(changed,)))}
 
     assert broken(rnd) == set()
     at_once = tuple(turn._replace(first=len(rnd.steps)) for turn in rnd.turns)
@@ -200,9 +205,9 @@ def _scenarios(draw: st.DrawFn) -> tuple[Snapshot, list[Any]]:
 @given(scenario=_scenarios())
 def test_every_plan_keeps_every_invariant_and_settles(scenario: tuple[Snapshot, list[Any]]) -> None:
     snapshot, events = scenario
-    made = _play(snapshot, *events)
-    assert made.verdict.kind == "settled"
-    assert sorted("".join(who_runs(made.final, made.group).values())) == [
+    result = _play(snapshot, *events)
+    assert result.verdict.kind == "settled"
+    assert sorted("".join(who_runs(result.final, result.group).values())) == [
         str(task.task_id) for task in snapshot.state.group.tasks
     ]
     assert plan(snapshot, Relay(), scenario=Scenario(events=tuple(events))) == plan(

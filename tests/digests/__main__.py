@@ -65,7 +65,7 @@ def _compare(numbers: Sequence[int], before: str | None) -> int:
     found = differing(computed(numbers))
     print(f"{len(numbers) - len(found):,} of {len(numbers):,} cases have the digest that is recorded")
     for kind, count in Counter(kind_of(number).name for number in found).items():
-        print(f"  {kind}, {count} differ: {' '.join(str(of) for of in found if kind_of(of).name == kind)}")
+        print(f"  {kind}, {count} differ: {' '.join(str(item) for item in found if kind_of(item).name == kind)}")
     if found:
         _explain(found[:_MOST_SHOWN], before or _last_record())
     return 1 if found else 0

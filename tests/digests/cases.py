@@ -168,7 +168,7 @@ def _slow(number: int, rng: random.Random) -> Case:
 def _awkward(number: int, rng: random.Random) -> Case:
     """Of copies that several threads report, huge offsets, unequal instances and up to five standbys."""
     cases = (awkward_cases.random_case(seed) for seed in range(number * 1_000, (number + 1) * 1_000))
-    found = next(of for of in cases if len(of["tasks"]) <= MOST_TASKS)
+    found = next(case for case in cases if len(case["tasks"]) <= MOST_TASKS)
     snapshot = Snapshot(state=kafka_cases.state_of(found), config=kafka_cases.config_of(found))
     rates = Rates(restore_per_instance=rng.choice([None, 50.0, 1e6]), produce_per_task=rng.choice([None, None, 5.0]))
     return Case(replace(snapshot, rates=rates), _varied_options(rng))
@@ -216,8 +216,8 @@ def _planned_on(number: int, rng: random.Random) -> Case:
     source = _reported if rng.random() < 0.5 else _events
     first = source(number, rng)
     options = replace(first.options.of_one_play(), max_rounds=rng.randint(1, 6))
-    made = plan(first.snapshot, options, scenario=first.scenario)
-    snapshot = snapshot_from_row(end_snapshot(made), "end")
+    result = plan(first.snapshot, options, scenario=first.scenario)
+    snapshot = snapshot_from_row(end_snapshot(result), "end")
     return Case(snapshot, _varied_options(rng, replay=rng.random() < 0.5))
 
 

@@ -46,12 +46,12 @@ def digest(number: int) -> str:
     return digest_of(document(number))
 
 
-def whole(of: Case) -> Any:
+def whole(case: Case) -> Any:
     """Return the whole JSON of a case."""
-    if of.draws is None:
-        return json.loads(plan_json(plan(of.snapshot, of.options, scenario=of.scenario), full=True))
-    assert of.scenario is not None
-    simulation = simulate(of.snapshot, of.scenario, of.options, number_of_draws=of.draws)
+    if case.draws is None:
+        return json.loads(plan_json(plan(case.snapshot, case.options, scenario=case.scenario), full=True))
+    assert case.scenario is not None
+    simulation = simulate(case.snapshot, case.scenario, case.options, number_of_draws=case.draws)
     return json.loads(simulation_json(simulation, full=True))
 
 

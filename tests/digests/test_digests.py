@@ -44,13 +44,13 @@ def test_every_kind_is_tried_in_the_ordinary_run() -> None:
 
 @pytest.mark.parametrize("number", DIFFERENT)
 def test_a_changed_figure_changes_the_digest_and_a_changed_sentence_does_not(number: int) -> None:
-    made = whole(case(number))
-    before, values = digest_of(digested(made)), list(leaves(made))
+    result = whole(case(number))
+    before, values = digest_of(digested(result)), list(leaves(result))
     sentences = [(keys, value) for keys, value in values if _is_sentence(keys, value)]
     assert sentences
     for keys, _ in (*sentences, *values[:: max(1, len(values) // CHANGES)]):
-        changed = digest_of(digested(_with_another(made, keys)))
-        apart = ".".join(map(str, keys)).startswith(LEFT_OUT) or any(keys == of for of, _ in sentences)
+        changed = digest_of(digested(_with_another(result, keys)))
+        apart = ".".join(map(str, keys)).startswith(LEFT_OUT) or any(keys == item for item, _ in sentences)
         assert (changed == before) == apart, keys
 
 

@@ -126,7 +126,7 @@ def test_sorted_by_a_figure_the_unknown_comes_first_then_the_largest(results: li
     unknown = [value_of(result, name) is None or is_least(result, name) for result in ordered]
     assert unknown == sorted(unknown, reverse=True)
     for among in (True, False):
-        found = [value_of(result, name) or 0 for result, of in zip(ordered, unknown, strict=True) if of is among]
+        found = [value_of(result, name) or 0 for result, item in zip(ordered, unknown, strict=True) if item is among]
         assert found == sorted(found, reverse=True)
 
 

@@ -266,7 +266,7 @@ def given(chance: random.Random) -> Input:
 
 def given_content(chance: random.Random) -> Input:
     """Return a command line that fits, about a file that is nearly what it takes."""
-    command = chance.choice([name for name, of in _POSITIONAL.items() if any(FILE in words for words in of)])
+    command = chance.choice([name for name, item in _POSITIONAL.items() if any(FILE in words for words in item)])
     arguments = [
         *chance.choice([words for words in _POSITIONAL[command] if FILE in words]),
         *_options(command, chance, 1),

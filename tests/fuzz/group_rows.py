@@ -57,15 +57,15 @@ def run_one(given: Input) -> None:
     events = tuple(_events(happens, processes))
     options = PlanOptions(design=design, max_rounds=_MOST_ROUNDS)
     try:
-        made = plan_checked(snapshot, options, scenario=Scenario(events=events) if events else None)
+        result = plan_checked(snapshot, options, scenario=Scenario(events=events) if events else None)
     except ScenarioError:  # nobody is left
         return
-    table(made, width=100)
+    table(result, width=100)
     try:
-        [saved] = read_saved(plan_json(made).encode(), NAME)
+        [saved] = read_saved(plan_json(result).encode(), NAME)
     except PlanFileError as error:
         raise Broken(f"a saved plan is refused: {error}") from error
-    if saved.plan != made:
+    if saved.plan != result:
         raise Broken("a saved plan is another one when it is read")
 
 
@@ -85,13 +85,13 @@ def _events(happens: str, processes: list[str]) -> list[Event]:
         return []
     joining = Join(at_ms=7_000, instances=(Instance(process_id="new", consumers=(Consumer(consumer_id="new"),)),))
     gone = processes[:1]
-    of: dict[str, list[Event]] = {
+    fields: dict[str, list[Event]] = {
         "join": [joining],
         "leave": [Leave(at_ms=3_000, process_ids=(*gone,))],
         "crash": [Stop(at_ms=3_000, process_ids=(*gone,), crash=True)],
         "leave and join": [Leave(at_ms=3_000, process_ids=(*gone,)), joining],
     }
-    return of[happens]
+    return fields[happens]
 
 
 # --- streams groups ---------------------------------------------------------------------------------------------
@@ -171,8 +171,8 @@ def _swapped(row: dict[str, Any], chance: random.Random) -> None:
     one, other = _seat(row, chance), _seat(row, chance)
     role = chance.choice(_ROLES)
     name = chance.choice(("target", "target", "held"))
-    of, to = ((seat if name == "held" else seat.get("target") or {}) for seat in (one, other))
-    of[role], to[role] = to.get(role, []), of.get(role, [])
+    item, to = ((seat if name == "held" else seat.get("target") or {}) for seat in (one, other))
+    item[role], to[role] = to.get(role, []), item.get(role, [])
 
 
 def _handed(row: dict[str, Any], chance: random.Random) -> None:
@@ -183,11 +183,11 @@ def _handed(row: dict[str, Any], chance: random.Random) -> None:
     if not tasks or one is other or not other.get("target"):
         return
     task = chance.choice(tasks)
-    one["target"][role] = [of for of in tasks if of != task]
+    one["target"][role] = [item for item in tasks if item != task]
     other["target"][role] = [*(other["target"].get(role) or []), task]
     row["group_state"], row["generation"], row["target_epoch"] = "Reconciling", 13, 13
     if chance.random() < 0.6:
-        one[role] = [of for of in one.get(role) or [] if of != task]
+        one[role] = [item for item in one.get(role) or [] if item != task]
         if chance.random() < 0.7:
             one["revoking"] = {role: [task]}
             one["member_state"] = "UNREVOKED_TASKS"
@@ -295,7 +295,9 @@ _CONNECTORS = ("c0", "c1", "c2")
 
 @cache
 def _connect_seeds() -> list[dict[str, Any]]:
-    found = [connect_rows.even(workers, config={"connect_protocol": of}) for workers in (1, 2, 3) for of in _PROTOCOLS]
+    found = [
+        connect_rows.even(workers, config={"connect_protocol": item}) for workers in (1, 2, 3) for item in _PROTOCOLS
+    ]
     return [json.loads(json.dumps(one)) for one in found]
 
 
@@ -308,7 +310,7 @@ def _worker(row: dict[str, Any], chance: random.Random) -> dict[str, Any]:
 
 def _items(chance: random.Random) -> list[dict[str, Any]]:
     numbers = chance.sample(range(-1, 5), chance.randint(0, 4))
-    return [{"connector": of, "items": numbers} for of in chance.sample(_CONNECTORS, chance.randint(0, 2))]
+    return [{"connector": item, "items": numbers} for item in chance.sample(_CONNECTORS, chance.randint(0, 2))]
 
 
 def _held(row: dict[str, Any], chance: random.Random) -> None:

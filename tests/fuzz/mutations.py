@@ -169,7 +169,9 @@ def _exchange(holder: Any, key: Any, chance: random.Random, whole: Any) -> None:
 
 def _as_elsewhere(holder: Any, key: Any, chance: random.Random, whole: Any) -> None:
     """A value that another field of the same name has: ids that are there already."""
-    alike = [of[name] for of, name in _places(whole) if name == key and of is not holder and isinstance(name, str)]
+    alike = [
+        item[name] for item, name in _places(whole) if name == key and item is not holder and isinstance(name, str)
+    ]
     if alike:
         holder[key] = copy.deepcopy(chance.choice(alike))
 

@@ -52,7 +52,7 @@ def _told(folder: Path, little_bytes: int) -> list[str]:
     with mock.patch.object(reading, "LITTLE_BYTES", little_bytes):
         found = snapshots.read([str(folder)], keep_going=True)
     return sorted(
-        of.state.group.application_id if isinstance(of, Snapshot) else _NUMBER.sub("N", str(of)) for of in found
+        item.state.group.application_id if isinstance(item, Snapshot) else _NUMBER.sub("N", str(item)) for item in found
     )
 
 

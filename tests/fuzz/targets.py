@@ -112,12 +112,12 @@ def _newest(given: Input) -> None:
 
 @cache
 def _lag_rows() -> list[Any]:
-    of = {"application_id": "orders", "captured_at": "2026-11-21T12:00:00Z"}
+    fields = {"application_id": "orders", "captured_at": "2026-11-21T12:00:00Z"}
     ids = [instance["process_id"] for instance in row()["instances"]]
     stored = {"task_id": "0_0", "store": "s", "offset": 5, "end_offset": 9, "restoring": True, "consumer_ids": []}
     return [
-        [{**of, "process_id": ids[0], "task_id": "0_0", "lag": 7}, {**of, "process_id": ids[1], **stored}],
-        [{**of, "process_id": ids[1], **stored}, {**of, "process_id": ids[1], **stored, "store": "t"}],
+        [{**fields, "process_id": ids[0], "task_id": "0_0", "lag": 7}, {**fields, "process_id": ids[1], **stored}],
+        [{**fields, "process_id": ids[1], **stored}, {**fields, "process_id": ids[1], **stored, "store": "t"}],
     ]
 
 
@@ -324,7 +324,10 @@ def _metrics() -> list[bytes]:
     lags = {("A", 0): 3.0, ("A", 1): 0.0}
     texts = [metric_texts.text(metric_texts.lags(lags)), metric_texts.text(metric_texts.leads(lags))]
     captures = sorted((captured.REAL / "metrics" / "captures").glob("*.prom.gz"))
-    return [*(text.encode() for text in texts), *(_about_stores(gzip.decompress(of.read_bytes())) for of in captures)]
+    return [
+        *(text.encode() for text in texts),
+        *(_about_stores(gzip.decompress(capture.read_bytes())) for capture in captures),
+    ]
 
 
 def _about_stores(scrape: bytes) -> bytes:

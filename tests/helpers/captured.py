@@ -52,7 +52,9 @@ def trigger(observed: dict[str, Any]) -> str:
 
 def decided(group: Group, observed: dict[str, Any]) -> dict[str, Holding]:
     """What was decided, consumer by consumer: active (withheld ones included) and standby (warm-ups included)."""
-    return _by_consumer(group, observed, lambda of: Holding(_tasks(group, of["active"]), _tasks(group, of["standby"])))
+    return _by_consumer(
+        group, observed, lambda item: Holding(_tasks(group, item["active"]), _tasks(group, item["standby"]))
+    )
 
 
 def assigned(group: Group, observed: dict[str, Any]) -> dict[str, Holding]:
@@ -60,8 +62,9 @@ def assigned(group: Group, observed: dict[str, Any]) -> dict[str, Holding]:
     return _by_consumer(
         group,
         observed,
-        lambda of: Holding(
-            _tasks(group, set(of["active"]) - set(of["withheld"])), _tasks(group, of["standby"] + of["temporary"])
+        lambda item: Holding(
+            _tasks(group, set(item["active"]) - set(item["withheld"])),
+            _tasks(group, item["standby"] + item["temporary"]),
         ),
     )
 
@@ -79,7 +82,13 @@ def by_instance(group: Group, holdings: dict[str, Holding]) -> dict[str, Holding
     return {
         instance.process_id: Holding(
             *(
-                tuple(sorted(task for of in instance.consumers for task in getattr(holdings[of.consumer_id], role)))
+                tuple(
+                    sorted(
+                        task
+                        for consumer in instance.consumers
+                        for task in getattr(holdings[consumer.consumer_id], role)
+                    )
+                )
                 for role in ("active", "standby")
             )
         )
@@ -89,9 +98,9 @@ def by_instance(group: Group, holdings: dict[str, Holding]) -> dict[str, Holding
 
 def _by_consumer(group: Group, observed: dict[str, Any], holding: Any) -> dict[str, Holding]:
     return {
-        consumer_id: holding(of)
+        consumer_id: holding(item)
         for instance in observed["decided"].values()
-        for consumer_id, of in instance["consumers"].items()
+        for consumer_id, item in instance["consumers"].items()
     }
 
 

@@ -59,8 +59,8 @@ def _waived() -> Policy:
 
 
 def _broken() -> CheckedPlan:
-    made = plan_cases.case("scale-out")
-    return check_plan(replace(made, summary=replace(made.summary, moves=1)), Standard(Policy(), NOW))
+    result = plan_cases.case("scale-out")
+    return check_plan(replace(result, summary=replace(result.summary, moves=1)), Standard(Policy(), NOW))
 
 
 _CASES: Mapping[str, Callable[[], Check]] = MappingProxyType(

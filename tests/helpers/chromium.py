@@ -110,15 +110,15 @@ class Browser:
                 return answer["result"]
             self._saw(answer.get("method", ""), answer.get("params", {}))
 
-    def _saw(self, event: str, told: dict[str, Any]) -> None:
+    def _saw(self, event: str, report: dict[str, Any]) -> None:
         if event == "Network.requestWillBeSent":
-            self.requests.append(told["request"]["url"])
+            self.requests.append(report["request"]["url"])
         elif event == "Runtime.consoleAPICalled":
-            self.console.append(f"{told['type']}: {[one.get('value') for one in told['args']]}")
+            self.console.append(f"{report['type']}: {[one.get('value') for one in report['args']]}")
         elif event == "Runtime.exceptionThrown":
-            self.console.append(str(told["exceptionDetails"]))
+            self.console.append(str(report["exceptionDetails"]))
         elif event == "Log.entryAdded":
-            self.console.append(told["entry"]["text"])
+            self.console.append(report["entry"]["text"])
 
     def _next(self) -> dict[str, Any]:
         until = time.monotonic() + _PATIENCE_S

@@ -32,17 +32,17 @@ class Cluster:
         self.workers = workers
         self._folder = folder
 
-    def executors(self, of: int) -> list[int]:
+    def executors(self, number: int) -> list[int]:
         """The processes of the executors that a worker runs now."""
-        return _children(self.workers[of].pid)
+        return _children(self.workers[number].pid)
 
     def is_at_work(self, executor: int) -> bool:
         """Whether an executor has a Python worker."""
         return bool(_children(executor))
 
-    def executor_at_work(self, of: int) -> int:
+    def executor_at_work(self, item: int) -> int:
         """The process of an executor, as soon as it is at work."""
-        return waited_for(lambda: next((found for found in self.executors(of) if self.is_at_work(found)), None))
+        return waited_for(lambda: next((found for found in self.executors(item) if self.is_at_work(found)), None))
 
     def all_executors_ended(self) -> None:
         """Wait for those of the commands before."""

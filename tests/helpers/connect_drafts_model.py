@@ -41,16 +41,16 @@ def hash_order(names: list[str]) -> list[str]:
         size *= 2
 
     def bucket(name: str) -> int:
-        of = 0
+        item = 0
         for char in name:
-            of = (31 * of + ord(char)) % 2**32
-        return (of ^ of >> 16) % size
+            item = (31 * item + ord(char)) % 2**32
+        return (item ^ item >> 16) % size
 
     return sorted(names, key=bucket)
 
 
 def play(  # noqa: C901, PLR0912 - as it is written, in one piece
-    of: Settings,
+    settings: Settings,
     now: int,
     connectors: dict[str, int],
     members: list[tuple[str, list[Any], list[Any]]],
@@ -74,25 +74,25 @@ def play(  # noqa: C901, PLR0912 - as it is written, in one piece
     new = [[item for item in free[kind] if item not in memory.known] for kind in (0, 1)]
     surplus = [_surplus(kind, held, configured) for kind in (0, 1)]
     deadline, next_step, delay, waits = None, None, 0, False
-    if of.design > 1:
-        if any(lost) or (of.defer_join and any(surplus)):
-            deadline = now + of.delay_ms if memory.deadline is None else memory.deadline
+    if settings.design > 1:
+        if any(lost) or (settings.defer_join and any(surplus)):
+            deadline = now + settings.delay_ms if memory.deadline is None else memory.deadline
         waits = deadline is not None and now < deadline
         deadline = deadline if waits else None
         delay = (deadline or 0) - now if waits else 0
         next_step = memory.next_step if waits else None
-    if of.design == 3 and not waits:
+    if settings.design == 3 and not waits:
         if memory.next_step is not None and now < memory.next_step:
             next_step, delay, surplus = memory.next_step, memory.next_step - now, [[], []]
-        elif max(map(len, surplus)) > of.step:
-            next_step, surplus = now + of.pause_ms, [pairs[: of.step] for pairs in surplus]
+        elif max(map(len, surplus)) > settings.step:
+            next_step, surplus = now + settings.pause_ms, [pairs[: settings.step] for pairs in surplus]
     if not waits:
         for kind in (0, 1):
             for member, item in surplus[kind]:
                 held[member][kind].remove(item)
                 revoked[member][kind].append(item)
     for kind in (0, 1):
-        _place(new[kind] if waits else free[kind] if of.design == 1 else new[kind] + lost[kind], kind, held)
+        _place(new[kind] if waits else free[kind] if settings.design == 1 else new[kind] + lost[kind], kind, held)
     known = frozenset(item for kinds in held.values() for kind in kinds for item in kind)
     if waits:
         known |= {item for kind in lost for item in kind}
@@ -107,7 +107,7 @@ def play(  # noqa: C901, PLR0912 - as it is written, in one piece
 
 def _surplus(kind: int, held: dict[str, list[list[Any]]], configured: list[list[Any]]) -> list[tuple[str, Any]]:
     """What members have too much of, with who has it, in the order in which it is taken."""
-    if not any(of for kinds in held.values() for of in kinds) or not any(configured):
+    if not any(entry for kinds in held.values() for entry in kinds) or not any(configured):
         return []
     low, extra = divmod(len(configured[kind]), len(held))
     sizes = sorted((len(kinds[kind]) for kinds in held.values()), reverse=True)

@@ -23,12 +23,12 @@ def written(rounds: Iterable[Played], *, group_id: str = "live", debug: bool = F
     logs: dict[str, list[str]] = defaultdict(list)
     before: dict[str, Items] = {}
     offset, configured = 0, dict[str, int]()
-    for of in rounds:
-        offset += of.cluster.task_counts != configured
-        configured = dict(of.cluster.task_counts)
-        for member in of.cluster.members:
-            logs[member] += _lines(of, member, group_id, before, offset, debug=debug, java=java)
-        before = {member: worker.held for member, worker in of.cluster.workers.items()}
+    for round_ in rounds:
+        offset += round_.cluster.task_counts != configured
+        configured = dict(round_.cluster.task_counts)
+        for member in round_.cluster.members:
+            logs[member] += _lines(round_, member, group_id, before, offset, debug=debug, java=java)
+        before = {member: worker.held for member, worker in round_.cluster.workers.items()}
     return {member: "\n".join(lines) + "\n" for member, lines in logs.items()}
 
 
@@ -38,9 +38,9 @@ def log_text(case: Mapping[str, Any], java: int = 17, *, debug: bool = False) ->
 
 
 def _lines(
-    of: Played, member: str, group_id: str, before: Mapping[str, Items], offset: int, *, debug: bool, java: int
+    item: Played, member: str, group_id: str, before: Mapping[str, Items], offset: int, *, debug: bool, java: int
 ) -> Iterable[str]:
-    at, generation = of.round.at_ms + EPOCH_MS, of.round.generation
+    at, generation = item.round.at_ms + EPOCH_MS, item.round.generation
     worker = f"[Worker clientId=client-{member}, groupId={group_id}] "
 
     def line(level: str, logger: str, text: str) -> str:
@@ -48,27 +48,28 @@ def _lines(
 
     identity = f"Generation{{generationId={generation}, memberId='{member}', protocol='sessioned'}}"
     yield line("INFO", _COORDINATOR, f"Successfully joined group with generation {identity}")
-    if debug and member == of.round.leader and not of.round.answer.error:
-        tasks = [(name, number) for name, count in of.cluster.task_counts.items() for number in range(count)]
-        configured = _both(Items(tuple(of.cluster.task_counts), tuple(tasks)))
+    if debug and member == item.round.leader and not item.round.answer.error:
+        tasks = [(name, number) for name, count in item.cluster.task_counts.items() for number in range(count)]
+        configured = _both(Items(tuple(item.cluster.task_counts), tuple(tasks)))
         reported = [
             f"{one}={_both(read_wire(assigned_wire(before.get(one, Items()), java)))}"
-            for one in hash_map_order(of.cluster.members)
+            for one in hash_map_order(item.cluster.members)
         ]
         yield line("DEBUG", _ASSIGNOR, f"Configured assignments: {configured}")
         yield line("DEBUG", _ASSIGNOR, f"Received assignments: {{{', '.join(reported)}}}")
-    if of.synced and member not in of.without:
-        yield line("INFO", _HERDER, _answer(of, member, offset))
+    if item.synced and member not in item.without:
+        yield line("INFO", _HERDER, _answer(item, member, offset))
 
 
-def _answer(of: Played, member: str, offset: int) -> str:
-    answer, held = of.round.answer, of.cluster.workers[member].held
-    told = Items() if answer.error else held
+def _answer(item: Played, member: str, offset: int) -> str:
+    answer, held = item.round.answer, item.cluster.workers[member].held
+    report = Items() if answer.error else held
     revoked = answer.revoked[member]
     return (
-        f"Joined group at generation {of.round.generation} with protocol version 2 and got assignment: "
-        f"Assignment{{error={answer.error}, leader='{of.round.leader}', leaderUrl='http://{of.round.leader}:8083/', "
-        f"offset={offset}, connectorIds=[{', '.join(told.connectors)}], taskIds=[{_tasks(told)}], "
+        f"Joined group at generation {item.round.generation} with protocol version 2 and got assignment: "
+        f"Assignment{{error={answer.error}, leader='{item.round.leader}', "
+        f"leaderUrl='http://{item.round.leader}:8083/', "
+        f"offset={offset}, connectorIds=[{', '.join(report.connectors)}], taskIds=[{_tasks(report)}], "
         f"revokedConnectorIds=[{', '.join(revoked.connectors)}], revokedTaskIds=[{_tasks(revoked)}], "
         f"delay={answer.delay_ms}}} with rebalance delay: {answer.delay_ms}"
     )

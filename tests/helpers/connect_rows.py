@@ -27,7 +27,7 @@ def row(
                 "process_id": name,
                 "leader": place == 0,
                 "java": 17,
-                "held": [{"connector": of, "items": list(items)} for of, items in held.items()],
+                "held": [{"connector": item, "items": list(items)} for item, items in held.items()],
             }
             for place, (name, held) in enumerate(workers.items())
         ],
@@ -35,9 +35,9 @@ def row(
     }
 
 
-def snapshot(of: Mapping[str, Any]) -> Snapshot:
+def snapshot(item: Mapping[str, Any]) -> Snapshot:
     """The group of a row."""
-    return snapshot_from_row(of, "row")
+    return snapshot_from_row(item, "row")
 
 
 def even(workers: int = 2, **fields: Any) -> dict[str, Any]:

@@ -24,8 +24,8 @@ NAMES = [f"w{number}" for number in range(5)]
 @st.composite
 def with_connector_changes(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
     """The same, and connectors are created, rescaled and deleted meanwhile."""
-    of, events = draw(scenarios())
-    configured = {connector["name"]: connector["task_count"] for connector in of["connectors"]}
+    item, events = draw(scenarios())
+    configured = {connector["name"]: connector["task_count"] for connector in item["connectors"]}
     for at_ms in sorted(draw(st.lists(st.integers(0, 3 * DELAY_MS), min_size=1, max_size=4))):
         name, number = draw(st.sampled_from(["c0", "c1", "c9"])), draw(st.integers(0, 6))
         if name not in configured:
@@ -37,18 +37,20 @@ def with_connector_changes(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
             del configured[name]
             continue
         configured[name] = number
-    return {**of, "configured": configured}, events
+    return {**item, "configured": configured}, events
 
 
 @st.composite
 def with_items_held_by_several(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
     """The same, and some of what workers hold others hold as well."""
-    of, events = draw(scenarios())
-    items = [(group["connector"], item) for one in of["instances"] for group in one["held"] for item in group["items"]]
+    entry, events = draw(scenarios())
+    items = [
+        (group["connector"], item) for one in entry["instances"] for group in one["held"] for item in group["items"]
+    ]
     for connector, item in draw(st.lists(st.sampled_from(items), max_size=8)):
-        held = draw(st.sampled_from(of["instances"]))["held"]
+        held = draw(st.sampled_from(entry["instances"]))["held"]
         held.append({"connector": connector, "items": [item]})
-    return of, events
+    return entry, events
 
 
 @st.composite
@@ -58,7 +60,9 @@ def scenarios(draw: st.DrawFn) -> tuple[dict[str, Any], list[Any]]:
     names, counts = NAMES[:first], draw(st.lists(st.integers(0, 6), min_size=1, max_size=3))
     connectors = {f"c{place}": number for place, number in enumerate(counts)}
     held = {
-        name: {of: (-1, *range(number)) for place, (of, number) in enumerate(connectors.items()) if place % first == at}
+        name: {
+            item: (-1, *range(number)) for place, (item, number) in enumerate(connectors.items()) if place % first == at
+        }
         for at, name in enumerate(names)
     }
     here, gone, events, at_ms = set(names), set[str](), list[Any](), 0

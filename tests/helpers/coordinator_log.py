@@ -48,17 +48,17 @@ def replayed(path: Path, broker: GroupCoordinator) -> Replayed:
     lines: list[tuple[Said, Said]] = []
     targets: dict[int, Mapping[str, MemberTarget]] = {}
     processes: dict[str, str] = {}
-    for at_ms, of, what in _read(path):
+    for at_ms, item, what in _read(path):
         gone, state = _GONE.search(what), _STATE.search(what)
         if what.startswith("Member updated its member metadata"):
             found = _PROCESS.search(what)
             assert found is not None
-            processes[of] = found[1]
+            processes[item] = found[1]
         elif what.startswith("Bumped streams group epoch to "):
-            if of in broker.members:
+            if item in broker.members:
                 broker.group_epoch = int(what.split()[5])
             else:
-                broker.join(at_ms, of, processes[of])
+                broker.join(at_ms, item, processes[item])
                 assert broker.group_epoch == int(what.split()[5])
         elif what.startswith("Computed a new target"):
             _computed(broker, at_ms, epoch=int(what.split()[7]))
@@ -66,7 +66,7 @@ def replayed(path: Path, broker: GroupCoordinator) -> Replayed:
         elif gone is not None:
             broker.leave(at_ms, gone[1] or gone[2])
         elif state is not None:
-            lines.append((_said(state), _played(broker, at_ms, of, _said(state))))
+            lines.append((_said(state), _played(broker, at_ms, item, _said(state))))
     return Replayed(lines, targets)
 
 
@@ -79,18 +79,18 @@ def _computed(broker: GroupCoordinator, at_ms: int, *, epoch: int) -> None:
     assert broker.target_epoch == epoch
 
 
-def _played(broker: GroupCoordinator, at_ms: int, of: str, said: Said) -> Said:
+def _played(broker: GroupCoordinator, at_ms: int, text: str, said: Said) -> Said:
     """Let a member speak: whether it said what it has is not in the log, so what fits."""
-    now = _as_said(broker.members[of], broker)
+    now = _as_said(broker.members[text], broker)
     if now == said:
         return now
-    member = broker.members[of]
+    member = broker.members[text]
     for owned in (None, Owned(frozenset(member.active), member.standby)):
-        found = _as_said(broker.after_heartbeat(of, owned), broker)
+        found = _as_said(broker.after_heartbeat(text, owned), broker)
         if found == said:
-            broker.heartbeat(at_ms, of, owned)
+            broker.heartbeat(at_ms, text, owned)
             return found
-    return _as_said(broker.after_heartbeat(of, None), broker)
+    return _as_said(broker.after_heartbeat(text, None), broker)
 
 
 def _as_said(member: ReconciledMember, broker: GroupCoordinator) -> Said:

@@ -15,9 +15,9 @@ from tests.helpers import captured, plan_cases
 
 
 def _plan(name: str, first: int = 0, last: int | None = None) -> Comparison:
-    made = plan_cases.case(name)
-    last = len(made.rounds) if last is None else last
-    return compare(plan_side(made, first), plan_side(made, last), plan_course(made, first, last))
+    result = plan_cases.case(name)
+    last = len(result.rounds) if last is None else last
+    return compare(plan_side(result, first), plan_side(result, last), plan_course(result, first, last))
 
 
 def _history(scenario: str, first: int, last: int) -> Comparison:

@@ -81,9 +81,9 @@ class InRows(Classic):
 
     def coordinator(self, config: AssignmentConfig) -> ClassicCoordinator:
         assign, rebalance = ASSIGNORS[self.assignor], PROTOCOLS[self.protocol]
-        made = _InRows(assign, rebalance, config, self.clock, times_alone=self.times_alone)
-        made.draw, made.share = random.Random(self.seed), self.share
-        return made
+        result = _InRows(assign, rebalance, config, self.clock, times_alone=self.times_alone)
+        result.draw, result.share = random.Random(self.seed), self.share
+        return result
 
 
 class _InRows(ClassicCoordinator):
@@ -134,7 +134,7 @@ class _InRows(ClassicCoordinator):
 
 
 def _copies(held: Sequence[Holding], role: str) -> int:
-    return sum(len(getattr(of, role)) for of in held)
+    return sum(len(getattr(item, role)) for item in held)
 
 
 def _with(holdings: Holdings, stateful: LazyHoldings) -> Holdings:

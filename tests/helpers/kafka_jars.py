@@ -39,10 +39,10 @@ def _made(kind: str, version: str, inputs: Sequence[Path], make: Callable[[Path]
     folder = _cache() / f"{kind}-{version}-{digest}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-            make(Path(made, kind))
+        with tempfile.TemporaryDirectory(dir=folder.parent) as result:
+            make(Path(result, kind))
             if not folder.is_dir():  # another run may have been faster
-                os.rename(Path(made, kind), folder)
+                os.rename(Path(result, kind), folder)
     return folder
 
 

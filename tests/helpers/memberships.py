@@ -9,23 +9,23 @@ from kstream_plan.plans import Plan
 from kstream_plan.simulation.one_plan import plan
 
 
-def after(made: Plan) -> Snapshot:
+def after(plan: Plan) -> Snapshot:
     """The group as a plan leaves it, everything caught up and nothing left over."""
-    group = made.group
+    group = plan.group
     copies: list[list[Copy]] = [[] for _ in group.tasks]
-    for consumer, held in enumerate(made.final):
+    for consumer, held in enumerate(plan.final):
         for task in held.active:
             copies[task].append(Copy(group.instance_of[consumer], LATEST, (consumer,)))
         for task in (*held.standby, *held.warmup, *held.temporary):
             copies[task].append(Copy(group.instance_of[consumer], 0, (consumer,)))
     state = GroupState(
         group=group,
-        generation=made.generation + len(made.rounds),
+        generation=plan.generation + len(plan.rounds),
         at_ms=0,
-        holdings=made.final,
-        copies=tuple(tuple(sorted(of)) if group.tasks[t].stateful else () for t, of in enumerate(copies)),
+        holdings=plan.final,
+        copies=tuple(tuple(sorted(item)) if group.tasks[t].stateful else () for t, item in enumerate(copies)),
     )
-    return Snapshot(state=state, config=made.config)
+    return Snapshot(state=state, config=plan.config)
 
 
 def settled(snapshot: Snapshot) -> Snapshot:

@@ -67,8 +67,8 @@ def _classic(rng: random.Random, name: str) -> dict[str, Any]:
 
 def _streams(rng: random.Random, name: str) -> dict[str, Any]:
     here = [f"m{number}" for number in range(rng.randint(1, 5))]
-    topology = {str(of): (rng.randint(1, 8), rng.random() < 0.8, 10_000) for of in range(rng.randint(1, 3))}
-    tasks = [of["task_id"] for of in streams_rows.tasks(topology)]
+    topology = {str(item): (rng.randint(1, 8), rng.random() < 0.8, 10_000) for item in range(rng.randint(1, 3))}
+    tasks = [task["task_id"] for task in streams_rows.tasks(topology)]
     rng.shuffle(tasks)
     holders = here[: rng.randint(1, len(here))]
     seats = {

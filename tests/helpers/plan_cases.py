@@ -87,10 +87,10 @@ def many_instances(old: int = 192, new: int = 8, tasks_each: int = 3) -> Snapsho
         generation=41,
         at_ms=0,
         holdings=tuple(
-            Holding(active=tuple(task for task, of in enumerate(owner) if of == consumer))
+            Holding(active=tuple(task for task, item in enumerate(owner) if item == consumer))
             for consumer in range(old + new)
         ),
-        copies=tuple((Copy(of, LATEST, (of,)),) for of in owner),
+        copies=tuple((Copy(item, LATEST, (item,)),) for item in owner),
     )
     return Snapshot(
         state=state, config=AssignmentConfig(max_warmup_replicas=40), captured_at="2026-11-21T12:00:00.000Z"

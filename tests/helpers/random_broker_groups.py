@@ -32,13 +32,13 @@ def streams_case(seed: int) -> tuple[Snapshot, Scenario]:
     """A settled streams group of up to five instances, of which some come and go, and what then happens."""
     rng = random.Random(f"streams {seed}")
     release, here = rng.choice(["4.2", "4.3", "4.4"]), _NAMES[: rng.randint(1, 5)]
-    topology = {str(of): (rng.randint(1, 8), rng.random() < 0.8, 10_000) for of in range(rng.randint(1, 3))}
-    tasks = [of["task_id"] for of in streams_rows.tasks(topology)]
+    topology = {str(entry): (rng.randint(1, 8), rng.random() < 0.8, 10_000) for entry in range(rng.randint(1, 3))}
+    tasks = [task["task_id"] for task in streams_rows.tasks(topology)]
     seats = {
         name: [{"consumer_id": f"{name}-1", "position": place, "active": tasks[place :: len(here)]}]
         for place, name in enumerate(here)
     }
-    of = streams_rows.row(release, seats, topology, standbys=rng.randint(0, 2))
+    item = streams_rows.row(release, seats, topology, standbys=rng.randint(0, 2))
 
     def other(at_ms: int, running: set[str]) -> Event:
         if rng.random() < 0.5:
@@ -46,14 +46,18 @@ def streams_case(seed: int) -> tuple[Snapshot, Scenario]:
         return Threads(at_ms=at_ms, process_id=rng.choice(sorted(running)), threads=rng.randint(1, 3))
 
     events = _events(rng, here, 60_000, lambda name: streams_rows.joining(name)[0], other)
-    return streams_rows.snapshot(of), Scenario(events=tuple(event for event in events if not _too_soon(event, events)))
+    return streams_rows.snapshot(item), Scenario(
+        events=tuple(event for event in events if not _too_soon(event, events))
+    )
 
 
 def _too_soon(event: Event, events: list[Any]) -> bool:
     """Tell whether an event changes the threads of a member that crashed so lately that the group has it still."""
     return isinstance(event, Threads) and any(
-        isinstance(of, Stop) and of.process_ids == (event.process_id,) and 0 <= event.at_ms - of.at_ms <= _SESSION_MS
-        for of in events
+        isinstance(item, Stop)
+        and item.process_ids == (event.process_id,)
+        and 0 <= event.at_ms - item.at_ms <= _SESSION_MS
+        for item in events
     )
 
 
@@ -66,7 +70,7 @@ def connect_case(seed: int) -> tuple[Snapshot, Scenario]:
     for name, tasks in configured.items():
         for item in range(-1, tasks):
             held[rng.choice(here)].setdefault(name, []).append(item)
-    of = connect_rows.row(configured, held, config={"scheduled_rebalance_max_delay_ms": delay_ms})
+    entry = connect_rows.row(configured, held, config={"scheduled_rebalance_max_delay_ms": delay_ms})
 
     def other(at_ms: int, _running: set[str]) -> Event:
         name, tasks = f"c{rng.randrange(6)}", rng.randint(0, 8)
@@ -80,7 +84,7 @@ def connect_case(seed: int) -> tuple[Snapshot, Scenario]:
 
     before = dict(configured)
     events = _events(rng, here, 2 * delay_ms or 30_000, connect_rows.worker, other)
-    return connect_rows.snapshot({**of, "configured": before}), Scenario(events=tuple(events))
+    return connect_rows.snapshot({**entry, "configured": before}), Scenario(events=tuple(events))
 
 
 def _events(

@@ -41,9 +41,9 @@ def row(kind: int, task: int, from_: Place = NOWHERE, to: Place = NOWHERE) -> tu
     return (0, NO_LAG, NO_LAG, task, from_[0], to[0], kind, from_[1], to[1], 1, 0)
 
 
-def rows(*of: tuple[int, ...]) -> Rows:
+def rows(*item: tuple[int, ...]) -> Rows:
     """The rows of a round."""
-    return np.array([*of], dtype=row_type())
+    return np.array([*item], dtype=row_type())
 
 
 class RandomRows:
@@ -95,12 +95,12 @@ class RandomRows:
         return self._done(row(PLACE, task, NOWHERE, (consumer, self._rng.choice([STANDBY, WARMUP]))))
 
     def _dropped(self, task: int) -> list[tuple[int, ...]]:
-        copies = [of for of in self._held[task].values() if of[1] != ACTIVE]
+        copies = [item for item in self._held[task].values() if item[1] != ACTIVE]
         return self._done(row(DROP, task, self._rng.choice(copies))) if copies else []
 
     def _withholding(self, task: int) -> list[tuple[int, ...]]:
         """Its owner gives it up, and keeps a standby or not; who is to have it may have a copy."""
-        owners = [of for of in self._held[task].values() if of[1] == ACTIVE]
+        owners = [item for item in self._held[task].values() if item[1] == ACTIVE]
         if not owners:
             return []
         owner, consumer = owners[0], self._rng.randrange(len(self._group.consumer_ids))

@@ -255,9 +255,9 @@ def play(
 ) -> Plan:
     """The plan of a random case, once: its bounds, that :func:`play_varied` has, take as long again."""
     snapshot, scenario = random_case(seed)
-    of = drawn(scenario, snapshot.state.group, 0)
+    item = drawn(scenario, snapshot.state.group, 0)
     return plan(
-        snapshot, scenario=of, max_rounds=max_rounds, assignor=assignor, protocol=protocol, floor=False, ranges=False
+        snapshot, scenario=item, max_rounds=max_rounds, assignor=assignor, protocol=protocol, floor=False, ranges=False
     )
 
 
@@ -282,5 +282,5 @@ def play_varied(seed: int) -> Plan:
     """The plan of a varied case, in the way whose turn it is."""
     way = WAYS[seed % len(WAYS)]
     snapshot, scenario = _CASES.get(way.design or "classic", varied_case)(seed)
-    of = drawn(scenario, snapshot.state.group, 0)
-    return plan(snapshot, way, scenario=of)
+    item = drawn(scenario, snapshot.state.group, 0)
+    return plan(snapshot, way, scenario=item)

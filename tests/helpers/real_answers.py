@@ -155,24 +155,24 @@ class Copies:
         if not all(lines.values()):
             return False
         of_partition: dict[int, set[str]] = {}
-        for instance, told in lines.items():
-            if len({(line.active, frozenset(line.copies)) for line in told}) > 1:
+        for instance, answer in lines.items():
+            if len({(line.active, frozenset(line.copies)) for line in answer}) > 1:
                 return False
-            if any(end - position > limit for line in told for position, end in line.copies.values()):
+            if any(end - position > limit for line in answer for position, end in line.copies.values()):
                 return False
-            for partition in told[0].copies:
+            for partition in answer[0].copies:
                 of_partition.setdefault(partition, set()).add(instance)
         return len(of_partition) == partitions and all(len(holders) == 2 for holders in of_partition.values())
 
     def end(self, partition: int, at: datetime) -> int:
         """Return where a partition's changelog ended the last time that was told before a moment."""
-        told = [
+        answers = [
             (line.at, line.copies[partition][1])
             for lines in self._lines.values()
             for line in lines
             if line.at <= at and partition in line.copies
         ]
-        return max(told)[1]
+        return max(answers)[1]
 
     def _between(self, instance: str, began: datetime, ended: datetime) -> list[_Line]:
         return [line for line in self._lines[instance] if began <= line.at <= ended]
@@ -194,10 +194,10 @@ def _lines(path: Path) -> list[_Line]:
     lines = []
     whole = path.read_text().rpartition("\n")[0] if path.exists() else ""
     for text in whole.splitlines():
-        told = json.loads(text)
-        stateful = frozenset(int(task[2:]) for task in told["active"] if task.startswith("0_"))
-        copies = {int(partition): (position, end) for partition, (position, end) in told["copies"].items()}
-        lines.append(_Line(_time(told["at"]), stateful, copies))
+        answer = json.loads(text)
+        stateful = frozenset(int(task[2:]) for task in answer["active"] if task.startswith("0_"))
+        copies = {int(partition): (position, end) for partition, (position, end) in answer["copies"].items()}
+        lines.append(_Line(_time(answer["at"]), stateful, copies))
     return lines
 
 

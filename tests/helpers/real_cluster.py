@@ -142,20 +142,20 @@ def shared_broker(folder: Path, kafka_version: str) -> Iterator[Broker]:
         kafka_version: of the broker.
     """
     folder.mkdir(exist_ok=True)
-    told = folder / "broker.json"
+    answer = folder / "broker.json"
     with (folder / "users").open("w") as users, ExitStack() as own:
         with _one_at_a_time(folder):
             fcntl.flock(users, fcntl.LOCK_SH)
-            if told_here := not told.exists():
+            if told_here := not answer.exists():
                 broker = own.enter_context(started_broker(Path(tempfile.mkdtemp(dir=folder)), kafka_version))
-                told.write_text(json.dumps(broker))
+                answer.write_text(json.dumps(broker))
             else:
-                broker = Broker(*json.loads(told.read_text()))
+                broker = Broker(*json.loads(answer.read_text()))
         yield broker
         if told_here:
             with _one_at_a_time(folder):  # who comes now starts another one
                 fcntl.flock(users, fcntl.LOCK_EX)  # everybody else has done
-                told.unlink()
+                answer.unlink()
                 own.close()
 
 

@@ -76,8 +76,8 @@ class Relay(Design):
     def coordinator(self, _config: AssignmentConfig) -> RelayCoordinator:
         return RelayCoordinator()
 
-    def assumptions(self, played: Played) -> tuple[Note, ...]:
-        return (Note("goes-on", "What was decided before is still to be done"),) if played.goes_on else ()
+    def assumptions(self, plan: Played) -> tuple[Note, ...]:
+        return (Note("goes-on", "What was decided before is still to be done"),) if plan.goes_on else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class PatientCoordinator(RelayCoordinator):
         smaller = regrouped(turn.state, group, gone, {}, at_ms, lambda _task, _from_ms, _to_ms: 0)
         memory = replace(_wanted(turn.state), leaving=tuple(name for name in leaving if name not in gone))
         smaller = replace(smaller, memory=replace(memory, items=tuple(memory.items[place] for place in stay)))
-        held, wanted = ([tuple(of[place].active) for place in stay] for of in (turn.held, turn.decided))
+        held, wanted = ([tuple(item[place].active) for place in stay] for item in (turn.held, turn.decided))
         left = [MemberLeft(name, at_ms, Reason(ReasonCode.MEMBERSHIP)) for name in sorted(gone)]
         after = self._turn(smaller, at_ms, held, wanted, (*turn.steps, *left))
         return replace(after, generation=turn.generation, member=turn.member)
@@ -245,7 +245,7 @@ def _active(holdings: Iterable[Holding]) -> list[tuple[int, ...]]:
 
 
 def _holdings(state: GroupState, items: Sequence[tuple[int, ...]]) -> Holdings:
-    return Holdings.of(state.group, [Holding(tuple(sorted(of))) for of in items])
+    return Holdings.of(state.group, [Holding(tuple(sorted(item))) for item in items])
 
 
 def _seat(state: GroupState, member: int) -> Seat:

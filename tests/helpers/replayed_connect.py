@@ -38,8 +38,8 @@ def _decision(case: Mapping[str, Any], java: int) -> dict[str, Any]:
     members = {member: read_wire(wire or []) for member, wire in case["members"]}
     if case.get("protocol") == "eager":
         assigned = dict.fromkeys(members, Items()) if behind else deal(counts, members)
-        return {"members": {member: [_wire(assigned_wire(of, java)), []] for member, of in assigned.items()}}
-    of = ConnectRound(
+        return {"members": {member: [_wire(assigned_wire(item, java)), []] for member, item in assigned.items()}}
+    connect_round = ConnectRound(
         now_ms=case["now"],
         generation=case["generation"],
         last_completed=case["last_completed"],
@@ -49,7 +49,7 @@ def _decision(case: Mapping[str, Any], java: int) -> dict[str, Any]:
         behind=behind,
         java=java,
     )
-    answer = decide(of, _memory(case.get("memory")))
+    answer = decide(connect_round, _memory(case.get("memory")))
     return {
         "members": _told(answer, java),
         "error": answer.error,
@@ -94,7 +94,7 @@ def played(case: Mapping[str, Any], java: int, begun: ConnectCluster | None = No
 
 def _sequence(case: Mapping[str, Any], java: int) -> dict[str, Any]:
     found = list(played(case, java))
-    rounds = [_shown(of.round, java) | ({} if of.synced else {"sync": False}) for of in found]
+    rounds = [_shown(item.round, java) | ({} if item.synced else {"sync": False}) for item in found]
     workers = found[-1].cluster.workers if found else {}
     final = {member: _canonical(assigned_wire(worker.held, java)) for member, worker in workers.items()}
     settled = len(found) < case["max_rounds"]
@@ -116,11 +116,11 @@ def _happen(cluster: ConnectCluster, event: Mapping[str, Any], gone: dict[str, A
             cluster.task_counts[name] = number
 
 
-def _shown(played: WorkerRound, java: int) -> dict[str, Any]:
-    told = {member: of for member, of in _told(played.answer, java).items() if any(of)}
-    shown = {"t": played.at_ms, "gen": played.generation, "leader": played.leader, "members": told}
-    error = {"error": played.answer.error} if played.answer.error else {}
-    return {**shown, "delay": played.answer.delay_ms, **error}
+def _shown(worker_round: WorkerRound, java: int) -> dict[str, Any]:
+    answers = {member: item for member, item in _told(worker_round.answer, java).items() if any(item)}
+    shown = {"t": worker_round.at_ms, "gen": worker_round.generation, "leader": worker_round.leader, "members": answers}
+    error = {"error": worker_round.answer.error} if worker_round.answer.error else {}
+    return {**shown, "delay": worker_round.answer.delay_ms, **error}
 
 
 def _told(answer: ConnectAnswer, java: int) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class _Names:
         state, memory = record["state"], record["memory"]
         self.tasks = sorted(state["tasks"], key=lambda task: TaskId.parse(task).sort_key)
         ids = {*state["instances"], *memory["last_members"], *memory["leaving"]}
-        ids |= {event[2] for event in record.get("events", ())} | {of for of in [memory["leader"]] if of}
+        ids |= {event[2] for event in record.get("events", ())} | {item for item in [memory["leader"]] if item}
         self.instances = process_order(sorted(ids))
         self.task = {name: number for number, name in enumerate(self.tasks)}
         self.instance = {name: number for number, name in enumerate(self.instances)}
@@ -59,7 +59,7 @@ class _Names:
         return {
             "active": self.owners(decision.owner),
             "learner": self.owners(decision.learner),
-            "standby": {task: [self.instances[number] for number in of] for task, of in standbys if of},
+            "standby": {task: [self.instances[number] for number in item] for task, item in standbys if item},
             "took_over": [self.tasks[number] for number in decision.took_over],
             "new_learners": [self.tasks[number] for number in decision.new_learners],
             "new_standbys": [self.tasks[number] for number in decision.new_standbys],
@@ -87,9 +87,11 @@ def _sequence(record: Mapping[str, Any], names: _Names) -> dict[str, Any]:
     group = _group(record, names)
     events = sorted(record["events"], key=lambda event: event[0])
     rounds, end = play(group, [(event[0], event[1], names.instance[event[2]], *event[3:]) for event in events])
-    told = [{"at_ms": _shown(rnd.at_ms), "why": _causes(rnd, names), **names.decision(rnd.decision)} for rnd in rounds]
+    answers = [
+        {"at_ms": _shown(rnd.at_ms), "why": _causes(rnd, names), **names.decision(rnd.decision)} for rnd in rounds
+    ]
     return {
-        "rounds": told,
+        "rounds": answers,
         "pauses": group.pauses,
         "restored_records": _shown(group.restored),
         "end_ms": _shown(end),

@@ -29,7 +29,7 @@ def difference(record: Mapping[str, Any], release: str) -> tuple[Any, Any] | Non
 
 def tasks_of(topology: Sequence[Mapping[str, Any]]) -> StreamsTasks:
     """Return the tasks of a recorded topology."""
-    return StreamsTasks.of((of["id"], of["partitions"], of["stateful"]) for of in topology)
+    return StreamsTasks.of((item["id"], item["partitions"], item["stateful"]) for item in topology)
 
 
 def assigned_members(case: Mapping[str, Any], tasks: StreamsTasks) -> list[AssignedMember]:
@@ -143,13 +143,13 @@ def shown_targets(tasks: StreamsTasks, targets: Mapping[str, MemberTarget]) -> d
 
 def sorted_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
     """Return recorded targets, tasks sorted by name."""
-    return {member: {"a": sorted(of["a"]), "s": sorted(of["s"])} for member, of in targets.items()}
+    return {member: {"a": sorted(item["a"]), "s": sorted(item["s"])} for member, item in targets.items()}
 
 
 def _sorted_step(step: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(step)
     if "m" in found:
-        found["m"] = {name: sorted(of) if name in ("st", "ra", "rs") else of for name, of in found["m"].items()}
+        found["m"] = {name: sorted(item) if name in ("st", "ra", "rs") else item for name, item in found["m"].items()}
     for name in ("tgt", "timer_tgt"):
         if name in found:
             found[name] = sorted_targets(found[name])

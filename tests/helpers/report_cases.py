@@ -68,14 +68,14 @@ def streams(restore_per_instance: float | None = None) -> Simulation:
     """An instance without anything joins a streams group whose three have a standby of each task."""
     held = [
         {
-            "active": [f"{of}_{n}" for of, number in ((0, 12), (1, 12), (2, 6)) for n in range(place, number, 3)],
-            "standby": [f"{of}_{n}" for of in (0, 1) for n in range((place + 1) % 3, 12, 3)],
+            "active": [f"{item}_{n}" for item, number in ((0, 12), (1, 12), (2, 6)) for n in range(place, number, 3)],
+            "standby": [f"{item}_{n}" for item in (0, 1) for n in range((place + 1) % 3, 12, 3)],
         }
         for place in range(3)
     ]
     instances = {
-        f"s{place}": [{"consumer_id": f"s{place}-1", "member_epoch": 12, "position": place, **of, "target": of}]
-        for place, of in enumerate(held)
+        f"s{place}": [{"consumer_id": f"s{place}-1", "member_epoch": 12, "position": place, **item, "target": item}]
+        for place, item in enumerate(held)
     }
     row = streams_rows.row("4.4", instances, standbys=1, target_epoch=12, group_state="Stable")
     known = replace(streams_rows.snapshot(row), rates=Rates(restore_per_instance=restore_per_instance))
@@ -89,14 +89,14 @@ def restart() -> Simulation:
     return simulate(connect(even(3)), Scenario(events=events))
 
 
-def _simulated(of: Simulation) -> str:
-    return plans_html([SavedPlan(of.plan, simulation=of)])
+def _simulated(item: Simulation) -> str:
+    return plans_html([SavedPlan(item.plan, simulation=item)])
 
 
 def _evil_plan(name: str = EVIL) -> str:
-    of = plan_cases.case("scale-out")
-    instances = tuple(replace(one, host=f"{name}{one.host}") for one in of.group.instances)
-    return plans_html([SavedPlan(replace(of, group=Group(name, of.group.tasks, instances), assignor=name))])
+    item = plan_cases.case("scale-out")
+    instances = tuple(replace(one, host=f"{name}{one.host}") for one in item.group.instances)
+    return plans_html([SavedPlan(replace(item, group=Group(name, item.group.tasks, instances), assignor=name))])
 
 
 def _simulation(name: str) -> str:

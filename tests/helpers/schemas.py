@@ -44,8 +44,8 @@ class Validator:
         ValidationError: the schema itself is none.
     """
 
-    def __init__(self, of: dict[str, Any]) -> None:
-        self._validator, self._closed = Draft202012Validator(of), Draft202012Validator(closed(of))
+    def __init__(self, item: dict[str, Any]) -> None:
+        self._validator, self._closed = Draft202012Validator(item), Draft202012Validator(closed(item))
 
     def validate(self, document: object) -> None:
         """Raise a :class:`jsonschema_rs.ValidationError` for the first thing that is not as the schema says.

@@ -195,9 +195,9 @@ def _run(name: str, *options: str) -> str:
 @cache
 def _temporary_folder(group: str) -> tempfile.TemporaryDirectory[str]:
     """Make the folder of a group, which is there until the process ends."""
-    made = tempfile.TemporaryDirectory()
-    write_files(group, Path(made.name))
-    return made
+    temporary_directory = tempfile.TemporaryDirectory()
+    write_files(group, Path(temporary_directory.name))
+    return temporary_directory
 
 
 def folder_of(group: str) -> Path:

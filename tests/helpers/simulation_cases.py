@@ -36,7 +36,7 @@ def _with_bounds(name: str) -> Simulation:
 def _evil() -> Simulation:
     snapshot = captured_scenarios.before("scale-out")
     group = snapshot.state.group
-    instances = tuple(replace(of, host=f"{plan_cases.EVIL}{of.host}") for of in group.instances)
+    instances = tuple(replace(instance, host=f"{plan_cases.EVIL}{instance.host}") for instance in group.instances)
     evil = replace(snapshot, state=replace(snapshot.state, group=Group(plan_cases.EVIL, group.tasks, instances)))
     return _of(evil, scale_out(evil.state.group, add=1))
 

@@ -53,7 +53,7 @@ def plan_of(group: Group, initial: Sequence[Holding], rounds: Sequence[Round], *
         stopping=frozenset(),
         rounds=tuple(rounds),
         final=final,
-        members=tuple((of.process_id, of.capacity) for of in group.instances),
+        members=tuple((instance.process_id, instance.capacity) for instance in group.instances),
         target=Target(active, ((),) * len(group.instances)),
         pauses=pauses_of(group, initial, rounds, (), AssignmentConfig()),
         summary=Summary(

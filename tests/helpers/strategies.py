@@ -34,7 +34,7 @@ end_offset_sums = st.one_of(
 @st.composite
 def tasks(draw: st.DrawFn, max_tasks: int = 12) -> list[Task]:
     """Up to three subtopologies, of a named topology or not; where partitions lie is drawn as a whole, for speed."""
-    made: list[Task] = []
+    results: list[Task] = []
     rng = random.Random(draw(st.integers(0, 255)))
     partitions = st.integers(1, max(1, max_tasks // 2))
     for subtopology, (number, stateful, name) in enumerate(
@@ -42,7 +42,7 @@ def tasks(draw: st.DrawFn, max_tasks: int = 12) -> list[Task]:
     ):
         for partition in range(number):
             task_id = TaskId(subtopology, 3 * partition, name)
-            made.append(
+            results.append(
                 Task(
                     task_id=task_id,
                     stateful=stateful,
@@ -51,7 +51,7 @@ def tasks(draw: st.DrawFn, max_tasks: int = 12) -> list[Task]:
                     changelog_partitions=(_partition(rng, "changelog", task_id),) if stateful else (),
                 )
             )
-    return made[:max_tasks]
+    return results[:max_tasks]
 
 
 def _partition(rng: random.Random, kind: str, task_id: TaskId) -> Partition:

@@ -15,8 +15,8 @@ S8 = {"0": (12, True, 2_000), "1": (12, True, 4_000), "2": (6, False, 0)}
 def tasks(topology: Mapping[str, tuple[int, bool, int]]) -> list[dict[str, Any]]:
     """All tasks of subtopologies."""
     return [
-        {"task_id": f"{of}_{partition}", "stateful": stateful, "end_offset_sum": records if stateful else 0}
-        for of, (partitions, stateful, records) in topology.items()
+        {"task_id": f"{item}_{partition}", "stateful": stateful, "end_offset_sum": records if stateful else 0}
+        for item, (partitions, stateful, records) in topology.items()
         for partition in range(partitions)
     ]
 
@@ -40,7 +40,7 @@ def row(
         "captured_at": "2026-11-22T12:00:00Z",
         "config": {"streams_num_standby_replicas": standbys},
         "tasks": tasks(topology),
-        "instances": [{"process_id": process, "consumers": list(of)} for process, of in instances.items()],
+        "instances": [{"process_id": process, "consumers": list(item)} for process, item in instances.items()],
         **fields,
     }
 
@@ -72,10 +72,10 @@ def described_row(described: Mapping[str, Any], broker_version: str, at: str, **
     )
 
 
-def snapshot(made: Mapping[str, Any]) -> Snapshot:
+def snapshot(result: Mapping[str, Any]) -> Snapshot:
     """The snapshot of a row, in which what keeps no state has no offsets."""
-    stored = [_without_offsets(task) for task in made["tasks"]]
-    return snapshot_from_row({**made, "tasks": stored}, "here")
+    stored = [_without_offsets(task) for task in result["tasks"]]
+    return snapshot_from_row({**result, "tasks": stored}, "here")
 
 
 def _without_offsets(task: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,6 +86,6 @@ def _without_offsets(task: Mapping[str, Any]) -> dict[str, Any]:
 def joining(*names: str) -> tuple[Instance, ...]:
     """Instances of two threads."""
     return tuple(
-        Instance(process_id=name, consumers=tuple(Consumer(consumer_id=f"{name}-{of}") for of in (1, 2)))
+        Instance(process_id=name, consumers=tuple(Consumer(consumer_id=f"{name}-{item}") for item in (1, 2)))
         for name in names
     )

@@ -26,7 +26,12 @@ def may_be_within(given: Given, task_id: str, gone: Collection[str]) -> bool:
 def _may_be_within(given: Given, task_id: str, instance: dict[str, Any], limit: int) -> bool:
     is_standby = any(task_id in consumer["standby"] for consumer in instance["consumers"])
     report = next(
-        (of for of in given.row["lags"] if (of["task_id"], of["process_id"]) == (task_id, instance["process_id"])), None
+        (
+            item
+            for item in given.row["lags"]
+            if (item["task_id"], item["process_id"]) == (task_id, instance["process_id"])
+        ),
+        None,
     )
     if report is None:
         return is_standby

@@ -36,35 +36,39 @@ class WireBroker:
     asked: list[str] = field(default_factory=list)
     address: tuple[str, int] = ("", 0)
 
-    def answer(self, name: str, request: Any, made: type[Any], version: int) -> Any:
+    def answer(self, name: str, request: Any, output: type[Any], version: int) -> Any:
         """Return the answer to a request that kafka-python knows."""
-        of, host, port = _Fields(made), *self.address
+        element, host, port = _Fields(output), *self.address
         broker = {"node_id": 1, "broker_id": 1, "host": host, "port": port, "rack": None}
         fields: dict[str, Any] = {}
         if name == "ApiVersions":
-            keys = [of.api_keys(api_key=key, min_version=0, max_version=top) for key, top in self._versions()]
+            keys = [element.api_keys(api_key=key, min_version=0, max_version=top) for key, top in self._versions()]
             fields = {"error_code": 0, "api_keys": keys}
         elif name == "Metadata":
             wanted = self.topics if request.topics is None else [topic.name for topic in request.topics]
-            fields = {"topics": [self._topic(of, topic) for topic in wanted]}
+            fields = {"topics": [self._topic(element, topic) for topic in wanted]}
         elif name == "FindCoordinator":
             codes = self.coordinator[self.asked.count(name) - 1 :]
             found = {"key": self.group_id, "error_code": codes[0] if codes else 0, **broker}
-            fields = {"coordinators": [of.coordinators(**_only(of.coordinators, found))]}
+            fields = {"coordinators": [element.coordinators(**_only(element.coordinators, found))]}
         elif name == "DescribeGroups":
             gone = {"error_code": 69, "group_id": self.group_id, "group_state": "Dead"}
-            fields = {"groups": [of.groups(**gone, protocol_type="", protocol_data="", members=[])]}
+            fields = {"groups": [element.groups(**gone, protocol_type="", protocol_data="", members=[])]}
         elif name == "ListGroups":
             group_type, state = self.listed
             kind = {"protocol_type": group_type, "group_state": state, "group_type": group_type}
-            fields = {"error_code": 0, "groups": [of.groups(group_id=self.group_id, **kind)] if group_type else []}
+            fields = {"error_code": 0, "groups": [element.groups(group_id=self.group_id, **kind)] if group_type else []}
         elif name == "DescribeConfigs":
-            fields = {"results": [self._settings(of)]}
+            fields = {"results": [self._settings(element)]}
         elif name == "ListOffsets":
-            fields = {"topics": [self._offsets(of, topic) for topic in request.topics]}
+            fields = {"topics": [self._offsets(element, topic) for topic in request.topics]}
         if name in ("Metadata", "DescribeCluster"):
-            fields |= {"cluster_id": "c", "controller_id": 1, "brokers": [of.brokers(**_only(of.brokers, broker))]}
-        return made(version=version, **fields)
+            fields |= {
+                "cluster_id": "c",
+                "controller_id": 1,
+                "brokers": [element.brokers(**_only(element.brokers, broker))],
+            }
+        return output(version=version, **fields)
 
     def streams_groups(self) -> bytes:
         """Return the next answer to ``StreamsGroupDescribe``."""
@@ -76,8 +80,8 @@ class WireBroker:
         if self.newest is not None:
             yield _STREAMS_GROUP_DESCRIBE, self.newest
 
-    def _topic(self, of: _Fields, name: str) -> Any:
-        made = of.topics
+    def _topic(self, member_of: _Fields, name: str) -> Any:
+        made = member_of.topics
         partitions = [
             _Fields(made).partitions(
                 error_code=0, partition_index=number, leader_id=1, replica_nodes=[1], isr_nodes=[1]
@@ -86,36 +90,36 @@ class WireBroker:
         ]
         return made(error_code=0 if name in self.topics else 3, name=name, is_internal=False, partitions=partitions)
 
-    def _settings(self, of: _Fields) -> Any:
-        made = of.results
+    def _settings(self, item: _Fields) -> Any:
+        result = item.results
         settings = [
-            _Fields(made).configs(name=name, value=value, read_only=False, config_source=8)
+            _Fields(result).configs(name=name, value=value, read_only=False, config_source=8)
             for name, value in self.settings.items()
         ]
         asked = {"resource_type": 32, "resource_name": self.group_id}
-        return made(error_code=self.settings_error, configs=[] if self.settings_error else settings, **asked)
+        return result(error_code=self.settings_error, configs=[] if self.settings_error else settings, **asked)
 
-    def _offsets(self, of: _Fields, topic: Any) -> Any:
-        made = of.topics
+    def _offsets(self, entry: _Fields, topic: Any) -> Any:
+        outcome = entry.topics
         partitions = [
-            _Fields(made).partitions(partition_index=asked.partition_index, error_code=0, offset=self.ends)
+            _Fields(outcome).partitions(partition_index=asked.partition_index, error_code=0, offset=self.ends)
             for asked in topic.partitions
         ]
-        return made(name=topic.name, partitions=partitions)
+        return outcome(name=topic.name, partitions=partitions)
 
 
 class _Fields:
     """Gives the class of a list's items by the list's name."""
 
-    def __init__(self, made: Any) -> None:
-        self._struct = made._struct
+    def __init__(self, result: Any) -> None:
+        self._struct = result._struct
 
     def __getattr__(self, name: str) -> Any:
         return self._struct.fields[name].data_class
 
 
-def _only(made: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name in made._struct.fields}
+def _only(result: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in result._struct.fields}
 
 
 def _known() -> dict[int, tuple[str, Any, Any]]:
@@ -170,9 +174,9 @@ def _answer_all(broker: WireBroker, connection: socket.socket) -> None:
             else:
                 name, request, response = _known()[key]
                 broker.asked.append(name)
-                made = broker.answer(name, request.decode(frame, version=version, header=True), response, version)
-                made.with_header(correlation_id=correlation)
-                answer = made.encode(header=True, framed=True)
+                result = broker.answer(name, request.decode(frame, version=version, header=True), response, version)
+                result.with_header(correlation_id=correlation)
+                answer = result.encode(header=True, framed=True)
             if name not in broker.silent:
                 connection.sendall(answer)
 
@@ -191,8 +195,8 @@ def streams_group_answer(
         version: of the answer.
         **fields: ``error_code``, ``error_message``, ``assignor``, ``is_classic``, ``topology_epoch``, of the members.
     """
-    seats = [(of, seat) for of in row["instances"] for seat in of["consumers"]]
-    members = [_member(of, seat, fields) for of, seat in sorted(seats, key=lambda one: one[1]["position"])]
+    seats = [(instance, seat) for instance in row["instances"] for seat in instance["consumers"]]
+    members = [_member(item, seat, fields) for item, seat in sorted(seats, key=lambda one: one[1]["position"])]
     topology = struct.pack(">bi", 1, 0) + _array(_subtopology(*one) for one in subtopologies.items()) + b"\0"
     group = struct.pack(">h", fields.get("error_code", 0)) + _text(fields.get("error_message"))
     group += _text(row["application_id"]) + _text(row["group_state"])
@@ -205,16 +209,16 @@ def streams_group_answer(
 
 def _subtopology(name: str, topics: tuple[Sequence[str], Sequence[str]]) -> bytes:
     sources, changelogs = topics
-    internal = [_text(of) + struct.pack(">ih", 0, 1) + _array([]) + b"\0" for of in changelogs]
+    internal = [_text(changelog) + struct.pack(">ih", 0, 1) + _array([]) + b"\0" for changelog in changelogs]
     return _text(name) + _array(map(_text, sources)) + _array([]) + _array(internal) + _array([]) + b"\0"
 
 
-def _member(of: Mapping[str, Any], seat: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
+def _member(item: Mapping[str, Any], seat: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
     offsets = [_task(task["task_id"], ">iq", task["offset"]) for task in seat.get("task_offsets", ())]
     parts = [
-        _text(seat["consumer_id"]) + struct.pack(">i", seat["member_epoch"]) + _text(None) + _text(of.get("rack")),
+        _text(seat["consumer_id"]) + struct.pack(">i", seat["member_epoch"]) + _text(None) + _text(item.get("rack")),
         _text(seat["client_id"]) + _text("/10.0.0.1") + struct.pack(">i", fields.get("topology_epoch", 0)),
-        _text(of["process_id"]) + b"\xff" + _array([]) + _array(offsets) + _array([]),
+        _text(item["process_id"]) + b"\xff" + _array([]) + _array(offsets) + _array([]),
         _assignment(seat) + _assignment(seat["target"]) + bytes([fields.get("is_classic", False)]) + b"\0",
     ]
     return b"".join(parts)

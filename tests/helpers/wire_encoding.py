@@ -82,7 +82,7 @@ def _partitions_by_topic(partitions: Iterable[TopicPartition]) -> bytes:
     by_topic: dict[str, list[int]] = {}
     for topic, number in partitions:
         by_topic.setdefault(topic, []).append(number)
-    items = [_string(topic) + struct.pack(f">{len(of) + 1}i", len(of), *of) for topic, of in by_topic.items()]
+    items = [_string(topic) + struct.pack(f">{len(item) + 1}i", len(item), *item) for topic, item in by_topic.items()]
     return struct.pack(">i", len(items)) + b"".join(items)
 
 

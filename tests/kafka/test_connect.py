@@ -103,7 +103,7 @@ def _planned(entry: ConnectEntry, *events: Event) -> Plan:
     return plan_checked(_snapshot(entry), scenario=Scenario(events=events))
 
 
-def _counts(made: Plan) -> list[tuple[int, int, int]]:
+def _counts(plan: Plan) -> list[tuple[int, int, int]]:
     """Of every round how many items stop, start, and are run by nobody."""
     return [
         (
@@ -111,24 +111,24 @@ def _counts(made: Plan) -> list[tuple[int, int, int]]:
             sum(isinstance(step, HandOver) for step in rnd.steps),
             sum(len(step.task_ids) for step in rnd.steps if isinstance(step, NobodyRuns)),
         )
-        for rnd in made.rounds
+        for rnd in plan.rounds
     ]
 
 
-def _ends_with(made: Plan) -> Counter[int]:
-    return Counter(len(held.active) for held in made.final)
+def _ends_with(plan: Plan) -> Counter[int]:
+    return Counter(len(held.active) for held in plan.final)
 
 
 def test_a_join_goes_as_the_snapshot_before_it_says(seen: Seen) -> None:
-    made = _planned(_entry(seen, seen.one), Join(at_ms=0, instances=(worker("new"),)))
+    plan = _planned(_entry(seen, seen.one), Join(at_ms=0, instances=(worker("new"),)))
     first, second = (_entry(seen, seen.one + number) for number in (1, 2))
-    assert _counts(made) == [(first.lost, 0, first.unrun), (0, second.given, 0)]
+    assert _counts(plan) == [(first.lost, 0, first.unrun), (0, second.given, 0)]
     assert seen.two == seen.one + 2
     # what one worker alone has to give up does not hang on the other's id
     leader = _entry(seen, seen.one).leader
-    revoked = {str(step.task_id) for step in made.rounds[0].steps if isinstance(step, Revoke)}
+    revoked = {str(step.task_id) for step in plan.rounds[0].steps if isinstance(step, Revoke)}
     assert revoked == _held(_entry(seen, seen.one))[leader] - _held(first)[leader]
-    assert _ends_with(made) == Counter(map(len, _held(second).values()))
+    assert _ends_with(plan) == Counter(map(len, _held(second).values()))
 
 
 def test_a_crash_and_a_return_go_as_the_snapshot_before_them_says(seen: Seen) -> None:
@@ -137,31 +137,31 @@ def test_a_crash_and_a_return_go_as_the_snapshot_before_them_says(seen: Seen) ->
     crash, back = (_entry(seen, seen.two + number) for number in (1, 2))
     assert crash.at_ms is not None
     assert back.at_ms is not None
-    made = _planned(
+    plan = _planned(
         before,
         Stop(at_ms=0, process_ids=(lost,), crash=True),
         Return(at_ms=back.at_ms - crash.at_ms + SETTINGS["session.timeout.ms"], process_ids=(lost,)),
     )
     happened = [entry for entry in seen.entries if entry.generation > seen.two]
     # a worker that is lost does not say that it has stopped
-    assert [(stops, starts, unrun) for stops, starts, unrun in _counts(made)] == [
+    assert [(stops, starts, unrun) for stops, starts, unrun in _counts(plan)] == [
         (0 if entry is crash else entry.lost, entry.given, entry.unrun) for entry in happened
     ]
-    assert abs(made.rounds[0].at_ms - (crash.at_ms - seen.lost_ms)) < 5_000
-    for rnd, entry in zip(made.rounds, happened, strict=True):
+    assert abs(plan.rounds[0].at_ms - (crash.at_ms - seen.lost_ms)) < 5_000
+    for rnd, entry in zip(plan.rounds, happened, strict=True):
         assert entry.at_ms is not None
-        assert abs((rnd.at_ms - made.rounds[0].at_ms) - (entry.at_ms - crash.at_ms)) < 5_000
+        assert abs((rnd.at_ms - plan.rounds[0].at_ms) - (entry.at_ms - crash.at_ms)) < 5_000
     hosts = {one["process_id"]: one["host"] for one in before.row["instances"]}
     ends = {
-        hosts[instance.process_id]: {str(made.group.tasks[task].task_id) for task in held.active}
-        for instance, held in zip(made.group.instances, made.final, strict=True)
+        hosts[instance.process_id]: {str(plan.group.tasks[task].task_id) for task in held.active}
+        for instance, held in zip(plan.group.instances, plan.final, strict=True)
     }
     assert ends == _held(happened[-1])
 
 
 def test_rest_counts_what_the_logs_tell(seen: Seen) -> None:
     assert seen.rest["exact"] is False
-    by_rest = {one["host"]: sum(len(of["items"]) for of in one["held"]) for one in seen.rest["instances"]}
+    by_rest = {one["host"]: sum(len(item["items"]) for item in one["held"]) for one in seen.rest["instances"]}
     assert by_rest == {host: len(items) for host, items in _held(_entry(seen, seen.two)).items()}
 
 

@@ -44,13 +44,15 @@ def test_the_way_to_sessioned_goes_as_upgrade_says(
             away_ms = max(away_ms, round(1000 * (time.monotonic() - stopped)))
             last = _with_both(workers, last.generation + 2)
         entries = read_connect_logs(workers.logs, config=lambda _: config)
-    snapshot = snapshot_from_row(checked_row(next(of for of in entries if of.generation == before.generation)), "row")
-    happened = [of for of in entries if before.generation < of.generation <= last.generation]
+    snapshot = snapshot_from_row(
+        checked_row(next(element for element in entries if element.generation == before.generation)), "row"
+    )
+    happened = [element for element in entries if before.generation < element.generation <= last.generation]
     said = to_sessioned(snapshot, restart_ms=away_ms)
-    of = said.rows[0].figures
+    item = said.rows[0].figures
     assert (said.protocol, happened[-1].row["config"]["connect_protocol"]) == (protocol, "sessioned")
-    assert of.rebalances.least <= len(happened) <= of.rebalances.most
-    assert max(entry.unrun for entry in happened) <= of.at_once
+    assert item.rebalances.least <= len(happened) <= item.rebalances.most
+    assert max(entry.unrun for entry in happened) <= item.at_once
     assert any(entry.delay_ms for entry in happened) == (protocol == "compatible")
 
 

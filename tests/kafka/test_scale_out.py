@@ -113,15 +113,15 @@ def thread(consumer_id: str) -> str:
     return consumer_id.partition("-consumer-")[0]
 
 
-def planned(made: Plan) -> list[Any]:
+def planned(plan: Plan) -> list[Any]:
     return [
         (
             rnd.trigger,
             rnd.probing_rebalance,
-            as_texts(made.group, captured.copies_alike(made.group, rnd.decided)),
-            as_texts(made.group, captured.copies_alike(made.group, rnd.assigned)),
+            as_texts(plan.group, captured.copies_alike(plan.group, rnd.decided)),
+            as_texts(plan.group, captured.copies_alike(plan.group, rnd.assigned)),
         )
-        for rnd in made.rounds
+        for rnd in plan.rounds
     ]
 
 
@@ -146,31 +146,31 @@ def as_texts(group: Group, holdings: dict[str, Holding]) -> dict[str, Any]:
 
 
 def test_the_plan_made_before_the_deployment_is_what_happened(scaled: Scaled) -> None:
-    made = plan(snapshot_from_row(with_newcomer(scaled.before), "before"))
+    result = plan(snapshot_from_row(with_newcomer(scaled.before), "before"))
     decisions = [row["decision"] for row in scaled.by_log("--all")]
     after = decisions[1:]
     assert [decision["generation"] for decision in decisions] == list(range(1, len(decisions) + 1))
     assert len(after) > 3
     assert after[0]["trigger"] == "join"
-    assert planned(made) == happened(made.group, after)
+    assert planned(result) == happened(result.group, after)
 
 
 def test_the_leader_s_log_gives_the_same_plan(scaled: Scaled) -> None:
     join = scaled.by_log("--all")[1]
     (row,) = scaled.by_log("--as-of", join["captured_at"])
     assert row["generation"] == 1
-    made = plan(snapshot_from_row(row, "log"), replay=True)
-    after = [of["decision"] for of in scaled.by_log("--all")[1:]]
-    assert [rnd.generation for rnd in made.rounds] == [decision["generation"] for decision in after]
-    assert planned(made) == happened(made.group, after)
+    result = plan(snapshot_from_row(row, "log"), replay=True)
+    after = [item["decision"] for item in scaled.by_log("--all")[1:]]
+    assert [rnd.generation for rnd in result.rounds] == [decision["generation"] for decision in after]
+    assert planned(result) == happened(result.group, after)
 
 
 def test_the_offsets_topic_tells_what_the_log_tells(scaled: Scaled) -> None:
-    told = scaled.by_cluster("--offsets-topic", "--all")
+    answer = scaled.by_cluster("--offsets-topic", "--all")
     logged = scaled.by_log("--all")
-    assert told[-1]["generation"] == len(logged)  # one more: that of now
-    assert [facts(row) for row in told[:-1]] == [facts(row) for row in logged]
-    for of_cluster, of_log in zip(told[:-1], logged, strict=True):
+    assert answer[-1]["generation"] == len(logged)  # one more: that of now
+    assert [facts(row) for row in answer[:-1]] == [facts(row) for row in logged]
+    for of_cluster, of_log in zip(answer[:-1], logged, strict=True):
         assert of_log["config"].items() >= of_cluster["config"].items(), "the log has the settings of the start as well"
 
 
@@ -180,9 +180,9 @@ def facts(row: dict[str, Any]) -> dict[str, Any]:
         "generation": row["generation"],
         "tasks": [(task["task_id"], task["stateful"]) for task in row["tasks"]],
         "held": {
-            of["consumer_id"]: (of["active"], of["standby"])
+            consumer["consumer_id"]: (consumer["active"], consumer["standby"])
             for instance in row["instances"]
-            for of in instance["consumers"]
+            for consumer in instance["consumers"]
         },
         "reported": sorted((lag["process_id"], lag["task_id"], lag["consumer_ids"]) for lag in row["lags"]),
         "leader": [instance["process_id"] for instance in row["instances"] if instance["leader"]],
@@ -194,27 +194,31 @@ def test_both_lists_show_the_same_generations(scaled: Scaled) -> None:
     group = ["--bootstrap-server", scaled.broker.address, "--group", APPLICATION]
     by_cluster = command(*group, "--offsets-topic", "--list")
     assert (by_log.returncode, by_log.stderr, by_cluster.returncode, by_cluster.stderr) == (0, "", 0, "")
-    lines = (of.stdout.splitlines()[1:] for of in (by_log, by_cluster))
+    lines = (item.stdout.splitlines()[1:] for item in (by_log, by_cluster))
     # the last lines say what the columns mean
-    logged, told = ([line.split() for line in of if line[:4].isdigit()] for of in lines)
+    logged, answer = ([line.split() for line in item if line[:4].isdigit()] for item in lines)
     assert len(logged) > 4
     # not the time (of the decision, of its record), and not the tasks that moved (when decided, when got)
     certain = (2, 3, 4, 6)
-    assert [[line[at] for at in certain] for line in told] == [[line[at] for at in certain] for line in logged]
-    assert all(of_told[-1] in ("unknown", of_logged[-1]) for of_told, of_logged in zip(told, logged, strict=True))
+    assert [[line[at] for at in certain] for line in answer] == [[line[at] for at in certain] for line in logged]
+    assert all(of_told[-1] in ("unknown", of_logged[-1]) for of_told, of_logged in zip(answer, logged, strict=True))
 
 
 def test_the_settled_group_has_nothing_to_do(scaled: Scaled) -> None:
     (row,) = scaled.by_cluster()
     last = scaled.by_log()[0]["decision"]
-    held = {of["consumer_id"]: of["active"] for instance in row["instances"] for of in instance["consumers"]}
+    held = {
+        consumer["consumer_id"]: consumer["active"]
+        for instance in row["instances"]
+        for consumer in instance["consumers"]
+    }
     decided = {
-        name: of["active"] for instance in last["decided"].values() for name, of in instance["consumers"].items()
+        name: item["active"] for instance in last["decided"].values() for name, item in instance["consumers"].items()
     }
     assert held == decided
     assert {name[:2] for name in (path.name for path in scaled.application.logs)} == {"i1", "i2", "i3"}
-    made = plan(snapshot_from_row(row, "settled"))
-    assert (made.verdict.kind, made.summary.moves) == ("settled", 0)
+    result = plan(snapshot_from_row(row, "settled"))
+    assert (result.verdict.kind, result.summary.moves) == ("settled", 0)
 
 
 def test_hosts_come_from_the_names_of_the_logs(scaled: Scaled) -> None:

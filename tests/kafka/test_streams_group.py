@@ -139,76 +139,78 @@ def taken(found: dict[str, Any]) -> Snapshot:
 
 def planned(scaled: Scaled) -> Plan:
     """The plan of the join, made of what was known before and of the ids that are known since."""
-    (joined,) = (of for of in taken(scaled.after).state.group.instances if of.process_id == PROCESS_IDS["i3"])
-    consumers = tuple(Consumer(consumer_id=of.consumer_id) for of in joined.consumers)
+    (joined,) = (item for item in taken(scaled.after).state.group.instances if item.process_id == PROCESS_IDS["i3"])
+    consumers = tuple(Consumer(consumer_id=consumer.consumer_id) for consumer in joined.consumers)
     instance = Instance(process_id=joined.process_id, consumers=consumers)
     return plan_checked(taken(scaled.before), scenario=Scenario(events=(Join(at_ms=0, instances=(instance,)),)))
 
 
 def test_the_snapshot_is_of_the_group_that_runs(scaled: Scaled, pytestconfig: pytest.Config) -> None:
-    of = taken(scaled.before)
-    memory = of.state.memory
+    item = taken(scaled.before)
+    memory = item.state.memory
     assert isinstance(memory, BrokerGroup)
     release = ".".join(pytestconfig.getoption("--kafka-version").split(".")[:2])
     assert (memory.broker_version, memory.state, memory.ordered) == (release, "Stable", True)
-    assert of.config.num_standby_replicas == 1
-    assert {instance.process_id for instance in of.state.group.instances} == {PROCESS_IDS["i1"], PROCESS_IDS["i2"]}
-    assert [task.stateful for task in of.state.group.tasks] == [True] * PARTITIONS + [False] * STATELESS
-    assert sorted(task for held in of.state.holdings for task in held.active) == list(range(PARTITIONS + STATELESS))
+    assert item.config.num_standby_replicas == 1
+    assert {instance.process_id for instance in item.state.group.instances} == {PROCESS_IDS["i1"], PROCESS_IDS["i2"]}
+    assert [task.stateful for task in item.state.group.tasks] == [True] * PARTITIONS + [False] * STATELESS
+    assert sorted(task for held in item.state.holdings for task in held.active) == list(range(PARTITIONS + STATELESS))
 
 
 def test_who_holds_what_in_the_end_is_what_was_planned(scaled: Scaled) -> None:
-    made, after = planned(scaled), taken(scaled.after).state
-    index = {of: consumer for consumer, of in enumerate(made.group.consumer_ids)}
-    assert {of: made.final[index[of]] for of in after.group.consumer_ids} == dict(
+    result, after = planned(scaled), taken(scaled.after).state
+    index = {item: consumer for consumer, item in enumerate(result.group.consumer_ids)}
+    assert {consumer_id: result.final[index[consumer_id]] for consumer_id in after.group.consumer_ids} == dict(
         zip(after.group.consumer_ids, after.holdings, strict=True)
     )
     assert isinstance(after.memory, BrokerGroup)
-    assert {of.member_id: tuple(map(set, of.target)) for of in after.memory.members} == {
-        of: (set(named(made, held.active)), set(named(made, held.standby)))
-        for of, held in zip(made.group.consumer_ids, made.final, strict=True)
+    assert {member.member_id: tuple(map(set, member.target)) for member in after.memory.members} == {
+        item: (set(named(result, held.active)), set(named(result, held.standby)))
+        for item, held in zip(result.group.consumer_ids, result.final, strict=True)
     }
-    assert made.summary.hops > 0
+    assert result.summary.hops > 0
 
 
-def named(made: Plan, tasks: tuple[int, ...]) -> list[str]:
-    return [str(made.group.tasks[task].task_id) for task in tasks]
+def named(plan: Plan, tasks: tuple[int, ...]) -> list[str]:
+    return [str(plan.group.tasks[task].task_id) for task in tasks]
 
 
 def test_it_is_stable_within_the_range_that_was_told(scaled: Scaled) -> None:
-    (told,) = (of for of in planned(scaled).summary.ranges if of.figure == "duration_ms")
-    assert told.low / 1000 - _POLL_SECONDS <= scaled.took_seconds + 1.0
-    assert scaled.took_seconds <= told.high / 1000 + _LATE_SECONDS
+    (answer,) = (range_ for range_ in planned(scaled).summary.ranges if range_.figure == "duration_ms")
+    assert answer.low / 1000 - _POLL_SECONDS <= scaled.took_seconds + 1.0
+    assert scaled.took_seconds <= answer.high / 1000 + _LATE_SECONDS
 
 
 def test_who_is_killed_is_fenced_when_the_session_ends_and_its_tasks_go_where_was_planned(crashed: Crashed) -> None:
-    made = plan_checked(
+    result = plan_checked(
         taken(crashed.before),
         scenario=Scenario(events=(Stop(at_ms=0, process_ids=(PROCESS_IDS["i3"],), crash=True),)),
     )
     after = taken(crashed.after).state
     held = {
-        of: (named(made, holding.active), named(made, holding.standby))
-        for of, holding in zip(made.group.consumer_ids, made.final, strict=True)
+        item: (named(result, holding.active), named(result, holding.standby))
+        for item, holding in zip(result.group.consumer_ids, result.final, strict=True)
     }
-    assert {of: held.pop(of) for of in after.group.consumer_ids} == {
-        of: tuple([str(after.group.tasks[task].task_id) for task in role] for role in (holding.active, holding.standby))
-        for of, holding in zip(after.group.consumer_ids, after.holdings, strict=True)
+    assert {consumer_id: held.pop(consumer_id) for consumer_id in after.group.consumer_ids} == {
+        item: tuple(
+            [str(after.group.tasks[task].task_id) for task in role] for role in (holding.active, holding.standby)
+        )
+        for item, holding in zip(after.group.consumer_ids, after.holdings, strict=True)
     }
     assert list(held.values()) == [([], [])]  # of who was killed
     # its last heartbeat was up to an interval before it was killed
-    config = made.config
+    config = result.config
     least = (config.session_timeout_ms - config.heartbeat_interval_ms) / 1000
     assert least - _LATE_SECONDS <= crashed.noticed_seconds <= config.session_timeout_ms / 1000 + _LATE_SECONDS
-    (told,) = (of for of in made.summary.ranges if of.figure == "duration_ms")
-    assert least - _LATE_SECONDS <= crashed.took_seconds <= told.high / 1000 + _LATE_SECONDS
+    (answer,) = (range_ for range_ in result.summary.ranges if range_.figure == "duration_ms")
+    assert least - _LATE_SECONDS <= crashed.took_seconds <= answer.high / 1000 + _LATE_SECONDS
     # a task stands still for as long as nobody has noticed
-    assert made.pauses.longest_ms >= config.session_timeout_ms
-    assert {str(pause.task_id) for pause in made.pauses} >= {
+    assert result.pauses.longest_ms >= config.session_timeout_ms
+    assert {str(pause.task_id) for pause in result.pauses} >= {
         task
-        for of in crashed.before["instances"]
-        if of["process_id"] == PROCESS_IDS["i3"]
-        for task in of["consumers"][0]["active"]
+        for instance in crashed.before["instances"]
+        if instance["process_id"] == PROCESS_IDS["i3"]
+        for task in instance["consumers"][0]["active"]
     }
 
 

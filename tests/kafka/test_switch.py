@@ -114,16 +114,16 @@ def filled(broker: Broker, *options: str) -> dict[str, Any] | None:
 
 
 def loads(found: dict[str, Any]) -> list[int]:
-    return sorted(sum(len(of["active"]) for of in instance["consumers"]) for instance in found["instances"])
+    return sorted(sum(len(consumer["active"]) for consumer in instance["consumers"]) for instance in found["instances"])
 
 
 def test_every_task_runs_again_on_the_disks_that_were_there(switched: Switched) -> None:
     before, after, _ = switched
     assert after["group_protocol"] == "streams"
-    assert {of["process_id"] for of in after["instances"]} == set(PROCESS_IDS.values())
-    assert sorted(task for of in after["instances"] for seat in of["consumers"] for task in seat["active"]) == sorted(
-        task["task_id"] for task in before["tasks"]
-    )
+    assert {instance["process_id"] for instance in after["instances"]} == set(PROCESS_IDS.values())
+    assert sorted(
+        task for instance in after["instances"] for seat in instance["consumers"] for task in seat["active"]
+    ) == sorted(task["task_id"] for task in before["tasks"])
     # committed offsets are kept: nothing was counted anew
     ends = [
         {task["task_id"]: task["end_offset_sum"] for task in one["tasks"] if task["stateful"]} for one in switched[:2]
@@ -135,9 +135,9 @@ def test_the_broker_deals_out_as_was_told_and_the_group_is_stable_in_time(
     switched: Switched, pytestconfig: pytest.Config
 ) -> None:
     release = ".".join(pytestconfig.getoption("--kafka-version").split(".")[:2])
-    of = starting(snapshot_from_row(switched.before, "before"), release, 0, 0)
-    made = plan_checked(of, scenario=Scenario(events=()))
-    assert loads(switched.after) == sorted(len(held.active) for held in made.final)
-    (told,) = (of for of in made.summary.ranges if of.figure == "duration_ms")
-    delay_seconds = (of.config.streams_initial_rebalance_delay_ms or 0) / 1000
-    assert delay_seconds - 1.0 <= switched.took_seconds <= told.high / 1000 + _LATE_SECONDS
+    item = starting(snapshot_from_row(switched.before, "before"), release, 0, 0)
+    result = plan_checked(item, scenario=Scenario(events=()))
+    assert loads(switched.after) == sorted(len(held.active) for held in result.final)
+    (answer,) = (range_ for range_ in result.summary.ranges if range_.figure == "duration_ms")
+    delay_seconds = (item.config.streams_initial_rebalance_delay_ms or 0) / 1000
+    assert delay_seconds - 1.0 <= switched.took_seconds <= answer.high / 1000 + _LATE_SECONDS

@@ -174,8 +174,8 @@ def said_and_happened(broker: Broker, event: Event, folder: Path) -> dict[str, A
 
 def planned(scenario: str, before: Path, at: str, restored_per_second: int) -> Path:
     """Plan what happens from what was known before it, as people do; return where the plan is."""
-    told, plan = before.with_name("scenario.yaml"), before.with_name("plan.json")
-    told.write_text(f"events: {scenario}\n")
+    answer, plan = before.with_name("scenario.yaml"), before.with_name("plan.json")
+    answer.write_text(f"events: {scenario}\n")
     asked = [
         "--now",
         at,
@@ -187,7 +187,7 @@ def planned(scenario: str, before: Path, at: str, restored_per_second: int) -> P
         "json",
         "--full",
     ]
-    command("simulate", str(before), str(told), *asked, "--out", str(plan))
+    command("simulate", str(before), str(answer), *asked, "--out", str(plan))
     return plan
 
 
@@ -206,10 +206,10 @@ def test_what_was_planned_is_what_happened(followed: Mapping[str, Future[Any]], 
     Beside that the machine is as late as JVMs that start together and threads that wait for the two cores.
     """
     beside = followed[name].result()
-    told = json.dumps(beside, indent=1)
+    answer = json.dumps(beside, indent=1)
     generations = beside["generations"]
-    assert generations, told
-    assert {of["likeness"] for of in generations} <= {"as-said", "other-threads"}, told
-    assert beside["elsewhere"] == [], told
-    late_ms = [of["late_ms"] for of in generations]
-    assert all(abs(ms) <= HEARTBEAT_MS * place + BUSY_MS for place, ms in enumerate(late_ms, 1)), told
+    assert generations, answer
+    assert {generation["likeness"] for generation in generations} <= {"as-said", "other-threads"}, answer
+    assert beside["elsewhere"] == [], answer
+    late_ms = [generation["late_ms"] for generation in generations]
+    assert all(abs(ms) <= HEARTBEAT_MS * place + BUSY_MS for place, ms in enumerate(late_ms, 1)), answer

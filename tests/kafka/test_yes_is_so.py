@@ -199,8 +199,13 @@ def told(seen: Seen) -> Mapping[str, object]:
 
     def line(answer: Answer) -> Mapping[str, object]:
         lags = seen.copies.least_lags(answer.question.instance, answer.began, answer.ended)
-        of = {"source": answer.source, "asked": " ".join(answer.question[:2]), "answer": answer.answer, "lags": lags}
-        return {**of, "began": answer.began, "ended": answer.ended, "document": answer.document}
+        fields = {
+            "source": answer.source,
+            "asked": " ".join(answer.question[:2]),
+            "answer": answer.answer,
+            "lags": lags,
+        }
+        return {**fields, "began": answer.began, "ended": answer.ended, "document": answer.document}
 
     counts = Counter(f"{answer.source} {answer.question.command} {answer.answer}" for answer in seen.answers)
     return {

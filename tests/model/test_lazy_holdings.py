@@ -17,8 +17,8 @@ OTHER = (Holding((0,)), *HELD[1:])
 
 def _lazy(held: tuple[Holding, ...] = HELD) -> LazyHoldings:
     """They can be made once."""
-    made = iter([held])
-    return LazyHoldings(len(held), lambda: next(made), 1)
+    result = iter([held])
+    return LazyHoldings(len(held), lambda: next(result), 1)
 
 
 def _unread() -> LazyHoldings:

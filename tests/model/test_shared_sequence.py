@@ -20,19 +20,19 @@ def test_every_version_is_what_a_tuple_would_be(data: st.DataObject) -> None:
         literal = tuple(data.draw(st.lists(st.integers(), max_size=20)))
         versions = [(SharedSequence(literal), literal)]
         for _ in range(data.draw(st.integers(0, 6))):
-            made, literal = versions[-1]
+            result, literal = versions[-1]
             if literal:
                 items_at = data.draw(st.dictionaries(st.integers(0, len(literal) - 1), st.integers()))
                 versions.append(
-                    (made.replaced(items_at), tuple(items_at.get(at, item) for at, item in enumerate(literal)))
+                    (result.replaced(items_at), tuple(items_at.get(at, item) for at, item in enumerate(literal)))
                 )
-        for made, literal in versions:
-            assert (tuple(made), len(made), made, hash(made)) == (literal, len(literal), literal, hash(literal))
-            assert [made[at] for at in range(-len(literal), len(literal))] == [*literal, *literal]
-            assert made[1:-1] == literal[1:-1]
+        for result, literal in versions:
+            assert (tuple(result), len(result), result, hash(result)) == (literal, len(literal), literal, hash(literal))
+            assert [result[at] for at in range(-len(literal), len(literal))] == [*literal, *literal]
+            assert result[1:-1] == literal[1:-1]
             for beyond in (len(literal), -len(literal) - 1):
                 with pytest.raises(IndexError):
-                    made[beyond]
+                    result[beyond]
 
 
 @given(st.lists(st.integers(0, 3), max_size=20), st.data())
@@ -53,15 +53,15 @@ def test_a_queue_of_movements_is_sorted_by_kind_then_by_place(data: st.DataObjec
     queued = st.dictionaries(st.integers(0, tasks - 1), st.integers(0, 9))
     places_of = {kind: data.draw(places) for kind in ("active", "standby")}
     literal = {
-        kind: {t: (of[t], _movement(kind, t, to)) for t, to in data.draw(queued).items()}
-        for kind, of in places_of.items()
+        kind: {t: (entry[t], _movement(kind, t, to)) for t, to in data.draw(queued).items()}
+        for kind, entry in places_of.items()
     }
     queue = MovementQueue(tasks, **literal)
     for _ in range(data.draw(st.integers(0, 4))):
         changes = {}
-        for kind, of in places_of.items():
+        for kind, item in places_of.items():
             drawn = data.draw(st.dictionaries(st.integers(0, tasks - 1), st.one_of(st.none(), st.integers(0, 9))))
-            changes[kind] = {t: None if to is None else (of[t], _movement(kind, t, to)) for t, to in drawn.items()}
+            changes[kind] = {t: None if to is None else (item[t], _movement(kind, t, to)) for t, to in drawn.items()}
             literal[kind] = {t: one for t, one in {**literal[kind], **changes[kind]}.items() if one is not None}
         queue = queue.changed(**changes)
     wanted = tuple(movement for kind in ("active", "standby") for _, movement in sorted(literal[kind].values()))

@@ -19,18 +19,18 @@ from tests.helpers.small_groups import group, state
 
 def _zones(zones: str, **settings: object) -> Snapshot:
     """Three instances of three tasks, in these zones; ``-``: in none."""
-    of = group(stateful=3, stateless=0)
+    item = group(stateful=3, stateless=0)
     instances = [
         replace(one, client_tags=() if zone == "-" else (("zone", zone),))
-        for one, zone in zip(of.instances, zones, strict=True)
+        for one, zone in zip(item.instances, zones, strict=True)
     ]
-    there = Group.of(of.application_id, list(of.tasks), instances)
+    there = Group.of(item.application_id, list(item.tasks), instances)
     config = AssignmentConfig(rack_aware_assignment_tags=("zone",), **settings)  # type: ignore[arg-type]
     return Snapshot(state=state(there, {}, {}), config=config)
 
 
-def _note(made: Plan) -> Note | None:
-    return next((note for note in made.warnings if note.code == "copies-together"), None)
+def _note(plan: Plan) -> Note | None:
+    return next((note for note in plan.warnings if note.code == "copies-together"), None)
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def _note(made: Plan) -> Note | None:
     ],
 )
 def test_copies_on_fewer_values_of_a_tag_than_there_are_copies_are_told(zones: str, standbys: int, said: str) -> None:
-    made = plan(_zones(zones, num_standby_replicas=standbys))
-    found = _note(made)
+    result = plan(_zones(zones, num_standby_replicas=standbys))
+    found = _note(result)
     assert (found is not None) is bool(said)
-    caveats = check_plan(made, Standard(Policy(), NOW)).caveats
+    caveats = check_plan(result, Standard(Policy(), NOW)).caveats
     assert ("copies-together" in {note.code for note in caveats}) is bool(said)
     if found is not None:
         assert said in found.message
@@ -56,5 +56,5 @@ def test_copies_on_fewer_values_of_a_tag_than_there_are_copies_are_told(zones: s
 
 @pytest.mark.parametrize("strategy", ["none", "min_traffic"])
 def test_a_rack_aware_strategy_that_is_not_planned_is_told(strategy: str) -> None:
-    made = plan(_zones("abc", rack_aware_assignment_strategy=strategy))
-    assert any(note.code == "racks-unknown" for note in made.assumptions) is (strategy != "none")
+    result = plan(_zones("abc", rack_aware_assignment_strategy=strategy))
+    assert any(note.code == "racks-unknown" for note in result.assumptions) is (strategy != "none")

@@ -56,11 +56,11 @@ def test_no_group_was_faster_than_the_least_that_was_said(name: str, replay: boo
         if seen_ms is None:
             continue
         snapshot = replace(snapshot_from_row(checked_rows([entry])[0], name), rates=Rates(), known_until_ms=0)
-        made = plan(snapshot, replay=replay, ranges=False)
-        said_ms = made.summary.floor_ms or 0
+        result = plan(snapshot, replay=replay, ranges=False)
+        said_ms = result.summary.floor_ms or 0
         assert said_ms <= seen_ms, f"generation {place}: said {said_ms}, seen {seen_ms}"
         compared += 1
-        facts = {fact.key: fact.value for fact in page_of(made).facts}
+        facts = {fact.key: fact.value for fact in page_of(result).facts}
         if said_ms:
             assert at_least(said_ms) in facts["duration"]
     assert compared >= 2
@@ -75,16 +75,17 @@ def test_the_least_time_is_that_of_a_play_that_tells_its_steps(
     case = Case.of(snapshot, Classic(), PlanOptions())
     alone = case.played_soonest()
     monkeypatch.setattr(Classic, "telling_times_alone", lambda self: self)
-    told = case.played_soonest()
-    assert any(rnd.steps for rnd in told.rounds)
+    answer = case.played_soonest()
+    assert any(rnd.steps for rnd in answer.rounds)
     assert not any(rnd.steps for rnd in alone.rounds)
-    assert _apart_from_steps(alone) == _apart_from_steps(told)
-    assert alone.verdict == told.verdict
+    assert _apart_from_steps(alone) == _apart_from_steps(answer)
+    assert alone.verdict == answer.verdict
 
 
-def _apart_from_steps(of: Rehearsal) -> list[Any]:
+def _apart_from_steps(rehearsal: Rehearsal) -> list[Any]:
     return [
-        (rnd.at_ms, rnd.ends_ms, rnd.trigger, rnd.generation, rnd.probing_rebalance, rnd.balance) for rnd in of.rounds
+        (rnd.at_ms, rnd.ends_ms, rnd.trigger, rnd.generation, rnd.probing_rebalance, rnd.balance)
+        for rnd in rehearsal.rounds
     ]
 
 
@@ -105,8 +106,8 @@ class _Recorded:
 
 def test_of_a_long_play_what_else_may_be_is_begun_before_it_is_asked_for() -> None:
     snapshot, recorded = replace(scale_out(80, 6, 3, 1, standbys=1), stores="persistent"), _Recorded()
-    made = plan_checked(snapshot, side_by_side=recorded)
-    assert made == plan_checked(snapshot)
+    result = plan_checked(snapshot, side_by_side=recorded)
+    assert result == plan_checked(snapshot)
     assert len(recorded.asked) == 3  # the least time, and left-over state deleted as early and as late as can be
     assert all(play in recorded.begun for play in recorded.asked)
     recorded.begun.clear()
@@ -120,12 +121,12 @@ def test_of_a_long_plan_that_nobody_waits_for_what_else_may_be_is_not_played(mon
     assert whole.summary.ranges
     assert plan_checked(snapshot, long_ranges=False) == whole, "it is no long one"
     monkeypatch.setattr("kstream_plan.planner.what_else._MANY_STEPS", 100)
-    made = plan_checked(snapshot, long_ranges=False, side_by_side=recorded)
+    result = plan_checked(snapshot, long_ranges=False, side_by_side=recorded)
     assert recorded.begun == recorded.asked
     assert len(recorded.asked) == 1, "the least time alone"
-    assert (made.rounds, made.summary) == (whole.rounds, replace(whole.summary, ranges=()))
-    assert not made.tells_ends
-    page = page_of(made)
+    assert (result.rounds, result.summary) == (whole.rounds, replace(whole.summary, ranges=()))
+    assert not result.tells_ends
+    page = page_of(result)
     assert "Other outcomes were not simulated (--ranges does)." in page.sentences[-1], "the first lines say it, too"
     assert page.tone == "unknown"
     assert "ends-not-played" in [line.code for line in page.lines]
@@ -135,16 +136,16 @@ def test_of_a_long_plan_that_nobody_waits_for_what_else_may_be_is_not_played(mon
 @pytest.mark.parametrize("standbys", [0, 3])
 def test_a_plan_is_checked_while_others_play_what_else_may_be(standbys: int) -> None:
     snapshot, recorded, seen = scale_out(80, 2, 1, 1, standbys=standbys), _Recorded(), list[tuple[Plan, int]]()
-    made = planner.plan(
+    outcome = planner.plan(
         snapshot,
         design_of(snapshot, PlanOptions()),
         on_played=lambda played: seen.append((played, len(recorded.asked))),
         side_by_side=recorded,
     )
-    [(played, asked)] = seen
-    assert (played.rounds, asked) == (made.rounds, 0)
+    [(result, asked)] = seen
+    assert (result.rounds, asked) == (outcome.rounds, 0)
     assert recorded.asked
-    assert broken_invariants(played) == broken_invariants(made) == ()
+    assert broken_invariants(result) == broken_invariants(outcome) == ()
 
 
 def test_a_plan_of_follow_ups_alone_tells_what_comes_if_copies_are_ready_only_at_probes() -> None:
@@ -152,7 +153,7 @@ def test_a_plan_of_follow_ups_alone_tells_what_comes_if_copies_are_ready_only_at
     before = captured.join("scale-out")
     group = before.state.group
     task = group.task_index[TaskId(0, 0)]
-    at = group.instance_index[next(of.process_id for of in group.instances if of.host == "i5")]
+    at = group.instance_index[next(instance.process_id for instance in group.instances if instance.host == "i5")]
     consumer = group.consumers_of[at].start
     holdings = list(before.state.holdings)
     holdings[consumer] = holdings[consumer]._replace(warmup=(task,))
@@ -160,11 +161,11 @@ def test_a_plan_of_follow_ups_alone_tells_what_comes_if_copies_are_ready_only_at
     copies = list(before.state.copies)
     copies[task] = (*copies[task], Copy(at, whole - 100, (consumer,), whole - 100, consumer, False, 0))
     amid = replace(before, state=replace(before.state, holdings=tuple(holdings), copies=tuple(copies)))
-    made = plan(amid)
-    assert made.ready_at_follow_ups
-    low, high = made.ends("duration_ms")
-    assert low == made.summary.duration_ms < plan(before).summary.duration_ms <= high + 60_000
-    assert "if copies catch up within 1m, some within seconds, else later" in " ".join(page_of(made).sentences)
+    result = plan(amid)
+    assert result.ready_at_follow_ups
+    low, high = result.ends("duration_ms")
+    assert low == result.summary.duration_ms < plan(before).summary.duration_ms <= high + 60_000
+    assert "if copies catch up within 1m, some within seconds, else later" in " ".join(page_of(result).sentences)
     known = plan(replace(amid, rates=Rates(restore_per_instance=100.0)))
     assert not known.ready_at_follow_ups
     assert not plan(before).ready_at_follow_ups

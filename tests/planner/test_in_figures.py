@@ -27,8 +27,8 @@ def _played(seed: int) -> tuple[Case, Plan] | None:
     snapshot, scenario = stateful_case(seed)
     options = PlanOptions(max_rounds=150)
     try:
-        of = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
-        case = Case.of(snapshot, design_of(snapshot, options), options, of)
+        item = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
+        case = Case.of(snapshot, design_of(snapshot, options), options, item)
         return case, one_play(case).plan
     except ScenarioError:
         return None
@@ -39,16 +39,16 @@ def _played(seed: int) -> tuple[Case, Plan] | None:
 def test_figures_are_those_of_the_plan(part: int, objects: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if objects:
         monkeypatch.setattr(design, "CoordinatorOnArrays", ClassicCoordinator)
-    found = [played for seed in range(part, GROUPS, PARTS) if (played := _played(seed)) is not None]
+    found = [plan for seed in range(part, GROUPS, PARTS) if (plan := _played(seed)) is not None]
     assert len(found) > GROUPS / PARTS / 2
-    for case, made in found:
+    for case, result in found:
         alone = in_figures(case)
-        assert (alone.summary, alone.pauses, alone.verdict) == (made.summary, made.pauses, made.verdict)
-        told = {figure: made.figure(figure) for figure in FIGURES}
-        assert told.items() <= OtherPlay(case, case.design, case.options)().items()
+        assert (alone.summary, alone.pauses, alone.verdict) == (result.summary, result.pauses, result.verdict)
+        answers = {figure: result.figure(figure) for figure in FIGURES}
+        assert answers.items() <= OtherPlay(case, case.design, case.options)().items()
 
 
 def test_nobody_counts_how_even_the_load_is_for_figures() -> None:
-    case, made = next(played for seed in range(GROUPS) if (played := _played(seed)) is not None and played[1].rounds)
+    case, result = next(plan for seed in range(GROUPS) if (plan := _played(seed)) is not None and plan[1].rounds)
     assert {rnd.balance for rnd in in_figures(case).played.rounds} == {NOT_COUNTED}
-    assert NOT_COUNTED not in {rnd.balance for rnd in made.rounds}
+    assert NOT_COUNTED not in {rnd.balance for rnd in result.rounds}

@@ -64,9 +64,9 @@ def two_instances(lag: int | None) -> Snapshot:
     ]
     copies = []
     for task in range(2):
-        of = [Copy(task, LATEST, (task,), 0, task, True, -1)]
-        of += [] if lag is None else [Copy(1 - task, lag, (1 - task,), lag, 1 - task, False, -1)]
-        copies.append(tuple(sorted(of)))
+        items = [Copy(task, LATEST, (task,), 0, task, True, -1)]
+        items += [] if lag is None else [Copy(1 - task, lag, (1 - task,), lag, 1 - task, False, -1)]
+        copies.append(tuple(sorted(items)))
     holdings = tuple(Holding(active=(task,), standby=() if lag is None else (1 - task,)) for task in range(2))
     state = GroupState(
         group=Group.of("orders", tasks, instances),
@@ -93,30 +93,30 @@ def stopped(at_ms: int) -> Stop:
     return Stop(at_ms=at_ms, process_ids=("a",))
 
 
-def kept(made: Plan, **limits: int) -> Mapping[str, bool]:
+def kept(plan: Plan, **limits: int) -> Mapping[str, bool]:
     policy = Policy({name: Limit(value) for name, value in limits.items()})
-    found = check_plan(made, Standard(policy, NOW)).findings
+    found = check_plan(plan, Standard(policy, NOW)).findings
     return {finding.rule: finding.status is Status.PASSED for finding in found if finding.rule in limits}
 
 
 def test_a_standby_that_a_plan_places_may_not_be_ready_when_somebody_stops_later() -> None:
-    made = after(two_instances(None), stopped(200_000))
-    assert (made.summary.cold_handovers, made.ends("cold_handovers")) == (0, (0, 1))
-    assert made.ends("restored_records")[1] >= 2 * RECORDS + RECORDS
-    assert kept(made, max_cold_handovers=0, max_pause_per_task=3_600_000) == {
+    result = after(two_instances(None), stopped(200_000))
+    assert (result.summary.cold_handovers, result.ends("cold_handovers")) == (0, (0, 1))
+    assert result.ends("restored_records")[1] >= 2 * RECORDS + RECORDS
+    assert kept(result, max_cold_handovers=0, max_pause_per_task=3_600_000) == {
         "max_cold_handovers": False,
         "max_pause_per_task": False,
     }
-    assert not is_safe(made)
+    assert not is_safe(result)
     assert after(two_instances(None), stopped(200_000), rate=1.0).summary.cold_handovers == 1
     assert after(two_instances(None), stopped(200_000), rate=1_000.0).summary.cold_handovers == 0
 
 
 @pytest.mark.parametrize("lag", [0, 100])
 def test_a_standby_that_was_seen_to_be_close_is_likely_ready_later_as_well_and_that_proves_nothing(lag: int) -> None:
-    made = after(two_instances(lag), stopped(200_000))
-    assert (made.summary.cold_handovers, made.ends("cold_handovers")) == (0, (0, 1))
-    assert kept(made, max_cold_handovers=0) == {"max_cold_handovers": False}
+    result = after(two_instances(lag), stopped(200_000))
+    assert (result.summary.cold_handovers, result.ends("cold_handovers")) == (0, (0, 1))
+    assert kept(result, max_cold_handovers=0) == {"max_cold_handovers": False}
 
 
 def test_what_moved_by_then_may_not_have_moved() -> None:
@@ -150,11 +150,11 @@ def test_two_of_four_are_told_no_more() -> None:
     snapshot = replace(snapshot_from_row(checked_rows(generations("big"))[28], "big"), rates=Rates())
     (process_id,) = [one.process_id for one in snapshot.state.group.instances if one.host == "i3"]
     stop = Stop(at_ms=200_000, process_ids=(process_id,))
-    made = after(snapshot, stop)
+    result = after(snapshot, stop)
     assert after(snapshot, stop, rate=1.0).summary.cold_handovers == 4
-    assert made.summary.cold_handovers == 2
-    assert made.ends("cold_handovers")[1] >= 4
-    assert kept(made, max_cold_handovers=2) == {"max_cold_handovers": False}
+    assert result.summary.cold_handovers == 2
+    assert result.ends("cold_handovers")[1] >= 4
+    assert kept(result, max_cold_handovers=2) == {"max_cold_handovers": False}
 
 
 def _unrated(seed: int) -> tuple[Snapshot, Scenario] | None:
@@ -162,7 +162,7 @@ def _unrated(seed: int) -> tuple[Snapshot, Scenario] | None:
     snapshot, scenario = stateful_case(seed)
     if scenario is None:
         return None
-    kept_events = [of for of in scenario.events if not isinstance(of, RestoreRate | Burst | ProduceRate)]
+    kept_events = [event for event in scenario.events if not isinstance(event, RestoreRate | Burst | ProduceRate)]
     return replace(snapshot, rates=Rates()), drawn(Scenario(events=tuple(kept_events)), snapshot.state.group, 0)
 
 
@@ -178,10 +178,10 @@ def test_random_groups_start_no_more_cold_if_nothing_restores_at_all(part: int) 
         slow = replace(snapshot, rates=Rates(restore_per_instance=0.001))
         try:
             least, most = plan(snapshot, scenario=scenario, floor=False).ends("cold_handovers")
-            made = plan(slow, scenario=scenario, floor=False, ranges=False, max_rounds=200)
+            result = plan(slow, scenario=scenario, floor=False, ranges=False, max_rounds=200)
         except ScenarioError:
             continue
-        assert made.summary.cold_handovers <= most, f"seed {seed}"
+        assert result.summary.cold_handovers <= most, f"seed {seed}"
         seen += least < most
     assert seen > 0
 
@@ -203,9 +203,9 @@ def test_the_worst_is_played_alike_on_arrays_and_with_objects(seed: int, monkeyp
 @pytest.mark.parametrize("at_ms", [None, 0, 40_000])
 def test_nothing_else_is_told_where_nothing_happens_later(at_ms: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     events = () if at_ms is None else (stopped(at_ms),)
-    made = plan_json(after(two_instances(None), *events), full=True)
+    result = plan_json(after(two_instances(None), *events), full=True)
     monkeypatch.setattr(Classic, "ready_last", Classic.at_probes)
-    assert plan_json(after(two_instances(None), *events), full=True) == made
+    assert plan_json(after(two_instances(None), *events), full=True) == result
 
 
 def test_probes_are_counted_by_the_shortest_interval() -> None:
@@ -232,8 +232,8 @@ def test_on_either_side_of_the_time_out_copies_may_not_be_ready(row: int, at_ms:
     snapshot = replace(snapshot_from_row(checked_rows(generations("big"))[row], "big"), rates=Rates())
     for one in snapshot.state.group.instances:
 
-        def away(ms: int, of: str = one.process_id) -> tuple[Event, ...]:
-            return Stop(at_ms=at_ms, process_ids=(of,)), Return(at_ms=at_ms + ms, process_ids=(of,))
+        def away(ms: int, text: str = one.process_id) -> tuple[Event, ...]:
+            return Stop(at_ms=at_ms, process_ids=(text,)), Return(at_ms=at_ms + ms, process_ids=(text,))
 
         most = after(snapshot, *away(snapshot.config.session_timeout_ms - 2_000)).ends("cold_handovers")[1]
         beyond = away(snapshot.config.session_timeout_ms + 4_000)

@@ -27,8 +27,10 @@ JOIN = state(
 CONFIG = AssignmentConfig(acceptable_recovery_lag=100)
 
 
-def _snapshot(of: GroupState = JOIN, rates: Rates | None = None, config: AssignmentConfig = CONFIG) -> Snapshot:
-    return Snapshot(state=of, config=config, rates=rates or Rates(), captured_at="2026-11-21T12:00:00.000Z")
+def _snapshot(
+    group_state: GroupState = JOIN, rates: Rates | None = None, config: AssignmentConfig = CONFIG
+) -> Snapshot:
+    return Snapshot(state=group_state, config=config, rates=rates or Rates(), captured_at="2026-11-21T12:00:00.000Z")
 
 
 def _codes(notes: tuple[tuple[str, str, tuple[str, ...]], ...]) -> set[str]:
@@ -48,15 +50,15 @@ def test_every_option_may_be_given_on_its_own() -> None:
 
 
 def test_one_known_rate_does_not_make_the_whole_plan_an_estimate() -> None:
-    made = plan(_snapshot(rates=Rates(restore_of={0: 1e5})))
-    assert made.summary.duration_is == "probes"
-    assert "no-restore-rate" in _codes(made.assumptions)
+    result = plan(_snapshot(rates=Rates(restore_of={0: 1e5})))
+    assert result.summary.duration_is == "probes"
+    assert "no-restore-rate" in _codes(result.assumptions)
 
 
 def test_with_every_rate_that_is_needed_known_the_plan_is_an_estimate() -> None:
-    made = plan(_snapshot(rates=Rates(restore_per_instance=1e5)))
-    assert made.summary.duration_is == "estimate"
-    assert "no-restore-rate" not in _codes(made.assumptions)
+    result = plan(_snapshot(rates=Rates(restore_per_instance=1e5)))
+    assert result.summary.duration_is == "estimate"
+    assert "no-restore-rate" not in _codes(result.assumptions)
 
 
 def test_an_estimate_says_that_nobody_knows_what_is_written_meanwhile() -> None:
@@ -69,36 +71,36 @@ def test_an_estimate_says_that_nobody_knows_what_is_written_meanwhile() -> None:
 
 
 def test_where_nothing_is_restored_no_rate_is_needed_to_know_the_time() -> None:
-    made = plan(_snapshot(state(group(stateful=0, stateless=6), {0: Holding(tuple(range(6)))}, {})))
-    assert made.rounds
-    assert made.summary.duration_is == "estimate"
-    assert "no-restore-rate" not in _codes(made.assumptions)
+    result = plan(_snapshot(state(group(stateful=0, stateless=6), {0: Holding(tuple(range(6)))}, {})))
+    assert result.rounds
+    assert result.summary.duration_is == "estimate"
+    assert "no-restore-rate" not in _codes(result.assumptions)
 
 
 def test_a_copy_under_way_at_a_rate_nobody_knows_makes_no_estimate() -> None:
     warming = (*JOIN.copies[0], Copy(2, 1000, (3,), 1000, 3))
     holdings = {0: Holding((0,)), 1: Holding((1,)), 3: Holding(warmup=(0,))}
-    of = state(JOIN.group, holdings, {0: warming, 1: JOIN.copies[1]})
+    item = state(JOIN.group, holdings, {0: warming, 1: JOIN.copies[1]})
     rates = Rates(restore_of={0: 1e5, 1: 1e5})
-    made = plan(_snapshot(of, rates, replace(CONFIG, max_warmup_replicas=1)))
-    assert made.summary.duration_is == "probes"
-    assert [note.subjects for note in made.assumptions if note.code == "no-restore-rate"] == [("0_0",)]
+    result = plan(_snapshot(item, rates, replace(CONFIG, max_warmup_replicas=1)))
+    assert result.summary.duration_is == "probes"
+    assert [note.subjects for note in result.assumptions if note.code == "no-restore-rate"] == [("0_0",)]
 
 
 def test_what_is_under_way_at_a_rate_nobody_knows_is_told() -> None:
     warming = (*JOIN.copies[1], Copy(1, 1000, (2,), 1000, 2))
     holdings = {0: Holding((0,)), 1: Holding((1,)), 2: Holding(warmup=(1,))}
-    made = plan(_snapshot(state(JOIN.group, holdings, {0: JOIN.copies[0], 1: warming})))
-    assert made.summary.restored_records == 0
-    assert made.summary.duration_is == "probes"
-    assert "the restore rate is unknown" in " ".join(page_of(made).sentences)
+    result = plan(_snapshot(state(JOIN.group, holdings, {0: JOIN.copies[0], 1: warming})))
+    assert result.summary.restored_records == 0
+    assert result.summary.duration_is == "probes"
+    assert "the restore rate is unknown" in " ".join(page_of(result).sentences)
 
 
 def test_a_start_without_a_copy_restores_its_state_within_the_limit_too() -> None:
-    made = plan(_snapshot(config=replace(CONFIG, acceptable_recovery_lag=1_000)))
-    assert (made.summary.moves, made.summary.warmups, made.summary.cold_handovers) == (1, 0, 0)
-    assert made.summary.restored_records == 1_000
-    assert {fact.key: fact.value for fact in page_of(made).facts}["restore"].startswith("1,000 records")
+    result = plan(_snapshot(config=replace(CONFIG, acceptable_recovery_lag=1_000)))
+    assert (result.summary.moves, result.summary.warmups, result.summary.cold_handovers) == (1, 0, 0)
+    assert result.summary.restored_records == 1_000
+    assert {fact.key: fact.value for fact in page_of(result).facts}["restore"].startswith("1,000 records")
 
 
 def test_a_state_of_unknown_size_is_ready_at_the_next_probe_whatever_the_rate() -> None:
@@ -106,25 +108,25 @@ def test_a_state_of_unknown_size_is_ready_at_the_next_probe_whatever_the_rate() 
         Task(task_id=task.task_id, stateful=True, end_offset_sum=2**63 - 1, end_offset_known=False)
         for task in JOIN.group.tasks
     ]
-    of = replace(JOIN, group=replace(JOIN.group, tasks=tuple(unknown)))
-    made = plan(_snapshot(of, Rates(restore_per_instance=1e5)))
-    assert made.verdict.kind == "settled"
-    assert made.summary.duration_is == "probes"
-    assert made.summary.restored_records is None
+    item = replace(JOIN, group=replace(JOIN.group, tasks=tuple(unknown)))
+    result = plan(_snapshot(item, Rates(restore_per_instance=1e5)))
+    assert result.verdict.kind == "settled"
+    assert result.summary.duration_is == "probes"
+    assert result.summary.restored_records is None
 
 
 def test_a_settled_group_is_told_that_standbys_are_missing() -> None:
-    made = plan(_snapshot(config=replace(CONFIG, num_standby_replicas=5)))
-    held = state(made.group, dict(enumerate(made.final)), {})
-    again = plan(_snapshot(held, config=made.config))
+    result = plan(_snapshot(config=replace(CONFIG, num_standby_replicas=5)))
+    held = state(result.group, dict(enumerate(result.final)), {})
+    again = plan(_snapshot(held, config=result.config))
     assert again.rounds == ()
     assert "standbys-short" in _codes(again.warnings)
 
 
 def test_a_copy_that_has_nothing_to_restore_does_not_start_cold() -> None:
     owned = state(group(stateless=0), {}, {0: (Copy(1, UNKNOWN, (2,), 0),)})
-    made = plan(_snapshot(owned))
-    starts = [step for step in made.rounds[0].steps if isinstance(step, HandOver) and str(step.task_id) == "0_0"]
+    result = plan(_snapshot(owned))
+    starts = [step for step in result.rounds[0].steps if isinstance(step, HandOver) and str(step.task_id) == "0_0"]
     assert [step.caught_up or step.restore_records != 0 for step in starts] == [True]
 
 
@@ -146,16 +148,16 @@ def test_the_digest_counts_whatever_changes_the_plan(rates: Rates) -> None:
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)
 def test_every_round_has_a_phase_and_only_the_last_is_settled(scenario: str) -> None:
-    made = plan(captured.join(scenario))
-    assert all(rnd.phases for rnd in made.rounds)
-    assert [rnd.number for rnd in made.rounds if Phase.SETTLED in rnd.phases] == [len(made.rounds)]
+    result = plan(captured.join(scenario))
+    assert all(rnd.phases for rnd in result.rounds)
+    assert [rnd.number for rnd in result.rounds if Phase.SETTLED in rnd.phases] == [len(result.rounds)]
 
 
 def test_a_group_that_is_never_ready_is_stuck_and_names_its_tasks() -> None:
-    made = plan(_snapshot(rates=Rates(restore_per_instance=0.0)))
-    assert made.verdict.kind == "stuck"
-    assert made.verdict.tasks
-    assert all(rnd.trigger is not Trigger.FOLLOW_UP for rnd in made.rounds[-2:])
+    result = plan(_snapshot(rates=Rates(restore_per_instance=0.0)))
+    assert result.verdict.kind == "stuck"
+    assert result.verdict.tasks
+    assert all(rnd.trigger is not Trigger.FOLLOW_UP for rnd in result.rounds[-2:])
 
 
 def test_a_slow_restore_is_compared_once_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,16 +165,16 @@ def test_a_slow_restore_is_compared_once_a_tick(monkeypatch: pytest.MonkeyPatch)
     closer = stuck_or_cyclic._closer
     monkeypatch.setattr(stuck_or_cyclic, "_closer", lambda earlier, now: compared.append(0) or closer(earlier, now))
     tasks = tuple(replace(task, end_offset_sum=100_000) for task in JOIN.group.tasks)
-    made = plan(_snapshot(replace(JOIN, group=replace(JOIN.group, tasks=tasks)), Rates(restore_per_instance=2.0)))
-    assert made.summary.probing_rebalances > 20
-    assert len(compared) <= made.summary.probing_rebalances + 1
+    result = plan(_snapshot(replace(JOIN, group=replace(JOIN.group, tasks=tasks)), Rates(restore_per_instance=2.0)))
+    assert result.summary.probing_rebalances > 20
+    assert len(compared) <= result.summary.probing_rebalances + 1
 
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)
 def test_what_is_settled_is_only_a_short_cut(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = captured.inputs(scenario)[1]
-    copies = tuple(tuple(copy._replace(reporters=()) for copy in of) for of in silent.state.copies)
+    copies = tuple(tuple(copy._replace(reporters=()) for copy in entry) for entry in silent.state.copies)
     snapshot = replace(silent, state=replace(silent.state, copies=copies))
     short = plan(snapshot)
-    monkeypatch.setattr(GroupState, "unsettled", property(lambda of: frozenset(of.group.stateful)))
+    monkeypatch.setattr(GroupState, "unsettled", property(lambda item: frozenset(item.group.stateful)))
     assert plan(snapshot) == short

@@ -42,10 +42,10 @@ rates = st.builds(
 )
 
 
-def _history(made: Plan) -> str:
+def _history(plan: Plan) -> str:
     """One line a round, printed when a property fails."""
-    lines = [f"{made.protocol}: {made.verdict.kind}, {made.summary.hops} hops"]
-    for rnd in made.rounds:
+    lines = [f"{plan.protocol}: {plan.verdict.kind}, {plan.summary.hops} hops"]
+    for rnd in plan.rounds:
         kinds = [f"{step.kind} {getattr(step, 'task_id', '')}" for step in rnd.steps]
         lines.append(f"{rnd.number} {rnd.at_ms} {rnd.trigger} probing={rnd.probing_rebalance}: {', '.join(kinds)}")
     return "\n".join(lines)
@@ -55,9 +55,9 @@ def _history(made: Plan) -> str:
 @given(snapshot=snapshots(), rates=rates)
 def test_every_plan_keeps_every_invariant(assignor: str, snapshot: Snapshot, rates: Rates) -> None:
     for protocol in PROTOCOLS:  # drawing a group takes longer than planning for it
-        made = plan(replace(snapshot, rates=rates), assignor=assignor, protocol=protocol, max_rounds=60)
-        note(_history(made))
-        assert broken_invariants(made) == ()
+        result = plan(replace(snapshot, rates=rates), assignor=assignor, protocol=protocol, max_rounds=60)
+        note(_history(result))
+        assert broken_invariants(result) == ()
 
 
 @every_assignor
@@ -82,13 +82,13 @@ def test_a_change_of_members_settles_within_the_bound(assignor: str, data: st.Da
     for protocol in PROTOCOLS:
         options = PlanOptions(assignor=assignor, protocol=protocol, floor=False, ranges=False)
         before = memberships.after(plan(start, options))
-        made = plan(memberships.with_members(before, members), options)
-        note(_history(made))
-        ticks = sum(rnd.trigger is Trigger.PROBING for rnd in made.rounds)
-        assert made.verdict.kind == "settled"
-        assert ticks <= math.ceil(made.summary.hops / made.config.max_warmup_replicas) + 1
-        assert len(made.rounds) <= 2 * (ticks + 1)
-        assert made.summary.moves >= made.summary.lower_bounds.moves
+        result = plan(memberships.with_members(before, members), options)
+        note(_history(result))
+        ticks = sum(rnd.trigger is Trigger.PROBING for rnd in result.rounds)
+        assert result.verdict.kind == "settled"
+        assert ticks <= math.ceil(result.summary.hops / result.config.max_warmup_replicas) + 1
+        assert len(result.rounds) <= 2 * (ticks + 1)
+        assert result.summary.moves >= result.summary.lower_bounds.moves
 
 
 @given(snapshot=snapshots())
@@ -104,9 +104,9 @@ class _FreshBalance:
 
     def of(self, decided: Sequence[Holding]) -> Balance:
         by_consumer = [
-            of
+            item
             for held, at in zip(decided, self._group.capacities, strict=True)
-            for of in (held, *[Holding()] * (at - 1))
+            for item in (held, *[Holding()] * (at - 1))
         ]
         return balance(instance_loads(self._group, by_consumer))
 
@@ -129,7 +129,10 @@ def _carried_on_and_anew(snapshot: Snapshot, **options: Any) -> tuple[Plan, Plan
     Of several targets that cost the same, that one stays, and a decision without it may choose another.
     """
     carried_on = plan(snapshot, **options)
-    every = {name: of if name == "balanced" else replace(of, assign=_forgetting(of)) for name, of in ASSIGNORS.items()}
+    every = {
+        name: item if name == "balanced" else replace(item, assign=_forgetting(item))
+        for name, item in ASSIGNORS.items()
+    }
     with (
         mock.patch.object(planner, "ASSIGNORS", every),
         mock.patch.object(GroupState, "followed_by", _followed_anew),
@@ -150,9 +153,9 @@ def test_carrying_on_gives_what_a_full_recompute_gives(assignor: str, snapshot: 
 
 def _cost(state: GroupState, config: AssignmentConfig, owner: Mapping[int, int], standbys: Standbys) -> list[int]:
     """Records and moves of the active tasks, then of the standbys."""
-    of = list(prospects(state, config, state.group.stateful))
-    actives = [one.active_cost(owner[one.task]) for one in of]
-    others = [one.standby_cost(instance) for one in of for instance in standbys[one.task]]
+    item = list(prospects(state, config, state.group.stateful))
+    actives = [one.active_cost(owner[one.task]) for one in item]
+    others = [one.standby_cost(instance) for one in item for instance in standbys[one.task]]
     return [sum(cost[part] for cost in costs) for costs in (actives, others) for part in (0, 1)]
 
 
@@ -163,7 +166,7 @@ def test_a_target_that_stays_costs_as_little_as_any(snapshot: Snapshot, rates: R
     def checked(state: GroupState, config: AssignmentConfig, *before: Any) -> Any:
         if kept := carry_on(state, config, *before):
             anew = balanced._afresh(state, config)
-            costs = [_cost(state, config, of.owner, of.standbys) for of in (kept, anew)]
+            costs = [_cost(state, config, item.owner, item.standbys) for item in (kept, anew)]
             assert costs[0] == costs[1]
             assert kept.warnings == anew.warnings
         return kept
@@ -192,8 +195,8 @@ def test_what_is_settled_follows_from_the_state_before(snapshot: Snapshot, rates
 
     with_objects = mock.patch.object(planner, "CoordinatorOnArrays", ClassicCoordinator)
     with with_objects, mock.patch.object(GroupState, "followed_by", checked):
-        made = plan(replace(snapshot, rates=rates), max_rounds=20, floor=False, ranges=False)
-    assert len(looked_at) == max(len(made.rounds) - 1, 0)
+        result = plan(replace(snapshot, rates=rates), max_rounds=20, floor=False, ranges=False)
+    assert len(looked_at) == max(len(result.rounds) - 1, 0)
 
 
 @pytest.mark.parametrize("cleanup_ms", [600_000, 3_600_000])

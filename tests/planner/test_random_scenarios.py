@@ -26,9 +26,9 @@ SEQUENCES = int(os.environ.get("KSTREAM_PLAN_SEQUENCES", "600"))
 CHUNK = 100
 
 
-def _history(made: Plan) -> str:
+def _history(plan: Plan) -> str:
     return "\n".join(
-        f"{rnd.number} {rnd.at_ms} {rnd.trigger}: {', '.join(step.kind for step in rnd.steps)}" for rnd in made.rounds
+        f"{rnd.number} {rnd.at_ms} {rnd.trigger}: {', '.join(step.kind for step in rnd.steps)}" for rnd in plan.rounds
     )
 
 
@@ -47,15 +47,15 @@ def played(request: pytest.FixtureRequest) -> Mapping[int, Plan]:
 
 
 def test_every_sequence_of_events_keeps_every_invariant(played: Mapping[int, Plan]) -> None:
-    for seed, made in played.items():
-        assert broken_invariants(made) == (), f"seed {seed}\n{_history(made)}"
+    for seed, result in played.items():
+        assert broken_invariants(result) == (), f"seed {seed}\n{_history(result)}"
 
 
 @pytest.mark.parametrize("first", _chunks(SEQUENCES // 4, 50, "varied sequences"))
 def test_every_design_assignor_and_protocol_keeps_every_invariant(first: int) -> None:
     for seed in range(first, first + 50):
-        made = play_varied(seed)
-        assert broken_invariants(made) == (), f"seed {seed}\n{_history(made)}"
+        result = play_varied(seed)
+        assert broken_invariants(result) == (), f"seed {seed}\n{_history(result)}"
 
 
 def test_a_target_that_waits_for_its_interval_does_not_make_a_history_endless() -> None:
@@ -64,35 +64,35 @@ def test_a_target_that_waits_for_its_interval_does_not_make_a_history_endless() 
 
 
 def test_every_task_runs_once_all_has_settled(played: Mapping[int, Plan]) -> None:
-    settled = [made for made in played.values() if made.verdict.kind == "settled"]
+    settled = [outcome for outcome in played.values() if outcome.verdict.kind == "settled"]
     assert len(settled) > 0.6 * len(played)
-    for made in settled:
-        assert sorted(task for held in made.final for task in held.active) == list(range(len(made.group.tasks)))
+    for result in settled:
+        assert sorted(task for held in result.final for task in held.active) == list(range(len(result.group.tasks)))
 
 
 def test_every_output_takes_it(played: Mapping[int, Plan]) -> None:
-    for made in list(played.values())[::25]:
-        assert table(made, verbose=True)
-        assert markdown(made, verbose=True)
-        [read] = read_plans(plan_json(made).encode(), "x")
-        assert (read.rounds, read.final, read.later_configs) == (made.rounds, made.final, made.later_configs)
-        assert (read.outages, read.pauses) == (made.outages, made.pauses)
+    for result in list(played.values())[::25]:
+        assert table(result, verbose=True)
+        assert markdown(result, verbose=True)
+        [read] = read_plans(plan_json(result).encode(), "x")
+        assert (read.rounds, read.final, read.later_configs) == (result.rounds, result.final, result.later_configs)
+        assert (read.outages, read.pauses) == (result.outages, result.pauses)
 
 
 def test_a_task_stands_still_once_at_a_time_and_in_every_outage_of_who_runs_it(played: Mapping[int, Plan]) -> None:
     seen = 0
-    for seed, made in played.items():
-        found = made.pauses
-        assert sum(pause.length_ms for pause in found) == made.summary.paused_task_ms, f"seed {seed}"
+    for seed, result in played.items():
+        found = result.pauses
+        assert sum(pause.length_ms for pause in found) == result.summary.paused_task_ms, f"seed {seed}"
         assert [pause.to_ms for pause in found] == sorted(pause.to_ms for pause in found)
         by_task: dict[TaskId, list[Pause]] = {}
         for pause in sorted(found, key=lambda one: one.from_ms):
             by_task.setdefault(pause.task_id, []).append(pause)
         for own in by_task.values():
             assert all(one.to_ms <= other.from_ms for one, other in pairwise(own)), f"seed {seed}"
-        for outage in made.outages:
-            assert not any(outage.from_ms < rnd.at_ms < outage.to_ms for rnd in made.rounds), f"seed {seed}"
-            for task_id in _run_when(made, outage):
+        for outage in result.outages:
+            assert not any(outage.from_ms < rnd.at_ms < outage.to_ms for rnd in result.rounds), f"seed {seed}"
+            for task_id in _run_when(result, outage):
                 seen += 1
                 covers = [
                     one for one in by_task[task_id] if one.from_ms <= outage.from_ms and outage.to_ms <= one.to_ms
@@ -101,11 +101,11 @@ def test_a_task_stands_still_once_at_a_time_and_in_every_outage_of_who_runs_it(p
     assert seen > 0
 
 
-def _run_when(made: Plan, outage: Outage) -> list[TaskId]:
-    rounds = [rnd for rnd in made.rounds if rnd.at_ms <= outage.from_ms]
-    held = rounds[-1].assigned if rounds else made.initial
-    consumers = made.group.consumers_of[made.group.instance_index[outage.process_id]]
-    return [made.group.tasks[task].task_id for consumer in consumers for task in held[consumer].active]
+def _run_when(plan: Plan, outage: Outage) -> list[TaskId]:
+    rounds = [rnd for rnd in plan.rounds if rnd.at_ms <= outage.from_ms]
+    held = rounds[-1].assigned if rounds else plan.initial
+    consumers = plan.group.consumers_of[plan.group.instance_index[outage.process_id]]
+    return [plan.group.tasks[task].task_id for consumer in consumers for task in held[consumer].active]
 
 
 def _anew(state: GroupState, config: AssignmentConfig, previous: object = None) -> Assignment:

@@ -32,12 +32,12 @@ def test_what_followed_was_planned_before(name: str) -> None:
 def test_where_threads_race_to_rejoin_both_ends_are_told() -> None:
     """A follow-up came after 1.3 s instead of 0.1 s, and all 10 generations followed within 25.5 s, without a probe."""
     event = BY_NAME["two"]
-    made = planned(event)
-    assert "late-follow-up" in {note.code for note in made.warnings}
-    low, high = next((low, high) for figure, low, high in made.summary.ranges if figure == "duration_ms")
+    plan = planned(event)
+    assert "late-follow-up" in {note.code for note in plan.warnings}
+    low, high = next((low, high) for figure, low, high in plan.summary.ranges if figure == "duration_ms")
     seen_ms = (followed(event)[-1].at_ms or 0) - (followed(event)[0].at_ms or 0)
     assert low <= seen_ms <= high
-    assert high == made.summary.duration_ms
+    assert high == plan.summary.duration_ms
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -55,6 +55,6 @@ def test_rates_are_measured_as_they_were(name: str) -> None:
     instances = range(len(snapshot.state.group.instances))
     assert [snapshot.rates.restore_rate(i) for i in instances] == pytest.approx([400.0] * len(instances), rel=0.05)
     written = {str(snapshot.state.group.tasks[task].task_id): rate for task, rate in snapshot.rates.produce.items()}
-    assert written == pytest.approx({of: 5.0 if of.startswith("0_") else 10.0 for of in written}, rel=0.05)
+    assert written == pytest.approx({item: 5.0 if item.startswith("0_") else 10.0 for item in written}, rel=0.05)
     assert len(written) == 12
     assert min(snapshot.rates.produce_intervals.values()) >= 6

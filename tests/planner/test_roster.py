@@ -18,10 +18,10 @@ def _everyone(present: Group) -> Roster:
 
 @pytest.mark.parametrize("stateless", [0, 2])
 def test_what_is_held_is_made_when_it_is_read(stateless: int) -> None:
-    present, made = group(stateful=3, stateless=stateless), list[str]()
+    present, result = group(stateful=3, stateless=stateless), list[str]()
 
     def make() -> tuple[Holding, ...]:
-        made.append("made")
+        result.append("made")
         return HELD
 
     owners = no_owners(present)
@@ -31,10 +31,10 @@ def test_what_is_held_is_made_when_it_is_read(stateless: int) -> None:
     found = everyone.holdings(present, lazy)
     stateful = found.stateful if isinstance(found, Holdings) else found
     assert isinstance(stateful, LazyHoldings)
-    assert (stateful.extra_copies, len(found), made) == (7, 7, [])
+    assert (stateful.extra_copies, len(found), result) == (7, 7, [])
     expected = everyone.holdings(present, Holdings(HELD, present.stateless, owners))
     assert (found, found, expected) == (expected, expected, found)
-    assert made == ["made"]
+    assert result == ["made"]
     assert found[1] is HELD[0]
     assert isinstance(expected, Holdings) == isinstance(found, Holdings) == bool(stateless)
 

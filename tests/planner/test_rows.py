@@ -46,50 +46,52 @@ def _both(
 ) -> tuple[Plan, Plan]:
     assignor, protocol = WAYS[seed % len(WAYS)]
     asked = PlanOptions(max_rounds=150, **options)
-    of = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
+    item = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
     return (
-        plan(snapshot, Classic(assignor, protocol), asked, scenario=of),
-        plan(snapshot, InRows(assignor, protocol, share=share, seed=seed), asked, scenario=of),
+        plan(snapshot, Classic(assignor, protocol), asked, scenario=item),
+        plan(snapshot, InRows(assignor, protocol, share=share, seed=seed), asked, scenario=item),
     )
 
 
-def _compare(made: Plan, rows: Plan, seed: int) -> None:
-    assert _said(rows.pauses) == _said(made.pauses)
-    assert rows.summary == made.summary
-    assert (rows.warnings, rows.assumptions, rows.verdict) == (made.warnings, made.assumptions, made.verdict)
-    history = [rnd.assigned for rnd in made.rounds]
+def _compare(plan: Plan, rows: Plan, seed: int) -> None:
+    assert _said(rows.pauses) == _said(plan.pauses)
+    assert rows.summary == plan.summary
+    assert (rows.warnings, rows.assumptions, rows.verdict) == (plan.warnings, plan.assumptions, plan.verdict)
+    history = [rnd.assigned for rnd in plan.rounds]
     assert list(extra_copies([rnd.assigned for rnd in rows.rounds])) == list(extra_copies(history))
-    order = [*range(len(made.rounds))]
+    order = [*range(len(plan.rounds))]
     random.Random(seed).shuffle(order)
     for index in order:
-        one, other = made.rounds[index], rows.rounds[index]
+        one, other = plan.rounds[index], rows.rounds[index]
         assert (other.decided, other.assigned) == (one.decided, one.assigned)
         assert (one.assigned, one.decided) == (other.assigned, other.decided)
         assert (len(other.steps), other.member_steps) == (len(one.steps), one.member_steps)
         assert other.balance == one.balance
-    assert standbys_to_restore(rows) == standbys_to_restore(made)
-    assert most_restoring(rows) == most_restoring(made)
-    assert list(running(rows)) == list(running(made)) == list(stateful_loads(made.group, history))
-    assert list(warming(rows)) == list(warming(made)) == list(warmup_counts(made.group, history))
-    assert events(rows) == events(made)
-    scenario = Scenario(events=tuple(Leave(at_ms=rnd.at_ms, process_ids=("m1",)) for rnd in made.rounds[::7]))
-    assert event_outcomes(rows, scenario) == event_outcomes(made, scenario)
-    _compare_outages(made, rows, random.Random(seed))
-    assert rows == made
-    assert plan_json(rows, full=True) == plan_json(made, full=True)
+    assert standbys_to_restore(rows) == standbys_to_restore(plan)
+    assert most_restoring(rows) == most_restoring(plan)
+    assert list(running(rows)) == list(running(plan)) == list(stateful_loads(plan.group, history))
+    assert list(warming(rows)) == list(warming(plan)) == list(warmup_counts(plan.group, history))
+    assert events(rows) == events(plan)
+    scenario = Scenario(events=tuple(Leave(at_ms=rnd.at_ms, process_ids=("m1",)) for rnd in plan.rounds[::7]))
+    assert event_outcomes(rows, scenario) == event_outcomes(plan, scenario)
+    _compare_outages(plan, rows, random.Random(seed))
+    assert rows == plan
+    assert plan_json(rows, full=True) == plan_json(plan, full=True)
     assert broken_invariants(rows) == ()
 
 
-def _compare_outages(made: Plan, rows: Plan, rng: random.Random) -> None:
+def _compare_outages(plan: Plan, rows: Plan, rng: random.Random) -> None:
     """Whatever outages there are, they stop the same tasks."""
-    times_ms = sorted({rnd.at_ms for rnd in made.rounds})
+    times_ms = sorted({rnd.at_ms for rnd in plan.rounds})
     outages = []
     for before_ms, after_ms in pairwise(times_ms):
         if after_ms - before_ms > 2 and rng.random() < 0.3:
             from_ms = rng.randrange(before_ms, after_ms - 1)
-            process_id = rng.choice(made.group.instances).process_id
+            process_id = rng.choice(plan.group.instances).process_id
             outages.append(Outage(process_id, from_ms, rng.randrange(from_ms + 1, after_ms)))
-    one, other = (pauses_of(of.group, of.initial, of.rounds, of.stopping, of.config, outages) for of in (made, rows))
+    one, other = (
+        pauses_of(item.group, item.initial, item.rounds, item.stopping, item.config, outages) for item in (plan, rows)
+    )
     assert _said(other) == _said(one)
 
 
@@ -102,12 +104,12 @@ def _said(found: Pauses) -> tuple[object, ...]:
 @pytest.mark.parametrize("share", [1.0, 0.5])
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_it_says_the_same_whoever_comes_and_goes(first: int, share: float) -> None:
-    told = 0
+    answer = 0
     for seed in range(first, first + 20):
-        made, rows = _both(*random_case(seed), seed, share=share, floor=False, ranges=False)
-        told += sum(has_rows(rnd.steps) for rnd in rows.rounds)
-        _compare(made, rows, seed)
-    assert told > 50
+        result, rows = _both(*random_case(seed), seed, share=share, floor=False, ranges=False)
+        answer += sum(has_rows(rnd.steps) for rnd in rows.rounds)
+        _compare(result, rows, seed)
+    assert answer > 50
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5])
@@ -118,10 +120,10 @@ def test_it_says_the_same_where_copies_fall_behind(share: float) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_it_says_the_same_between_stateless_tasks(seed: int) -> None:
-    made, rows = _both(joined(seed), None, seed)
-    _compare(made, rows, seed)
-    assert table(rows, verbose=True) == table(made, verbose=True)
-    assert markdown(rows, verbose=True) == markdown(made, verbose=True)
+    result, rows = _both(joined(seed), None, seed)
+    _compare(result, rows, seed)
+    assert table(rows, verbose=True) == table(result, verbose=True)
+    assert markdown(rows, verbose=True) == markdown(result, verbose=True)
 
 
 def test_it_says_the_same_of_what_else_may_be() -> None:
@@ -131,8 +133,8 @@ def test_it_says_the_same_of_what_else_may_be() -> None:
 
 def test_it_is_pickled_as_what_it_stands_for() -> None:
     for seed in range(5):
-        made, rows = _both(*random_case(seed), seed, floor=False, ranges=False)
-        assert pickle.loads(pickle.dumps(rows)) == made
+        result, rows = _both(*random_case(seed), seed, floor=False, ranges=False)
+        assert pickle.loads(pickle.dumps(rows)) == result
 
 
 def test_nobody_makes_steps_or_looks_at_more_than_the_last_round(monkeypatch: pytest.MonkeyPatch) -> None:

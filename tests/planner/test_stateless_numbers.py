@@ -23,26 +23,26 @@ def _made(seed: int, protocol: str = "cooperative", assignor: str = "high-availa
     return plan(joined(seed), protocol=protocol, assignor=assignor)
 
 
-def _written_out(made: Plan) -> Plan:
+def _written_out(plan: Plan) -> Plan:
     """The plan with every step and holding made."""
     rounds = (
         replace(rnd, steps=tuple(rnd.steps), decided=tuple(rnd.decided), assigned=tuple(rnd.assigned))
-        for rnd in made.rounds
+        for rnd in plan.rounds
     )
-    written, initial = tuple(rounds), tuple(made.initial)
-    pauses = pauses_of(made.group, initial, written, made.stopping, made.config, made.outages)
-    return replace(made, initial=initial, rounds=written, final=tuple(made.final), pauses=pauses)
+    written, initial = tuple(rounds), tuple(plan.initial)
+    pauses = pauses_of(plan.group, initial, written, plan.stopping, plan.config, plan.outages)
+    return replace(plan, initial=initial, rounds=written, final=tuple(plan.final), pauses=pauses)
 
 
-def _compare(made: Plan) -> None:
-    written = _written_out(made)
-    assert made == written
-    assert broken_invariants(made) == broken_invariants(written) == ()
-    assert [len(rnd.steps) for rnd in made.rounds] == [len(rnd.steps) for rnd in written.rounds]
-    assert _totals(made.pauses) == _totals(written.pauses)
-    starts_ms = [0, *(rnd.at_ms for rnd in made.rounds)]
-    assert made.pauses.tasks_between(starts_ms) == written.pauses.tasks_between(starts_ms)
-    assert table(made, verbose=True) == table(written, verbose=True)
+def _compare(plan: Plan) -> None:
+    written = _written_out(plan)
+    assert plan == written
+    assert broken_invariants(plan) == broken_invariants(written) == ()
+    assert [len(rnd.steps) for rnd in plan.rounds] == [len(rnd.steps) for rnd in written.rounds]
+    assert _totals(plan.pauses) == _totals(written.pauses)
+    starts_ms = [0, *(rnd.at_ms for rnd in plan.rounds)]
+    assert plan.pauses.tasks_between(starts_ms) == written.pauses.tasks_between(starts_ms)
+    assert table(plan, verbose=True) == table(written, verbose=True)
 
 
 def _totals(found: Pauses) -> tuple[object, ...]:
@@ -53,9 +53,9 @@ def _totals(found: Pauses) -> tuple[object, ...]:
 @pytest.mark.parametrize("protocol", ["cooperative", "eager", "mixed"])
 @pytest.mark.parametrize("seed", range(3))
 def test_it_says_the_same_as_when_everything_is_written_out(seed: int, protocol: str, assignor: str) -> None:
-    made = _made(seed, protocol, assignor)
-    assert any(rnd.stateless is not None for rnd in made.rounds)
-    _compare(made)
+    result = _made(seed, protocol, assignor)
+    assert any(rnd.stateless is not None for rnd in result.rounds)
+    _compare(result)
 
 
 @pytest.mark.parametrize("first", range(0, 60, 20))
@@ -72,15 +72,15 @@ def _changed(holdings: Sequence[Holding], place: int, owner: int) -> Holdings:
     return Holdings(holdings.stateful, holdings.stateless, owners)
 
 
-def _with(made: Plan, index: int, **change: object) -> Plan:
-    rounds = list(made.rounds)
+def _with(plan: Plan, index: int, **change: object) -> Plan:
+    rounds = list(plan.rounds)
     rounds[index] = replace(rounds[index], **change)
-    return replace(made, rounds=tuple(rounds))
+    return replace(plan, rounds=tuple(rounds))
 
 
-def _withholding(made: Plan) -> tuple[int, Round, int]:
+def _withholding(plan: Plan) -> tuple[int, Round, int]:
     """A round in which stateless tasks alone are withheld, and the place of the first of them."""
-    for index, rnd in enumerate(made.rounds[:-1]):
+    for index, rnd in enumerate(plan.rounds[:-1]):
         if rnd.stateless is not None and len(rnd.stateless.withheld) and not _withholds_stateful(rnd):
             return index, rnd, int(rnd.stateless.withheld[0])
     raise AssertionError("no such round")
@@ -95,13 +95,13 @@ def _owners(holdings: Sequence[Holding]) -> Owners:
     return holdings.owners
 
 
-def _broken(made: Plan) -> set[str]:
-    return {broken.invariant for broken in broken_invariants(made)}
+def _broken(plan: Plan) -> set[str]:
+    return {broken.invariant for broken in broken_invariants(plan)}
 
 
 def test_a_task_that_is_decided_for_nobody_is_found() -> None:
-    made = _made(0)
-    assert "one-active-per-task" in _broken(_with(made, 0, decided=_changed(made.rounds[0].decided, 0, NOBODY)))
+    result = _made(0)
+    assert "one-active-per-task" in _broken(_with(result, 0, decided=_changed(result.rounds[0].decided, 0, NOBODY)))
 
 
 def test_a_task_that_starts_before_it_is_revoked_is_found() -> None:
@@ -111,17 +111,17 @@ def test_a_task_that_starts_before_it_is_revoked_is_found() -> None:
 
 
 def test_steps_that_do_not_give_who_runs_the_tasks_are_found() -> None:
-    made = _made(0)
-    index, rnd, place = _withholding(made)
-    consumers = len(made.group.consumer_ids)
+    result = _made(0)
+    index, rnd, place = _withholding(result)
+    consumers = len(result.group.consumer_ids)
     other = (int(_owners(rnd.decided)[place]) + 1) % consumers
-    assert "steps-are-lossless" in _broken(_with(made, index, decided=_changed(rnd.decided, place, other)))
-    assert "steps-are-lossless" in _broken(_with(made, index, assigned=_changed(rnd.assigned, place, other)))
-    last = (int(_owners(made.final)[0]) + 1) % consumers
-    assert _broken(replace(made, final=_changed(made.final, 0, last))) == {"steps-are-lossless"}
+    assert "steps-are-lossless" in _broken(_with(result, index, decided=_changed(rnd.decided, place, other)))
+    assert "steps-are-lossless" in _broken(_with(result, index, assigned=_changed(rnd.assigned, place, other)))
+    last = (int(_owners(result.final)[0]) + 1) % consumers
+    assert _broken(replace(result, final=_changed(result.final, 0, last))) == {"steps-are-lossless"}
 
 
 def test_a_task_that_is_withheld_and_not_followed_up_is_found() -> None:
-    made = _made(0)
-    index, _, _ = _withholding(made)
-    assert "withheld-is-followed-up" in _broken(_with(made, index + 1, trigger=Trigger.MANUAL))
+    result = _made(0)
+    index, _, _ = _withholding(result)
+    assert "withheld-is-followed-up" in _broken(_with(result, index + 1, trigger=Trigger.MANUAL))

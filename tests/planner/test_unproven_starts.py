@@ -29,55 +29,55 @@ from tests.helpers.random_groups import copied, random_group
 _LONG_AGO = "2026-11-22T11:00:00.000Z"
 
 
-def _play(of: Snapshot, *events: Event, trust_ms: int = 60_000) -> Plan:
-    return plan_checked(of, scenario=Scenario(events=events), trust_ms=trust_ms)
+def _play(snapshot: Snapshot, *events: Event, trust_ms: int = 60_000) -> Plan:
+    return plan_checked(snapshot, scenario=Scenario(events=events), trust_ms=trust_ms)
 
 
-def _starts(made: Plan) -> list[tuple[str, Fact]]:
-    return [(str(start.task_id), start.evidence.fact) for start in made.unproven_starts]
+def _starts(plan: Plan) -> list[tuple[str, Fact]]:
+    return [(str(start.task_id), start.evidence.fact) for start in plan.unproven_starts]
 
 
 _LEAVES = Leave(at_ms=0, process_ids=IDS[:1])
 
 
 def test_a_copy_of_which_was_heard_lately_is_proven() -> None:
-    made = _play(snapshot(), _LEAVES)
-    assert not made.unproven_starts
-    assert made.ends("cold_handovers") == (0, 0)
+    result = _play(snapshot(), _LEAVES)
+    assert not result.unproven_starts
+    assert result.ends("cold_handovers") == (0, 0)
 
 
 def test_an_old_report_is_not() -> None:
-    made = _play(snapshot(reported_at=_LONG_AGO), _LEAVES)
-    assert _starts(made) == [("0_0", Fact.OLD_REPORT)]
-    assert made.unproven_starts[0].process_id == IDS[1]
-    assert made.ends("cold_handovers") == (0, 1)
+    result = _play(snapshot(reported_at=_LONG_AGO), _LEAVES)
+    assert _starts(result) == [("0_0", Fact.OLD_REPORT)]
+    assert result.unproven_starts[0].process_id == IDS[1]
+    assert result.ends("cold_handovers") == (0, 1)
 
 
 def test_nothing_is_written_while_nobody_runs_the_task() -> None:
     """It is noticed 45s after the stop; the report is 59s old then."""
-    made = _play(snapshot(), Stop(at_ms=59_000, process_ids=IDS[:1]))
-    assert made.rounds[-1].at_ms > 60_000
-    assert not made.unproven_starts
+    result = _play(snapshot(), Stop(at_ms=59_000, process_ids=IDS[:1]))
+    assert result.rounds[-1].at_ms > 60_000
+    assert not result.unproven_starts
 
 
 def test_a_burst_is_more_than_a_report_can_have_foreseen() -> None:
-    made = _play(snapshot(), Burst(at_ms=1_000, records=10_001), Leave(at_ms=2_000, process_ids=IDS[:1]))
-    assert made.ends("cold_handovers")[1] == 1
+    result = _play(snapshot(), Burst(at_ms=1_000, records=10_001), Leave(at_ms=2_000, process_ids=IDS[:1]))
+    assert result.ends("cold_handovers")[1] == 1
 
 
 def test_moves_that_wait_for_their_copies_are_proven() -> None:
     """0_0 moves to a copy that was behind, once that has told the group that it caught up."""
     crowded = snapshot(reported_at=_LONG_AGO, lag=900_000)
-    made = plan_checked(crowded)
-    assert not made.unproven_starts
+    result = plan_checked(crowded)
+    assert not result.unproven_starts
 
 
 @pytest.mark.parametrize(("stores", "facts"), [(None, [Fact.STORES_UNKNOWN]), ("persistent", [])])
 def test_a_restart_finds_what_its_stores_leave(stores: str | None, facts: list[Fact]) -> None:
-    of = replace(snapshot(), stores=stores)  # type: ignore[arg-type]
-    made = _play(of, Bounce(at_ms=0, process_ids=IDS[2:], restart_ms=3_000))
-    assert [fact for _, fact in _starts(made)] == facts
-    static = _play(of, Bounce(at_ms=0, process_ids=IDS[2:], restart_ms=3_000, static=True))
+    item = replace(snapshot(), stores=stores)  # type: ignore[arg-type]
+    result = _play(item, Bounce(at_ms=0, process_ids=IDS[2:], restart_ms=3_000))
+    assert [fact for _, fact in _starts(result)] == facts
+    static = _play(item, Bounce(at_ms=0, process_ids=IDS[2:], restart_ms=3_000, static=True))
     assert [fact for _, fact in _starts(static)] == facts
 
 
@@ -105,9 +105,9 @@ def test_what_is_in_memory_stays_on_its_thread(
     stores: Stores | None, standby_on: int, cold: tuple[int, int], facts: list[tuple[str, Fact]]
 ) -> None:
     """0_0 starts on the thread of ``i1`` that has nothing to run, wherever its standby is."""
-    made = _play(_on_two_threads(stores, standby_on), _LEAVES)
-    assert made.ends("cold_handovers") == cold
-    assert _starts(made) == facts
+    result = _play(_on_two_threads(stores, standby_on), _LEAVES)
+    assert result.ends("cold_handovers") == cold
+    assert _starts(result) == facts
 
 
 def test_drain_and_check_say_the_same_of_a_copy_that_restores_for_an_unknown_time() -> None:
@@ -115,18 +115,18 @@ def test_drain_and_check_say_the_same_of_a_copy_that_restores_for_an_unknown_tim
     given = row(lag=5_000, config={"acceptable_recovery_lag": 10_000, "num_standby_replicas": 1})
     for task in given["tasks"]:
         task["end_offset_sum"] = 40_000
-    of = snapshot_from_row({**given, "stores": "persistent"}, "an eighth")
-    assert drain(of, IDS[:1], leave=True).answer is Answer.UNKNOWN
-    made = _play(of, _LEAVES)
-    assert made.ends("cold_handovers") == (0, 1)
+    item = snapshot_from_row({**given, "stores": "persistent"}, "an eighth")
+    assert drain(item, IDS[:1], leave=True).answer is Answer.UNKNOWN
+    result = _play(item, _LEAVES)
+    assert result.ends("cold_handovers") == (0, 1)
     no_cold_start = Standard(Policy({"max_cold_handovers": Limit(0)}), datetime(2026, 11, 22, 12, tzinfo=UTC))
-    assert check_plan(made, no_cold_start).answer is Answer.UNKNOWN
+    assert check_plan(result, no_cold_start).answer is Answer.UNKNOWN
 
 
 def test_they_are_saved_with_the_plan_which_counts_them() -> None:
-    made = _play(snapshot(reported_at=_LONG_AGO), _LEAVES)
-    text = plan_json(made)
-    assert read_plans(text.encode(), "x") == [made]
+    result = _play(snapshot(reported_at=_LONG_AGO), _LEAVES)
+    text = plan_json(result)
+    assert read_plans(text.encode(), "x") == [result]
     with pytest.raises(KstreamPlanError, match=r"seal does not fit .*summary.*unproven_starts"):
         read_plans(text.replace('"cold_handovers":[0,1]', "").encode(), "x")
 
@@ -136,10 +136,10 @@ def test_a_copy_in_memory_begins_with_nothing_where_its_process_is_younger_than_
     """All 5,000 records are within the limit, so that it counts as caught up; it has had a second to restore them."""
     given = row(reported_at="2026-11-22T11:59:58.000Z", tasks=TestUnsized.SHORT)
     given["instances"][1]["started_at"] = "2026-11-22T11:59:59.000Z"
-    of = snapshot_from_row({**given, "stores": stores}, "restarted")
+    item = snapshot_from_row({**given, "stores": stores}, "restarted")
     for rate, answer in ((50.0, Answer.UNKNOWN), (10_000.0, Answer.YES)):
-        made = drain(replace(of, rates=Rates(restore_per_instance=rate)), IDS[:1], leave=True)
-        assert made.answers[TaskId(0, 0)] is (answer if stores == "in-memory" else Answer.YES)
+        result = drain(replace(item, rates=Rates(restore_per_instance=rate)), IDS[:1], leave=True)
+        assert result.answers[TaskId(0, 0)] is (answer if stores == "in-memory" else Answer.YES)
 
 
 class TestUnsized:

@@ -21,12 +21,12 @@ from tests.helpers import captured, captured_scenarios, one_standby
 from tests.helpers.check_cases import NOW
 
 
-def _told(made: Plan) -> list[str]:
-    return [note.message for note in made.warnings if note.code == "restores-within-limit"]
+def _told(plan: Plan) -> list[str]:
+    return [note.message for note in plan.warnings if note.code == "restores-within-limit"]
 
 
 @pytest.mark.parametrize(
-    ("limit", "rates", "told"),
+    ("limit", "rates", "answer"),
     [
         (100, Rates(restore_per_instance=100.0), False),
         (10_000, Rates(), True),
@@ -34,14 +34,14 @@ def _told(made: Plan) -> list[str]:
         (10_000, Rates(restore_per_instance=10_000_000.0), False),
     ],
 )
-def test_an_empty_copy_that_counts_as_caught_up_is_told(limit: int, rates: Rates, told: bool) -> None:
+def test_an_empty_copy_that_counts_as_caught_up_is_told(limit: int, rates: Rates, answer: bool) -> None:
     joined = captured.join("scale-out")
-    made = plan(replace(joined, rates=rates, config=replace(joined.config, acceptable_recovery_lag=limit)))
-    assert bool(_told(made)) is told
-    caveats = check_plan(made, Standard(Policy(), NOW)).caveats
-    assert ("restores-within-limit" in {note.code for note in caveats}) is told
-    if told and rates.any_restore:
-        (message,) = _told(made)
+    result = plan(replace(joined, rates=rates, config=replace(joined.config, acceptable_recovery_lag=limit)))
+    assert bool(_told(result)) is answer
+    caveats = check_plan(result, Standard(Policy(), NOW)).caveats
+    assert ("restores-within-limit" in {note.code for note in caveats}) is answer
+    if answer and rates.any_restore:
+        (message,) = _told(result)
         assert "restore up to 4,000 records (" in message
 
 
@@ -71,9 +71,9 @@ def test_rules_about_pauses_include_what_is_restored_within_the_limit(
     """Tasks start with up to 4,000 records to restore: 40s at 100 records a second."""
     joined = captured.join("scale-out")
     config = replace(joined.config, acceptable_recovery_lag=10_000)
-    made = plan(replace(joined, rates=Rates(restore_per_instance=rate), config=config, stores="persistent"))
-    assert made.summary.cold_handovers == 0
-    assert check_plan(made, Standard(Policy({rule: Limit(limit_ms)}), NOW)).answer is answer
+    result = plan(replace(joined, rates=Rates(restore_per_instance=rate), config=config, stores="persistent"))
+    assert result.summary.cold_handovers == 0
+    assert check_plan(result, Standard(Policy({rule: Limit(limit_ms)}), NOW)).answer is answer
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_drain_bounce_and_check_agree_on_what_restores_within_the_limit(rate: fl
     found = snapshot_from_row({**row, "stores": "persistent"}, "x")
     found = replace(found, rates=Rates(restore_per_instance=rate, produce_per_task=0.0))
     away = Scenario(events=(Leave(at_ms=0, process_ids=(one_standby.IDS[0],)),))
-    made = plan(found, scenario=away)
-    assert made.summary.cold_handovers == 0
-    checked = check_plan(made, Standard(Policy({"max_cold_handovers": Limit(0)}), NOW))
+    result = plan(found, scenario=away)
+    assert result.summary.cold_handovers == 0
+    checked = check_plan(result, Standard(Policy({"max_cold_handovers": Limit(0)}), NOW))
     drained = drain(found, ["i0"], leave=True)
     restarted = bounce(found, 60_000, instances=["i0"])
     assert (checked.answer, drained.answer, restarted.answer) == (answer, answer, answer)
@@ -102,13 +102,13 @@ def test_the_gate_counts_what_restores_within_the_limit_beside_cold_starts() -> 
     found = snapshot_from_row({**row, "stores": "persistent"}, "x")
     found = replace(found, rates=Rates(restore_per_instance=100.0, produce_per_task=0.0))
     away = Scenario(events=(Leave(at_ms=0, process_ids=(one_standby.IDS[0],)),))
-    made = plan(found, scenario=away)
-    restoring = len(made.restores_first)
+    result = plan(found, scenario=away)
+    restoring = len(result.restores_first)
     assert restoring > 0
     for limit in range(restoring + 1):
         (finding,) = (
             each
-            for each in check_plan(made, Standard(Policy({"max_cold_handovers": Limit(limit)}), NOW)).findings
+            for each in check_plan(result, Standard(Policy({"max_cold_handovers": Limit(limit)}), NOW)).findings
             if each.rule == "max_cold_handovers"
         )
         assert finding.measured == restoring

@@ -60,8 +60,10 @@ def test_what_a_probe_waits_for_is_where_the_target_wants_what_others_run(name: 
     for event in events(plan):
         runs |= {group.task_index[move.task_id]: move.destination for move in event.moves}
         held = enumerate(event.rounds[-1].assigned)
-        copies = {(task, process_of[consumer]) for consumer, of in held for task in of.standby + of.warmup}
-        awaited = [(group.tasks[task].task_id, of) for task, of in sorted(copies & wanted) if runs.get(task) != of]
+        copies = {(task, process_of[consumer]) for consumer, item in held for task in item.standby + item.warmup}
+        awaited = [
+            (group.tasks[task].task_id, item) for task, item in sorted(copies & wanted) if runs.get(task) != item
+        ]
         waits = event.probe is not None and not event.changes
         assert [(copy.task_id, copy.destination) for copy in event.awaited] == (awaited if waits else [])
 
@@ -82,12 +84,12 @@ def compare_readiness(plan: Plan) -> int:
     for event in found:
         first, ready, expected = event.rounds[0].number - 1, 0, 0
         held = plan.rounds[first - 1].assigned if first else plan.initial
-        for consumer, task in ((consumer, task) for consumer, of in enumerate(held) for task in of.warmup):
+        for consumer, task in ((consumer, task) for consumer, item in enumerate(held) for task in item.warmup):
             on_instance = plan.group.consumers_of[plan.group.instance_of[consumer]]
             decided = [event.rounds[0].decided[other] for other in on_instance]
-            is_ready = any(task in of.active + of.standby for of in decided)
+            is_ready = any(task in item.active + item.standby for item in decided)
             ready += is_ready
-            expected += is_ready or any(task in of.warmup for of in decided)
+            expected += is_ready or any(task in item.warmup for item in decided)
         assert (event.ready, event.expected) == ((0, 0) if event.probe is None else (ready, expected))
     return sum(event.ready for event in found)
 
@@ -95,8 +97,8 @@ def compare_readiness(plan: Plan) -> int:
 def test_what_is_back_on_its_instance_has_not_changed_its_thread() -> None:
     """Within the session time-out a restart changes nothing, but every task of the instance starts again."""
     before = captured_scenarios.before("scale-out")
-    made = simulate(before, read_scenario("events: [{at: 0s, bounce: {instances: i2, restart: 5s}}]", "s.yaml")).plan
-    [event] = events(made)
+    result = simulate(before, read_scenario("events: [{at: 0s, bounce: {instances: i2, restart: 5s}}]", "s.yaml")).plan
+    [event] = events(result)
     assert event.left == event.joined
     assert {(move.source, move.destination) for move in event.moves} == {(None, event.left[0])}
     assert event.threads == 0
@@ -108,8 +110,8 @@ def test_who_returns_does_not_join_and_threads_are_no_members() -> None:
         "{at: 1h, threads: {instance: i2, count: 1}}, {at: 2h, join: {hosts: [i4]}}"
     )
     before = captured_scenarios.before("scale-out")
-    made = simulate(before, read_scenario(f"events: [{said}]", "s.yaml"), number_of_draws=1, what_ifs=False).plan
-    heads = [head_of(event, made) for event in events(made) if event.probe is None]
+    result = simulate(before, read_scenario(f"events: [{said}]", "s.yaml"), number_of_draws=1, what_ifs=False).plan
+    heads = [head_of(event, result) for event in events(result) if event.probe is None]
     assert heads == ["leave", "return", "thread change", "thread change", "join"]
 
 

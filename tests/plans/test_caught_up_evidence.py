@@ -30,7 +30,7 @@ _MINUTE = 60_000
 
 
 def _at(
-    of: Snapshot,
+    snapshot: Snapshot,
     at_ms: int,
     *,
     now_ms: int = 0,
@@ -39,13 +39,13 @@ def _at(
     until_ms: int | None = None,
     likely: bool | None = None,
 ) -> Evidence:
-    task, instance = of.state.group.task_index_by_text["0_0"], of.state.group.instance_index[IDS[1]]
-    known = KnownCopies(of, now_ms, trust_ms)
+    task, instance = snapshot.state.group.task_index_by_text["0_0"], snapshot.state.group.instance_index[IDS[1]]
+    known = KnownCopies(snapshot, now_ms, trust_ms)
     return known.at(task, instance, at_ms, written_until_ms=until_ms, course=course, likely=likely)
 
 
-def _writing(per_second: float, of: Snapshot) -> Snapshot:
-    return replace(of, rates=Rates(produce_per_task=per_second))
+def _writing(per_second: float, snapshot: Snapshot) -> Snapshot:
+    return replace(snapshot, rates=Rates(produce_per_task=per_second))
 
 
 class TestReports:
@@ -144,9 +144,9 @@ class TestReports:
 
     def test_a_report_without_a_time_is_as_old_as_the_decision_that_was_made_from_it(self) -> None:
         """Of a decision of an unknown time the reports are of an unknown age."""
-        made = snapshot(reported_at=None, decision={"at": "2026-11-22T11:59:00.000Z"})
-        assert _at(made, 0).age_ms == _MINUTE
-        assert _at(made, 1).fact is Fact.OLD_REPORT
+        result = snapshot(reported_at=None, decision={"at": "2026-11-22T11:59:00.000Z"})
+        assert _at(result, 0).age_ms == _MINUTE
+        assert _at(result, 1).fact is Fact.OLD_REPORT
         assert _at(snapshot(reported_at=None, decision={}), 0).fact is Fact.UNDATED
         assert _at(snapshot(decision={}), 0).known is Known.CAUGHT_UP, "it says itself when it was made"
         assert _at(snapshot(reported_at=None, decision={"at": "2026-11-22T12:00:01.000Z"}), 0).age_ms == 0
@@ -248,14 +248,14 @@ class TestLeftOverState:
             ("2026-11-22T11:59:59.999Z", Known.UNKNOWN),
             ("2026-11-21T12:00:00.000Z", Known.UNKNOWN),
         ):
-            of = snapshot(left_over=True, reported_at=reported_at, stores="persistent", streams_version=version)
-            assert _at(_writing(0, of), 0, trust_ms=86_400_000).known is known
+            entry = snapshot(left_over=True, reported_at=reported_at, stores="persistent", streams_version=version)
+            assert _at(_writing(0, entry), 0, trust_ms=86_400_000).known is known
 
     def test_it_is_there_until_its_instance_looks(self) -> None:
         """It started 11 minutes ago and looks every 10: not since the report of 50s ago; one of 30s ago has looked."""
-        of = snapshot(left_over=True, reported_at="2026-11-22T11:59:10.000Z")
+        item = snapshot(left_over=True, reported_at="2026-11-22T11:59:10.000Z")
         for started_ms, known in ((-11 * _MINUTE, Known.CAUGHT_UP), (-10 * _MINUTE - 30_000, Known.UNKNOWN)):
-            assert _at(replace(of, started_ms={IDS[1]: started_ms}), 0).known is known
+            assert _at(replace(item, started_ms={IDS[1]: started_ms}), 0).known is known
 
     def test_a_young_directory_is_there_still(self) -> None:
         ages = [
@@ -283,14 +283,14 @@ class TestRestarts:
         ],
     )
     def test_what_is_left_depends_on_the_stores(self, stores: str | None, known: Known) -> None:
-        of = replace(snapshot(), stores=stores)  # type: ignore[arg-type]
-        evidence = _at(of, 3_000, course=self._BACK, until_ms=0)
+        item = replace(snapshot(), stores=stores)  # type: ignore[arg-type]
+        evidence = _at(item, 3_000, course=self._BACK, until_ms=0)
         assert evidence.known is known
         assert (evidence.at_most == WHOLE) == (stores == "in-memory")
 
     def test_a_process_that_started_after_its_report_is_another_one(self) -> None:
-        of = replace(snapshot(), started_ms={IDS[1]: 1})
-        assert _at(of, 5_000).fact is Fact.STORES_UNKNOWN
+        entry = replace(snapshot(), started_ms={IDS[1]: 1})
+        assert _at(entry, 5_000).fact is Fact.STORES_UNKNOWN
 
 
 @given(
@@ -316,8 +316,8 @@ def test_more_lag_older_later_faster_written_or_less_trusted_is_never_safer(
     less_trust_ms: int,
 ) -> None:
     def known(lag: int, age_ms: int, rate: int | None, trust_ms: int | None, later_ms: int = 0) -> bool:
-        of = _heard(later_ms, lag) if rate is None else _writing(rate, _heard(later_ms, lag))
-        return _at(of, age_ms, trust_ms=trust_ms).known is Known.CAUGHT_UP
+        item = _heard(later_ms, lag) if rate is None else _writing(rate, _heard(later_ms, lag))
+        return _at(item, age_ms, trust_ms=trust_ms).known is Known.CAUGHT_UP
 
     better = known(lag, age_ms, rate, trust_ms)
     assert better >= known(lag + more, age_ms, rate, trust_ms)
@@ -352,7 +352,7 @@ def _tasks(end_offset_sum: int) -> list[dict[str, Any]]:
 
 
 def _known(
-    of: Snapshot,
+    snapshot: Snapshot,
     at_ms: int = 0,
     *,
     instance: int = 1,
@@ -362,7 +362,7 @@ def _known(
     **beside: bool,
 ) -> Evidence:
     """Return what is known of the copy of 0_0 on an instance."""
-    known = KnownCopies(of, 0, **beside)
+    known = KnownCopies(snapshot, 0, **beside)
     return known.at(0, instance, at_ms, written_until_ms=until_ms, course=course, likely=likely)
 
 
@@ -839,8 +839,8 @@ def test_left_over_state_was_there_when_it_was_heard_of() -> None:
 
 
 def test_an_owner_s_word_is_as_old_as_it_is() -> None:
-    told = _known(replace(snapshot(), reported_ms={(0, 0): -2_000}), 500, instance=0)
-    assert (told.fact, told.age_ms, told.heard_ms) == (Fact.RAN_THERE, 2_500, None)
+    answer = _known(replace(snapshot(), reported_ms={(0, 0): -2_000}), 500, instance=0)
+    assert (answer.fact, answer.age_ms, answer.heard_ms) == (Fact.RAN_THERE, 2_500, None)
 
 
 def test_how_much_later_a_report_is_than_now_is_told_to_the_second() -> None:
@@ -859,7 +859,7 @@ def test_who_is_assigned_a_copy_or_has_one_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("of", "at_ms", "whole"),
+    ("item", "at_ms", "whole"),
     [
         (snapshot(tasks=_tasks(10_001), lag=None), 0, False),
         (snapshot(tasks=_tasks(10_000), lag=None), 3_000, True),
@@ -871,18 +871,18 @@ def test_who_is_assigned_a_copy_or_has_one_is_told() -> None:
     ],
 )
 def test_a_whole_changelog_is_within_the_limit_as_long_as_nothing_can_have_been_written(
-    of: Snapshot, at_ms: int, whole: bool
+    item: Snapshot, at_ms: int, whole: bool
 ) -> None:
-    assert (_known(of, at_ms).at_most is not None) is whole
+    assert (_known(item, at_ms).at_most is not None) is whole
 
 
 @pytest.mark.parametrize(("per_second", "whole"), [(0, True), (1, False), (None, False)])
 def test_of_a_snapshot_without_a_time_nothing_is_written_only_where_nothing_ever_is(
     per_second: float | None, whole: bool
 ) -> None:
-    of = snapshot(tasks=_tasks(5_000), lag=None)
-    of = of if per_second is None else _writing(per_second, of)
-    assert (_known(of, undated=True).at_most is not None) is whole
+    item = snapshot(tasks=_tasks(5_000), lag=None)
+    item = item if per_second is None else _writing(per_second, item)
+    assert (_known(item, undated=True).at_most is not None) is whole
 
 
 @pytest.mark.parametrize(
@@ -907,6 +907,6 @@ def test_the_unit_of_a_duration_is_the_smallest_that_is_read_easily(milliseconds
 def test_what_was_measured_may_be_ten_times_as_much_and_what_is_given_is_as_much(
     rates: Rates, records: int | None
 ) -> None:
-    of = replace(snapshot(), rates=rates)
-    assert written_at(of, 0, 1_000, 3_000) == records
-    assert written_at(of, 0, 3_000, 3_000) == written_at(of, 0, 3_000, 1_000) == 0
+    item = replace(snapshot(), rates=rates)
+    assert written_at(item, 0, 1_000, 3_000) == records
+    assert written_at(item, 0, 3_000, 3_000) == written_at(item, 0, 3_000, 1_000) == 0

@@ -84,23 +84,23 @@ def test_the_last_one_is_what_is_current() -> None:
 
 def test_it_knows_which_it_was_told() -> None:
     asked: list[int] = []
-    log, made = _log(len(ROUNDS), asked), _log(len(ROUNDS))
+    log, result = _log(len(ROUNDS), asked), _log(len(ROUNDS))
     last = len(ROUNDS) - 1
     assert [log.is_told(number) for number in range(len(ROUNDS))] == [False] * last + [True]
     log.close()
-    made.close()
+    result.close()
     assert log.is_told(last)
-    assert not made.is_told(last)
+    assert not result.is_told(last)
     assert (log.held_before(0), log.held_before(2)) == (FIRST, OUTCOMES[1].assigned)
 
 
 def test_what_it_makes_says_of_which_rows() -> None:
-    log, steps = HoldingsLog(GROUP, FIRST), [step_rows(MAKER, of) for of in ROUNDS]
-    for number, of in enumerate(steps):
-        decided, assigned = log.add(of, warmups=0, temporary=0)
+    log, steps = HoldingsLog(GROUP, FIRST), [step_rows(MAKER, entry) for entry in ROUNDS]
+    for number, item in enumerate(steps):
+        decided, assigned = log.add(item, warmups=0, temporary=0)
         assert (decided.log, decided.number, decided.field) == (log, number, "decided")
         assert (assigned.log, assigned.number, assigned.field) == (log, number, "assigned")
-        assert log.rows_of(number) is of.rows
+        assert log.rows_of(number) is item.rows
 
 
 def test_it_is_asked_for_before_it_changes() -> None:

@@ -120,26 +120,28 @@ def _beside_its_active() -> Plan:
 
 def _learned_twice() -> Plan:
     """S4 learns a task, and so does S2: what follows is left out."""
-    made = learner_cases.walkthrough()
-    [place] = [step for step in made.rounds[0].steps if isinstance(step, Place)]
+    result = learner_cases.walkthrough()
+    [place] = [step for step in result.rounds[0].steps if isinstance(step, Place)]
     seat = Seat("S2", "S2-1", Role.WARMUP)
-    task, consumer = made.group.task_index[place.task_id], made.group.consumer_index[seat[:2]]
-    held = list(made.rounds[0].assigned)
+    task, consumer = result.group.task_index[place.task_id], result.group.consumer_index[seat[:2]]
+    held = list(result.rounds[0].assigned)
     held[consumer] = held[consumer]._replace(warmup=(task,))
     first = replace(
-        made.rounds[0],
-        steps=(*made.rounds[0].steps, replace(place, to=seat)),
+        result.rounds[0],
+        steps=(*result.rounds[0].steps, replace(place, to=seat)),
         decided=tuple(held),
         assigned=tuple(held),
     )
-    summary = replace(made.summary, rebalances=1, duration_ms=0, moves=0, peak_extra_copies=2)
-    return replace(made, rounds=(first,), final=tuple(held), verdict=Verdict("unfinished"), summary=summary)
+    summary = replace(result.summary, rebalances=1, duration_ms=0, moves=0, peak_extra_copies=2)
+    return replace(result, rounds=(first,), final=tuple(held), verdict=Verdict("unfinished"), summary=summary)
 
 
 def _leaving_for_ever() -> Plan:
-    made = learner_cases.left()
-    steps = [replace(of, until_ms=0) if isinstance(of, InstanceLeaving) else of for of in made.rounds[0].steps]
-    return _with_round(made, 1, steps=tuple(steps))
+    result = learner_cases.left()
+    steps = [
+        replace(step, until_ms=0) if isinstance(step, InstanceLeaving) else step for step in result.rounds[0].steps
+    ]
+    return _with_round(result, 1, steps=tuple(steps))
 
 
 BREAK: dict[str, Callable[[], Plan]] = {

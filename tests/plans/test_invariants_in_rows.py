@@ -61,10 +61,10 @@ _ERRORS = (ValueError, LookupError, TypeError, AttributeError)
 class _Rounds:
     """Rounds with what they decide and leave, as far as their steps fit: then nothing changes any more."""
 
-    def __init__(self, of: Sequence[Rows], members: Group = GROUP, initial: Sequence[Holding] = START) -> None:
+    def __init__(self, item: Sequence[Rows], members: Group = GROUP, initial: Sequence[Holding] = START) -> None:
         maker = StepMaker(members, 100)
         self.group, self.initial = members, initial
-        self.steps = [StepRows(maker, (), of_round, RowTally()) for of_round in of]
+        self.steps = [StepRows(maker, (), of_round, RowTally()) for of_round in item]
         self.outcomes: list[Outcome] = []
         try:
             self.outcomes.extend(replay(members, initial, self.steps))
@@ -80,18 +80,18 @@ class _Rounds:
             found.append(replace(rnd, trigger=trigger))
         return plan_of(self.group, self.initial, found, **changes)
 
-    def logged(self, plan: Plan, told: Sequence[Outcome] | None = None, ways: Sequence[str] | None = None) -> Plan:
-        """The plan with the outcomes of logs that are ``told`` the last ones.
+    def logged(self, plan: Plan, answer: Sequence[Outcome] | None = None, ways: Sequence[str] | None = None) -> Plan:
+        """The plan with the outcomes of logs that are told the last ones.
 
         What is held after a round is written out if its way is ``written``; a log is also told if it is ``asked``.
         """
-        told, added, found = told or self.outcomes, list[int](), list[Round]()
-        log, first = self._log(self.initial, told, added), 0
+        answer, added, found = answer or self.outcomes, list[int](), list[Round]()
+        log, first = self._log(self.initial, answer, added), 0
         for number, (rnd, steps) in enumerate(zip(plan.rounds, self.steps, strict=True)):
             way = "" if ways is None else ways[number]
             if way == "written":
                 log.close()
-                log, first = self._log(rnd.assigned, told, added), number + 1
+                log, first = self._log(rnd.assigned, answer, added), number + 1
                 found.append(rnd)
                 continue
             added.append(number)
@@ -102,31 +102,31 @@ class _Rounds:
         log.close()
         return replace(plan, rounds=tuple(found), final=found[-1].assigned if found else plan.initial)
 
-    def _log(self, held: Sequence[Holding], told: Sequence[Outcome], added: Sequence[int]) -> HoldingsLog:
-        return HoldingsLog(self.group, held, lambda: told[added[-1]])
+    def _log(self, held: Sequence[Holding], report: Sequence[Outcome], added: Sequence[int]) -> HoldingsLog:
+        return HoldingsLog(self.group, held, lambda: report[added[-1]])
 
 
 def _held(rnd: Round, role: str) -> int:
     return sum(len(getattr(held, role)) for held in rnd.assigned)
 
 
-def _broken(made: Plan, *, one_by_one: bool = False) -> tuple[Broken, ...] | str:
+def _broken(plan: Plan, *, one_by_one: bool = False) -> tuple[Broken, ...] | str:
     with pytest.MonkeyPatch.context() as patch:
         if one_by_one:
             patch.setattr(invariants, "proven", lambda *_: ())
         try:
-            return broken_invariants(made)
+            return broken_invariants(plan)
         except _ERRORS:
             return "raises"
 
 
-def _written(made: Plan) -> Plan:
+def _written(plan: Plan) -> Plan:
     """The plan of objects alone."""
     rounds = (
         replace(rnd, steps=tuple(rnd.steps), decided=tuple(rnd.decided), assigned=tuple(rnd.assigned))
-        for rnd in made.rounds
+        for rnd in plan.rounds
     )
-    return replace(made, rounds=tuple(rounds), final=tuple(made.final))
+    return replace(plan, rounds=tuple(rounds), final=tuple(plan.final))
 
 
 def _names(subject: PlanView) -> set[str] | str:
@@ -143,55 +143,55 @@ def _drawn(seed: int) -> Plan:
     for _ in range(rng.randint(1, 12)):
         drawn.append(walk.next())
         triggers.append(FOLLOW_UP if walk.withholds != (rng.random() < sloppy / 10) else MANUAL)
-    made, few = _Rounds(drawn), rng.choice([3, 3, 3, 3, 1])
+    result, few = _Rounds(drawn), rng.choice([3, 3, 3, 3, 1])
     short = Note("standbys-short", "", tuple(str(task.task_id) for task in GROUP.tasks[rng.choice([0, 0, 0, 1]) :]))
     config = AssignmentConfig(num_standby_replicas=few, max_warmup_replicas=rng.choice([9, 9, 9, 2]))
     stopping = frozenset(rng.sample(range(6), rng.choice([0, 0, 2])))
-    plan = made.one_by_one(triggers[:-1], config=config, warnings=(short,), stopping=stopping)
-    told = list(made.outcomes)
+    plan = result.one_by_one(triggers[:-1], config=config, warnings=(short,), stopping=stopping)
+    answer = list(result.outcomes)
     if rng.random() < 0.1:
-        other = rng.randrange(len(told))
-        told[other] = Outcome(*rng.choice([(told[other].decided, START), (START, told[other].assigned)]))
-    logged = made.logged(plan, told, [rng.choice(["", "", "", "", "asked", "written"]) for _ in drawn])
+        other = rng.randrange(len(answer))
+        answer[other] = Outcome(*rng.choice([(answer[other].decided, START), (START, answer[other].assigned)]))
+    logged = result.logged(plan, answer, [rng.choice(["", "", "", "", "asked", "written"]) for _ in drawn])
     logged = _among_others(logged) if rng.random() < 0.3 else logged
     return _tampered(rng, logged) if rng.random() < 0.2 else logged
 
 
-def _among_others(made: Plan) -> Plan:
+def _among_others(plan: Plan) -> Plan:
     """The plan by the indices of a group of which the first member takes no part."""
-    present = made.group
+    present = plan.group
     roster = Roster(present, [Instance(process_id="i0", consumers=(Consumer(consumer_id="i0-1"),)), *present.instances])
 
     def of(held: Sequence[Holding]) -> Sequence[Holding]:
         return roster.holdings(present, Holdings(held, (), no_owners(present)))
 
     return replace(
-        made,
+        plan,
         group=roster.group,
-        initial=of(made.initial),
-        rounds=tuple(replace(rnd, decided=of(rnd.decided), assigned=of(rnd.assigned)) for rnd in made.rounds),
-        final=of(made.final),
-        stopping=frozenset(consumer + 1 for consumer in made.stopping),
-        target=roster.target(present, made.target),
+        initial=of(plan.initial),
+        rounds=tuple(replace(rnd, decided=of(rnd.decided), assigned=of(rnd.assigned)) for rnd in plan.rounds),
+        final=of(plan.final),
+        stopping=frozenset(consumer + 1 for consumer in plan.stopping),
+        target=roster.target(present, plan.target),
     )
 
 
-def _tampered(rng: random.Random, made: Plan) -> Plan:
+def _tampered(rng: random.Random, plan: Plan) -> Plan:
     """The plan without one of its rounds, or with something of another round in it."""
-    rounds, index = list(made.rounds), rng.randrange(len(made.rounds))
+    rounds, index = list(plan.rounds), rng.randrange(len(plan.rounds))
     field = rng.choice(["round", "steps", "decided", "assigned", "trigger"])
     if field == "round":
         del rounds[index]
     else:
         rounds[index] = replace(rounds[index], **{field: getattr(rng.choice(rounds), field)})
-    return replace(made, rounds=tuple(rounds))
+    return replace(plan, rounds=tuple(rounds))
 
 
 @settings(max_examples=250)
 @given(st.integers(0, 2**64))
 def test_random_rounds_break_what_they_break_one_by_one(seed: int) -> None:
-    made = _drawn(seed)
-    subject = PlanView.of(made)
+    result = _drawn(seed)
+    subject = PlanView.of(result)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(proofs, "_AT_ONCE", 4)
         try:
@@ -202,7 +202,7 @@ def test_random_rounds_break_what_they_break_one_by_one(seed: int) -> None:
     assert _agree(_names(proving), _names(subject))
     if not isinstance(_names(subject), str):
         assert proving.follow_ups == subject.follow_ups
-    assert _agree(_broken(made), _broken(made, one_by_one=True))
+    assert _agree(_broken(result), _broken(result, one_by_one=True))
 
 
 def _agree(*ways: Collection[Broken] | Collection[str]) -> bool:
@@ -228,9 +228,9 @@ def _placed_and_dropped(*places: tuple[int, Place]) -> Plan:
     return _plan([come, gone, *MOVED])
 
 
-def _plan(of: Sequence[Rows], **changes: object) -> Plan:
-    made = _Rounds(of)
-    return made.logged(made.one_by_one([MANUAL] * (len(of) - len(MOVED)) + TRIGGERS, **changes))
+def _plan(item: Sequence[Rows], **changes: object) -> Plan:
+    result = _Rounds(item)
+    return result.logged(result.one_by_one([MANUAL] * (len(item) - len(MOVED)) + TRIGGERS, **changes))
 
 
 def _with_stateless() -> Plan:
@@ -238,26 +238,26 @@ def _with_stateless() -> Plan:
     members = group(stateful=3, stateless=1)
     held = (*START[:5], Holding((3,)))
     copy = (2, WARMUP)
-    made = _Rounds([rows(row(PLACE, 3, NOWHERE, copy)), rows(row(DROP, 3, copy)), *MOVED], members, held)
-    return made.logged(made.one_by_one([MANUAL, MANUAL, *TRIGGERS]))
+    result = _Rounds([rows(row(PLACE, 3, NOWHERE, copy)), rows(row(DROP, 3, copy)), *MOVED], members, held)
+    return result.logged(result.one_by_one([MANUAL, MANUAL, *TRIGGERS]))
 
 
 def test_a_copy_of_a_stateless_task_that_was_there_before_is_found() -> None:
     held = (*START[:2], Holding((2,), (), (3,)), *START[3:5], Holding((3,)))
-    made = _Rounds(MOVED, group(stateful=3, stateless=1), held)
-    logged = made.logged(made.one_by_one(TRIGGERS))
+    result = _Rounds(MOVED, group(stateful=3, stateless=1), held)
+    logged = result.logged(result.one_by_one(TRIGGERS))
     broken = _broken(logged)
     assert not isinstance(broken, str)
-    assert {of.invariant for of in broken} == {"stateless-without-copies"}
+    assert {item.invariant for item in broken} == {"stateless-without-copies"}
     assert broken == _broken(logged, one_by_one=True)
 
 
 def _told_another_outcome() -> Plan:
     """There is a warm-up in the end that no step has placed."""
-    made = _Rounds(MOVED)
-    last = made.outcomes[-1].assigned
+    result = _Rounds(MOVED)
+    last = result.outcomes[-1].assigned
     other = (last[0]._replace(warmup=(2,)), *last[1:])
-    return made.logged(made.one_by_one(TRIGGERS), [*made.outcomes[:-1], Outcome(other, other)])
+    return result.logged(result.one_by_one(TRIGGERS), [*result.outcomes[:-1], Outcome(other, other)])
 
 
 BREAK: dict[str, Callable[[], Plan]] = {
@@ -277,34 +277,34 @@ BREAK: dict[str, Callable[[], Plan]] = {
 }
 
 
-def _proven(made: Plan) -> int:
-    return sum(len(of.withhold) for of in proofs.proven(made, range(len(made.group.tasks))))
+def _proven(plan: Plan) -> int:
+    return sum(len(item.withhold) for item in proofs.proven(plan, range(len(plan.group.tasks))))
 
 
 def test_sound_rounds_break_nothing_and_all_are_proven() -> None:
-    made = _plan(MOVED)
-    assert (_broken(made), _broken(made, one_by_one=True), _broken(_written(made))) == ((), (), ())
-    assert _proven(made) == len(MOVED)
+    plan = _plan(MOVED)
+    assert (_broken(plan), _broken(plan, one_by_one=True), _broken(_written(plan))) == ((), (), ())
+    assert _proven(plan) == len(MOVED)
 
 
 def test_rounds_of_some_of_a_group_are_proven_too() -> None:
-    made = _among_others(_plan(MOVED))
-    assert made.group.consumer_index["i1", "i1-1"] == 1
-    assert (_broken(made), _broken(made, one_by_one=True), _broken(_written(made))) == ((), (), ())
-    assert _proven(made) == len(MOVED)
+    result = _among_others(_plan(MOVED))
+    assert result.group.consumer_index["i1", "i1-1"] == 1
+    assert (_broken(result), _broken(result, one_by_one=True), _broken(_written(result))) == ((), (), ())
+    assert _proven(result) == len(MOVED)
 
 
 def test_rounds_by_other_indices_than_the_groups_are_not_proven() -> None:
-    made = _plan(MOVED)
+    plan = _plan(MOVED)
 
     def swapped(held: Sequence[Holding]) -> RenumberedHoldings:
         assert isinstance(held, LazyHoldings)
         return RenumberedHoldings(held, [0, 1, 2, 3, 5, 4], 6)
 
-    rounds = [replace(rnd, decided=swapped(rnd.decided), assigned=swapped(rnd.assigned)) for rnd in made.rounds]
-    other = replace(made, rounds=tuple(rounds))
+    rounds = [replace(rnd, decided=swapped(rnd.decided), assigned=swapped(rnd.assigned)) for rnd in plan.rounds]
+    other = replace(plan, rounds=tuple(rounds))
     assert _proven(other) == 0
-    assert {of.invariant for of in broken_invariants(other)} == {"steps-are-lossless"}
+    assert {broken_invariant.invariant for broken_invariant in broken_invariants(other)} == {"steps-are-lossless"}
     assert _broken(other) == _broken(other, one_by_one=True) == _broken(_written(other))
 
 
@@ -314,12 +314,12 @@ def test_every_invariant_of_proven_rounds_has_some_that_break_it() -> None:
 
 @pytest.mark.parametrize("name", [*BREAK])
 def test_rounds_that_break_an_invariant_break_nothing_else(name: str) -> None:
-    made = BREAK[name]()
-    broken = broken_invariants(made)
-    assert {of.invariant for of in broken} == {name}
-    assert broken == _broken(made, one_by_one=True) == _broken(_written(made))
+    break_ = BREAK[name]()
+    broken = broken_invariants(break_)
+    assert {item.invariant for item in broken} == {name}
+    assert broken == _broken(break_, one_by_one=True) == _broken(_written(break_))
     if name != "withheld-is-followed-up":  # whether it is follows from what is proven
-        assert _proven(made) == 0
+        assert _proven(break_) == 0
 
 
 @pytest.mark.parametrize(
@@ -337,16 +337,16 @@ def test_rounds_that_break_an_invariant_break_nothing_else(name: str) -> None:
 def test_what_is_withheld_may_break_others(
     withheld: Sequence[tuple[int, ...]], started: tuple[int, ...], name: str
 ) -> None:
-    made = _plan([*MOVED[:2], rows(*withheld), rows(started), *MOVED[4:]])
-    broken = broken_invariants(made)
-    assert {of.invariant for of in broken} == {name}
-    assert broken == _broken(made, one_by_one=True) == _broken(_written(made))
+    plan = _plan([*MOVED[:2], rows(*withheld), rows(started), *MOVED[4:]])
+    broken = broken_invariants(plan)
+    assert {item.invariant for item in broken} == {name}
+    assert broken == _broken(plan, one_by_one=True) == _broken(_written(plan))
 
 
 @pytest.mark.parametrize(
     "other", [row(DROP, 0, (4, STANDBY)), row(PLACE, 2, NOWHERE, (2, ACTIVE)), row(PLACE, 2, NOWHERE, (4, len(ROLES)))]
 )
 def test_rows_that_do_not_fit_are_as_wrong_as_one_by_one(other: tuple[int, ...]) -> None:
-    made = _plan([*MOVED[:4], rows(other)])
-    assert _proven(made) == 0
-    assert _broken(made) == _broken(made, one_by_one=True) != ()
+    plan = _plan([*MOVED[:4], rows(other)])
+    assert _proven(plan) == 0
+    assert _broken(plan) == _broken(plan, one_by_one=True) != ()

@@ -26,21 +26,21 @@ def test_what_was_measured_beats_bounds_and_both_tell_how_well_they_are_known(
         Rates(restore=rates, restore_at_least=bounds, restore_intervals=intervals, restore_source=sources), GROUP
     )
     assert found.produce is None
-    of = rates or bounds
-    if not of:
+    item = rates or bounds
+    if not item:
         assert found == NOTHING_KNOWN
         return
-    often = [intervals.get(instance, 0) for instance in of]
+    often = [intervals.get(instance, 0) for instance in item]
     assert found.restore == KnownRate(
-        median=median(of.values()),
-        least=min(of.values()),
-        most=max(of.values()),
-        measured=len(of),
+        median=median(item.values()),
+        least=min(item.values()),
+        most=max(item.values()),
+        measured=len(item),
         among=3,
         least_intervals=min(often),
         most_intervals=max(often),
         at_least=not rates,
-        sources=tuple(sorted({source for instance, source in sources.items() if instance in of})),
+        sources=tuple(sorted({source for instance, source in sources.items() if instance in item})),
     )
 
 

@@ -74,7 +74,7 @@ def _paused(
 ) -> list[tuple[WorkId, int, int]]:
     """Return the pauses, told task by task."""
     spans = []
-    for task, of in enumerate(GROUP.tasks):
+    for task, item in enumerate(GROUP.tasks):
         since_ms: int | None = 0 if from_start and initial[task] is None else None
         owner = initial[task]
         for at_ms, after in course:
@@ -82,7 +82,7 @@ def _paused(
                 since_ms = at_ms
             if after[task] is not None and after[task] != owner and since_ms is not None:
                 idle_at_once = owner is None and since_ms == at_ms == 0
-                spans += [] if idle_at_once else [(of.task_id, since_ms, at_ms)]
+                spans += [] if idle_at_once else [(item.task_id, since_ms, at_ms)]
                 since_ms = None
             owner = after[task]
     return spans
@@ -123,7 +123,7 @@ def test_tasks_that_go_on_count_to_the_time_that_they_go_on_after(
     within = [
         {(task_id, to_ms) for task_id, _, to_ms in expected if low <= to_ms < high} for low, high in pairwise(edges_ms)
     ]
-    assert pauses.tasks_between(starts_ms) == [_each_rebalance_apart(of) for of in within]
+    assert pauses.tasks_between(starts_ms) == [_each_rebalance_apart(item) for item in within]
 
 
 def _each_rebalance_apart(ends: set[tuple[WorkId, int]]) -> int:
@@ -134,16 +134,16 @@ def _each_rebalance_apart(ends: set[tuple[WorkId, int]]) -> int:
 @pytest.mark.parametrize("protocol", ["cooperative", "eager"])
 def test_stateless_tasks_that_go_on_are_counted_beside_the_others(protocol: str) -> None:
     """They are numbers unless all tasks stop at every rebalance; each counts once, whatever it is."""
-    made = plan(joined(0), protocol=protocol, floor=False, ranges=False)
-    assert any(True for _ in made.pauses.rounds.stateless()) is (protocol == "cooperative")
-    pauses = list(made.pauses)
-    assert (len(made.pauses), sum(made.pauses.times.values())) == (len(pauses), len(pauses))
-    assert sum(made.pauses.ms.values()) == sum(pause.length_ms for pause in pauses)
-    assert made.pauses.longest_ms == max(pause.length_ms for pause in pauses)
-    for starts_ms in ([0], [0, *(rnd.at_ms for rnd in made.rounds)]):
+    result = plan(joined(0), protocol=protocol, floor=False, ranges=False)
+    assert any(True for _ in result.pauses.rounds.stateless()) is (protocol == "cooperative")
+    pauses = list(result.pauses)
+    assert (len(result.pauses), sum(result.pauses.times.values())) == (len(pauses), len(pauses))
+    assert sum(result.pauses.ms.values()) == sum(pause.length_ms for pause in pauses)
+    assert result.pauses.longest_ms == max(pause.length_ms for pause in pauses)
+    for starts_ms in ([0], [0, *(rnd.at_ms for rnd in result.rounds)]):
         spans = pairwise([-(10**9), *starts_ms[1:], 10**9])
-        tasks = [{pause.task_id for pause in made.pauses if low <= pause.to_ms < high} for low, high in spans]
-        assert made.pauses.tasks_between(starts_ms) == [len(of) for of in tasks]
+        tasks = [{pause.task_id for pause in result.pauses if low <= pause.to_ms < high} for low, high in spans]
+        assert result.pauses.tasks_between(starts_ms) == [len(task) for task in tasks]
 
 
 def test_what_an_instance_runs_stands_still_while_it_is_away_unnoticed() -> None:
@@ -199,15 +199,15 @@ def test_a_task_that_nobody_runs_when_the_plan_begins_is_paused_from_then_on() -
 @settings(max_examples=60)
 @given(snapshots())
 def test_so_is_every_one_of_a_plan(snapshot: Snapshot) -> None:
-    made = plan(snapshot, floor=False, ranges=False)
-    pauses = {(pause.task_id, pause.from_ms, pause.to_ms) for pause in made.pauses}
-    for task in made.group.tasks:
-        index = made.group.task_index[task.task_id]
-        if any(index in held.active for held in made.initial):
+    result = plan(snapshot, floor=False, ranges=False)
+    pauses = {(pause.task_id, pause.from_ms, pause.to_ms) for pause in result.pauses}
+    for task in result.group.tasks:
+        index = result.group.task_index[task.task_id]
+        if any(index in held.active for held in result.initial):
             continue
         starts_ms = [
             rnd.at_ms
-            for rnd in made.rounds
+            for rnd in result.rounds
             for step in rnd.single_steps
             if isinstance(step, HandOver | Promote) and step.task_id == task.task_id
         ]
@@ -217,16 +217,16 @@ def test_so_is_every_one_of_a_plan(snapshot: Snapshot) -> None:
 def test_a_plan_that_an_earlier_version_saved_counts_none_of_that() -> None:
     snapshot = safe_group("10-nobody-runs/nobody.json")
     away = Stop(at_ms=0, process_ids=(snapshot.state.group.instances[0].process_id,))
-    made = plan(snapshot, scenario=Scenario(events=(away,)), floor=False, ranges=False)
-    assert made.pauses_between(0, 1).times
-    saved = json.loads(plan_json(made))
+    result = plan(snapshot, scenario=Scenario(events=(away,)), floor=False, ranges=False)
+    assert result.pauses_between(0, 1).times
+    saved = json.loads(plan_json(result))
     (new,) = read_plans(json.dumps(saved).encode(), "new.json")
-    assert (new.pauses, new.summary) == (made.pauses, made.summary)
+    assert (new.pauses, new.summary) == (result.pauses, result.summary)
     del saved["pauses_from_start"], saved["seal"]
     saved["tool"]["version"] = "0.1.0"
     with pytest.raises(PlanFileError, match="paused_task_ms"):
         read_plans(json.dumps(saved).encode(), "edited.json")
-    without = pauses_of(made.group, made.initial, made.rounds, made.stopping, made.config)
+    without = pauses_of(result.group, result.initial, result.rounds, result.stopping, result.config)
     saved["summary"]["paused_task_ms"] = sum(without.ms.values())
     if not without.ms:
         saved["summary"]["max_paused_task"] = None

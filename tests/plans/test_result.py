@@ -55,11 +55,11 @@ def test_a_simulation_has_the_ends_of_all_draws() -> None:
     row = result_of(simulated.plan, simulated)
     assert row.draws == simulated.draws.number
     assert row.duration_ms == simulated.draws.duration_ms.median
-    for ends, of in (
+    for ends, item in (
         ((row.moves_least, row.moves_most), simulated.draws.moves),
         ((row.cold_handovers_least, row.cold_handovers_most), simulated.draws.cold_handovers),
         ((row.duration_ms_least, row.duration_ms_most), simulated.draws.duration_ms),
     ):
         assert ends[0] is not None
         assert ends[1] is not None
-        assert ends[0] <= of.least <= of.most <= ends[1]
+        assert ends[0] <= item.least <= item.most <= ends[1]

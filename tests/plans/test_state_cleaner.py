@@ -57,7 +57,7 @@ def test_it_is_gone_for_good_and_late_is_not_before_early(
     early, late = (replace(likely, when=when, otherwise=set()) for when in ("early", "late"))
     gone = [cleaner.deletes(GROUP, copy, by_ms) for cleaner in (late, likely, early)]
     assert gone == sorted(gone)
-    assert likely.otherwise == {when for when, of in (("late", gone[0]), ("early", gone[2])) if of != gone[1]}
+    assert likely.otherwise == {when for when, item in (("late", gone[0]), ("early", gone[2])) if item != gone[1]}
     assert likely.is_sure(GROUP, copy, by_ms) == (gone[0] == gone[2])
     for cleaner, then in zip((late, likely, early), gone, strict=True):
         assert not then or (cleaner.deletes(GROUP, copy, by_ms + later_ms) and by_ms > lost_ms)
@@ -118,10 +118,10 @@ def test_left_over_state_of_real_groups_went_when_it_had_to(name: str) -> None:
     entries = generations(name)
     present = gone = 0
     for before, entry in pairwise(entries):
-        started = {of["process_id"]: _ms(of["started_at"], entry) for of in before.row["instances"]}
-        ages = {(of["process_id"], of["task_id"]): of for of in before.row.get("copies_since", ())}
+        started = {instance["process_id"]: _ms(instance["started_at"], entry) for instance in before.row["instances"]}
+        ages = {(item["process_id"], item["task_id"]): item for item in before.row.get("copies_since", ())}
         reported = {(lag["process_id"], lag["task_id"]) for lag in entry.row["lags"]}
-        members = {of["process_id"] for of in entry.row["instances"]}
+        members = {instance["process_id"] for instance in entry.row["instances"]}
         for seat in _left_over_seats(before) - _left_over_seats(before, decided=True):
             if seat[0] not in members or "since" not in ages[seat]:
                 continue
@@ -138,13 +138,13 @@ def _left_over_seats(entry: Entry, *, decided: bool = False) -> set[tuple[str, s
     if decided:
         return {
             (process_id, task)
-            for process_id, of in entry.decision["decided"].items()
-            for task in (*of["active"], *of["standby"])
+            for process_id, item in entry.decision["decided"].items()
+            for task in (*item["active"], *item["standby"])
         }
     held = {
-        (of["process_id"], task)
-        for of in entry.row["instances"]
-        for consumer in of["consumers"]
+        (instance["process_id"], task)
+        for instance in entry.row["instances"]
+        for consumer in instance["consumers"]
         for task in (*consumer["active"], *consumer["standby"])
     }
     return {(lag["process_id"], lag["task_id"]) for lag in entry.row["lags"]} - held
@@ -159,12 +159,12 @@ def test_a_plan_is_the_same_with_whatever_time_it_says_makes_no_difference(monke
     monkeypatch.setattr(case, "rehearse", lambda *a, **k: outcomes.append(found := rehearse(*a, **k)) or found)
     the_same = Counter[str]()
     for seed in range(16):
-        snapshot, of = hard_case(seed)
+        snapshot, item = hard_case(seed)
         options = PlanOptions(max_rounds=30, floor=False, ranges=False)
-        scenario = drawn(of, snapshot.state.group, 0)
-        made = plan(snapshot, options, scenario=scenario)
+        scenario = drawn(item, snapshot.state.group, 0)
+        result = plan(snapshot, options, scenario=scenario)
         for when in {"early", "late"}.difference(outcomes[-1].cleanings):
             the_same[when] += 1
-            assert plan(snapshot, replace(options, cleaning=when), scenario=scenario).rounds == made.rounds
+            assert plan(snapshot, replace(options, cleaning=when), scenario=scenario).rounds == result.rounds
     assert min(the_same["early"], the_same["late"]) > 1
     assert max(the_same.values()) < 16

@@ -102,19 +102,19 @@ def _in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 @given(_rounds, st.booleans())
 def test_they_are_a_sequence_of_steps(steps: tuple[Step, ...], joined: bool) -> None:
     members = (JOINED,) if joined else ()
-    rows, told = step_rows(MAKER, steps, members), members + steps
-    assert (tuple(rows), len(rows)) == (told, len(told))
-    assert [rows[index] for index in range(-len(told), len(told))] == [*told, *told]
-    assert (rows[1:], rows[:-1]) == (told[1:], told[:-1])
-    assert (rows == told, told == rows, hash(rows), repr(rows)) == (True, True, hash(told), repr(told))
-    assert rows != (*told, JOINED)
+    rows, answer = step_rows(MAKER, steps, members), members + steps
+    assert (tuple(rows), len(rows)) == (answer, len(answer))
+    assert [rows[index] for index in range(-len(answer), len(answer))] == [*answer, *answer]
+    assert (rows[1:], rows[:-1]) == (answer[1:], answer[:-1])
+    assert (rows == answer, answer == rows, hash(rows), repr(rows)) == (True, True, hash(answer), repr(answer))
+    assert rows != (*answer, JOINED)
     again = pickle.loads(pickle.dumps(rows))
     assert again == rows
-    assert not any(of.rows.flags.writeable for of in (rows, again))
+    assert not any(item.rows.flags.writeable for item in (rows, again))
     assert list(rows.of_rows()) == list(steps)
     assert rows.with_members(()) == steps
     with pytest.raises(IndexError):
-        rows[len(told)]
+        rows[len(answer)]
 
 
 def test_a_row_takes_48_bytes() -> None:
@@ -135,9 +135,9 @@ def test_they_are_told_between_those_of_members_and_stateless_tasks(steps: tuple
     assert isinstance(single_steps(both), StepRows)
     alone = maker.with_others(members, rows, decided, decided, decided)
     assert (alone, single_steps(alone)) == (members + steps, members + steps)
-    for of in (both, alone):
-        assert has_rows(of)
-        assert tuple(steps_apart(of)) == tuple(member_steps(of)) == members
+    for item in (both, alone):
+        assert has_rows(item)
+        assert tuple(steps_apart(item)) == tuple(member_steps(item)) == members
     assert (alone == both) is (both == alone) is False
     assert (has_rows(objects), steps_apart(objects)) == (False, members + steps)
 
@@ -167,17 +167,17 @@ _RATES = st.sampled_from(
 def test_they_come_to_the_same(rounds: list[tuple[Step, ...]], rates: Rates) -> None:
     snapshot = Snapshot(state=state(GROUP, {}, {}), config=AssignmentConfig(), rates=rates)
 
-    def said(told: Sequence[Sequence[Step]]) -> tuple[object, ...]:
-        made = [_round(number, steps) for number, steps in enumerate(told)]
-        initial, nobody = made[0].assigned, LowerBounds(moves=0, probing_rebalances=0)
-        paused = pauses_of(GROUP, initial, made, (), snapshot.config)
+    def said(answer: Sequence[Sequence[Step]]) -> tuple[object, ...]:
+        results = [_round(number, steps) for number, steps in enumerate(answer)]
+        initial, nobody = results[0].assigned, LowerBounds(moves=0, probing_rebalances=0)
+        paused = pauses_of(GROUP, initial, results, (), snapshot.config)
         restored = RestoreTotals(GROUP, (), rates)
-        for rnd in made:
+        for rnd in results:
             restored.add(rnd.at_ms, GROUP, rates, rnd.single_steps, lambda _from, _to: True)
         summary = summarize(
-            GROUP, initial, made, nobody, paused, duration_ms=0, duration_is="probes", max_cold_restore_ms=None
+            GROUP, initial, results, nobody, paused, duration_ms=0, duration_is="probes", max_cold_restore_ms=None
         )
         totals = restored.max_cold_ms, restored.any, restored.unrated(GROUP)
-        return summary, totals, restores_within_limit(snapshot, GROUP, made)
+        return summary, totals, restores_within_limit(snapshot, GROUP, results)
 
     assert said([step_rows(MAKER, steps) for steps in rounds]) == said(rounds)

@@ -36,7 +36,7 @@ def made(name: str) -> Plan:
             return simulation_cases.case(which).plan
         case "streams":
             seats = {
-                name: [{"consumer_id": name, "position": place, "active": [f"0_{of}" for of in range(place, 6, 2)]}]
+                name: [{"consumer_id": name, "position": place, "active": [f"0_{item}" for item in range(place, 6, 2)]}]
                 for place, name in enumerate("ab")
             }
             group = streams(streams_row("4.3", seats, {"0": (6, True, 60_000)}))
@@ -49,13 +49,13 @@ def made(name: str) -> Plan:
 
 @pytest.mark.parametrize("per_second", [250.0, 500.0, 20_000.0])
 def test_cold_starts_of_a_streams_group_restore_as_long_as_its_figures_say(per_second: float) -> None:
-    of = report_cases.streams(per_second).plan
-    found = timeline(of)
+    item = report_cases.streams(per_second).plan
+    found = timeline(item)
     lasts = [start.restores_ms for start in found.cold_starts]
     assert None not in lasts
-    assert max(length for length in lasts if length is not None) == of.summary.max_cold_restore_ms
+    assert max(length for length in lasts if length is not None) == item.summary.max_cold_restore_ms
     restored = [one for one in found.stretches if one.doing is Doing.RESTORES]
-    assert max(one.to_ms for one in restored) <= (of.summary.runs_by_ms or 0)
+    assert max(one.to_ms for one in restored) <= (item.summary.runs_by_ms or 0)
 
 
 NAMES = [
@@ -68,28 +68,31 @@ NAMES = [
 ]
 
 
-def says_what_the_rounds_say(of: Plan) -> None:
-    found = timeline(of)
+def says_what_the_rounds_say(plan: Plan) -> None:
+    found = timeline(plan)
     assert found.from_ms < 0 <= found.ends_ms < found.to_ms
     assert [level_at(one.runs, found.from_ms) for one in found.instances] == [
         number if found.instances[place].there and found.instances[place].there[0][0] == found.from_ms else 0
-        for place, number in enumerate(at_first(of))
+        for place, number in enumerate(at_first(plan))
     ]
-    last_at = {at_ms: place for place, at_ms in enumerate(of.in_effect_ms)}
-    runs = list(after(of))
-    warming = list(warmup_counts(of.group, [rnd.assigned for rnd in of.rounds]))
+    last_at = {at_ms: place for place, at_ms in enumerate(plan.in_effect_ms)}
+    runs = list(after(plan))
+    warming = list(warmup_counts(plan.group, [rnd.assigned for rnd in plan.rounds]))
     for at_ms, place in last_at.items():
-        away = {outage.process_id for outage in of.outages if outage.from_ms <= at_ms < outage.to_ms}
+        away = {outage.process_id for outage in plan.outages if outage.from_ms <= at_ms < outage.to_ms}
         for index, one in enumerate(found.instances):
             if one.process_id not in away:
                 assert level_at(one.runs, at_ms) == runs[place][index]
                 assert level_at(one.warms_up, at_ms) == warming[place][index]
-    starts = [step for rnd in of.rounds for step in rnd.single_steps if isinstance(step, HandOver | Promote)]
+    starts = [step for rnd in plan.rounds for step in rnd.single_steps if isinstance(step, HandOver | Promote)]
     assert len(found.cold_starts) == sum(not step.caught_up for step in starts)
-    assert max(level.number for level in found.still) >= of.pauses.most_at_once
+    assert max(level.number for level in found.still) >= plan.pauses.most_at_once
     for one in found.stretches:
         assert found.from_ms <= one.from_ms < one.to_ms <= found.to_ms
-    assert found.loads[-1].balance_factor == (of.rounds[-1].balance if of.rounds else of.initial_balance).balance_factor
+    assert (
+        found.loads[-1].balance_factor
+        == (plan.rounds[-1].balance if plan.rounds else plan.initial_balance).balance_factor
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -114,9 +117,9 @@ def test_no_task_runs_twice_at_once_and_none_while_it_stands_still(name: str) ->
 
 
 def test_how_long_cold_starts_restore_is_told_where_one_rate_is_known_of_all() -> None:
-    of = plan_cases.snapshot("crash")
+    item = plan_cases.snapshot("crash")
     assert {start.restores_ms for start in timeline(plan_cases.case("crash")).cold_starts} == {None}
-    fast = plan(replace(of, rates=Rates(restore_per_instance=500.0)))
+    fast = plan(replace(item, rates=Rates(restore_per_instance=500.0)))
     found = timeline(fast)
     lasts = [start.restores_ms for start in found.cold_starts]
     assert max(ms or 0 for ms in lasts) == fast.summary.max_cold_restore_ms

@@ -37,38 +37,38 @@ def likely(name: str = "scale-out") -> Plan:
 
 def ranged(figure: str, more: int = 5) -> Plan:
     """A plan of which one figure may be larger by so much than is likely."""
-    made = likely()
-    value = made.figure(figure)
+    result = likely()
+    value = result.figure(figure)
     assert value is not None
-    return replace(made, summary=replace(made.summary, ranges=(FigureRange(figure, value, value + more),)))
+    return replace(result, summary=replace(result.summary, ranges=(FigureRange(figure, value, value + more),)))
 
 
 def checked(
-    made: Plan, draws: OverDraws | None = None, waivers: tuple[Waiver, ...] = (), **limits: Limit
+    plan: Plan, draws: OverDraws | None = None, waivers: tuple[Waiver, ...] = (), **limits: Limit
 ) -> CheckedPlan:
-    return check_plan(made, Standard(Policy(defaults=limits, waivers=waivers), NOW), draws=draws)
+    return check_plan(plan, Standard(Policy(defaults=limits, waivers=waivers), NOW), draws=draws)
 
 
-def finding(of: CheckedPlan, rule: str) -> Finding:
-    return next(one for one in of.findings if one.rule == rule)
+def finding(checked_plan: CheckedPlan, rule: str) -> Finding:
+    return next(one for one in checked_plan.findings if one.rule == rule)
 
 
 @pytest.mark.parametrize("rule", FIGURES)
 @given(limit=st.integers(-3, 8))
 def test_no_is_likely_and_unknown_is_the_worst_end(rule: str, limit: int) -> None:
-    made = ranged(RULES[rule].figure)
-    value = made.figure(RULES[rule].figure) or 0
+    result = ranged(RULES[rule].figure)
+    value = result.figure(RULES[rule].figure) or 0
     allowed = max(0, value + limit)
-    answer = finding(checked(made, **{rule: Limit(allowed)}), rule).answer
+    answer = finding(checked(result, **{rule: Limit(allowed)}), rule).answer
     expected = Answer.NO if value > allowed else Answer.UNKNOWN if value + 5 > allowed else Answer.YES
     assert answer is expected
 
 
 @given(limit=st.integers(15, 30), worst=st.integers(20, 25) | st.none())
 def test_the_worst_of_many_draws_is_not_ruled_out(limit: int, worst: int | None) -> None:
-    made = likely()
-    assert made.summary.moves == 20
-    found = finding(checked(made, OverDraws(10, 0, {"max_moves": worst}), max_moves=Limit(limit)), "max_moves")
+    result = likely()
+    assert result.summary.moves == 20
+    found = finding(checked(result, OverDraws(10, 0, {"max_moves": worst}), max_moves=Limit(limit)), "max_moves")
     expected = Answer.UNKNOWN if worst is None or worst > limit else Answer.YES
     assert found.answer is (Answer.NO if limit < 20 else expected)
 
@@ -82,27 +82,29 @@ def test_a_plan_that_does_not_settle_is_no_and_draws_that_do_not_are_unknown() -
 
 @pytest.mark.parametrize("rule", ["max_pause_per_task", "max_pause_per_handover", "max_pause_in_all"])
 def test_pauses_of_cold_starts_that_are_not_ruled_out_are_unknown(rule: str) -> None:
-    made = likely("settled")
-    assert all(not made.figure(figure) for figure in PAUSES)
+    result = likely("settled")
+    assert all(not result.figure(figure) for figure in PAUSES)
     cold = (FigureRange("cold_handovers", 0, 1), FigureRange("max_cold_restore_ms", 0, 60_000))
-    maybe = replace(made, summary=replace(made.summary, ranges=cold))
+    maybe = replace(result, summary=replace(result.summary, ranges=cold))
     assert finding(checked(maybe, **{rule: Limit(59_999)}), rule).answer is Answer.UNKNOWN
     assert finding(checked(maybe, **{rule: Limit(60_000)}), rule).answer is Answer.YES
     assert finding(checked(maybe, **{rule: Limit(0)}), rule).answer is Answer.UNKNOWN, "what is likely is no pause"
-    surely = replace(made, summary=replace(made.summary, cold_handovers=1, max_cold_restore_ms=60_000))
+    surely = replace(result, summary=replace(result.summary, cold_handovers=1, max_cold_restore_ms=60_000))
     assert finding(checked(surely, **{rule: Limit(59_999)}), rule).answer is Answer.NO
 
 
 def test_without_a_rate_the_likely_time_counts_and_says_so() -> None:
-    made = likely()
-    assert made.summary.duration_is == "probes"
-    limits = {"max_duration": Limit(made.summary.duration_ms)}
-    found = finding(checked(made, **limits), "max_duration")
+    result = likely()
+    assert result.summary.duration_is == "probes"
+    limits = {"max_duration": Limit(result.summary.duration_ms)}
+    found = finding(checked(result, **limits), "max_duration")
     assert (found.answer, found.likely) == (Answer.YES, True)
-    assert "(likely; the restore rate is unknown)" in table_report(check_all([checked(made, **limits)], NOW), width=200)
-    known = replace(made, summary=replace(made.summary, duration_is="estimate", floor_ms=None))
+    assert "(likely; the restore rate is unknown)" in table_report(
+        check_all([checked(result, **limits)], NOW), width=200
+    )
+    known = replace(result, summary=replace(result.summary, duration_is="estimate", floor_ms=None))
     assert not finding(checked(known, **limits), "max_duration").likely
-    assert not finding(checked(made, must_settle=Limit(True)), "must_settle").likely
+    assert not finding(checked(result, must_settle=Limit(True)), "must_settle").likely
 
 
 def test_how_old_a_snapshot_is_that_does_not_say_so_is_unknown() -> None:
@@ -115,47 +117,47 @@ def test_how_old_a_snapshot_is_that_does_not_say_so_is_unknown() -> None:
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_rate_may_be_required(wanted: bool) -> None:
-    made = likely()
-    limits = {"max_duration": Limit(made.summary.duration_ms), "require_restore_rate": Limit(wanted)}
-    of = checked(made, **limits)
+    result = likely()
+    limits = {"max_duration": Limit(result.summary.duration_ms), "require_restore_rate": Limit(wanted)}
+    item = checked(result, **limits)
     expected = Answer.UNKNOWN if wanted else Answer.YES
-    assert [finding(of, rule).answer for rule in limits] == [expected, expected]
-    assert (of.answer, check_all([of], NOW).violated) == (expected, wanted)
-    known = replace(made, summary=replace(made.summary, duration_is="estimate", floor_ms=None))
+    assert [finding(item, rule).answer for rule in limits] == [expected, expected]
+    assert (item.answer, check_all([item], NOW).violated) == (expected, wanted)
+    known = replace(result, summary=replace(result.summary, duration_is="estimate", floor_ms=None))
     assert checked(known, **limits).answer is Answer.YES
-    sentences = [" ".join(check_page(checked(plan, **limits)).sentences) for plan in (made, known)]
+    sentences = [" ".join(check_page(checked(plan, **limits)).sentences) for plan in (result, known)]
     assert ["if every copy is caught up at the next probe" in text for text in sentences] == [not wanted, False]
 
 
 def test_no_beats_unknown_beats_yes() -> None:
-    made = ranged("moves")
-    value = made.summary.moves
-    assert checked(made, max_moves=Limit(value + 5)).answer is Answer.YES
-    assert checked(made, max_moves=Limit(value)).answer is Answer.UNKNOWN
-    assert checked(made, max_moves=Limit(value), max_rebalances=Limit(1)).answer is Answer.NO
+    result = ranged("moves")
+    value = result.summary.moves
+    assert checked(result, max_moves=Limit(value + 5)).answer is Answer.YES
+    assert checked(result, max_moves=Limit(value)).answer is Answer.UNKNOWN
+    assert checked(result, max_moves=Limit(value), max_rebalances=Limit(1)).answer is Answer.NO
 
 
 def test_what_is_waived_or_only_warns_does_not_count() -> None:
-    made = ranged("moves")
-    value = made.summary.moves
+    result = ranged("moves")
+    value = result.summary.moves
     waiver = Waiver("*", "max_moves", date(2027, 1, 31), "OPS-1")
-    waived = checked(made, waivers=(waiver,), max_moves=Limit(value))
+    waived = checked(result, waivers=(waiver,), max_moves=Limit(value))
     assert (waived.answer, finding(waived, "max_moves").answer) == (Answer.YES, Answer.UNKNOWN)
-    warns = checked(made, max_moves=Limit(value, Level.WARNING))
+    warns = checked(result, max_moves=Limit(value, Level.WARNING))
     assert (warns.answer, warns.answered(warnings_too=True)) == (Answer.YES, Answer.UNKNOWN)
-    broken = checked(made, max_moves=Limit(value - 1, Level.WARNING))
+    broken = checked(result, max_moves=Limit(value - 1, Level.WARNING))
     assert broken.answered(warnings_too=True) is Answer.NO
 
 
 @pytest.mark.parametrize("fail_on_warning", [True, False])
 def test_what_the_plan_warns_of_fails_where_warnings_do(fail_on_warning: bool) -> None:
-    made = replace(likely(), warnings=(Note("copies-stale", "Copies may start cold", ("0_1",)),))
-    check = check_all([checked(made, max_moves=Limit(20))], NOW, fail_on_warning=fail_on_warning)
+    result = replace(likely(), warnings=(Note("copies-stale", "Copies may start cold", ("0_1",)),))
+    check = check_all([checked(result, max_moves=Limit(20))], NOW, fail_on_warning=fail_on_warning)
     assert check.violated is fail_on_warning
     assert check.answer is (Answer.UNKNOWN if fail_on_warning else Answer.YES)
     document = json.loads(REPORTS["json"](check))
     warning = {"application_id": "S1", "code": "copies-stale", "message": "Copies may start cold", "subjects": ["0_1"]}
-    assert document["warnings"] == [{**warning, "application_id": made.group.application_id}]
+    assert document["warnings"] == [{**warning, "application_id": result.group.application_id}]
     assert document["plans"][0]["warnings"] == document["warnings"]
     assert document["plans"][0]["answer"] == document["answer"] == check.answer.value
     assert "Warning: Copies may start cold" in table_report(check)
@@ -179,8 +181,8 @@ def test_a_warning_of_no_plan_counts_as_well() -> None:
 
 
 def test_unknown_fails_in_every_report() -> None:
-    made = ranged("moves")
-    check = check_all([checked(made, max_moves=Limit(made.summary.moves))], NOW)
+    result = ranged("moves")
+    check = check_all([checked(result, max_moves=Limit(result.summary.moves))], NOW)
     assert finding(check.plans[0], "max_moves").status is Status.ERROR
     table = table_report(check)
     assert "│ UNKNOWN: " in table
@@ -197,7 +199,7 @@ def test_unknown_fails_in_every_report() -> None:
 
 
 def test_several_plans_are_counted_by_their_answers() -> None:
-    made = ranged("moves")
-    plans = [checked(made, max_moves=Limit(limit)) for limit in (19, 20, 25)]
+    result = ranged("moves")
+    plans = [checked(result, max_moves=Limit(limit)) for limit in (19, 20, 25)]
     text = table_report(check_all(plans, NOW))
     assert text.startswith("NO: 3 applications, 1 breaks the policy, 1 unknown, 1 passed\n")

@@ -31,13 +31,13 @@ NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 TASKS = tuple(f"0_{number}" for number in range(1_200))
 
 
-def checked(made: Plan, *findings: Finding) -> CheckedPlan:
-    return CheckedPlan(made, findings, None)
+def checked(plan: Plan, *findings: Finding) -> CheckedPlan:
+    return CheckedPlan(plan, findings, None)
 
 
 def said(*notes: Note, assumed: tuple[Note, ...] = ()) -> list[tuple[str, str, tuple[str, ...]]]:
-    made = replace(plan_cases.case("settled"), warnings=notes, assumptions=assumed)
-    return [(note.code, note.message, note.subjects) for note in checked(made).caveats]
+    result = replace(plan_cases.case("settled"), warnings=notes, assumptions=assumed)
+    return [(note.code, note.message, note.subjects) for note in checked(result).caveats]
 
 
 @pytest.mark.parametrize(
@@ -87,14 +87,14 @@ def test_copies_that_come_no_closer_are_counted_over_all_that_the_plan_warns_of(
 
 
 def test_a_plan_warns_of_cold_starts_of_its_own_and_of_caveats_that_it_does_not_name_itself() -> None:
-    made = replace(plan_cases.case("settled"), warnings=(), assumptions=())
+    result = replace(plan_cases.case("settled"), warnings=(), assumptions=())
     for cold, message in ((1, "1 start is cold"), (2, "2 starts are cold"), (1_200, "1,200 starts are cold")):
-        started = replace(made, summary=replace(made.summary, cold_handovers=cold))
+        started = replace(result, summary=replace(result.summary, cold_handovers=cold))
         assert [(note.code, note.message) for note in checked(started).warnings] == [("cold-starts", message)]
-    assert checked(made).warnings == ()
+    assert checked(result).warnings == ()
     own = Note("copies-together", "in the plan's own words", TASKS[:1])
-    assert checked(replace(made, warnings=(own,))).warnings == (own,)
-    assumed = checked(replace(made, assumptions=(own,))).warnings
+    assert checked(replace(result, warnings=(own,))).warnings == (own,)
+    assumed = checked(replace(result, assumptions=(own,))).warnings
     assert [note.code for note in assumed] == ["copies-together"]
     assert assumed != (own,)
 
@@ -192,19 +192,21 @@ def test_findings_are_sorted_by_how_bad_they_are(findings: list[Finding]) -> Non
 
 def test_the_plan_with_most_errors_comes_first_then_most_warnings_then_most_waived() -> None:
     warns, waived = found(BAD, level=Level.WARNING), found(BAD, waived=True)
-    made = plan_cases.case("settled")
+    result = plan_cases.case("settled")
     ordered = [
-        checked(made, found(BAD), found(BAD)),
-        checked(made, found(BAD), warns),
-        checked(made, found(BAD)),
-        checked(made, warns),
-        checked(made, waived),
-        checked(made, found()),
-        replace(checked(made), source="b.json"),
-        checked(replace(made, digest="~")),
+        checked(result, found(BAD), found(BAD)),
+        checked(result, found(BAD), warns),
+        checked(result, found(BAD)),
+        checked(result, warns),
+        checked(result, waived),
+        checked(result, found()),
+        replace(checked(result), source="b.json"),
+        checked(replace(result, digest="~")),
     ]
     for few in permutations(ordered, 2):
-        assert [ordered.index(of) for of in sorted(few, key=lambda of: of.place)] == sorted(map(ordered.index, few))
+        assert [ordered.index(entry) for entry in sorted(few, key=lambda item: item.place)] == sorted(
+            map(ordered.index, few)
+        )
 
 
 def test_a_whole_check_is_unknown_where_something_is_amiss_and_no_where_a_plan_is() -> None:
@@ -225,8 +227,12 @@ def test_a_whole_check_is_unknown_where_something_is_amiss_and_no_where_a_plan_i
 
 
 def test_a_tally_keeps_what_its_check_says() -> None:
-    made, warning = replace(plan_cases.case("settled"), warnings=()), ("b", Note("unused", ""))
-    plans = (checked(made, found(BAD, unknown=True)), checked(made, found(BAD, level=Level.WARNING)), checked(made))
+    result, warning = replace(plan_cases.case("settled"), warnings=()), ("b", Note("unused", ""))
+    plans = (
+        checked(result, found(BAD, unknown=True)),
+        checked(result, found(BAD, level=Level.WARNING)),
+        checked(result),
+    )
     for strict in (True, False):
         check = Check(plans, NOW, strict, (("a", "is wrong"),), (warning,))
         assert check.tally == Tally(

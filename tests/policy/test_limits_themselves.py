@@ -32,8 +32,8 @@ def near(values: list[int]) -> list[int]:
     return sorted({max(0, value + more) for value in values for more in (-1, 0, 1)} | {0})
 
 
-def measure(made: Plan, rule: str, limit: int) -> Measurement:
-    return RULES[rule].measure(MeasuredPlan(made), limit)
+def measure(plan: Plan, rule: str, limit: int) -> Measurement:
+    return RULES[rule].measure(MeasuredPlan(plan), limit)
 
 
 @given(PLANS)
@@ -117,8 +117,8 @@ COPIES = st.sampled_from(["scale-out-standbys", "crash-standbys", "crash"]).map(
 ).map(play)
 
 
-def _steps(made: Plan, *kinds: type[Step]) -> list[tuple[int, Any]]:
-    return [(rnd.number, step) for rnd in made.rounds for step in rnd.steps if isinstance(step, kinds)]
+def _steps(plan: Plan, *kinds: type[Step]) -> list[tuple[int, Any]]:
+    return [(rnd.number, step) for rnd in plan.rounds for step in rnd.steps if isinstance(step, kinds)]
 
 
 def _offence(number: int, step: Any) -> Offence:
@@ -127,8 +127,8 @@ def _offence(number: int, step: Any) -> Offence:
 
 @given(COPIES)
 def test_warm_up_copies_and_cold_starts_beyond_the_limit_are_to_blame_in_their_order(made: Plan) -> None:
-    warm_ups = [_offence(*of) for of in _steps(made, Place) if of[1].to.role is Role.WARMUP]
-    cold = [_offence(*of) for of in _steps(made, HandOver, Promote) if not of[1].caught_up]
+    warm_ups = [_offence(*step) for step in _steps(made, Place) if step[1].to.role is Role.WARMUP]
+    cold = [_offence(*step) for step in _steps(made, HandOver, Promote) if not step[1].caught_up]
     for rule, events in (("max_warmups", warm_ups), ("max_cold_handovers", cold)):
         for limit in near([len(events)]):
             found = measure(made, rule, limit)
@@ -155,7 +155,7 @@ def test_tasks_that_have_moved_are_to_blame_in_the_order_in_which_they_last_star
 
 @given(COPIES)
 def test_restores_beyond_the_limit_are_to_blame_and_what_is_unknown_always(made: Plan) -> None:
-    anew = [_offence(*of) for of in _steps(made, Place, HandOver, Promote) if restores_anew(of[1], made.group)]
+    anew = [_offence(*step) for step in _steps(made, Place, HandOver, Promote) if restores_anew(step[1], made.group)]
     in_all = made.summary.restored_records
     known = sum(one.measured or 0 for one in anew)
     for limit in near([known, known // 2]):
@@ -179,8 +179,8 @@ def test_rounds_with_more_copies_at_once_are_to_blame_the_worst_first(made: Plan
     for limit in near(list(copies.values())):
         found = measure(made, "max_peak_extra_copies", limit)
         assert found.value == max(copies.values(), default=0)
-        beyond = sorted(((-number, of) for of, number in copies.items() if number > limit))
-        assert found.offences == tuple(Offence(-number, of) for number, of in beyond)
+        beyond = sorted(((-number, item) for item, number in copies.items() if number > limit))
+        assert found.offences == tuple(Offence(-number, item) for number, item in beyond)
 
 
 @given(COPIES)
@@ -193,9 +193,9 @@ def test_the_first_rebalance_too_many_is_to_blame(made: Plan) -> None:
 
 @pytest.mark.parametrize(("late_ms", "kept"), [(-60_000, True), (60_000, True), (60_001, False), (-60_001, False)])
 def test_a_snapshot_is_as_old_as_is_allowed(late_ms: int, kept: bool) -> None:
-    made = replace(plan_cases.case("settled"), captured_at=format_time(1_000_000_000_000))
+    result = replace(plan_cases.case("settled"), captured_at=format_time(1_000_000_000_000))
     now = datetime.fromtimestamp((1_000_000_000_000 + late_ms) / 1000, UTC)
-    found = snapshot_age(MeasuredPlan(made, now), 60_000)
+    found = snapshot_age(MeasuredPlan(result, now), 60_000)
     assert (found.value, not found.offences) == (abs(late_ms), kept)
     assert [offence.note for offence in found.offences] == (
         [] if kept else ["old" if late_ms > 0 else "ahead of the clock"]
@@ -248,11 +248,11 @@ def test_the_worst_draw_is_as_bad_as_is_allowed(most: int, offences: tuple[Offen
 
 
 def test_of_every_draw_each_rule_and_each_tag_is_measured() -> None:
-    made = plan_cases.case("crash-standbys")
-    zones = [replace(one, client_tags=(("zone", str(n % 2)),)) for n, one in enumerate(made.group.instances)]
-    group = Group.of(made.group.application_id, [*made.group.tasks], zones)
-    tagged = measured(replace(made, group=group))
-    values = TAGS.measure(MeasuredPlan(replace(made, group=group)), (("zone", 0),)).value
+    result = plan_cases.case("crash-standbys")
+    zones = [replace(one, client_tags=(("zone", str(n % 2)),)) for n, one in enumerate(result.group.instances)]
+    group = Group.of(result.group.application_id, [*result.group.tasks], zones)
+    tagged = measured(replace(result, group=group))
+    values = TAGS.measure(MeasuredPlan(replace(result, group=group)), (("zone", 0),)).value
     assert values is not None
     assert tagged["distinct_tag_values zone"] == values
     assert [key for key in tagged if key.startswith("distinct")] == ["distinct_tag_values zone"]
@@ -261,16 +261,16 @@ def test_of_every_draw_each_rule_and_each_tag_is_measured() -> None:
     of_workers = {name for name, rule in RULES.items() if rule.of_workers}
     assert ruled == RULES.keys() - of_input - of_workers - {"distinct_tag_values"}
     for name in ruled - {"must_settle"}:
-        assert tagged[name] == RULES[name].worst(MeasuredPlan(made), 2**63 - 1).value, name
+        assert tagged[name] == RULES[name].worst(MeasuredPlan(result), 2**63 - 1).value, name
     assert tagged["must_settle"] == 1
-    assert not [key for key in measured(made) if key.startswith("distinct")]
+    assert not [key for key in measured(result) if key.startswith("distinct")]
 
 
 def test_a_start_that_is_cold_at_worst_restores_in_every_rule_about_pauses() -> None:
-    made = plan_cases.case("settled")
-    assert not [key for key in measured(made) if key.endswith(" restored")]
+    result = plan_cases.case("settled")
+    assert not [key for key in measured(result) if key.endswith(" restored")]
     cold = (FigureRange("cold_handovers", 0, 1), FigureRange("max_cold_restore_ms", 0, 60_000))
-    found = measured(replace(made, summary=replace(made.summary, ranges=cold)))
+    found = measured(replace(result, summary=replace(result.summary, ranges=cold)))
     assert {key: found[key] for key in found if key.endswith(" restored")} == {
         f"{rule} restored": 60_000 for rule in PAUSE_RULES
     }
@@ -299,8 +299,8 @@ def test_what_is_unknown_is_no_better_than_anything_and_nothing_better_than_it()
 
 
 def test_what_a_plan_doubts_is_unknown_in_every_draw() -> None:
-    made = plan_cases.case("settled")
-    doubted = measured(replace(made, warnings=(Note("back-before-fenced", "more happens than is played"),)))
+    result = plan_cases.case("settled")
+    doubted = measured(replace(result, warnings=(Note("back-before-fenced", "more happens than is played"),)))
     assert (doubted["max_moves"], doubted["max_pause_in_all"], doubted["balance_factor"]) == (None, None, 1)
-    contradicted = measured(replace(made, warnings=(Note("group-not-as-told", "contradicts itself"),)))
+    contradicted = measured(replace(result, warnings=(Note("group-not-as-told", "contradicts itself"),)))
     assert (contradicted["max_moves"], contradicted["must_settle"]) == (None, 1)

@@ -60,9 +60,11 @@ def finding(checked: CheckedPlan, rule: str) -> Finding:
     return found
 
 
-def over_draws(of: Simulation) -> OverDraws:
-    assert of.draws is not None
-    return OverDraws(of.draws.number, of.draws.number - of.draws.settled, of.draws.worst)
+def over_draws(simulation: Simulation) -> OverDraws:
+    assert simulation.draws is not None
+    return OverDraws(
+        simulation.draws.number, simulation.draws.number - simulation.draws.settled, simulation.draws.worst
+    )
 
 
 @pytest.mark.parametrize("rule", RANGED)
@@ -111,30 +113,30 @@ def one_task(stateful: bool = True) -> tuple[Snapshot, Scenario]:
     """One task, with a standby if it is stateful, in three zones; two instances more."""
     snapshot = captured_scenarios.before("scale-out-standbys")
     state, group = snapshot.state, snapshot.state.group
-    zones = [replace(of, client_tags=(("zone", zone),)) for of, zone in zip(group.instances, "abc", strict=True)]
+    zones = [replace(entry, client_tags=(("zone", zone),)) for entry, zone in zip(group.instances, "abc", strict=True)]
     kept = [task for task in group.tasks if task.stateful == stateful][:1]
-    of = Group.of(group.application_id, kept, zones)
-    index = {group.task_index[task.task_id]: place for place, task in enumerate(of.tasks)}
+    item = Group.of(group.application_id, kept, zones)
+    index = {group.task_index[task.task_id]: place for place, task in enumerate(item.tasks)}
 
     def still(role: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(index[task] for task in role if task in index)
 
     holdings = [Holding(*map(still, held)) for held in state.holdings]
-    copies = tuple(state.copies[group.task_index[task.task_id]] for task in of.tasks)
-    fewer = replace(snapshot, state=replace(state, group=of, holdings=tuple(holdings), copies=copies))
-    return fewer, scale_out(of, add=2, client_tags=[(("zone", zone),) for zone in "ab"])
+    copies = tuple(state.copies[group.task_index[task.task_id]] for task in item.tasks)
+    fewer = replace(snapshot, state=replace(state, group=item, holdings=tuple(holdings), copies=copies))
+    return fewer, scale_out(item, add=2, client_tags=[(("zone", zone),) for zone in "ab"])
 
 
 def test_how_copies_are_spread_over_tags_counts_in_every_draw() -> None:
     snapshot, scenario = one_task()
-    made = simulate(snapshot, scenario, number_of_draws=DRAWS, what_ifs=False)
+    simulation = simulate(snapshot, scenario, number_of_draws=DRAWS, what_ifs=False)
     draws = (drawn(scenario, snapshot.state.group, draw) for draw in range(DRAWS))
     plans = [plan(snapshot, scenario=one) for one in draws]
     kept = []
     for wanted in (1, 2, 3):
         rules = Standard(Policy(defaults={"distinct_tag_values": Limit((("zone", wanted),))}), check_cases.NOW)
         alone = [finding(check_plan(one, rules), "distinct_tag_values") for one in plans]
-        found = finding(check_plan(made.plan, rules, draws=over_draws(made)), "distinct_tag_values")
+        found = finding(check_plan(simulation.plan, rules, draws=over_draws(simulation)), "distinct_tag_values")
         kept.append(sum(one.status is Status.PASSED for one in alone))
         assert (found.status is Status.PASSED) == (kept[-1] == DRAWS)
         assert found.measured == min(one.measured or 0 for one in alone)
@@ -143,10 +145,12 @@ def test_how_copies_are_spread_over_tags_counts_in_every_draw() -> None:
 
 def test_a_rule_with_nothing_to_measure_is_kept_by_every_draw() -> None:
     snapshot, scenario = one_task(stateful=False)
-    made = simulate(snapshot, scenario, number_of_draws=3, what_ifs=False)
-    found = finding(check_plan(made.plan, standard("min_standbys", 1), draws=over_draws(made)), "min_standbys")
+    simulation = simulate(snapshot, scenario, number_of_draws=3, what_ifs=False)
+    found = finding(
+        check_plan(simulation.plan, standard("min_standbys", 1), draws=over_draws(simulation)), "min_standbys"
+    )
     assert found.status is Status.PASSED
-    assert "min_standbys" not in over_draws(made).worst
+    assert "min_standbys" not in over_draws(simulation).worst
 
 
 def test_a_saved_simulation_that_lacks_a_rule_is_refused() -> None:

@@ -24,59 +24,61 @@ def crashed(rate: float | None = 100.0) -> Plan:
     """One of three instances without standbys stops: all of its stateful tasks start cold."""
     snapshot = captured_scenarios.before("scale-out", rate)
     (gone,) = [one.process_id for one in snapshot.state.group.instances if one.host == "i3"]
-    made = plan(snapshot, scenario=Scenario(events=(Stop(at_ms=0, process_ids=(gone,)),)), floor=False, ranges=False)
-    return replace(made, warnings=(), assumptions=(), summary=replace(made.summary, ranges=()))
+    result = plan(snapshot, scenario=Scenario(events=(Stop(at_ms=0, process_ids=(gone,)),)), floor=False, ranges=False)
+    return replace(result, warnings=(), assumptions=(), summary=replace(result.summary, ranges=()))
 
 
-def cold_starts(made: Plan) -> Counter[object]:
+def cold_starts(plan: Plan) -> Counter[object]:
     return Counter(
         step.task_id
-        for rnd in made.rounds
+        for rnd in plan.rounds
         for step in rnd.steps
         if isinstance(step, HandOver | Promote) and not step.caught_up
     )
 
 
 def test_what_is_cold_restores_after_its_own_pause() -> None:
-    made = crashed()
-    cold, slowest_ms = cold_starts(made), made.summary.max_cold_restore_ms
+    result = crashed()
+    cold, slowest_ms = cold_starts(result), result.summary.max_cold_restore_ms
     assert slowest_ms
-    assert made.summary.cold_handovers == cold.total() > 1
-    paused_ms = {rule: made.figure(figure) or 0 for rule, figure in PAUSE_RULES.items()}
-    own_ms = {task_id: made.pauses.ms[task_id] for task_id in cold}  # type: ignore[index]
-    longest_ms = max(pause.length_ms for pause in made.pauses if pause.task_id in cold)
+    assert result.summary.cold_handovers == cold.total() > 1
+    paused_ms = {rule: result.figure(figure) or 0 for rule, figure in PAUSE_RULES.items()}
+    own_ms = {task_id: result.pauses.ms[task_id] for task_id in cold}  # type: ignore[index]
+    longest_ms = max(pause.length_ms for pause in result.pauses if pause.task_id in cold)
     expected = {
         "max_pause_per_task": max(own_ms[task_id] + times * slowest_ms for task_id, times in cold.items()),
         "max_pause_per_handover": longest_ms + slowest_ms,
         "max_pause_in_all": paused_ms["max_pause_in_all"] + cold.total() * slowest_ms,
     }
     for rule in PAUSE_RULES:
-        assert whole(rule, made, paused_ms[rule]) == expected[rule]
+        assert whole(rule, result, paused_ms[rule]) == expected[rule]
     times = max(cold.values())
-    assert whole("max_pause_per_task", made, 10**9) == 10**9 + times * slowest_ms, "nobody knows whose pause that is"
-    assert whole("max_pause_per_handover", made, 10**9) == 10**9 + slowest_ms
-    assert whole("max_pause_in_all", made, 10**9) == 10**9 + cold.total() * slowest_ms
+    assert whole("max_pause_per_task", result, 10**9) == 10**9 + times * slowest_ms, "nobody knows whose pause that is"
+    assert whole("max_pause_per_handover", result, 10**9) == 10**9 + slowest_ms
+    assert whole("max_pause_in_all", result, 10**9) == 10**9 + cold.total() * slowest_ms
 
 
 def test_who_pauses_longest_without_a_cold_start_counts_as_it_is() -> None:
     """Another task than those that start cold was paused for an hour."""
-    made = crashed()
-    cold = cold_starts(made)
-    warm = next(task.task_id for task in made.group.tasks if task.task_id not in cold)
-    ms = {**made.pauses.ms, warm: 3_600_000}
-    longer = replace(made, pauses=replace(made.pauses, ms=ms), summary=replace(made.summary, max_paused_task=warm))
+    result = crashed()
+    cold = cold_starts(result)
+    warm = next(task.task_id for task in result.group.tasks if task.task_id not in cold)
+    ms = {**result.pauses.ms, warm: 3_600_000}
+    longer = replace(
+        result, pauses=replace(result.pauses, ms=ms), summary=replace(result.summary, max_paused_task=warm)
+    )
     longer = replace(longer, summary=replace(longer.summary, ranges=(FigureRange("max_paused_task_ms", 0, 3_600_000),)))
     assert longer.figure("max_paused_task_ms") == 3_600_000
     assert whole("max_pause_per_task", longer, 3_600_000) == 3_600_000
 
 
 def test_what_may_start_cold_beside_what_does_may_be_what_pauses_longest() -> None:
-    made = crashed()
-    cold, slowest_ms = cold_starts(made).total(), made.summary.max_cold_restore_ms or 0
-    maybe = replace(made, summary=replace(made.summary, ranges=(FigureRange("cold_handovers", cold, cold + 1),)))
-    longest_ms = made.figure("max_paused_task_ms") or 0
+    result = crashed()
+    cold, slowest_ms = cold_starts(result).total(), result.summary.max_cold_restore_ms or 0
+    maybe = replace(result, summary=replace(result.summary, ranges=(FigureRange("cold_handovers", cold, cold + 1),)))
+    longest_ms = result.figure("max_paused_task_ms") or 0
     assert whole("max_pause_per_task", maybe, longest_ms) == longest_ms + slowest_ms
-    in_all_ms = made.figure("paused_task_ms") or 0
+    in_all_ms = result.figure("paused_task_ms") or 0
     assert whole("max_pause_in_all", maybe, in_all_ms) == in_all_ms + (cold + 1) * slowest_ms
 
 
@@ -88,33 +90,33 @@ def test_nothing_comes_on_top_where_nothing_starts_cold_and_what_is_unknown_is_u
     assert all(whole(rule, without_rate, 5) is None for rule in PAUSE_RULES)
 
 
-def measured(rule: str, made: Plan, limit: int, draws: OverDraws | None = None) -> Measurement:
-    subject = MeasuredPlan(made, draws=draws)
+def measured(rule: str, plan: Plan, limit: int, draws: OverDraws | None = None) -> Measurement:
+    subject = MeasuredPlan(plan, draws=draws)
     return with_restores(rule, RULES[rule], RULES[rule].worst(subject, limit), subject, limit)
 
 
 @pytest.mark.parametrize("rule", PAUSE_RULES)
 def test_the_limit_itself_is_kept_and_one_less_is_broken_by_what_starts_cold(rule: str) -> None:
-    made = crashed()
-    alone = RULES[rule].measure(MeasuredPlan(made), 2**62).value
+    result = crashed()
+    alone = RULES[rule].measure(MeasuredPlan(result), 2**62).value
     assert alone is not None
-    value = whole(rule, made, alone)
+    value = whole(rule, result, alone)
     assert value is not None
     assert value > alone
-    assert measured(rule, made, value) == Measurement(value)
-    broken = measured(rule, made, value - 1)
+    assert measured(rule, result, value) == Measurement(value)
+    broken = measured(rule, result, value - 1)
     assert (broken.value, broken.unknown, len(broken.offences)) == (value, False, 1)
     (offence,) = broken.offences
-    first = RULES["max_cold_handovers"].measure(MeasuredPlan(made), 0).offences[0]
+    first = RULES["max_cold_handovers"].measure(MeasuredPlan(result), 0).offences[0]
     of_all = rule == "max_pause_in_all"
     assert offence == Offence(
         value, None if of_all else first.round_number, None if of_all else first.task_id, None, INCLUDED
     )
-    both = measured(rule, made, 0)
+    both = measured(rule, result, 0)
     note = both.offences[0].note
     assert note.endswith(INCLUDED)
     assert note.removesuffix(INCLUDED) in ("", "1 pause, ")
-    assert both.offences[1:] == RULES[rule].measure(MeasuredPlan(made), 0).offences[1:]
+    assert both.offences[1:] == RULES[rule].measure(MeasuredPlan(result), 0).offences[1:]
     assert (both.value, both.unknown) == (value, False)
 
 

@@ -61,9 +61,9 @@ def test_require_restore_rate() -> None:
 
 
 def test_require_modelled() -> None:
-    made = plan_cases.case("scale-out")
-    warned = replace(made, warnings=(*made.warnings, Note("not-modelled", "upgrade.from is 2.3", ())))
-    assert measure("require_modelled", True, made) == Measurement(1)
+    result = plan_cases.case("scale-out")
+    warned = replace(result, warnings=(*result.warnings, Note("not-modelled", "upgrade.from is 2.3", ())))
+    assert measure("require_modelled", True, result) == Measurement(1)
     assert measure("require_modelled", True, warned) == Measurement(0, (Offence(0, note="upgrade.from is 2.3"),))
     assert measure("require_modelled", False, warned) == Measurement(0)
 
@@ -158,7 +158,7 @@ def test_max_peak_extra_copies_blames_the_rounds() -> None:
     found = measure("max_peak_extra_copies", 3)
     assert blamed(found)[0] == (3, None, 4)
     held = {
-        rnd.number: sum(len(of.warmup) + len(of.temporary) for of in rnd.assigned)
+        rnd.number: sum(len(item.warmup) + len(item.temporary) for item in rnd.assigned)
         for rnd in plan_cases.case("scale-out").rounds
     }
     assert {one.round_number for one in found.offences} == {number for number, copies in held.items() if copies > 3}
@@ -180,7 +180,7 @@ def _running(*tasks_of: str, threads: tuple[int, ...] | None = None) -> Plan:
 
 
 def _of_group(group: Group, final: tuple[Holding, ...]) -> Plan:
-    members = tuple((of.process_id, of.capacity) for of in group.instances)
+    members = tuple((instance.process_id, instance.capacity) for instance in group.instances)
     return replace(plan_cases.case("settled"), group=group, initial=final, final=final, members=members, rounds=())
 
 
@@ -249,15 +249,15 @@ def test_balance_factor_is_what_counting_gives(group: Group, rng: random.Random,
     held: list[list[int]] = [[] for _ in group.consumer_ids]
     for task in range(len(group.tasks)):
         rng.choice(held).append(task)
-    final = tuple(Holding(tuple(of)) for of in held)
+    final = tuple(Holding(tuple(entry)) for entry in held)
     found = measure("balance_factor", limit, _of_group(group, final))
-    of = balance(instance_loads(group, final))
+    item = balance(instance_loads(group, final))
     figures = dict(found.figures)
-    assert figures["instances_per_subtopology"] == of.subtopology_spread
+    assert figures["instances_per_subtopology"] == item.subtopology_spread
     if len(set(group.capacities)) == 1:
         assert (figures["instance_balance"], figures["subtopology_balance"]) == (
-            of.balance_factor,
-            of.subtopology_task_spread,
+            item.balance_factor,
+            item.subtopology_task_spread,
         )
     assert found.value == max(figures["instance_balance"], figures["subtopology_balance"])
     assert bool(found.offences) == (found.value > limit)
@@ -281,7 +281,7 @@ def _with_threads(plan: Plan, first: int) -> Plan:
 
 def test_balance_factor_goes_by_the_threads_at_the_end() -> None:
     before = captured_scenarios.before("scale-out")
-    i3 = next(of.process_id for of in before.state.group.instances if of.host == "i3")
+    i3 = next(instance.process_id for instance in before.state.group.instances if instance.host == "i3")
     fewer = plan(before, scenario=Scenario(events=(Threads(at_ms=0, process_id=i3, threads=1),)))
     assert sorted(threads for _, threads in fewer.members) == [1, 2, 2]
     assert sum(fewer.group.capacities) == 6
@@ -294,14 +294,14 @@ _NUMBERS = (Kind.COUNT, Kind.DURATION)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.kind in _NUMBERS and not rule.of_input])
 def test_no_rule_is_put_off_by_what_may_happen(name: str, protocol: str) -> None:
-    for made in _whatever_happens(protocol):
-        low, high = (measure(name, limit, made) for limit in (0, 2**63 - 1))
-        assert low.value == high.value or not made.group.stateful
+    for whatever_happen in _whatever_happens(protocol):
+        low, high = (measure(name, limit, whatever_happen) for limit in (0, 2**63 - 1))
+        assert low.value == high.value or not whatever_happen.group.stateful
         if not RULES[name].at_least:
             assert bool(low.offences) == bool(low.value)
             assert not high.offences
         for one in (*low.offences, *high.offences):
-            assert one.round_number is None or 1 <= one.round_number <= len(made.rounds)
+            assert one.round_number is None or 1 <= one.round_number <= len(whatever_happen.rounds)
 
 
 @cache
@@ -335,7 +335,7 @@ def test_distinct_tag_values_blames_the_tasks_in_too_few() -> None:
         }
         for task in plan.group.stateful
     }
-    assert [one[1] for one in blamed(found)] == [task for task, of in zones.items() if len(of) < 2]
+    assert [one[1] for one in blamed(found)] == [task for task, item in zones.items() if len(item) < 2]
     assert found.offences
     assert measure("distinct_tag_values", (("zone", 2),), _tagged("abcde")) == Measurement(2)
 

@@ -29,30 +29,30 @@ _SEATS = {
 }
 
 
-def _joined(of: Snapshot) -> Plan:
-    return plan_checked(of, scenario=Scenario(events=(Join(at_ms=0, instances=joining("c")),)))
+def _joined(snapshot: Snapshot) -> Plan:
+    return plan_checked(snapshot, scenario=Scenario(events=(Join(at_ms=0, instances=joining("c")),)))
 
 
 def _group(**fields: str) -> Snapshot:
     return snapshot(row("4.3", _SEATS, {"0": (4, True, 60_000)}, **fields))
 
 
-def _measured_ms(made: Plan) -> int | None:
-    return RULES["max_duration"].worst(MeasuredPlan(made), 60_000).value  # type: ignore[return-value]
+def _measured_ms(plan: Plan) -> int | None:
+    return RULES["max_duration"].worst(MeasuredPlan(plan), 60_000).value  # type: ignore[return-value]
 
 
 def test_it_takes_until_everything_runs() -> None:
-    made = _joined(replace(_group(), rates=Rates(restore_per_instance=1_000.0)))
-    assert made.rounds[-1].at_ms < 30_000
-    assert _measured_ms(made) == made.ends("runs_by_ms")[1] > 60_000
-    assert RULES["max_duration"].worst(MeasuredPlan(made), 60_000).offences
+    result = _joined(replace(_group(), rates=Rates(restore_per_instance=1_000.0)))
+    assert result.rounds[-1].at_ms < 30_000
+    assert _measured_ms(result) == result.ends("runs_by_ms")[1] > 60_000
+    assert RULES["max_duration"].worst(MeasuredPlan(result), 60_000).offences
 
 
 @pytest.mark.parametrize(
-    "of", [_group(), replace(_group(group_state="NotReady"), rates=Rates(restore_per_instance=1e9))]
+    "snapshot", [_group(), replace(_group(group_state="NotReady"), rates=Rates(restore_per_instance=1e9))]
 )
-def test_what_nobody_knows_is_not_kept(of: Snapshot) -> None:
-    found = RULES["max_duration"].worst(MeasuredPlan(_joined(of)), 60_000)
+def test_what_nobody_knows_is_not_kept(snapshot: Snapshot) -> None:
+    found = RULES["max_duration"].worst(MeasuredPlan(_joined(snapshot)), 60_000)
     assert found.value is None
     assert found.offences
 
@@ -66,24 +66,24 @@ def test_a_state_that_no_group_with_members_has_is_refused(state: str) -> None:
 _STANDARD = {rule: Standard(Policy(defaults={rule: Limit(30_000)}), datetime.now(UTC)) for rule in PAUSE_RULES}
 
 
-def _finding(made: Plan, rule: str, draws: OverDraws | None = None) -> Finding:
-    checked = check_plan(made, _STANDARD[rule], draws=draws)
+def _finding(plan: Plan, rule: str, draws: OverDraws | None = None) -> Finding:
+    checked = check_plan(plan, _STANDARD[rule], draws=draws)
     return next(one for one in checked.findings if one.rule == rule)
 
 
 @pytest.mark.parametrize("rule", PAUSE_RULES)
 def test_a_task_that_restores_before_it_runs_stands_still_meanwhile(rule: str) -> None:
-    made = _joined(replace(_group(), rates=Rates(restore_per_instance=1_000.0)))
-    assert made.summary.cold_handovers == 2
-    assert made.summary.max_cold_restore_ms == 120_000
-    assert made.ends("max_cold_restore_ms")[1] == 240_000  # by one of two threads alone
-    assert made.pauses.longest_ms < 30_000
-    found = _finding(made, rule)
+    result = _joined(replace(_group(), rates=Rates(restore_per_instance=1_000.0)))
+    assert result.summary.cold_handovers == 2
+    assert result.summary.max_cold_restore_ms == 120_000
+    assert result.ends("max_cold_restore_ms")[1] == 240_000  # by one of two threads alone
+    assert result.pauses.longest_ms < 30_000
+    found = _finding(result, rule)
     assert found.status is Status.ERROR
     assert found.measured is not None
     times = 2 if rule == "max_pause_in_all" else 1
-    assert 240_000 * times < found.measured <= 240_000 * times + made.ends("paused_task_ms")[1]
-    said = table_report(check_all([check_plan(made, _STANDARD[rule])], datetime.now(UTC)), width=200)
+    assert 240_000 * times < found.measured <= 240_000 * times + result.ends("paused_task_ms")[1]
+    said = table_report(check_all([check_plan(result, _STANDARD[rule])], datetime.now(UTC)), width=200)
     assert "what tasks restore first included" in " ".join(said.split())
 
 

@@ -43,9 +43,9 @@ def standard(**limits: Any) -> Standard:
     return Standard(Policy({name: Limit(value) for name, value in limits.items()}), NOW)
 
 
-def checked(made: Plan | None = None, draws: OverDraws | None = None, **limits: Any) -> CheckedPlan:
-    made = made or plan_checked(snapshot(even(3)), scenario=LEAVE)
-    return check_plan(made, standard(**limits), draws=draws)
+def checked(result: Plan | None = None, draws: OverDraws | None = None, **limits: Any) -> CheckedPlan:
+    result = result or plan_checked(snapshot(even(3)), scenario=LEAVE)
+    return check_plan(result, standard(**limits), draws=draws)
 
 
 @pytest.mark.parametrize(
@@ -72,22 +72,22 @@ def test_a_duration_counts_until_all_have_heard_but_not_where_they_join_by_thems
     waiting = even(3)
     gone = waiting["instances"].pop()
     waiting["instances"][0]["memory"] = {
-        "previous": [group for of in [*waiting["instances"], gone] for group in of["held"]],
+        "previous": [group for item in [*waiting["instances"], gone] for group in item["held"]],
         "scheduled_at": "2026-11-22T12:01:00Z",
         "delay_ms": 300_000,
         "generation": 12,
         "members": ["w0", "w1"],
     }
     by_itself = plan_checked(snapshot(waiting), scenario=Scenario(events=()))
-    for made, more_ms in ((heard, 3_000), (by_itself, 0)):
-        assert made.summary.duration_ms == made.rounds[-1].at_ms + more_ms > 0
+    for result, more_ms in ((heard, 3_000), (by_itself, 0)):
+        assert result.summary.duration_ms == result.rounds[-1].at_ms + more_ms > 0
         for limit_ms, status in (
-            (made.summary.duration_ms - 1, Status.ERROR),
-            (made.summary.duration_ms, Status.PASSED),
+            (result.summary.duration_ms - 1, Status.ERROR),
+            (result.summary.duration_ms, Status.PASSED),
         ):
-            findings = checked(made, max_duration=limit_ms).findings
+            findings = checked(result, max_duration=limit_ms).findings
             (finding,) = (one for one in findings if one.rule == "max_duration")
-            assert (finding.measured, finding.status) == (made.summary.duration_ms, status)
+            assert (finding.measured, finding.status) == (result.summary.duration_ms, status)
 
 
 def test_rules_about_state_do_not_apply_and_are_not_passed_in_any_form() -> None:
@@ -97,9 +97,9 @@ def test_rules_about_state_do_not_apply_and_are_not_passed_in_any_form() -> None
     assert {one.rule for one in found.of(Status.PASSED)} == {"must_settle"}
     result = check_all([found], NOW)
     assert not result.violated
-    told = table_report(result, width=120)
-    assert "no policy has a rule for this application" in told
-    assert told.count("does not apply: connectors and tasks have no state") == len(OF_STATE)
+    answer = table_report(result, width=120)
+    assert "no policy has a rule for this application" in answer
+    assert answer.count("does not apply: connectors and tasks have no state") == len(OF_STATE)
     document = json.loads(REPORTS["json"](result))
     validator("check").validate(document)
     assert sum(one["status"] == "not-applicable" for one in document["plans"][0]["findings"]) == len(OF_STATE)
@@ -115,17 +115,19 @@ def test_they_apply_to_groups_that_have_state() -> None:
 
 
 def test_a_policy_that_limits_no_pause_is_told() -> None:
-    for limits, told in (({"max_rebalances": 9}, True), ({"max_pause_per_task": 10**9}, False)):
+    for limits, answer in (({"max_rebalances": 9}, True), ({"max_pause_per_task": 10**9}, False)):
         text = table_report(check_all([checked(**limits)], NOW), width=200)
         assert "5 unassigned at once, at most 5m03s each" in text
-        assert ("no rule limits that" in text) is told
+        assert ("no rule limits that" in text) is answer
 
 
 def test_a_shorter_delay_cures_and_is_measured() -> None:
-    of = snapshot(even(3))
+    item = snapshot(even(3))
     for limit, delay_ms, measured in ((90_000, 60_000, 63_000), (30_000, 0, 3_000)):
         held = standard(max_pause_per_task=limit)
-        found = cures(check_plan(plan_checked(of, scenario=LEAVE), held), of, held, scenario=LEAVE, number_of_draws=1)
+        found = cures(
+            check_plan(plan_checked(item, scenario=LEAVE), held), item, held, scenario=LEAVE, number_of_draws=1
+        )
         (finding,) = found.of(Status.ERROR)
         assert finding.cure is not None
         assert finding.cure.settings == (("scheduled_rebalance_max_delay_ms", delay_ms),)
@@ -141,12 +143,12 @@ def test_of_draws_that_were_saved_before_there_was_the_rule_nothing_is_known() -
 
 @pytest.mark.parametrize("remembers", [True, False])
 def test_what_may_wait_for_a_delay_that_nobody_knows_of_passes_no_rule_about_pauses(remembers: bool) -> None:
-    of = even(3)
+    item = even(3)
     if remembers:
-        of["instances"].append({"process_id": "w9", "java": 17, "held": []})
+        item["instances"].append({"process_id": "w9", "java": 17, "held": []})
     else:
-        of["instances"].pop()
-    found = checked(plan_checked(snapshot(of)), **LENIENT)
+        item["instances"].pop()
+    found = checked(plan_checked(snapshot(item)), **LENIENT)
     assert [one.status for one in found.findings if one.rule in LENIENT] == [
         Status.PASSED if remembers else Status.ERROR
     ] * len(LENIENT)
@@ -168,23 +170,23 @@ def test_of_what_rest_tells_nothing_passes_that_looks_like_a_delay(
     first, second = counts
     tasks = {"w0": (-1, *range(first)), "w1": range(first, first + second)}
     held = {"w0": {"c0": tasks["w0"]}, "w1": {"c1": (-1,), "c0": tasks["w1"]}}
-    of = row({"c0": 8, "c1": 0}, held, exact=False, config={"scheduled_rebalance_max_delay_ms": delay_ms})
-    made = plan_checked(snapshot(of))
-    found = checked(made, **LENIENT)
+    item = row({"c0": 8, "c1": 0}, held, exact=False, config={"scheduled_rebalance_max_delay_ms": delay_ms})
+    result = plan_checked(snapshot(item))
+    found = checked(result, **LENIENT)
     assert {one.status for one in found.findings if one.rule in LENIENT} == {status}
     said = " ".join(table_report(check_all([found], NOW), width=200).split())
     assert ("? max_duration unknown 15m whether a delay runs is unknown" in said) is (status is Status.ERROR)
     assert ("(unless a worker has crashed: REST does not tell)" in said) is (status is Status.PASSED)
     code = "delay-unknown" if status is Status.ERROR else "counts-only"
-    assert [of.code for of in found.caveats] == [code]
+    assert [caveat.code for caveat in found.caveats] == [code]
 
 
 @pytest.mark.parametrize("delay_ms", [0, 300_000])
 def test_a_worker_that_does_not_answer_makes_unknown_what_depends_on_it(delay_ms: int) -> None:
     held = {"w0": {"c0": (-1, 0, 1)}, "w1": {"c0": (2, 3)}}
-    of = row({"c0": 4}, held, exact=False, config={"scheduled_rebalance_max_delay_ms": delay_ms})
-    of["instances"][1]["answered"] = False
-    found = checked(plan_checked(snapshot(of)), **LENIENT)
+    item = row({"c0": 4}, held, exact=False, config={"scheduled_rebalance_max_delay_ms": delay_ms})
+    item["instances"][1]["answered"] = False
+    found = checked(plan_checked(snapshot(item)), **LENIENT)
     assert {one.status for one in found.findings if one.rule in LENIENT} == {Status.ERROR}
     assert "worker-silent" in {note.code for note in found.caveats}
     validator("check").validate(json.loads(REPORTS["json"](check_all([found], NOW))))
@@ -194,24 +196,24 @@ def test_no_format_reads_as_a_plain_pass_where_rest_does_not_tell_of_a_crash_or_
     held = {"w0": {"c0": (-1, 0, 1)}, "w1": {"c0": (1, 2, 3)}}
     without_delay = {"scheduled_rebalance_max_delay_ms": 0}
     found = checked(plan_checked(snapshot(row({"c0": 4}, held, exact=False, config=without_delay))), **LENIENT)
-    made = check_all([found], NOW)
-    assert not made.violated
+    result = check_all([found], NOW)
+    assert not result.violated
     crash = "unless a worker has crashed: REST does not tell"
     several = "several workers run the same now: 1 of 5 connectors and tasks"
-    document = json.loads(REPORTS["json"](made))
+    document = json.loads(REPORTS["json"](result))
     validator("check").validate(document)
     assert document["plans"][0]["caveats"] == [
         {"code": "counts-only", "message": crash},
         {"code": "held-by-several", "message": several},
     ]
-    assert REPORTS["github"](made).splitlines() == [
+    assert REPORTS["github"](result).splitlines() == [
         f"::notice title=live%3A counts-only::{crash}",
         f"::notice title=live%3A held-by-several::{several}",
     ]
-    suite = ElementTree.fromstring(REPORTS["junit"](made)).find("testsuite")
+    suite = ElementTree.fromstring(REPORTS["junit"](result)).find("testsuite")
     assert suite is not None
     assert (suite.get("tests"), suite.get("skipped")) == (str(len(found.findings) + 2), "2")
-    assert f"({crash}) ({several})" in " ".join(table_report(made).replace("│", "").split())
+    assert f"({crash}) ({several})" in " ".join(table_report(result).replace("│", "").split())
 
 
 def test_the_most_tasks_of_a_connector_on_one_worker_are_limited() -> None:

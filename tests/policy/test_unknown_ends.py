@@ -37,18 +37,18 @@ def snapshot(**beside: object) -> Snapshot:
     held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
     runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
     copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, 0, (0,), 0, 0), runs[2])}
-    of = state(group(stateful=3, stateless=0), held, copies)
+    item = state(group(stateful=3, stateless=0), held, copies)
     config = AssignmentConfig(acceptable_recovery_lag=0)
-    return replace(Snapshot(state=of, config=config, stores="persistent"), **beside)  # type: ignore[arg-type]
+    return replace(Snapshot(state=item, config=config, stores="persistent"), **beside)  # type: ignore[arg-type]
 
 
-def stopped(of: Snapshot) -> Plan:
-    i3 = of.state.group.instances[2].process_id
-    return plan(of, scenario=Scenario(events=(Stop(at_ms=0, process_ids=(i3,)),)))
+def stopped(snapshot: Snapshot) -> Plan:
+    i3 = snapshot.state.group.instances[2].process_id
+    return plan(snapshot, scenario=Scenario(events=(Stop(at_ms=0, process_ids=(i3,)),)))
 
 
-def finding(made: Plan, rule: str, value: int) -> Finding:
-    checked = check_plan(made, Standard(Policy(defaults={rule: Limit(value)}), NOW))
+def finding(plan: Plan, rule: str, value: int) -> Finding:
+    checked = check_plan(plan, Standard(Policy(defaults={rule: Limit(value)}), NOW))
     return next(one for one in checked.findings if one.rule == rule)
 
 
@@ -66,25 +66,25 @@ def test_what_rests_on_the_least_that_a_copy_is_behind_is_not_called_safe() -> N
 
 @pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.figure and name != "must_settle"])
 def test_every_rule_about_a_figure_takes_the_worse_end(rule: str) -> None:
-    made = plan_cases.case("scale-out")
-    shown = finding(made, rule, 2**62)
+    result = plan_cases.case("scale-out")
+    shown = finding(result, rule, 2**62)
     assert shown.measured is not None
     low, high = shown.measured, shown.measured + 7
     ends = (FigureRange(RULES[rule].figure, low, high),)
-    ranged = replace(made, summary=replace(made.summary, ranges=ends))
+    ranged = replace(result, summary=replace(result.summary, ranges=ends))
     assert finding(ranged, rule, high).status is Status.PASSED
     found = finding(ranged, rule, high - 1)
     assert (found.status, found.measured, found.between) == (Status.ERROR, high, (low, high))
     assert found.answer is Answer.UNKNOWN, "it is not broken by what is likely"
     assert low == 0 or finding(ranged, rule, low - 1).answer is Answer.NO
     assert finding(ranged, rule, high).answer is Answer.YES
-    assert finding(made, rule, high - 1).status is Status.PASSED
+    assert finding(result, rule, high - 1).status is Status.PASSED
 
 
 def test_a_plan_that_may_not_settle_does_not_count_as_one_that_does() -> None:
-    made = plan_cases.case("scale-out")
-    assert made.verdict.kind == "settled"
-    ranged = replace(made, summary=replace(made.summary, ranges=(FigureRange("settles", 0, 1),)))
+    result = plan_cases.case("scale-out")
+    assert result.verdict.kind == "settled"
+    ranged = replace(result, summary=replace(result.summary, ranges=(FigureRange("settles", 0, 1),)))
     checked = check_plan(ranged, Standard(Policy(defaults={"must_settle": Limit(True)}), NOW))
     [found] = [one for one in checked.findings if one.rule == "must_settle"]
     assert (found.status, found.measured, found.between) == (Status.ERROR, 0, (0, 1))
@@ -104,64 +104,64 @@ NOT_PLAYED = {
 @pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.figure and name != "must_settle"])
 def test_no_rule_passes_where_one_play_of_several_was_played(rule: str, code: str) -> None:
     sure = plan_cases.case("scale-out")
-    made = replace(sure, warnings=(*sure.warnings, Note(code, "not played")))
-    found = finding(made, rule, 2**62)
+    result = replace(sure, warnings=(*sure.warnings, Note(code, "not played")))
+    found = finding(result, rule, 2**62)
     assert (found.status, found.measured, found.answer) == (Status.ERROR, None, Answer.UNKNOWN)
     shown = finding(sure, rule, 0)
     if shown.offences:
-        assert finding(made, rule, 0) == shown, "what one play breaks is broken"
-    [saved] = read_plans(plan_json(made).encode(), "plan")
+        assert finding(result, rule, 0) == shown, "what one play breaks is broken"
+    [saved] = read_plans(plan_json(result).encode(), "plan")
     assert finding(saved, rule, 2**62) == found
-    said = " ".join(table_report(check_all([_checked(made, {rule: Limit(2**62)})], NOW), width=200).split())
+    said = " ".join(table_report(check_all([_checked(result, {rule: Limit(2**62)})], NOW), width=200).split())
     assert re.search(rf"\? {rule} unknown [0-9,dh]+ {NOT_PLAYED[code]}", said)
 
 
 @pytest.mark.parametrize("code", NOT_PLAYED)
 def test_whether_it_settles_is_unknown_where_one_play_of_several_was_played(code: str) -> None:
     sure = plan_cases.case("scale-out")
-    made = replace(sure, warnings=(*sure.warnings, Note(code, "not played")))
-    [found] = [one for one in _checked(made, {}).findings if one.rule == "must_settle"]
+    result = replace(sure, warnings=(*sure.warnings, Note(code, "not played")))
+    [found] = [one for one in _checked(result, {}).findings if one.rule == "must_settle"]
     assert (found.status, found.measured) == (Status.ERROR, None)
-    said = " ".join(table_report(check_all([_checked(made, {})], NOW), width=200).split())
+    said = " ".join(table_report(check_all([_checked(result, {})], NOW), width=200).split())
     assert f"whether the plan always settles is unknown: {NOT_PLAYED[code]}" in said
-    left_out = _checked(made, {"must_settle": Limit(False)})
+    left_out = _checked(result, {"must_settle": Limit(False)})
     assert all(one.status is Status.PASSED for one in left_out.findings)
-    assert (result_of(sure).settles_surely, result_of(made).settles_surely) == (True, False)
+    assert (result_of(sure).settles_surely, result_of(result).settles_surely) == (True, False)
 
 
-def _checked(made: Plan, limits: dict[str, Limit]) -> CheckedPlan:
-    return check_plan(made, Standard(Policy(defaults=limits), NOW))
+def _checked(plan: Plan, limits: dict[str, Limit]) -> CheckedPlan:
+    return check_plan(plan, Standard(Policy(defaults=limits), NOW))
 
 
 def test_pauses_have_both_ends_where_the_time_out_is_close() -> None:
-    of, heartbeat_ms = snapshot(), AssignmentConfig().heartbeat_interval_ms
-    timeout_ms = of.config.session_timeout_ms
-    i3 = of.state.group.instances[2].process_id
+    item, heartbeat_ms = snapshot(), AssignmentConfig().heartbeat_interval_ms
+    timeout_ms = item.config.session_timeout_ms
+    i3 = item.state.group.instances[2].process_id
     away_ms = timeout_ms - heartbeat_ms // 2
     events = (Stop(at_ms=0, process_ids=(i3,), crash=True), Return(at_ms=away_ms, process_ids=(i3,)))
-    made = plan(of, scenario=Scenario(events=events))
-    ranges = {one.figure: (one.low, one.high) for one in made.summary.ranges}
+    result = plan(item, scenario=Scenario(events=events))
+    ranges = {one.figure: (one.low, one.high) for one in result.summary.ranges}
     for figure in ("max_paused_task_ms", "longest_pause_ms"):
         low, high = ranges[figure]
-        assert low <= (made.figure(figure) or 0) <= high
+        assert low <= (result.figure(figure) or 0) <= high
         assert low < high
     allowed_ms = ranges["max_paused_task_ms"][1] - 1
-    assert finding(made, "max_pause_per_task", allowed_ms).status is Status.ERROR
-    assert finding(made, "max_pause_per_task", allowed_ms + 1).status is Status.PASSED
+    assert finding(result, "max_pause_per_task", allowed_ms).status is Status.ERROR
+    assert finding(result, "max_pause_per_task", allowed_ms + 1).status is Status.PASSED
 
 
 def test_of_every_draw_the_worse_end_counts() -> None:
-    made = stopped(snapshot(least_lags=frozenset({(2, 0)})))
-    shown = replace(made, summary=replace(made.summary, ranges=()))
-    assert measured(made)["max_cold_handovers"] == 1
+    result = stopped(snapshot(least_lags=frozenset({(2, 0)})))
+    shown = replace(result, summary=replace(result.summary, ranges=()))
+    assert measured(result)["max_cold_handovers"] == 1
     assert measured(shown)["max_cold_handovers"] == 0
 
 
 def test_the_range_is_told() -> None:
-    made = stopped(snapshot(least_lags=frozenset({(2, 0)})))
+    result = stopped(snapshot(least_lags=frozenset({(2, 0)})))
     for limit in (0, 1):
         standard = Standard(Policy(defaults={"max_cold_handovers": Limit(limit)}), NOW)
-        check = check_all([check_plan(made, standard)], NOW)
+        check = check_all([check_plan(result, standard)], NOW)
         if limit == 0:
             assert check.answer is Answer.UNKNOWN
             assert "1 0 the worst end of what is unknown (0 to 1)" in " ".join(table_report(check, width=200).split())

@@ -112,8 +112,8 @@ def test_what_a_real_group_did_is_told_as_it_is_shown() -> None:
         shown,
         re.DOTALL,
     )
-    told = " ".join(_text(PAGES["trust"]).split())
-    assert f"{planned} planned, {happened} happened, and all {rebalances} rebalances came as planned" in told
+    answer = " ".join(_text(PAGES["trust"]).split())
+    assert f"{planned} planned, {happened} happened, and all {rebalances} rebalances came as planned" in answer
     assert all(re.search(rf"\b{figure}\b", _text(README)) for figure in (rebalances, happened))
 
 

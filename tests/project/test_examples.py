@@ -27,13 +27,13 @@ def test_the_notebook_runs_cell_by_cell(spark: object, monkeypatch: pytest.Monke
     monkeypatch.chdir(EXAMPLES[0].parent)
     notebook = json.loads((EXAMPLES[0].parent / "notebook.ipynb").read_text(encoding="utf-8"))
     names: dict[str, object] = {}
-    shown = [_shown("".join(of["source"]), names) for of in notebook["cells"] if of["cell_type"] == "code"]
-    pages = [of for of in (getattr(one, "_repr_html_", None) for one in shown) if of is not None]
+    shown = [_shown("".join(cell["source"]), names) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    pages = [item for item in (getattr(one, "_repr_html_", None) for one in shown) if item is not None]
     assert [page().count("<svg") > 2 for page in pages] == [True, True]
     assert shown[2].num_rows == len(names["simulated"].plan.rounds)  # type: ignore[attr-defined]
     assert shown[3]
     assert shown[5].column("max.warmup.replicas").to_pylist() == ["2", "4", "8"]  # type: ignore[attr-defined]
-    assert not [of for of in notebook["cells"] if of.get("outputs")]
+    assert not [cell for cell in notebook["cells"] if cell.get("outputs")]
 
 
 def _shown(source: str, names: dict[str, object]) -> object:

@@ -36,8 +36,8 @@ def _decision(decided: dict[int, Holding]) -> Assignment:
 def _listing(members: Group, protocols: dict[int, tuple[str, ...]]) -> Group:
     """The group with other lists of protocols, by instance."""
     instances: list[Instance] = [
-        replace(of, consumers=tuple(replace(c, protocols=protocols.get(n, c.protocols)) for c in of.consumers))
-        for n, of in enumerate(members.instances)
+        replace(item, consumers=tuple(replace(c, protocols=protocols.get(n, c.protocols)) for c in item.consumers))
+        for n, item in enumerate(members.instances)
     ]
     return Group.of(members.application_id, list(members.tasks), instances)
 
@@ -61,35 +61,35 @@ def test_in_a_mixed_group_only_eager_owners_hand_over_at_once() -> None:
 
 
 def test_without_eager_members_a_mixed_group_is_cooperative() -> None:
-    of = state(group(), OWNED, COPIES)
-    assert PROTOCOLS["mixed"](of, _decision(MOVED)) == PROTOCOLS["cooperative"](of, _decision(MOVED))
+    item = state(group(), OWNED, COPIES)
+    assert PROTOCOLS["mixed"](item, _decision(MOVED)) == PROTOCOLS["cooperative"](item, _decision(MOVED))
 
 
 @pytest.mark.parametrize("name", ["scale-out", "crash", "scale-out-standbys"])
 def test_an_eager_plan_stops_everything_at_every_rebalance(name: str) -> None:
     snapshot = plan_cases.snapshot(name)
-    made = plan(snapshot, protocol="eager")
-    assert broken_invariants(made) == ()
-    assert made.verdict.kind == "settled"
-    assert all(rnd.trigger is not Trigger.FOLLOW_UP for rnd in made.rounds)
-    assert len(made.rounds) == made.summary.probing_rebalances + 1
-    before = [made.initial, *(rnd.assigned for rnd in made.rounds[:-1])]
+    result = plan(snapshot, protocol="eager")
+    assert broken_invariants(result) == ()
+    assert result.verdict.kind == "settled"
+    assert all(rnd.trigger is not Trigger.FOLLOW_UP for rnd in result.rounds)
+    assert len(result.rounds) == result.summary.probing_rebalances + 1
+    before = [result.initial, *(rnd.assigned for rnd in result.rounds[:-1])]
     stopped = sum(len(held.active) for holdings in before for held in holdings)
-    assert made.summary.paused_task_ms == stopped * made.config.heartbeat_interval_ms
-    assert made.pauses.most_at_once == max(sum(len(of.active) for of in held) for held in before)
-    moved = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver) and step.from_]
-    revoked = {(step.task_id, step.from_) for rnd in made.rounds for step in rnd.steps if isinstance(step, Revoke)}
+    assert result.summary.paused_task_ms == stopped * result.config.heartbeat_interval_ms
+    assert result.pauses.most_at_once == max(sum(len(item.active) for item in held) for held in before)
+    moved = [step for rnd in result.rounds for step in rnd.steps if isinstance(step, HandOver) and step.from_]
+    revoked = {(step.task_id, step.from_) for rnd in result.rounds for step in rnd.steps if isinstance(step, Revoke)}
     assert moved
     assert {(step.task_id, step.from_) for step in moved} >= revoked
-    assert any(note.code == "eager-stops" for note in made.assumptions)
+    assert any(note.code == "eager-stops" for note in result.assumptions)
 
 
 def test_a_mixed_plan_stops_eager_members_in_follow_ups_too() -> None:
     snapshot = plan_cases.snapshot("scale-out")
     members = _listing(snapshot.state.group, {0: ("cooperative", "eager")})
-    made = plan(replace(snapshot, state=replace(snapshot.state, group=members)), protocol="mixed")
+    result = plan(replace(snapshot, state=replace(snapshot.state, group=members)), protocol="mixed")
     cooperative = plan_cases.case("scale-out")
-    assert broken_invariants(made) == ()
+    assert broken_invariants(result) == ()
     ignored = plan(replace(snapshot, state=replace(snapshot.state, group=members)))
     assert ignored.rounds == cooperative.rounds
     notes = [note.message for note in ignored.assumptions if note.code == "protocols-not-used"]
@@ -97,8 +97,8 @@ def test_a_mixed_plan_stops_eager_members_in_follow_ups_too() -> None:
         "2 consumers list more than the cooperative protocol, and are assumed to use it; --protocol mixed "
         "assumes otherwise"
     ]
-    assert any(rnd.trigger is Trigger.FOLLOW_UP for rnd in made.rounds)
-    assert made.summary.paused_task_ms > cooperative.summary.paused_task_ms
+    assert any(rnd.trigger is Trigger.FOLLOW_UP for rnd in result.rounds)
+    assert result.summary.paused_task_ms > cooperative.summary.paused_task_ms
 
 
 A, B, C = frozenset({1}), frozenset({2}), frozenset({3})
@@ -136,7 +136,7 @@ def _dealt(rng: random.Random, tasks: int, members: int, everyone: bool) -> list
         member = rng.randrange(members + (not everyone))
         if member < members:
             found[member].add(task)
-    return [frozenset(of) for of in found]
+    return [frozenset(item) for item in found]
 
 
 @pytest.mark.parametrize("seed", range(1_000))
@@ -148,13 +148,13 @@ def test_the_leaders_three_sets_against_their_definitions(seed: int) -> None:
     for task in range(tasks):
         owners = [member for member in range(members) if task in owned[member]]
         new = [member for member in range(members) if task in assigned[member]]
-        told = [member for member in range(members) if task in view.told[member]]
+        answers = [member for member in range(members) if task in view.told[member]]
         assert (task in view.maybe_revoking) == (bool(owners) and bool(new))
         assert (task in view.ready_to_migrate) == (bool(new) and not owners)
         assert (task in view.unknown_but_owned) == (bool(owners) and not new)
         changes = bool(owners) and bool(new) and owners != new
         assert (task in view.withheld) == changes
-        assert told == ([] if changes else new or owners)
+        assert answers == ([] if changes else new or owners)
     assert view.rejoin == any(owned[m] & assigned[n] for m in range(members) for n in range(members) if m != n)
     for member, reply in enumerate(view.replies):
         assert reply.added == {task for task in view.told[member] if task not in owned[member]}

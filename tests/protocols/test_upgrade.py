@@ -31,14 +31,14 @@ from tests.helpers.strategies import snapshots as drawn_snapshots
 SCHEMA = validator("upgrade")
 
 
-def listing(of: Group, *protocols: tuple[str, ...]) -> Group:
+def listing(group: Group, *protocols: tuple[str, ...]) -> Group:
     """The group with these lists, by instance; the last one for all that follow."""
-    lists = [*protocols, *[protocols[-1]] * len(of.instances)]
+    lists = [*protocols, *[protocols[-1]] * len(group.instances)]
     instances = [
         replace(instance, consumers=tuple(replace(c, protocols=lists[n]) for c in instance.consumers))
-        for n, instance in enumerate(of.instances)
+        for n, instance in enumerate(group.instances)
     ]
-    return Group.of(of.application_id, list(of.tasks), instances)
+    return Group.of(group.application_id, list(group.tasks), instances)
 
 
 def running(members: Group) -> GroupState:
@@ -49,7 +49,10 @@ EAGER = running(listing(group(), ("eager",)))
 
 
 def _groups_after(found: Upgrade) -> list[tuple[int, str, str, int]]:
-    return [(of.bounce, of.process_id, of.group_protocol, of.cooperative_consumers) for of in found.restarts]
+    return [
+        (restart.bounce, restart.process_id, restart.group_protocol, restart.cooperative_consumers)
+        for restart in found.restarts
+    ]
 
 
 def test_the_group_stays_eager_through_the_first_bounce_and_turns_in_the_second() -> None:
@@ -104,7 +107,7 @@ def test_members_that_cannot_mix_are_named() -> None:
     members = Group.of("orders", list(EAGER.group.tasks), [replace(first, consumers=strange), *others])
     found = upgrade(replace(EAGER, group=members))
     assert [consumer_id for _, consumer_id, _ in found.cannot_mix] == ["rdkafka-7", "x"]
-    assert [of.group_protocol for of in found.restarts] == ["eager"] * 3 + ["mixed", "mixed", "cooperative"]
+    assert [restart.group_protocol for restart in found.restarts] == ["eager"] * 3 + ["mixed", "mixed", "cooperative"]
     page, document = upgrade_page(found, members), json.loads(upgrade_json(found, members))
     assert [line.code for line in page.lines] == ["cannot-take-part"] * 2
     assert "rdkafka-7 cannot take part: its id is that of a client that is not Java's" in page.lines[0].text
@@ -114,22 +117,22 @@ def test_members_that_cannot_mix_are_named() -> None:
 
 
 def test_what_is_not_told_is_not_taken_for_cooperative() -> None:
-    told = running(group())
-    untold = frozenset(told.group.consumer_ids)
-    found = upgrade(told, untold)
+    report = running(group())
+    untold = frozenset(report.group.consumer_ids)
+    found = upgrade(report, untold)
     assert _groups_after(found) == _groups_after(upgrade(EAGER))
     assert found.takes_two
-    page = upgrade_page(found, told.group)
+    page = upgrade_page(found, report.group)
     assert page.tone == "unknown"
     assert page.sentences[0].startswith("It is unknown whether the group is cooperative already")
     assert [line.code for line in page.lines] == ["unknown-protocols"]
-    refused = upgrade_page(found, told.group, one_bounce=True)
+    refused = upgrade_page(found, report.group, one_bounce=True)
     assert refused.answer is Answer.NO
     assert "already" not in refused.sentences[0]
-    SCHEMA.validate(json.loads(upgrade_json(found, told.group)))
-    some = upgrade(told, frozenset(told.group.consumer_ids[:2]))
+    SCHEMA.validate(json.loads(upgrade_json(found, report.group)))
+    some = upgrade(report, frozenset(report.group.consumer_ids[:2]))
     assert _groups_after(some)[0] == (1, "i2", "mixed", 2)
-    assert upgrade_page(some, told.group).lines[-1].text.endswith("counted as eager.")
+    assert upgrade_page(some, report.group).lines[-1].text.endswith("counted as eager.")
 
 
 def test_a_snapshot_says_of_which_consumers_it_tells_nothing() -> None:

@@ -42,25 +42,27 @@ def test_a_result_shows_itself_and_runs_nothing(result: kstream_plan.Plan) -> No
 
 
 def test_rounds_and_steps_are_those_of_the_json() -> None:
-    made = plan_cases.case("scale-out-standbys")
-    document = json.loads(plan_json(made))
-    rounds, steps = made.to_arrow().to_pylist(), made.to_arrow("steps").to_pylist()
-    assert [(of["number"], of["at_ms"], of["trigger"], of["steps"]) for of in rounds] == [
-        (of["number"], of["at_ms"], of["trigger"], len(of["steps"])) for of in document["rounds"]
+    result = plan_cases.case("scale-out-standbys")
+    document = json.loads(plan_json(result))
+    rounds, steps = result.to_arrow().to_pylist(), result.to_arrow("steps").to_pylist()
+    assert [(round_["number"], round_["at_ms"], round_["trigger"], round_["steps"]) for round_ in rounds] == [
+        (round_["number"], round_["at_ms"], round_["trigger"], len(round_["steps"])) for round_ in document["rounds"]
     ]
-    said = [(of["number"], step) for of in document["rounds"] for step in of["steps"]]
-    assert [(of["round"], of["kind"], of["task_id"], of["restore_records"]) for of in steps] == [
+    said = [(round_["number"], step) for round_ in document["rounds"] for step in round_["steps"]]
+    assert [(item["round"], item["kind"], item["task_id"], item["restore_records"]) for item in steps] == [
         (number, step["kind"], step.get("task_id"), step.get("restore_records")) for number, step in said
     ]
-    assert [of["to_process_id"] for of in steps] == [(step.get("to") or {}).get("process_id") for _, step in said]
+    assert [item["to_process_id"] for item in steps] == [(step.get("to") or {}).get("process_id") for _, step in said]
 
 
 def test_alternatives_are_those_of_the_json() -> None:
     alike = report_cases.alike()
     [*outcomes] = json.loads(to_json(alike))["outcomes"]
     rows = alike.to_arrow().to_pylist()
-    assert [of["balanced_ms_median"] for of in rows] == [of["figures"]["balanced_ms"]["median"] for of in outcomes]
-    assert [of["max.warmup.replicas"] for of in rows] == ["2", "4", "8"]
+    assert [row["balanced_ms_median"] for row in rows] == [
+        outcome["figures"]["balanced_ms"]["median"] for outcome in outcomes
+    ]
+    assert [row["max.warmup.replicas"] for row in rows] == ["2", "4", "8"]
 
 
 @pytest.mark.parametrize("name", ["settled", "no-tasks"])
@@ -76,5 +78,5 @@ def test_a_table_that_there_is_not_is_told() -> None:
 
 @pytest.mark.skipif(find_spec("pandas") is None, reason="pandas is not installed")
 def test_a_frame_has_the_rows_of_the_table() -> None:
-    made = plan_cases.case("scale-out")
-    assert len(made.to_pandas("steps")) == made.to_arrow("steps").num_rows
+    result = plan_cases.case("scale-out")
+    assert len(result.to_pandas("steps")) == result.to_arrow("steps").num_rows

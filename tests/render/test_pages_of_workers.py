@@ -44,15 +44,15 @@ _OF_STATE = re.compile(
 @pytest.mark.parametrize("name", EVENTS)
 def test_no_page_of_a_connect_group_is_about_state(name: str) -> None:
     simulated = simulate(snapshot(even(3)), Scenario(events=EVENTS[name]))
-    made = simulated.plan
+    result = simulated.plan
     for text in (
-        table(made, verbose=True),
-        markdown(made),
+        table(result, verbose=True),
+        markdown(result),
         simulation_table(simulated),
         simulation_markdown(simulated),
     ):
         assert not _OF_STATE.findall(text.replace("RESTORE", "")), text
-    assert "15 connectors and tasks" in table(made, width=160)
+    assert "15 connectors and tasks" in table(result, width=160)
     assert drain_workers(snapshot(even(3)), ["w1"]).plan.is_of_workers
 
 
@@ -74,9 +74,9 @@ def test_the_summary_of_a_plan_of_workers() -> None:
 def rolling(*workers: int) -> Simulation:
     """Every worker is back 20 s after it left, one a minute: w0 leads at first, then w1."""
     events = [
-        of(at_ms=60_000 * place + later_ms, process_ids=(f"w{worker}",))
+        item(at_ms=60_000 * place + later_ms, process_ids=(f"w{worker}",))
         for place, worker in enumerate(workers)
-        for of, later_ms in ((Leave, 0), (Return, 20_000))
+        for item, later_ms in ((Leave, 0), (Return, 20_000))
     ]
     return simulate(snapshot(even(3)), Scenario(events=tuple(events)))
 
@@ -108,11 +108,11 @@ def test_a_delay_ends_with_the_leader_that_remembers_it() -> None:
 
 def test_what_no_leader_forgets_has_no_reason_of_its_own() -> None:
     for config in ({"connect_protocol": "eager"}, {"scheduled_rebalance_max_delay_ms": 0}):
-        made = plan_checked(
+        result = plan_checked(
             snapshot(even(3, config=config)), scenario=Scenario(events=(Leave(at_ms=0, process_ids=("w0",)),))
         )
-        assert [of.led for of in departures(made)] == [False]
-        assert KEPT_WORK not in {note.code for note in remarks(made).notes}
+        assert [departure.led for departure in departures(result)] == [False]
+        assert KEPT_WORK not in {note.code for note in remarks(result).notes}
 
 
 def test_the_rows_of_a_moment_add_up_to_all_there_is() -> None:
@@ -128,8 +128,8 @@ def test_the_rows_of_a_moment_add_up_to_all_there_is() -> None:
 def test_what_a_worker_stops_and_starts_again_is_not_a_change_of_thread() -> None:
     row = even(3)
     row["instances"][0]["held"] += [{"connector": "c1", "items": [0]}]
-    made = plan_checked(snapshot(row))
-    assert {note.code for note in remarks(made).notes} >= {THREAD_MOVES}
-    said = table(made)
+    result = plan_checked(snapshot(row))
+    assert {note.code for note in remarks(result).notes} >= {THREAD_MOVES}
+    said = table(result)
     assert "a stop and a start on the same worker" in " ".join(said.split())
     assert "thread" not in said

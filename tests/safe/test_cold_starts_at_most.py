@@ -27,8 +27,8 @@ SHORT = tuple(
 )
 
 
-def _most(made: Plan) -> int:
-    return made.ends("cold_handovers")[1]
+def _most(plan: Plan) -> int:
+    return plan.ends("cold_handovers")[1]
 
 
 def _all_on_one(*, lag: int) -> Snapshot:
@@ -43,14 +43,14 @@ def _all_on_one(*, lag: int) -> Snapshot:
 class TestKafkaDoesNotWait:
     def test_a_copy_with_an_unknown_offset_is_given_a_task_that_runs(self) -> None:
         """Kafka's marker of an unknown offset is below every lag, that of the task's owner included."""
-        made = plan_checked(_all_on_one(lag=UNKNOWN))
-        starts = [step for rnd in made.rounds for step in rnd.single_steps if isinstance(step, HandOver)]
+        result = plan_checked(_all_on_one(lag=UNKNOWN))
+        starts = [step for rnd in result.rounds for step in rnd.single_steps if isinstance(step, HandOver)]
         assert [str(step.task_id) for step in starts] == ["0_1"]
-        assert _most(made) == 1
+        assert _most(result) == 1
 
     def test_it_waits_for_a_copy_that_is_behind(self) -> None:
-        made = plan_checked(_all_on_one(lag=20_000))
-        assert _most(made) == 0
+        outcome = plan_checked(_all_on_one(lag=20_000))
+        assert _most(outcome) == 0
 
 
 def _starts_cold(restore: float | None) -> Plan:
@@ -100,13 +100,13 @@ def _starts_cold(restore: float | None) -> Plan:
 
 class TestStartedColdAndMovedAgain:
     def test_a_slow_copy_is_moved_before_it_has_caught_up(self) -> None:
-        made = _starts_cold(50.0)
-        assert (made.summary.cold_handovers, _most(made)) == (2, 2)
+        result = _starts_cold(50.0)
+        assert (result.summary.cold_handovers, _most(result)) == (2, 2)
 
     def test_without_a_rate_it_may_be(self) -> None:
-        made = _starts_cold(None)
-        assert made.summary.cold_handovers == 1
-        assert _most(made) == 2
+        outcome = _starts_cold(None)
+        assert outcome.summary.cold_handovers == 1
+        assert _most(outcome) == 2
 
     def test_a_fast_one_has_caught_up(self) -> None:
         assert _most(_starts_cold(100_000.0)) == 1
@@ -123,10 +123,10 @@ def test_a_thread_that_restores_alone_may_be_slower_than_what_is_written() -> No
     snapshot = snapshot_from_row(row, "threads")
     snapshot = replace(snapshot, rates=Rates(restore_per_instance=50.0, produce_per_task=20.0))
     leave = Scenario(events=(Leave(at_ms=0, process_ids=(one_standby.IDS[0],)),))
-    made = plan_checked(snapshot, PlanOptions(now_ms=TAKEN_MS + 300_000), scenario=leave)
-    assert made.summary.cold_handovers == 0
-    assert made.summary.restored_records == 0
-    assert _most(made) == 1
+    result = plan_checked(snapshot, PlanOptions(now_ms=TAKEN_MS + 300_000), scenario=leave)
+    assert result.summary.cold_handovers == 0
+    assert result.summary.restored_records == 0
+    assert _most(result) == 1
 
 
 class TestWithinTheLimit:
@@ -187,9 +187,9 @@ def _leaving(given: Given) -> Plan:
 
 def test_what_is_not_proven_starts_cold_beside_what_is_slower_than_known() -> None:
     """Of 0_2 nothing was ever reported; 0_1 starts cold where its copy begins to restore only at a probe."""
-    made = _leaving(random_group(random.Random(12_318)))
-    assert [str(start.task_id) for start in made.unproven_starts] == ["0_2"]
-    assert made.ends("cold_handovers") == (0, 2)
+    result = _leaving(random_group(random.Random(12_318)))
+    assert [str(start.task_id) for start in result.unproven_starts] == ["0_2"]
+    assert result.ends("cold_handovers") == (0, 2)
 
 
 @pytest.mark.parametrize(("reported_at", "most"), [(one_standby.AT, 3), ("2026-11-22T11:59:40.000Z", 4)])
@@ -254,8 +254,8 @@ def test_a_copy_falls_behind_whatever_the_end_offset_is() -> None:
     group = copied(random_group(random.Random(73)))
     whole = plan_checked(group.snapshot, group.options)
     del group.row["tasks"][1]["end_offset_sum"]
-    for made in (whole, plan_checked(group.snapshot, group.options)):
-        step = next(step for step in made.rounds[1].single_steps if isinstance(step, HandOver))
+    for result in (whole, plan_checked(group.snapshot, group.options)):
+        step = next(step for step in result.rounds[1].single_steps if isinstance(step, HandOver))
         assert (str(step.task_id), step.caught_up) == ("0_1", False)
 
 

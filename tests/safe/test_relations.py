@@ -143,17 +143,17 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
     )
 
 
-def _is_little(made: Plan, task_id: WorkId, records: int | None) -> bool:
-    return is_little(made.group.tasks[made.group.task_index[task_id]], records or 0)
+def _is_little(plan: Plan, task_id: WorkId, records: int | None) -> bool:
+    return is_little(plan.group.tasks[plan.group.task_index[task_id]], records or 0)
 
 
-def _restoring(made: Plan) -> Mapping[str, bool]:
+def _restoring(plan: Plan) -> Mapping[str, bool]:
     """Return the tasks of a plan that are warm by Kafka's rule and restore all the same, as of :class:`Answers`."""
     little = dict[str, bool]()
-    for rnd in made.rounds:
+    for rnd in plan.rounds:
         for step in rnd.single_steps:
-            if isinstance(step, HandOver | Promote) and (name := str(step.task_id)) in made.restores_first:
-                little[name] = little.get(name, True) and _is_little(made, step.task_id, step.restore_records)
+            if isinstance(step, HandOver | Promote) and (name := str(step.task_id)) in plan.restores_first:
+                little[name] = little.get(name, True) and _is_little(plan, step.task_id, step.restore_records)
     return little
 
 
@@ -176,25 +176,25 @@ def _bounce(group: Given) -> Answers:
     )
 
 
-def _opened(made: Plan) -> Mapping[str, tuple[tuple[int, str], ...]]:
-    return _starts(made, lambda rnd, step: (rnd.number, step.to.consumer_id))
+def _opened(plan: Plan) -> Mapping[str, tuple[tuple[int, str], ...]]:
+    return _starts(plan, lambda rnd, step: (rnd.number, step.to.consumer_id))
 
 
-def _of_plan(made: Plan, answer: Answer | None = None) -> Answers:
-    most = made.ends("cold_handovers")[1]
-    likely = Answer.NO if made.summary.cold_handovers else Answer.UNKNOWN if most else Answer.YES
+def _of_plan(plan: Plan, answer: Answer | None = None) -> Answers:
+    most = plan.ends("cold_handovers")[1]
+    likely = Answer.NO if plan.summary.cold_handovers else Answer.UNKNOWN if most else Answer.YES
     return Answers(
         whole=likely if answer is None else answer,
         tasks={},
-        starts=_starts(made, _to),
+        starts=_starts(plan, _to),
         most=most,
-        opened=_opened(made),
+        opened=_opened(plan),
     )
 
 
 def _assign(group: Given) -> Answers:
-    made = plan_checked(group.snapshot, group.options)
-    return replace(_of_plan(made), rounds=_starts(made, lambda rnd, _step: rnd.number))
+    result = plan_checked(group.snapshot, group.options)
+    return replace(_of_plan(result), rounds=_starts(result, lambda rnd, _step: rnd.number))
 
 
 def _leaving(snapshot: Snapshot, group: Given) -> Scenario:
@@ -214,12 +214,12 @@ def _simulate_crash(group: Given) -> Answers:
 
 def _check(group: Given) -> Answers:
     snapshot = group.snapshot
-    made = plan_checked(snapshot, group.options, scenario=_leaving(snapshot, group))
-    return replace(_of_plan(made, _checked(made).answer), restoring=_restoring(made))
+    result = plan_checked(snapshot, group.options, scenario=_leaving(snapshot, group))
+    return replace(_of_plan(result, _checked(result).answer), restoring=_restoring(result))
 
 
-def _checked(made: Plan) -> CheckedPlan:
-    return check_plan(made, _POLICY)
+def _checked(plan: Plan) -> CheckedPlan:
+    return check_plan(plan, _POLICY)
 
 
 _AS_IT_IS = Variant(change=Change("as", "it is"))
@@ -238,11 +238,11 @@ def _to(_rnd: Round, step: HandOver | Promote) -> str:
     return step.to.process_id
 
 
-def _starts(made: Plan, tells: Callable[[Round, HandOver | Promote], T]) -> Mapping[str, tuple[T, ...]]:
-    starts, tasks = dict[str, tuple[T, ...]](), made.group.tasks
-    for rnd in made.rounds:
+def _starts(plan: Plan, tells: Callable[[Round, HandOver | Promote], T]) -> Mapping[str, tuple[T, ...]]:
+    starts, tasks = dict[str, tuple[T, ...]](), plan.group.tasks
+    for rnd in plan.rounds:
         for step in rnd.single_steps:
-            if isinstance(step, HandOver | Promote) and tasks[made.group.task_index[step.task_id]].stateful:
+            if isinstance(step, HandOver | Promote) and tasks[plan.group.task_index[step.task_id]].stateful:
                 starts[str(step.task_id)] = (*starts.get(str(step.task_id), ()), tells(rnd, step))
     return starts
 
@@ -402,13 +402,13 @@ def test_one_alternative_is_the_single_command(group: Given) -> None:
 
 def as_the_saved_plan(group: Given) -> None:
     snapshot = group.snapshot
-    made = plan_checked(snapshot, group.options, scenario=_leaving(snapshot, group))
-    [saved] = read_saved(plan_json(made).encode(), "x")
+    result = plan_checked(snapshot, group.options, scenario=_leaving(snapshot, group))
+    [saved] = read_saved(plan_json(result).encode(), "x")
     again = check_plan(saved.plan, _POLICY, draws=saved.draws, was_saved=True)
     assert (again.answer, again.findings, again.warnings) == (
-        _checked(made).answer,
-        _checked(made).findings,
-        _checked(made).warnings,
+        _checked(result).answer,
+        _checked(result).findings,
+        _checked(result).warnings,
     )
 
 
@@ -447,7 +447,7 @@ def in_any_order(group: Given, rng: random.Random, read: Callable[[dict[str, Any
     for instance in row["instances"]:
         lists += [
             instance["consumers"],
-            *(held for of in instance["consumers"] for held in (of["active"], of["standby"])),
+            *(held for consumer in instance["consumers"] for held in (consumer["active"], consumer["standby"])),
         ]
     for each in lists:
         rng.shuffle(each)
@@ -555,7 +555,7 @@ class TestExceptions:
         assert before.starts == after.starts
         assert [before.tasks["0_0"], after.tasks["0_0"]] == [Answer.UNKNOWN, Answer.YES]
         hosts = {instance["process_id"]: instance["host"] for instance in group.row["instances"]}
-        assert [hosts[of.at_best["0_0"]] for of in (before, after)] == ["i2", "i1"]
+        assert [hosts[item.at_best["0_0"]] for item in (before, after)] == ["i2", "i1"]
 
     def test_a_copy_that_is_made_anew_begins_with_nothing(self) -> None:
         """What the standby of 0_1 has is unknown, and by when the group settles; of a new one the rate tells."""
@@ -629,9 +629,9 @@ class TestExceptions:
         assert slow.restore == 50.0
         answers = {}
         for rate in (slow.restore, 5_000.0, None):
-            made = bounces.bounce(replace(slow, restore=rate).snapshot, 5_000, slow.options, instances=[slow.busiest])
-            assert (made.as_it_is.most_cold, made.as_it_is.still_at_once.most) == (0, 0)
-            answers[rate] = made.answer, made.as_it_is.plan.ends("settles")
+            result = bounces.bounce(replace(slow, restore=rate).snapshot, 5_000, slow.options, instances=[slow.busiest])
+            assert (result.as_it_is.most_cold, result.as_it_is.still_at_once.most) == (0, 0)
+            answers[rate] = result.answer, result.as_it_is.plan.ends("settles")
         assert answers == {
             50.0: (Answer.UNKNOWN, (0, 1)),
             5_000.0: (Answer.YES, (1, 1)),

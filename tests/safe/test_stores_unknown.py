@@ -47,6 +47,6 @@ def test_what_starts_cold_lies_between_the_ends_of_unknown_stores(group: Given, 
     unknown = _plan(group, None, event)
     least, most = unknown.ends("cold_handovers")
     for stores in ("persistent", "in-memory"):
-        told = _plan(group, stores, event)
-        assert least <= told.summary.cold_handovers <= most, (stores, group)
-        assert not any(start.evidence.fact is Fact.STORES_UNKNOWN for start in told.unproven_starts)
+        answer = _plan(group, stores, event)
+        assert least <= answer.summary.cold_handovers <= most, (stores, group)
+        assert not any(start.evidence.fact is Fact.STORES_UNKNOWN for start in answer.unproven_starts)

@@ -39,10 +39,10 @@ def _snapshot(name: str, rates: Rates) -> Snapshot:
     return replace(snapshot_from_row(json.loads((FOLDER / name).read_text("utf-8")), name), rates=rates)
 
 
-def _ends(made: Plan, figure: str) -> tuple[int, int]:
-    value = figure_of(made, figure)
+def _ends(plan: Plan, figure: str) -> tuple[int, int]:
+    value = figure_of(plan, figure)
     assert value is not None
-    ranges = {of.figure: (of.low, of.high) for of in made.summary.ranges}
+    ranges = {range_.figure: (range_.low, range_.high) for range_ in plan.summary.ranges}
     return ranges.get(figure, (value, value))
 
 
@@ -65,7 +65,9 @@ class TestMembersExpireOneByOne:
     def test_the_broker_decides_between_two_that_expire(self, made: Plan) -> None:
         snapshot = _snapshot("s4-streams-43/3-after-leave.json", Rates(restore_per_instance=6000.0))
         crash = Scenario(events=(Stop(at_ms=0, process_ids=("ba2a60ce-456e-4fca-9e2b-12e2b0847d90",), crash=True),))
-        others = [plan_checked(snapshot, scenario=crash, noticed=of, ranges=False) for of in ("one-by-one", "reversed")]
+        others = [
+            plan_checked(snapshot, scenario=crash, noticed=item, ranges=False) for item in ("one-by-one", "reversed")
+        ]
         assert [len(other.rounds) for other in (made, *others)] == [1, 2, 2]
         assert max(other.summary.cold_handovers for other in others) == 2
 
@@ -97,9 +99,9 @@ def _instance(name: str, threads: int) -> Instance:
 def test_every_member_expires_within_an_interval_of_the_session(
     threads: list[int], at_ms: int, session_ms: int, heartbeat_ms: int, is_crash: bool
 ) -> None:
-    stopped = [_instance(f"a{number}", of) for number, of in enumerate(threads)]
+    stopped = [_instance(f"a{number}", item) for number, item in enumerate(threads)]
     config = AssignmentConfig(session_timeout_ms=session_ms, heartbeat_interval_ms=heartbeat_ms)
-    stop = Stop(at_ms=at_ms, process_ids=tuple(of.process_id for of in stopped), crash=is_crash)
+    stop = Stop(at_ms=at_ms, process_ids=tuple(item.process_id for item in stopped), crash=is_crash)
     for noticed in ("early", "likely", "late", "one-by-one", "reversed"):
         found = timeline([*stopped, _instance("b", 1)], config, (stop,), noticed=noticed)
         earliest_ms, latest_ms = at_ms + session_ms - heartbeat_ms, at_ms + session_ms
@@ -107,7 +109,7 @@ def test_every_member_expires_within_an_interval_of_the_session(
             latest_ms += heartbeat_ms
         assert all(earliest_ms <= change.at_ms <= latest_ms for change in found.changes)
         assert [change.at_ms for change in found.changes] == sorted(change.at_ms for change in found.changes)
-        assert [of.process_id for of in found.changes[-1].members] == ["b"]
+        assert [member.process_id for member in found.changes[-1].members] == ["b"]
         assert sorted(left.process_id for change in found.changes for left in change.left) == sorted(stop.process_ids)
         by_itself = noticed in ("one-by-one", "reversed")
         assert len(found.changes) == (sum(threads) if by_itself else len(threads))
@@ -117,10 +119,10 @@ def test_a_crash_of_a_classic_group_is_noticed_within_two_heartbeat_intervals() 
     """The session runs from the last heartbeat, and the others hear of its end with their own."""
     before = captured_scenarios.before("scale-out-standbys", 10_000.0)
     scenario = read_scenario("events: [{at: 0s, crash: i1}]", "s.yaml")
-    made = plan_checked(before, scenario=drawn(scenario, before.state.group, 0))
+    result = plan_checked(before, scenario=drawn(scenario, before.state.group, 0))
     session_ms, heartbeat_ms = before.config.session_timeout_ms, before.config.heartbeat_interval_ms
-    assert made.rounds[0].at_ms == session_ms
-    assert _ends(made, "longest_pause_ms") == (session_ms - heartbeat_ms, session_ms + heartbeat_ms)
+    assert result.rounds[0].at_ms == session_ms
+    assert _ends(result, "longest_pause_ms") == (session_ms - heartbeat_ms, session_ms + heartbeat_ms)
 
 
 class TestBacklog:
@@ -140,8 +142,8 @@ class TestBacklog:
         scenario = read_scenario(
             f"events: [{{at: 0s, bounce: {{instances: [{process_id}], restart: {back}}}}}]", "s.yaml"
         )
-        made = plan_checked(snapshot, scenario=drawn(scenario, snapshot.state.group, 0))
-        low_ms, high_ms = _ends(made, "duration_ms")
+        result = plan_checked(snapshot, scenario=drawn(scenario, snapshot.state.group, 0))
+        low_ms, high_ms = _ends(result, "duration_ms")
         assert low_ms <= seen_ms <= high_ms
 
     @given(away_ms=st.integers(0, 100_000), longer_ms=st.integers(0, 100_000), rate=st.floats(0, 1000))
@@ -168,10 +170,12 @@ class TestBacklog:
             Stop(at_ms=0, process_ids=(process_id,)),
             Return(at_ms=36_000, process_ids=(process_id,), state="kept"),
         )
-        made = plan_checked(snapshot, scenario=Scenario(events=events), ranges=False)
-        before, back = (next(rnd for rnd in made.rounds if rnd.at_ms == at_ms) for at_ms in (20_000, 36_000))
-        here = [c for c, of in enumerate(made.group.consumer_index) if of[0] == process_id]
-        ran = {task for consumer in here for task in made.initial[consumer].active if made.group.stateful_flags[task]}
+        outcome = plan_checked(snapshot, scenario=Scenario(events=events), ranges=False)
+        before, back = (next(rnd for rnd in outcome.rounds if rnd.at_ms == at_ms) for at_ms in (20_000, 36_000))
+        here = [c for c, item in enumerate(outcome.group.consumer_index) if item[0] == process_id]
+        ran = {
+            task for consumer in here for task in outcome.initial[consumer].active if outcome.group.stateful_flags[task]
+        }
         assert ran
         assert not ran & {task for held in (back.decided[c] for c in here) for task in held.active}
         assert not any(before.decided[c].active for c in here)
@@ -184,17 +188,17 @@ class TestRates:
         """Where a follow-up after 3 s finds nothing restored yet, each step takes until the next probe."""
         before = captured_scenarios.before("scale-out-standbys", 10_000.0)
         joined = read_scenario("events: [{at: 0s, join: 1}]", "s.yaml")
-        made = plan_checked(before, scenario=drawn(joined, before.state.group, 0))
-        follows = [rnd for rnd in made.rounds if rnd.trigger is Trigger.FOLLOW_UP]
-        low_ms, high_ms = _ends(made, "duration_ms")
+        result = plan_checked(before, scenario=drawn(joined, before.state.group, 0))
+        follows = [rnd for rnd in result.rounds if rnd.trigger is Trigger.FOLLOW_UP]
+        low_ms, high_ms = _ends(result, "duration_ms")
         assert follows
-        assert low_ms <= made.summary.duration_ms < high_ms
+        assert low_ms <= result.summary.duration_ms < high_ms
 
     def test_nothing_to_restore_is_no_range(self) -> None:
         before = captured_scenarios.before("scale-out", 10_000.0)
-        made = plan_checked(before)
-        assert made.summary.restored_records == 0
-        assert made.summary.ranges == ()
+        outcome = plan_checked(before)
+        assert outcome.summary.restored_records == 0
+        assert outcome.summary.ranges == ()
 
 
 class TestUndatedReports:
@@ -206,9 +210,9 @@ class TestUndatedReports:
         snapshot = _snapshot("s9-hot/W-live.json", Rates(restore_per_instance=restore_rate))
         snapshot = replace(snapshot, stores="persistent")
         leave = Leave(at_ms=0, process_ids=("05d0de1d-4f8d-4c80-b0d2-4582566b228b",))
-        made = plan_checked(snapshot, scenario=Scenario(events=(leave,)))
-        assert made.summary.cold_handovers == 5
-        assert _ends(made, "cold_handovers") == (0, most)
+        result = plan_checked(snapshot, scenario=Scenario(events=(leave,)))
+        assert result.summary.cold_handovers == 5
+        assert _ends(result, "cold_handovers") == (0, most)
 
     def test_dated_reports_are_what_they_say(self) -> None:
         snapshot = captured_scenarios.before("scale-out-standbys", 10_000.0)
@@ -245,9 +249,9 @@ class TestInputBehind:
             plan_checked(self._read(tmp_path, waiting), scenario=Scenario(events=(self.STOP,))) for waiting in (0, 550)
         )
         assert "input-behind" not in {note.code for note in caught_up.warnings}
-        (told,) = (note for note in behind.warnings if note.code == "input-behind")
-        assert told.subjects == ("0_0", "0_2", "0_3", "0_5", "0_6")
-        assert "2,750 records" in told.message
+        (answer,) = (note for note in behind.warnings if note.code == "input-behind")
+        assert answer.subjects == ("0_0", "0_2", "0_3", "0_5", "0_6")
+        assert "2,750 records" in answer.message
         assert behind.may_be_endless("duration_ms")
         assert not caught_up.may_be_endless("duration_ms")
 

@@ -58,8 +58,8 @@ def test_it_is_what_the_plan_says(name: str) -> None:
     ]
     assert follows.noticed_ms == max(left)
     runs = [
-        sum(plan.group.stateful_flags[task] for consumer in of for task in plan.final[consumer].active)
-        for instance, of in zip(plan.group.instances, plan.group.consumers_of, strict=True)
+        sum(plan.group.stateful_flags[task] for consumer in item for task in plan.final[consumer].active)
+        for instance, item in zip(plan.group.instances, plan.group.consumers_of, strict=True)
         if instance.process_id in {process_id for process_id, _ in plan.members} - {*answer.process_ids}
     ]
     assert (follows.instances, follows.least, follows.most) == (len(runs), min(runs), max(runs))
@@ -155,6 +155,6 @@ def test_what_has_one_copy_left_meanwhile_is_told(name: str) -> None:
             if group.tasks[task].stateful:
                 copies.setdefault(str(group.tasks[task].task_id), set()).add(group.instance_of[consumer])
     gone = {group.instance_index[process_id] for process_id in answer.process_ids}
-    alone = [task for task, of in copies.items() if len(of) > 1 and len(of - gone) == 1]
+    alone = [task for task, item in copies.items() if len(item) > 1 and len(item - gone) == 1]
     assert answer.follows.left_alone == len(alone)
     assert json.loads(to_json(answer))["follows"]["left_alone"] == len(alone)

@@ -38,7 +38,7 @@ def test_every_alternative_is_the_single_simulation_with_as_many_draws() -> None
     snapshot, done = before(), []
     two_more = scale_out(snapshot.state.group, add=2)
     found = alternatives(
-        snapshot, axes_of(GRID), scenario=two_more, number_of_draws=3, on_alternative=lambda *of: done.append(of)
+        snapshot, axes_of(GRID), scenario=two_more, number_of_draws=3, on_alternative=lambda *item: done.append(item)
     )
     assert values(found) == [
         ("2", "high-availability"),
@@ -123,7 +123,7 @@ def test_saved_plans_of_one_snapshot_are_alternatives() -> None:
     plans = [plan_checked(before(), assignor=name) for name in ("high-availability", "balanced")]
     found = saved_alternatives([("a", plans[0], None), ("b", plans[1], None)])
     assert values(found) == [("a",), ("b",)]
-    assert [of.figures for of in found] == [alternative_figures(of, None) for of in plans]
+    assert [item.figures for item in found] == [alternative_figures(plan, None) for plan in plans]
     with pytest.raises(UsageError, match="one plan alone"):
         saved_alternatives([("a", plans[0], None)])
     other = plan_checked(captured_scenarios.before("scale-out-standbys"))

@@ -62,9 +62,9 @@ def _group(instances: int, tasks: int, standbys: bool, zones: int = 0) -> Snapsh
     )
     copies = tuple(
         tuple(
-            Copy(instance=member, lag=-2 if task in of.active else 0, consumer=member)
-            for member, of in enumerate(held)
-            if task in of.active + of.standby
+            Copy(instance=member, lag=-2 if task in item.active else 0, consumer=member)
+            for member, item in enumerate(held)
+            if task in item.active + item.standby
         )
         for task in range(tasks)
     )
@@ -76,19 +76,19 @@ def _group(instances: int, tasks: int, standbys: bool, zones: int = 0) -> Snapsh
 BOUNCED = int(os.environ.get("KSTREAM_PLAN_BOUNCED", "10"))
 
 
-def _again(snapshot: Snapshot, of: PlayedWay, restart_ms: int, pause_ms: int) -> Plan:
-    config = replace(snapshot.config, **dict(of.way.settings))  # type: ignore[arg-type]
-    scenario = drawn(of.way.scenario(restart_ms, pause_ms), snapshot.state.group, 0)
+def _again(snapshot: Snapshot, played_way: PlayedWay, restart_ms: int, pause_ms: int) -> Plan:
+    config = replace(snapshot.config, **dict(played_way.way.settings))  # type: ignore[arg-type]
+    scenario = drawn(played_way.way.scenario(restart_ms, pause_ms), snapshot.state.group, 0)
     return plan(replace(snapshot, config=config), scenario=scenario, floor=False, proofs="none")
 
 
-def _is_safe_at_every_end(snapshot: Snapshot, of: PlayedWay, restart_ms: int, pause_ms: int) -> bool:
+def _is_safe_at_every_end(snapshot: Snapshot, played_way: PlayedWay, restart_ms: int, pause_ms: int) -> bool:
     """Tell whether all restarts are safe, whatever comes of what nobody knows."""
-    config = replace(snapshot.config, **dict(of.way.settings))  # type: ignore[arg-type]
+    config = replace(snapshot.config, **dict(played_way.way.settings))  # type: ignore[arg-type]
     search = SafePause(
         replace(snapshot, config=config),
         PlanOptions(),
-        lambda _number, length_ms, pause: of.way.scenario(length_ms, pause),
+        lambda _number, length_ms, pause: played_way.way.scenario(length_ms, pause),
         len(snapshot.state.group.instances),
         [restart_ms],
         together=True,
@@ -96,15 +96,15 @@ def _is_safe_at_every_end(snapshot: Snapshot, of: PlayedWay, restart_ms: int, pa
     return search.is_safe(len(snapshot.state.group.instances), pause_ms)
 
 
-def _is_least(snapshot: Snapshot, of: PlayedWay, restart_ms: int) -> bool:
+def _is_least(snapshot: Snapshot, played_way: PlayedWay, restart_ms: int) -> bool:
     """Tell whether the pause is safe when it is played whole, and one second less is not."""
-    shorter_ms = of.pause_ms - 1_000
-    safe = is_safe(_again(snapshot, of, restart_ms, of.pause_ms))
-    return safe and (shorter_ms < 0 or not is_safe(_again(snapshot, of, restart_ms, shorter_ms)))
+    shorter_ms = played_way.pause_ms - 1_000
+    safe = is_safe(_again(snapshot, played_way, restart_ms, played_way.pause_ms))
+    return safe and (shorter_ms < 0 or not is_safe(_again(snapshot, played_way, restart_ms, shorter_ms)))
 
 
 def _of(found: Bounces, name: str) -> PlayedWay:
-    return next(of for of in found.played if of.way.name == name)
+    return next(item for item in found.played if item.way.name == name)
 
 
 @settings(max_examples=12)
@@ -121,14 +121,14 @@ def test_the_pause_is_safe_and_one_second_less_is_not(
 ) -> None:
     snapshot = _group(instances, tasks, standbys, zones)
     found = bounce(snapshot, restart_ms)
-    for of in found.played:
-        if of.safe:
-            assert is_safe(_again(snapshot, of, restart_ms, of.pause_ms))
-            assert of.most_cold == of.still_at_once.most == 0
-            if of.pause_ms and of.way.name != "surge":  # another draw of it may be the one that is not
-                shorter = max(of.pause_ms - 1_000, 0)
+    for item in found.played:
+        if item.safe:
+            assert is_safe(_again(snapshot, item, restart_ms, item.pause_ms))
+            assert item.most_cold == item.still_at_once.most == 0
+            if item.pause_ms and item.way.name != "surge":  # another draw of it may be the one that is not
+                shorter = max(item.pause_ms - 1_000, 0)
                 sides = [restart_ms] if abs(restart_ms - 45_000) > 3_000 else [restart_ms, 44_999, 45_001]
-                assert not all(_is_safe_at_every_end(snapshot, of, side, shorter) for side in sides)
+                assert not all(_is_safe_at_every_end(snapshot, item, side, shorter) for side in sides)
     safe, best = [way for way in found.played if way.safe], found.best_safe
     assert (best is None) == (not safe)
     if best is not None:
@@ -159,7 +159,7 @@ def test_a_member_that_leaves_hands_over_to_a_warm_standby_and_others_are_told_w
 
 def test_static_members_get_a_session_time_out_that_is_enough() -> None:
     found = bounce(_group(3, 6, False), 70_000)
-    short, long = (of for of in found.played if of.way.name == "static")
+    short, long = (item for item in found.played if item.way.name == "static")
     assert (short.safe, long.safe, long.way.settings) == (False, True, (("session_timeout_ms", 76_000),))
     assert found.best_safe is long
 
@@ -191,14 +191,14 @@ def test_one_instance_has_nobody_to_hand_over_to() -> None:
 
 def test_one_named_is_restarted_alone_and_as_it_is() -> None:
     """A session time-out that is enough, or static members, would have to be there before: no yes to a restart now."""
-    soon, late = (bounce(_group(3, 6, False), of, instances=["m1"]) for of in (20_000, 70_000))
+    soon, late = (bounce(_group(3, 6, False), item, instances=["m1"]) for item in (20_000, 70_000))
     assert soon.process_ids == late.process_ids == ("m1",)
     assert soon.best_safe is not None
     assert soon.best_safe.way.name == "default-close"
     assert soon.best_safe.plan.summary.moves == 0
     assert late.best_safe is None
-    assert any(of.safe for of in late.played)
-    assert {of.way.name for of in late.played} == {"default-close", "leave", "static"}
+    assert any(item.safe for item in late.played)
+    assert {item.way.name for item in late.played} == {"default-close", "leave", "static"}
 
 
 def test_what_is_as_it_is_comes_first_for_a_restart_now_and_what_is_fastest_for_all() -> None:
@@ -284,7 +284,7 @@ def test_a_follow_up_that_is_under_way_is_held_up_by_a_close_or_comes_before_it(
     decision = KnownDecision(generation=6, at_ms=0, probing_rebalance=False, rejoining=(1,))
     under_way = replace(snapshot, decision=decision)
     stop = Scenario(events=(Stop(at_ms=0, process_ids=(group.instances[0].process_id,)),))
-    waits, holds_up = (plan(under_way, scenario=stop, closes_wait=of, floor=False) for of in (True, False))
+    waits, holds_up = (plan(under_way, scenario=stop, closes_wait=item, floor=False) for item in (True, False))
     assert waits.rounds[0].at_ms < 10_000
     assert holds_up.rounds[0].at_ms == 45_000
     low_ms, high_ms = waits.ends("paused_task_ms")
@@ -317,18 +317,18 @@ def test_other_events_are_no_restarts() -> None:
 def test_the_pause_on_the_example_is_the_least_that_is_safe() -> None:
     snapshot = replace(captured_scenarios.before("scale-out"), stores="persistent")
     found = bounce(snapshot, 40_000)
-    safe = [of for of in found.played if of.safe and of.way.name != "surge"]
+    safe = [item for item in found.played if item.safe and item.way.name != "surge"]
     assert found.best_safe in safe
-    assert all(_is_least(snapshot, of, 40_000) for of in safe)
+    assert all(_is_least(snapshot, item, 40_000) for item in safe)
 
 
 @pytest.mark.parametrize("restart_ms", [40_000, 70_000])
 def test_the_pause_of_a_large_group_is_the_least_that_is_safe(restart_ms: int) -> None:
     snapshot = replace(settled(_group(BOUNCED, 2 * BOUNCED, True)), stores="persistent")
     found = bounce(snapshot, restart_ms, workers=processors())
-    safe = [of for of in found.played if of.safe and of.way.name != "surge"]
+    safe = [item for item in found.played if item.safe and item.way.name != "surge"]
     assert found.best_safe in safe
-    assert all(of.restarts == BOUNCED and _is_least(snapshot, of, restart_ms) for of in safe)
+    assert all(item.restarts == BOUNCED and _is_least(snapshot, item, restart_ms) for item in safe)
 
 
 def test_a_group_that_takes_too_long_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def test_what_cures_a_scale_out(rule: str, settings: dict[str, int], measured: i
 def test_nothing_is_named_that_does_not_help() -> None:
     checked, tried = cured("scale-out", b"version: 1\ndefaults: {max_duration: 60s, max_moves: 1}")
     assert [finding.cure for finding in checked.findings] == [None] * 3
-    assert [of.config.max_warmup_replicas for of in tried] == [16, 20]
+    assert [item.config.max_warmup_replicas for item in tried] == [16, 20]
 
 
 @pytest.mark.parametrize("rule", ["max_duration: 20s", "max_rebalances: 0"])
@@ -113,8 +113,8 @@ def test_what_was_checked_of_one_draw_is_tried_again_in_one(monkeypatch: pytest.
     snapshot = captured_scenarios.before("scale-out")
     two_more = Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2), NewInstance(threads=2))),))
     standard = Standard(read_policy(b"version: 1\ndefaults: {max_duration: 9m}", "p"), check_cases.NOW)
-    made = simulate(snapshot, two_more, number_of_draws=1, what_ifs=False)
-    checked = check_plan(made.plan, standard, draws=made.over_draws)
+    simulation = simulate(snapshot, two_more, number_of_draws=1, what_ifs=False)
+    checked = check_plan(simulation.plan, standard, draws=simulation.over_draws)
     findings = cures(checked, snapshot, standard, scenario=two_more).findings
     assert [one.cure is not None for one in findings if one.rule == "max_duration"] == [True]
     assert set(numbers) == {1}

@@ -80,18 +80,18 @@ def test_what_people_see(name: str) -> None:
 
 
 def test_now_is_told_before_waiting_is_played() -> None:
-    told: list[DrainNow] = []
+    answers: list[DrainNow] = []
     rounds: list[int] = []
     after: list[int] = []
 
     def on_now(now: DrainNow) -> None:
-        told.append(now)
+        answers.append(now)
         after.append(len(rounds))
 
     drained = drain(
         SNAPSHOTS["in-the-middle"](), ["i1"], on_round=lambda done, *_left: rounds.append(done), on_now=on_now
     )
-    assert [(one.now, one.plan) for one in told] == [(drained.now, drained.plan)]
+    assert [(one.now, one.plan) for one in answers] == [(drained.now, drained.plan)]
     assert after[0] < len(rounds)
 
 
@@ -204,8 +204,8 @@ def test_no_restore_rate_is_missed_where_nothing_is_restored() -> None:
     held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
     runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
     copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, 0, (0,), 0, 0), runs[2])}
-    of = state(group(stateful=3, stateless=0), held, copies)
-    page = page_of(drain(Snapshot(state=of, config=AssignmentConfig(), stores="persistent"), ["i3"]))
+    item = state(group(stateful=3, stateless=0), held, copies)
+    page = page_of(drain(Snapshot(state=item, config=AssignmentConfig(), stores="persistent"), ["i3"]))
     assert "no-restore-rate" not in [line.code for line in page.lines]
     assert {fact.key: fact.value for fact in page.facts}["cold"] == "none"
 
@@ -256,7 +256,7 @@ def test_an_instance_that_runs_nothing_may_stop() -> None:
         held._replace(active=tuple(sorted({*held.active, *gone}))) if c == idle.stop else held
         for c, held in enumerate(holdings)
     )
-    copies = tuple(() if task in gone else of for task, of in enumerate(state.copies))
+    copies = tuple(() if task in gone else item for task, item in enumerate(state.copies))
     snapshot = replace(before, state=replace(state, holdings=holdings, copies=copies))
     assert drain(snapshot, [group.instances[0].process_id], leave=True).now == ()
 
@@ -301,7 +301,7 @@ def test_of_several_applications_the_one_without_the_instance_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, other = captured_scenarios.before("scale-out"), captured_scenarios.before("scale-out-standbys")
-    hosts = [replace(of, host=f"x{of.host}") for of in other.state.group.instances]
+    hosts = [replace(instance, host=f"x{instance.host}") for instance in other.state.group.instances]
     renamed = Group.of("S2b", list(other.state.group.tasks), hosts)
     other = replace(other, state=replace(other.state, group=renamed))
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (one, other))
@@ -332,8 +332,8 @@ def _with_copy(lag: int | None, remaining: int = 0) -> Snapshot:
     held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
     runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
     copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, lag, () if lag is None else (0,), remaining, 0), runs[2])}
-    of = state(group(stateful=3, stateless=0), held, copies)
-    return Snapshot(state=of, config=AssignmentConfig(), stores="persistent")
+    item = state(group(stateful=3, stateless=0), held, copies)
+    return Snapshot(state=item, config=AssignmentConfig(), stores="persistent")
 
 
 @pytest.mark.parametrize(
@@ -404,11 +404,11 @@ def test_the_first_rounds_tell_what_whole_plans_do(name: str, monkeypatch: pytes
 
 def test_a_session_time_out_beyond_a_probing_interval_makes_no_copy_warm() -> None:
     config = AssignmentConfig(probing_rebalance_interval_ms=60_000, session_timeout_ms=120_000)
-    of = group(stateful=3, stateless=0, end_offset_sum=40_000)
+    item = group(stateful=3, stateless=0, end_offset_sum=40_000)
     held = _with_copy(0).state
     for lag in (30_000, None):
         copies = (*held.copies[:2], (Copy(0, lag, () if lag is None else (0,), 30_000, 0), held.copies[2][1]))
-        found = Snapshot(state=replace(held, group=of, copies=copies), config=config)
+        found = Snapshot(state=replace(held, group=item, copies=copies), config=config)
         for measured in (frozenset[tuple[int, int]](), frozenset({(2, 0), (1, 1)})):
             drained = drain(replace(found, measured_lags=measured), ["i3"])
             assert drained.how_many_cold == (0, 1)
@@ -421,32 +421,32 @@ def _behind(rates: Rates) -> Snapshot:
         _with_copy(30_000, 30_000), rates=rates, measured_lags=frozenset({(2, 0)}), reported_ms={(2, 0): 0}
     )
     tasks = tuple(replace(task, end_offset_sum=40_000) for task in behind.state.group.tasks)
-    of = Group(behind.state.group.application_id, tasks, behind.state.group.instances)
+    item = Group(behind.state.group.application_id, tasks, behind.state.group.instances)
     decision = KnownDecision(generation=2, at_ms=0)
-    return replace(behind, state=replace(behind.state, group=of), decision=decision)
+    return replace(behind, state=replace(behind.state, group=item), decision=decision)
 
 
 @pytest.mark.parametrize(
     ("rates", "most"), [(Rates(restore_per_instance=1_000.0), None), (Rates(restore={0: 1_000.0}), 1)]
 )
 def test_a_plan_counts_on_no_measured_rate_either(rates: Rates, most: int | None) -> None:
-    made = plan(_behind(rates), scenario=Scenario(events=(Stop(at_ms=0, process_ids=("i3",)),)))
-    assert made.summary.cold_handovers == 0
-    found = {of.figure: of.high for of in made.summary.ranges}
+    result = plan(_behind(rates), scenario=Scenario(events=(Stop(at_ms=0, process_ids=("i3",)),)))
+    assert result.summary.cold_handovers == 0
+    found = {range_.figure: range_.high for range_ in result.summary.ranges}
     assert found.get("cold_handovers") == most
 
 
 def test_it_is_played_without_measured_rates_only_where_somebody_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else no task moves before its copy has caught up, and every draw of a scale-out would take twice as long."""
-    played = []
+    plans = []
     module = sys.modules["kstream_plan.planner.case"]
     rehearse = module.rehearse
-    monkeypatch.setattr(module, "rehearse", lambda *args, **given: played.append(1) or rehearse(*args, **given))
+    monkeypatch.setattr(module, "rehearse", lambda *args, **given: plans.append(1) or rehearse(*args, **given))
 
     def plays(rates: Rates, event: Join | Stop) -> int:
-        played.clear()
+        plans.clear()
         plan(_behind(rates), scenario=Scenario(events=(event,)), floor=False)
-        return len(played)
+        return len(plans)
 
     measured, given = Rates(restore={0: 1_000.0}), Rates(restore_per_instance=1_000.0)
     joined = Join(at_ms=0, instances=(Instance(process_id="i9", consumers=(Consumer(consumer_id="i9-1"),)),))
@@ -479,7 +479,7 @@ def test_a_copy_made_just_now_is_as_young_as_that_though_its_instance_had_an_old
     """That one had been deleted since; with the rate that there was, 400 records/s, 28,216 take a minute and more."""
     row = checked_rows(generations("big")[28:29])[0]
     snapshot = replace(snapshot_from_row(row, "big"), rates=Rates())
-    runs = next(of.process_id for of in snapshot.state.group.instances if of.host == "i3")
+    runs = next(instance.process_id for instance in snapshot.state.group.instances if instance.host == "i3")
     assert drain(snapshot, [runs]).how_many_cold == (3, 4)
     assert drain(replace(snapshot, rates=Rates(restore_per_instance=400.0)), [runs]).how_many_cold == (4, 4)
 
@@ -489,15 +489,17 @@ def test_a_copy_that_has_been_there_for_a_probing_interval_is_likely_caught_up_a
     row = checked_rows(generations("big")[28:29])[0]
     snapshot = replace(snapshot_from_row(row, "big"), rates=Rates(), known_until_ms=70_000)
     group = snapshot.state.group
-    runs, keeps = (next(of.process_id for of in group.instances if of.host == host) for host in ("i3", "i1"))
+    runs, keeps = (
+        next(instance.process_id for instance in group.instances if instance.host == host) for host in ("i3", "i1")
+    )
     seat = group.task_index_by_text["0_4"], group.instance_index[keeps]
     still = replace(snapshot, no_closer_ms={seat: 120_000})
     stops = Scenario(events=(Stop(at_ms=0, process_ids=(runs,)),))
     for found, likely in ((snapshot, 3), (still, 4)):
         assert drain(found, [runs]).how_many_cold == (3, 4)
-        made = plan(found, scenario=stops)
-        least, most = made.ends("cold_handovers")
-        assert (made.summary.cold_handovers, least) == (likely, 3)
+        result = plan(found, scenario=stops)
+        least, most = result.ends("cold_handovers")
+        assert (result.summary.cold_handovers, least) == (likely, 3)
         assert most >= 4
     assert plan(still).digest != plan(snapshot).digest
 

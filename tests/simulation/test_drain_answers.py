@@ -31,8 +31,8 @@ def small(
     held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
     runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
     on_disk = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, 0, (0,), 0, 0), runs[2]), **(copies or {})}
-    of = state(group(stateful=3, stateless=0), {**held, **(standby or {})}, on_disk)
-    return replace(Snapshot(state=of, config=AssignmentConfig()), **fields)  # type: ignore[arg-type]
+    item = state(group(stateful=3, stateless=0), {**held, **(standby or {})}, on_disk)
+    return replace(Snapshot(state=item, config=AssignmentConfig()), **fields)  # type: ignore[arg-type]
 
 
 @cache
@@ -66,9 +66,9 @@ def test_no_if_one_is_cold_for_sure_unknown_if_one_may_be_yes_if_none_can(
     ran = TASKS[:2]
     found = replace(
         warm(),
-        now=tuple(drained(task_id, caught_up=of) for task_id, of in zip(ran, now, strict=True)),
-        at_best=tuple(drained(task_id, caught_up=of) for task_id, of in zip(ran, at_best, strict=True)),
-        unproven=tuple(unproven(task_id, of) for task_id, of in known.items()),
+        now=tuple(drained(task_id, caught_up=item) for task_id, item in zip(ran, now, strict=True)),
+        at_best=tuple(drained(task_id, caught_up=item) for task_id, item in zip(ran, at_best, strict=True)),
+        unproven=tuple(unproven(task_id, item) for task_id, item in known.items()),
         doubts=(
             Note("old-report", "", tuple(map(str, TASKS))),
             *(Note("restores-within-limit", "", (str(task_id),)) for task_id in restoring),
@@ -85,22 +85,22 @@ def test_no_if_one_is_cold_for_sure_unknown_if_one_may_be_yes_if_none_can(
         else:
             expected[task_id] = Answer.YES if warm_now else Answer.UNKNOWN
     assert found.answers == expected
-    others = [_ANSWERS[of] for task_id, of in known.items() if task_id not in ran]
+    others = [_ANSWERS[item] for task_id, item in known.items() if task_id not in ran]
     others += [Answer.NO for task_id in restoring if task_id not in ran]
     everything = [*expected.values(), *others, *([Answer.UNKNOWN] if not_seen or over else [])]
-    worst = next((of for of in (Answer.NO, Answer.UNKNOWN) if of in everything), Answer.YES)
+    worst = next((item for item in (Answer.NO, Answer.UNKNOWN) if item in everything), Answer.YES)
     assert found.answer is worst
-    surely = {task_id for task_id, of in known.items() if of is Known.BEHIND}
-    surely |= {task_id for task_id, of in zip(ran, at_best, strict=True) if not of}
+    surely = {task_id for task_id, item in known.items() if item is Known.BEHIND}
+    surely |= {task_id for task_id, item in zip(ran, at_best, strict=True) if not item}
     assert found.how_many_cold == (
         len(surely & set(ran)),
         sum(answer is not Answer.YES for answer in expected.values()),
     )
     assert [start.task_id for start in found.unknown] == [
-        task_id for task_id, of in known.items() if of is Known.UNKNOWN
+        task_id for task_id, item in known.items() if item is Known.UNKNOWN
     ]
     assert [task.task_id for task in found.cold_now] == [
-        of for of, is_warm in zip(ran, now, strict=True) if not is_warm
+        item for item, is_warm in zip(ran, now, strict=True) if not is_warm
     ]
 
 
@@ -141,15 +141,15 @@ def test_times_are_the_first_and_the_last_of_lags_that_were_heard_of_by_what_tol
 def test_a_start_from_a_lower_bound_restores_at_least_so_much_and_no_more_than_all() -> None:
     behind = {2: (Copy(0, 400, (0,), 400, 0), Copy(2, LATEST, (4,), 0, 4, True))}
     bound = frozenset({(2, 0)})
-    of = small(behind, config=AssignmentConfig(acceptable_recovery_lag=10))
+    item = small(behind, config=AssignmentConfig(acceptable_recovery_lag=10))
 
-    def restored(of: Snapshot) -> tuple[int | None, str]:
-        (task,) = drain(of, ["i3"], floor=False, ranges=False).now
+    def restored(snapshot: Snapshot) -> tuple[int | None, str]:
+        (task,) = drain(snapshot, ["i3"], floor=False, ranges=False).now
         return task.restore_records, task.restore_is
 
-    assert restored(of)[1] == "estimate"
-    assert restored(replace(of, least_lags=bound))[1] == "floor"
-    assert restored(replace(of, least_lags=frozenset({(2, 1)})))[1] == "estimate", "another copy's"
+    assert restored(item)[1] == "estimate"
+    assert restored(replace(item, least_lags=bound))[1] == "floor"
+    assert restored(replace(item, least_lags=frozenset({(2, 1)})))[1] == "estimate", "another copy's"
     whole = {2: (Copy(0, 1_000, (0,), 1_000, 0), Copy(2, LATEST, (4,), 0, 4, True))}
     all_of_it = small(whole, config=AssignmentConfig(acceptable_recovery_lag=10), least_lags=bound)
     assert restored(all_of_it) == (1_000, "estimate")
@@ -177,9 +177,9 @@ def test_who_announces_that_it_leaves_may_stop_once_all_are_let_go(names: list[s
     assert len(found.cold_now) == len(ran)
 
 
-def _runs(of: Drain, name: str) -> list[int]:
-    consumers = of.plan.group.consumers_of[of.plan.group.instance_index[name]]
-    return [task for consumer in consumers for task in of.plan.initial[consumer].active]
+def _runs(drain: Drain, name: str) -> list[int]:
+    consumers = drain.plan.group.consumers_of[drain.plan.group.instance_index[name]]
+    return [task for consumer in consumers for task in drain.plan.initial[consumer].active]
 
 
 def test_who_is_not_let_go_as_far_as_was_planned_has_nothing_to_wait_for() -> None:

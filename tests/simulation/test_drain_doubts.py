@@ -77,9 +77,9 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
     ],
 )
 def test_every_fact_is_told_in_its_own_words_and_one_that_proves_it_by_its_verdict(fact: Fact, words: str) -> None:
-    told, of = words.format(NOON.format(5)), snapshot(captured_at=None) if fact is Fact.UNDATED else None
-    assert message(start(fact, heard_ms=5_000), of=of) == told
-    assert message(start(fact, Known.BEHIND, 5_000)) == (told if fact is Fact.IN_MEMORY else BEHIND)
+    answer, item = words.format(NOON.format(5)), snapshot(captured_at=None) if fact is Fact.UNDATED else None
+    assert message(start(fact, heard_ms=5_000), of=item) == answer
+    assert message(start(fact, Known.BEHIND, 5_000)) == (answer if fact is Fact.IN_MEMORY else BEHIND)
 
 
 def test_of_a_snapshot_with_a_time_that_of_its_decision_is_not_said() -> None:

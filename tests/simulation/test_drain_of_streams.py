@@ -35,9 +35,9 @@ def rowed(release: str = "4.3", offsets: dict[str, int] | None = None, **fields:
     return row(release, seats, {"0": (4, True, 60_000)}, standbys=1, **fields)
 
 
-def drained(made: dict[str, Any], rate: float | None = None) -> tuple[Drain, str]:
-    of: Snapshot = snapshot(made)
-    found = drain(of if rate is None else replace(of, rates=Rates(restore_per_instance=rate)), ["b"])
+def drained(result: dict[str, Any], rate: float | None = None) -> tuple[Drain, str]:
+    item: Snapshot = snapshot(result)
+    found = drain(item if rate is None else replace(item, rates=Rates(restore_per_instance=rate)), ["b"])
     validator("drain").validate(json.loads(to_json(found)))
     return found, " ".join(drain_table(found, width=160).replace("│", " ").split())
 
@@ -56,7 +56,7 @@ def test_copies_of_which_nobody_says_anything_may_be_behind() -> None:
 
 
 @pytest.mark.parametrize(
-    "made",
+    "result",
     [
         rowed("4.4", {"0_2": 20_000, "0_3": 60_000}),
         rowed(
@@ -65,8 +65,8 @@ def test_copies_of_which_nobody_says_anything_may_be_behind() -> None:
         ),
     ],
 )
-def test_what_was_reported_counts_whoever_reported_it(made: dict[str, Any]) -> None:
-    found, text = drained(made)
+def test_what_was_reported_counts_whoever_reported_it(result: dict[str, Any]) -> None:
+    found, text = drained(result)
     assert (found.how_many_cold, found.doubts) == ((1, 1), ())
     assert [str(task.task_id) for task in found.cold_now] == ["0_2"]
     assert "If you wait" not in text, "nothing moves meanwhile: the group is Stable"
@@ -112,14 +112,14 @@ def test_require_warm_fails_where_nothing_is_reported(tmp_path: Path, capsys: py
 )
 def test_a_group_that_contradicts_itself_or_is_given_nothing_is_no_yes(code: str, group_state: str, epoch: int) -> None:
     lags = [{"process_id": "a", "task_id": f"0_{task}", "lag": 0} for task in (2, 3)]
-    made = rowed(lags=lags, stores="persistent", group_state="Stable")
-    assert drained(made)[0].answer is Answer.YES
-    made["group_state"] = group_state
-    for instance in made["instances"]:
+    result = rowed(lags=lags, stores="persistent", group_state="Stable")
+    assert drained(result)[0].answer is Answer.YES
+    result["group_state"] = group_state
+    for instance in result["instances"]:
         (member,) = instance["consumers"]
         member["target"] = {"active": member["active"], "standby": member["standby"], "warmup": []}
-    made["instances"][0]["consumers"][0]["member_epoch"] = epoch
-    found, text = drained(made)
+    result["instances"][0]["consumers"][0]["member_epoch"] = epoch
+    found, text = drained(result)
     assert found.answer is Answer.UNKNOWN
     assert [doubt.code for doubt in found.doubts] == [code]
     assert "UNKNOWN: It is unknown" in text
@@ -132,21 +132,21 @@ def test_a_group_that_nothing_calls_stable_is_no_yes(
     left_out: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lags = [{"process_id": "a", "task_id": f"0_{task}", "lag": 0} for task in (2, 3)]
-    made = rowed(lags=lags, stores="persistent", group_state=None, target_epoch=12)
-    for instance in made["instances"]:
+    result = rowed(lags=lags, stores="persistent", group_state=None, target_epoch=12)
+    for instance in result["instances"]:
         (member,) = instance["consumers"]
         member["target"] = {"active": member["active"], "standby": member["standby"], "warmup": []}
         member["member_epoch"] = 12
         for name in left_out:
             member.pop(name, None)
     if "target_epoch" in left_out:
-        del made["target_epoch"]
-    found, text = drained(made)
+        del result["target_epoch"]
+    found, text = drained(result)
     assert found.answer is (Answer.UNKNOWN if left_out else Answer.YES)
     assert [doubt.code for doubt in found.doubts] == ["group-state-unknown"] * bool(left_out)
     assert ("Neither group_state nor the epochs" in text) is bool(left_out)
     path, policy = tmp_path / "group.json", tmp_path / "policy.yaml"
-    path.write_text(json.dumps(made))
+    path.write_text(json.dumps(result))
     policy.write_text("version: 1\ndefaults: {max_moves: 100}\n")
     asked = ["check", str(path), "--policy", str(policy), "--as-of", "2026-11-22T12:00:00Z"]
     assert run(asked) == (3 if left_out else 0)
@@ -155,15 +155,15 @@ def test_a_group_that_nothing_calls_stable_is_no_yes(
 
 def test_a_group_whose_epochs_are_unknown_is_no_yes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lags = [{"process_id": "a", "task_id": f"0_{task}", "lag": 0} for task in (2, 3)]
-    made = rowed(lags=lags, stores="persistent", group_state="Stable")
-    made["generation"] = made["target_epoch"] = None
-    for instance in made["instances"]:
+    result = rowed(lags=lags, stores="persistent", group_state="Stable")
+    result["generation"] = result["target_epoch"] = None
+    for instance in result["instances"]:
         instance["consumers"][0]["member_epoch"] = None
-    found, _ = drained(made)
+    found, _ = drained(result)
     assert found.answer is Answer.UNKNOWN
     assert [doubt.code for doubt in found.doubts] == ["no-epochs"]
     path, policy = tmp_path / "group.json", tmp_path / "policy.yaml"
-    path.write_text(json.dumps(made))
+    path.write_text(json.dumps(result))
     policy.write_text("version: 1\ndefaults: {max_moves: 100}\n")
     assert run(["check", str(path), "--policy", str(policy), "--as-of", "2026-11-22T12:00:00Z"]) == 3
     page = " ".join(capsys.readouterr().out.split())
@@ -177,22 +177,22 @@ def test_waiting_lasts_until_everything_runs() -> None:
         "b": [{"consumer_id": "m-b", "position": 1, "active": ["0_3"], "member_epoch": 13,
                "target": {"active": ["0_2", "0_3"]}}],
     }  # fmt: skip
-    made = row("4.3", seats, {"0": (4, True, 60_000)}, generation=13, target_epoch=13, group_state="Reconciling")
-    found, text = drained(made, 1_000.0)
+    result = row("4.3", seats, {"0": (4, True, 60_000)}, generation=13, target_epoch=13, group_state="Reconciling")
+    found, text = drained(result, 1_000.0)
     assert found.wait_ms == found.waiting.summary.runs_by_ms
     assert "(when all tasks run): NO, still 1 cold start: 0_3, without a copy where it goes" in text
 
 
 def test_a_settled_group_says_how_far_behind_its_standbys_are() -> None:
     assert "Assumption: How far the standbys are behind is unknown." in table(plan_checked(snapshot(rowed())))
-    made = plan_checked(snapshot(rowed("4.4", {"0_2": 20_000, "0_3": 60_000})))
-    (note,) = (note for note in made.assumptions if note.code == "copies-behind")
+    result = plan_checked(snapshot(rowed("4.4", {"0_2": 20_000, "0_3": 60_000})))
+    (note,) = (note for note in result.assumptions if note.code == "copies-behind")
     assert note.message == "1 of 2 standbys are more than 10,000 records behind, up to 40,000, the lag of 2 is unknown"
     assert note.subjects == ("0_2",)
-    assert note.message in " ".join(table(made, width=160).split())
-    validator("plan").validate(json.loads(plan_json(made)))
+    assert note.message in " ".join(table(result, width=160).split())
+    validator("plan").validate(json.loads(plan_json(result)))
 
 
 def test_check_says_when_everything_runs() -> None:
-    made = drained(rowed("4.4", {"0_2": 20_000, "0_3": 60_000}), 1_000.0)[0].plan
-    assert ", all tasks run after about 40s" in figures(made)
+    result = drained(rowed("4.4", {"0_2": 20_000, "0_3": 60_000}), 1_000.0)[0].plan
+    assert ", all tasks run after about 40s" in figures(result)

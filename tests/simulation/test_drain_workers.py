@@ -40,8 +40,8 @@ DELAY_MS = 300_000
 HEARD_MS = 3_000
 
 
-def _figures(of: dict[str, Any], *names: str) -> dict[str, tuple[int, int, int, int | None]]:
-    found = drain_workers(snapshot(of), names)
+def _figures(item: dict[str, Any], *names: str) -> dict[str, tuple[int, int, int, int | None]]:
+    found = drain_workers(snapshot(item), names)
     return {way.way: (way.items, way.longest_ms, way.item_ms, way.runs_after_ms) for way in found.ways}
 
 
@@ -50,9 +50,9 @@ def _facts(drained: WorkersDrained) -> dict[str, str]:
 
 
 def test_nothing_is_said_of_state_that_connectors_do_not_have() -> None:
-    of = {**even(3), "captured_at": "2026-11-22T12:00:00Z"}
+    fields = {**even(3), "captured_at": "2026-11-22T12:00:00Z"}
     hour_later = PlanOptions(now_ms=parse_time("2026-11-22T13:00:00Z"))
-    drained = drain_workers(snapshot(of), ["w1"], hour_later)
+    drained = drain_workers(snapshot(fields), ["w1"], hour_later)
     assert drained.ways[0].items
     assert "end-offsets-of-start" not in {line.code for line in page_of(drained).lines}
 
@@ -104,7 +104,7 @@ def test_what_stands_still_already_counts_and_waiting_for_it_is_offered() -> Non
     running = even(3)
     gone = running["instances"].pop()
     running["instances"][0]["memory"] = {
-        "previous": [group for of in [*running["instances"], gone] for group in of["held"]],
+        "previous": [group for item in [*running["instances"], gone] for group in item["held"]],
         "scheduled_at": "2026-11-22T12:01:00Z",
         "delay_ms": DELAY_MS,
         "generation": 12,
@@ -120,9 +120,9 @@ def test_what_stands_still_already_counts_and_waiting_for_it_is_offered() -> Non
 
 def test_it_never_says_that_work_goes_on_while_it_stands_still() -> None:
     found = drain_workers(snapshot(even(3)), ["w1"])
-    for told in (to_table(found), to_markdown(found)):
-        assert "5 of 15 connectors and tasks stand unassigned for up to 5m03s" in told
-        assert not {"warm", "cold", "safe", "stateful"}.intersection(told.lower().split())
+    for answer in (to_table(found), to_markdown(found)):
+        assert "5 of 15 connectors and tasks stand unassigned for up to 5m03s" in answer
+        assert not {"warm", "cold", "safe", "stateful"}.intersection(answer.lower().split())
     document = json.loads(to_json(found))
     validator("drain-workers").validate(document)
     assert document["kind"] == "drain-workers"
@@ -144,9 +144,9 @@ def test_nobody_of_that_name_and_nobody_left(names: list[str], message: str) -> 
 )
 def test_the_ways_are_what_simulations_say(workers: int, delay_ms: int, gone: set[int]) -> None:
     names = [f"w{number}" for number in sorted(gone) if number < workers]
-    of = snapshot(even(workers, config={"scheduled_rebalance_max_delay_ms": delay_ms}))
+    entry = snapshot(even(workers, config={"scheduled_rebalance_max_delay_ms": delay_ms}))
     try:
-        found = drain_workers(of, names)
+        found = drain_workers(entry, names)
     except KstreamPlanError:
         assert len(names) == workers
         return
@@ -175,15 +175,15 @@ def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
 
 
 def test_who_is_back_has_a_new_member_id_and_the_worst_of_several_counts() -> None:
-    of = even(4)
-    for place, one in enumerate(of["instances"]):
+    item = even(4)
+    for place, one in enumerate(item["instances"]):
         one["process_id"] = f"connect-h{place}:8083-{place:08x}-571c-4eee-96be-fa395e3c536c"
         one["host"] = f"h{place}:8083"
-    found = snapshot(of)
+    found = snapshot(item)
     events = (Leave(at_ms=0, process_ids=("h0:8083",)), Return(at_ms=60_000, process_ids=("h0:8083",)))
-    played = [drawn(Scenario(events=events), found.state.group, draw) for draw in range(10)]
-    assert len({event.new_process_ids for each in played for event in each.events if isinstance(event, Return)}) == 10
-    in_all = [plan_checked(found, scenario=each).summary.paused_task_ms for each in played]
+    plans = [drawn(Scenario(events=events), found.state.group, draw) for draw in range(10)]
+    assert len({event.new_process_ids for each in plans for event in each.events if isinstance(event, Return)}) == 10
+    in_all = [plan_checked(found, scenario=each).summary.paused_task_ms for each in plans]
     (back,) = (way for way in drain_workers(found, ["h0:8083"]).ways if way.way == "restarted")
     assert back.item_ms == max(in_all)
 
@@ -193,7 +193,7 @@ def test_who_leads_is_unknown_where_rest_alone_was_asked() -> None:
     unled = {
         **led,
         "exact": False,
-        "instances": [{key: of[key] for key in of if key != "leader"} for of in led["instances"]],
+        "instances": [{key: instance[key] for key in instance if key != "leader"} for instance in led["instances"]],
     }
     assert drain_workers(snapshot(led), ["w0"]).doubts == ()
     found = drain_workers(snapshot(unled), ["w0"])
@@ -223,12 +223,12 @@ def test_work_that_may_wait_for_an_unknown_delay_is_no_yes() -> None:
 
 
 def _draws(workers: int, stops: Sequence[Leave], *, random: bool) -> list[tuple[Any, ...]]:
-    of = even(workers)
-    for place, one in enumerate(of["instances"]):
+    item = even(workers)
+    for place, one in enumerate(item["instances"]):
         if random:
             one["process_id"] = f"connect-h{place}:8083-{place:08x}-571c-4eee-96be-fa395e3c536c"
             one["host"] = f"h{place}:8083"
-    return list(_restarted(snapshot(of), stops))
+    return list(_restarted(snapshot(item), stops))
 
 
 def test_who_is_back_after_a_minute_is_drawn_as_often_as_is_worth_while() -> None:
@@ -258,15 +258,15 @@ def test_of_several_restarts_the_worst_is_what_never_settles_then_what_stands_st
 
 
 def test_waiting_counts_what_stands_still_after_that_alone() -> None:
-    made = drain_workers(snapshot(even(3)), ["w1"]).plan
-    whole, rest = _stand_still("stopped", made), _stand_still("stopped", made, DELAY_MS)
-    assert (whole.items, rest.items, whole.rebalances) == (5, 5, len(made.rounds))
+    result = drain_workers(snapshot(even(3)), ["w1"]).plan
+    whole, rest = _stand_still("stopped", result), _stand_still("stopped", result, DELAY_MS)
+    assert (whole.items, rest.items, whole.rebalances) == (5, 5, len(result.rounds))
     assert rest.runs_after_ms == (whole.runs_after_ms or 0) - DELAY_MS
-    later_ms = made.rounds[-1].at_ms + 1
-    nothing = _stand_still("stopped", made, later_ms)
+    later_ms = result.rounds[-1].at_ms + 1
+    nothing = _stand_still("stopped", result, later_ms)
     assert nothing == StandStill("stopped", 0, 0, 0, 0, 0, 0)
-    assert _stand_still("stopped", made, made.rounds[-1].at_ms).rebalances == 1
-    unsettled = replace(made, verdict=replace(made.verdict, kind="unfinished"))
+    assert _stand_still("stopped", result, result.rounds[-1].at_ms).rebalances == 1
+    unsettled = replace(result, verdict=replace(result.verdict, kind="unfinished"))
     assert _stand_still("stopped", unsettled).runs_after_ms is None
 
 

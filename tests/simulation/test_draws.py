@@ -49,7 +49,7 @@ def _facts(answer: Simulation) -> dict[str, str]:
 def _ids(scenario: Scenario) -> list[str]:
     [event] = scenario.events
     assert isinstance(event, Join)
-    return [of.process_id or "" for of in event.instances]
+    return [instance.process_id or "" for instance in event.instances]
 
 
 def test_a_draw_is_the_same_every_time_and_another_one_is_not() -> None:
@@ -58,7 +58,7 @@ def test_a_draw_is_the_same_every_time_and_another_one_is_not() -> None:
     assert first == _ids(drawn(TWO_MORE, members, 0))
     assert set(first).isdisjoint(_ids(drawn(TWO_MORE, members, 1)))
     assert all(map(is_uuid, first))
-    assert all(uuid.UUID(of).version == 4 for of in first)
+    assert all(uuid.UUID(item).version == 4 for item in first)
 
 
 def test_numbered_ids_go_on_and_nothing_is_random() -> None:
@@ -72,9 +72,9 @@ def test_ids_that_are_given_are_not_drawn() -> None:
     before = captured_scenarios.before("scale-out")
     fixed = scale_out(before.state.group, add=1, process_ids=["8772d290-3ede-4e2d-aa72-8c0277e14a59"])
     assert not is_random(fixed, before.state.group)
-    made = simulate(before, fixed)
-    assert made.draws is None
-    assert "8772d290-3ede-4e2d-aa72-8c0277e14a59" in made.plan.group.instance_index
+    simulation = simulate(before, fixed)
+    assert simulation.draws is None
+    assert "8772d290-3ede-4e2d-aa72-8c0277e14a59" in simulation.plan.group.instance_index
 
 
 def test_an_instance_without_its_disk_comes_back_under_another_id() -> None:
@@ -84,8 +84,8 @@ def test_an_instance_without_its_disk_comes_back_under_another_id() -> None:
         events=(Stop(at_ms=0, process_ids=(one,)), Return(at_ms=90_000, process_ids=(one,), keeps_disk=False))
     )
     assert is_random(scenario, members)
-    made = simulate(captured_scenarios.before("scale-out"), scenario, number_of_draws=2, what_ifs=False)
-    assert len(made.plan.group.instances) == 4
+    simulation = simulate(captured_scenarios.before("scale-out"), scenario, number_of_draws=2, what_ifs=False)
+    assert len(simulation.plan.group.instances) == 4
 
 
 def test_the_ranges_are_those_of_the_captured_scale_out() -> None:
@@ -113,7 +113,7 @@ def test_ranges_take_in_what_nobody_knows_of_every_draw(amid_a_migration: Simula
     assert found is not None
     assert amid_a_migration.plan.summary.ranges
     assert amid_a_migration.most_cold_handovers == found.worst["max_cold_handovers"]
-    for rule, of in (
+    for rule, item in (
         ("max_duration", found.duration_ms),
         ("max_rebalances", found.rebalances),
         ("max_moves", found.moves),
@@ -121,7 +121,7 @@ def test_ranges_take_in_what_nobody_knows_of_every_draw(amid_a_migration: Simula
         ("max_restored_records", found.restored_records),
         ("max_pause_per_task", found.max_paused_ms),
     ):
-        assert of.most == found.worst[rule], rule
+        assert item.most == found.worst[rule], rule
 
 
 def test_most_copies_at_once_are_those_of_the_worst_draw(amid_a_migration: Simulation) -> None:
@@ -135,11 +135,11 @@ def test_most_copies_at_once_are_those_of_the_worst_draw(amid_a_migration: Simul
 
 
 def test_what_one_draw_does_not_know_is_not_known(amid_a_migration: Simulation) -> None:
-    made, found = amid_a_migration.plan, amid_a_migration.draws
+    result, found = amid_a_migration.plan, amid_a_migration.draws
     assert found is not None
-    first, *others = made.group.tasks
-    unsized = replace(made.group, tasks=(replace(first, end_offset_known=False), *others))
-    known = replace(amid_a_migration, plan=replace(made, group=unsized))
+    first, *others = result.group.tasks
+    unsized = replace(result.group, tasks=(replace(first, end_offset_known=False), *others))
+    known = replace(amid_a_migration, plan=replace(result, group=unsized))
     assert result_of(known.plan, known).restored_records_most is not None
     unknown = replace(known, draws=replace(found, worst={**found.worst, "max_restored_records": None}))
     assert result_of(unknown.plan, unknown).restored_records_most is None
@@ -148,9 +148,9 @@ def test_what_one_draw_does_not_know_is_not_known(amid_a_migration: Simulation) 
 
 
 def test_a_draw_that_restores_nothing_does_not_stand_for_others(amid_a_migration: Simulation) -> None:
-    made, found = amid_a_migration.plan, amid_a_migration.draws
+    result, found = amid_a_migration.plan, amid_a_migration.draws
     assert found is not None
-    nothing = replace(made, summary=replace(made.summary, restored_records=0, ranges=()))
+    nothing = replace(result, summary=replace(result.summary, restored_records=0, ranges=()))
     shown = replace(amid_a_migration, plan=nothing, draws=replace(found, restored_records=Range(0, 0, 5_000)))
     assert "(0 to 5,000) records" in _facts(shown)["restore"]
 
@@ -159,7 +159,7 @@ def test_the_least_time_is_never_more_than_another_draw_or_end_takes(amid_a_migr
     summary, found = amid_a_migration.plan.summary, amid_a_migration.draws
     assert summary.floor_ms is not None
     assert found is not None
-    [low_ms] = [of.low for of in summary.ranges if of.figure == "duration_ms"]
+    [low_ms] = [range_.low for range_ in summary.ranges if range_.figure == "duration_ms"]
     assert summary.floor_ms <= low_ms
     sooner = replace(found, duration_ms=found.duration_ms._replace(least=2_000))
     assert "(2s to " in _facts(replace(amid_a_migration, draws=sooner))["duration"]
@@ -187,9 +187,9 @@ def test_what_else_may_be_and_other_settings_are_the_same_by_any_number_of_proce
 def test_what_is_drawn_tells_all_that_a_plan_that_is_shown_tells() -> None:
     """Nobody sees it, so that what no figure goes by is left out."""
     before = captured_scenarios.before("scale-out")
-    made = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0), floor=False)
-    assert made.end is not None
-    assert draws._outcome(before, TWO_MORE, PlanOptions(), 0) == draws._outcome_of(made, measured(made))
+    result = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0), floor=False)
+    assert result.end is not None
+    assert draws._outcome(before, TWO_MORE, PlanOptions(), 0) == draws._outcome_of(result, measured(result))
 
 
 def test_a_budget_of_time_ends_the_draws() -> None:
@@ -324,14 +324,14 @@ def test_the_plan_of_several_draws_is_that_of_the_shown_one() -> None:
 
 def test_a_plan_says_where_others_of_its_draws_were_not_played_to_either_end() -> None:
     before = settled_and_joined(tasks=60, instances=7, joining=0, max_warmup_replicas=2, standbys=1)
-    made = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0))
+    result = plan(before, scenario=drawn(TWO_MORE, before.state.group, 0))
     whole = draws.draws(before, TWO_MORE, number=2)
     summary = replace(whole[1].summary, ranges=())
     others = whole[0], whole[1]._replace(summary=summary, warnings=(Note(ENDS_NOT_PLAYED, "not played"),))
     for outcomes, tells in ((whole, True), (others, False)):
         found = replace(draws.together(outcomes), shown=0)
-        shown, _ = draws.shown_draw(lambda _options: made, PlanOptions(long_ranges=False), found, outcomes)
-        assert shown.summary.ranges == made.summary.ranges != ()
+        shown, _ = draws.shown_draw(lambda _options: result, PlanOptions(long_ranges=False), found, outcomes)
+        assert shown.summary.ranges == result.summary.ranges != ()
         assert shown.tells_ends is tells
 
 
@@ -339,18 +339,18 @@ def test_what_else_may_come_of_the_shown_draw_is_played_where_plays_are_quick(mo
     monkeypatch.setattr(what_else, "_MANY_STEPS", 0)
     before = settled_and_joined(tasks=60, instances=7, joining=0, max_warmup_replicas=2, standbys=1)
     before = replace(before, stores="persistent")
-    played = partial(simulate, before, TWO_MORE, number_of_draws=4, what_ifs=False, long_ranges=False)
-    alone, made = played(), played(ranges_of_shown=True)
-    assert (alone.scenario, alone.plan.rounds) == (made.scenario, made.plan.rounds)
-    assert alone.plan.summary.ranges == () != made.plan.summary.ranges
-    assert made.plan.summary == plan(before, scenario=made.scenario).summary
-    assert [note.code for note in made.plan.warnings if note.code.startswith("ends")] == [ENDS_OF_OTHERS_NOT_PLAYED]
-    assert made.draws is not None is not alone.draws
-    for of in made.plan.summary.ranges:
-        if (range_ := getattr(made.draws, of.figure, None)) is not None:
-            assert range_.least <= of.low <= of.high <= range_.most
-    assert made.draws.rebalances.most > alone.draws.rebalances.most
-    assert ENDS_OF_OTHERS_NOT_PLAYED in [line.code for line in page_of(made).lines]
+    result = partial(simulate, before, TWO_MORE, number_of_draws=4, what_ifs=False, long_ranges=False)
+    alone, outcome = result(), result(ranges_of_shown=True)
+    assert (alone.scenario, alone.plan.rounds) == (outcome.scenario, outcome.plan.rounds)
+    assert alone.plan.summary.ranges == () != outcome.plan.summary.ranges
+    assert outcome.plan.summary == plan(before, scenario=outcome.scenario).summary
+    assert [note.code for note in outcome.plan.warnings if note.code.startswith("ends")] == [ENDS_OF_OTHERS_NOT_PLAYED]
+    assert outcome.draws is not None is not alone.draws
+    for item in outcome.plan.summary.ranges:
+        if (range_ := getattr(outcome.draws, item.figure, None)) is not None:
+            assert range_.least <= item.low <= item.high <= range_.most
+    assert outcome.draws.rebalances.most > alone.draws.rebalances.most
+    assert ENDS_OF_OTHERS_NOT_PLAYED in [line.code for line in page_of(outcome).lines]
 
 
 def test_by_chance_draws_differ_as_they_likely_come_out_not_by_what_nobody_knows_of_each() -> None:
@@ -368,7 +368,11 @@ def test_new_instances_are_like_most_others_unless_told_otherwise() -> None:
     scenario = scale_out(members, add=3, racks=["a", "b"], client_tags=[(("zone", "x"),)])
     [event] = drawn(scenario, members, 0).events
     assert isinstance(event, Join)
-    assert [(of.capacity, of.rack, of.host) for of in event.instances if isinstance(of, Instance)] == [
+    assert [
+        (instance.capacity, instance.rack, instance.host)
+        for instance in event.instances
+        if isinstance(instance, Instance)
+    ] == [
         (2, "a", "new-1"),
         (2, "b", "new-2"),
         (2, "a", "new-3"),
@@ -378,7 +382,7 @@ def test_new_instances_are_like_most_others_unless_told_otherwise() -> None:
 @pytest.mark.parametrize("name", ["i3", "4a"])
 def test_an_instance_that_is_not_there_is_an_error(name: str) -> None:
     members = captured_scenarios.before("scale-out").state.group
-    other = Group.of("x", [], [replace(of, host=None) for of in members.instances])
+    other = Group.of("x", [], [replace(instance, host=None) for instance in members.instances])
     with pytest.raises(ScenarioError, match="there is no instance"):
         process_id_of(other, name)
     assert process_id_of(other, other.instances[0].process_id[:8]) == other.instances[0].process_id

@@ -18,7 +18,7 @@ I3 = next(instance.process_id for instance in GROUP.instances if instance.host =
 
 
 def _with_hosts(*hosts: str | None) -> Group:
-    instances = [replace(of, host=host) for of, host in zip(GROUP.instances, hosts, strict=True)]
+    instances = [replace(item, host=host) for item, host in zip(GROUP.instances, hosts, strict=True)]
     return Group.of(GROUP.application_id, list(GROUP.tasks), instances)
 
 
@@ -27,13 +27,13 @@ def test_any_beginning_of_an_id_names_it_or_says_which_are_meant(length: int, up
     process_id = GROUP.instances[index].process_id
     assert is_uuid(process_id)
     name = process_id[:length].upper() if upper else process_id[:length]
-    same = [of.process_id for of in GROUP.instances if of.process_id.startswith(process_id[:length])]
+    same = [instance.process_id for instance in GROUP.instances if instance.process_id.startswith(process_id[:length])]
     if len(same) == 1:
         assert process_id_of(GROUP, name) == process_id
     else:
         with pytest.raises(ScenarioError) as raised:
             process_id_of(GROUP, name)
-        assert all(of in raised.value.fix for of in same)
+        assert all(item in raised.value.fix for item in same)
 
 
 @pytest.mark.parametrize("name", ["i3", I3, I3.upper(), I3[:3], I3[:1], f"i3/{I3[:4]}"])
@@ -50,7 +50,7 @@ def test_of_several_their_ids_are_told() -> None:
     group = _with_hosts("i2", "i3", "i3")
     with pytest.raises(ScenarioError, match="2 instances have the name 'i3'") as raised:
         process_id_of(group, "i3", "--remove")
-    ids = [of.process_id for of in group.instances]
+    ids = [instance.process_id for instance in group.instances]
     assert raised.value.fix == f"name one by its process id: {ids[1]}, {ids[2]}"
     assert [process_id_of(group, process_id) for process_id in ids] == ids
 
@@ -63,6 +63,6 @@ def test_nobody_is_nobody(name: str) -> None:
 
 
 def test_ids_that_are_no_uuids_have_case() -> None:
-    instances = [replace(of, process_id=name) for of, name in zip(GROUP.instances, ("a", "A", "b"), strict=True)]
+    instances = [replace(item, process_id=name) for item, name in zip(GROUP.instances, ("a", "A", "b"), strict=True)]
     group = Group.of(GROUP.application_id, list(GROUP.tasks), instances)
     assert [process_id_of(group, name) for name in ("a", "A", "b")] == ["a", "A", "b"]

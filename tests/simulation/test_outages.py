@@ -86,10 +86,10 @@ def test_also_one_that_is_over_within_a_heartbeat_interval() -> None:
 def test_a_surge_whose_old_instances_close_by_default_is_one_and_what_helps_does_help() -> None:
     """i1's tasks wait for the session time-out when i2's stop as well."""
     simulated = _simulated("{bounce: {restart: 20s, surge: 1}}")
-    told = re.search(
+    answer = re.search(
         r"Warning: \d+ of 30 tasks pause at the same time during restarts; not with (pause: \d+s), or leave: true ",
         simulation_table(simulated, width=160),
     )
-    assert told is not None
-    helped = simulation_table(_simulated(f"{{bounce: {{restart: 20s, surge: 1, {told[1]}}}}}"), width=160)
+    assert answer is not None
+    helped = simulation_table(_simulated(f"{{bounce: {{restart: 20s, surge: 1, {answer[1]}}}}}"), width=160)
     assert "pause at the same time during restarts" not in helped

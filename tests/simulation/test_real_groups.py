@@ -28,19 +28,19 @@ def test_every_generation_is_decided_as_it_was(scenario: str) -> None:
 
 @pytest.mark.parametrize(("scenario", "restore_rate", "generations"), SEQUENCES)
 def test_the_whole_sequence_follows_from_the_join(scenario: str, restore_rate: float | None, generations: int) -> None:
-    made = plan(captured.join(scenario, restore_rate))
+    result = plan(captured.join(scenario, restore_rate))
     observed = captured.rows(scenario, "observed")[1 : 1 + generations]
-    assert len(made.rounds) == generations
-    assert made.verdict.kind == "settled"
-    for rnd, was in zip(made.rounds, observed, strict=True):
+    assert len(result.rounds) == generations
+    assert result.verdict.kind == "settled"
+    for rnd, was in zip(result.rounds, observed, strict=True):
         assert rnd.generation == was["generation"]
         assert rnd.trigger == captured.trigger(was), rnd.generation
         assert rnd.probing_rebalance == was["probing_rebalance"], rnd.generation
-        decided = captured.copies_alike(made.group, rnd.decided)
-        was_decided = captured.decided(made.group, was)
-        if made.config.num_standby_replicas:
+        decided = captured.copies_alike(result.group, rnd.decided)
+        was_decided = captured.decided(result.group, was)
+        if result.config.num_standby_replicas:
             # which thread of an instance reports left-over state, and so gets a standby back, is a race
-            decided, was_decided = (captured.by_instance(made.group, of) for of in (decided, was_decided))
+            decided, was_decided = (captured.by_instance(result.group, item) for item in (decided, was_decided))
         else:
-            assert captured.copies_alike(made.group, rnd.assigned) == captured.assigned(made.group, was)
+            assert captured.copies_alike(result.group, rnd.assigned) == captured.assigned(result.group, was)
         assert decided == was_decided, rnd.generation

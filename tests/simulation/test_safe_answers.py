@@ -42,21 +42,21 @@ def _read(path: str) -> Snapshot:
     return snapshot_from_row(_row(path), path)
 
 
-def _answer(of: Snapshot, host: str, *, later_ms: int = 0, leave: bool = False, trust_ms: int = 60_000) -> Answer:
-    assert of.captured_at_ms is not None
-    options = PlanOptions(now_ms=of.captured_at_ms + later_ms, trust_ms=trust_ms)
-    return drain(of, [host], options, leave=leave).answer
+def _answer(snapshot: Snapshot, host: str, *, later_ms: int = 0, leave: bool = False, trust_ms: int = 60_000) -> Answer:
+    assert snapshot.captured_at_ms is not None
+    options = PlanOptions(now_ms=snapshot.captured_at_ms + later_ms, trust_ms=trust_ms)
+    return drain(snapshot, [host], options, leave=leave).answer
 
 
-def _facts(of: Snapshot, host: str, *, leave: bool = False) -> set[Fact]:
-    return {start.evidence.fact for start in drain(of, [host], PlanOptions(), leave=leave).unproven}
+def _facts(snapshot: Snapshot, host: str, *, leave: bool = False) -> set[Fact]:
+    return {start.evidence.fact for start in drain(snapshot, [host], PlanOptions(), leave=leave).unproven}
 
 
 class TestConstructed:
     def test_left_over_state_of_unknown_age(self) -> None:
-        of = _read("01-leftover-unknown-age/snap.json")
-        assert _answer(of, "i0") is Answer.UNKNOWN
-        assert _facts(of, "i0") == {Fact.LEFT_OVER}
+        entry = _read("01-leftover-unknown-age/snap.json")
+        assert _answer(entry, "i0") is Answer.UNKNOWN
+        assert _facts(entry, "i0") == {Fact.LEFT_OVER}
 
     @pytest.mark.parametrize("name", ["lag0", "lag10001"])
     def test_more_written_than_restored(self, name: str) -> None:
@@ -65,17 +65,17 @@ class TestConstructed:
         assert _answer(rated, "i0", later_ms=_THREE_HOURS) is Answer.NO
 
     def test_a_copy_that_has_fallen_behind_is_as_far_as_the_rates_say(self) -> None:
-        of = _read("04-produce-above-restore/lag0.json")
-        rated = replace(of, rates=Rates(restore_per_instance=50.0, produce_per_task=1_000.0))
-        assert of.captured_at_ms is not None
-        [task] = drain(rated, ["i0"], PlanOptions(now_ms=of.captured_at_ms + _THREE_HOURS)).now
+        element = _read("04-produce-above-restore/lag0.json")
+        rated = replace(element, rates=Rates(restore_per_instance=50.0, produce_per_task=1_000.0))
+        assert element.captured_at_ms is not None
+        [task] = drain(rated, ["i0"], PlanOptions(now_ms=element.captured_at_ms + _THREE_HOURS)).now
         assert task.restore_records == 10_302_750
 
     def test_measuring_that_failed(self) -> None:
-        of = _read("05-metrics-open/nan.json")
-        assert of.measuring_failed
-        assert _answer(of, "i1") is Answer.UNKNOWN
-        assert _facts(of, "i1") == {Fact.NOT_MEASURED}
+        item = _read("05-metrics-open/nan.json")
+        assert item.measuring_failed
+        assert _answer(item, "i1") is Answer.UNKNOWN
+        assert _facts(item, "i1") == {Fact.NOT_MEASURED}
 
     @pytest.mark.parametrize(
         ("waiting", "answer", "facts"),
@@ -100,9 +100,9 @@ class TestConstructed:
 
     @pytest.mark.parametrize("name", ["snap", "without"])
     def test_the_least_lag_with_a_decision_and_without(self, name: str) -> None:
-        of = _read(f"07-least-lag-decision/{name}.json")
-        assert _answer(of, "i0") is Answer.UNKNOWN
-        assert _facts(of, "i0") == {Fact.LEAST_LAG}
+        member_of = _read(f"07-least-lag-decision/{name}.json")
+        assert _answer(member_of, "i0") is Answer.UNKNOWN
+        assert _facts(member_of, "i0") == {Fact.LEAST_LAG}
 
     def test_a_stateless_task_with_a_changelog_is_an_error(self) -> None:
         with pytest.raises(SnapshotError, match="a changelog of 1,000,000 records"):
@@ -125,21 +125,21 @@ class TestCaptured:
         [("live", Answer.UNKNOWN), ("log", Answer.UNKNOWN), ("ot", Answer.UNKNOWN), ("met", Answer.NO)],
     )
     def test_standbys_of_a_slow_instance(self, name: str, answer: Answer) -> None:
-        of = _read(f"s9-hot/W-{name}.json")
-        found = drain(of, ["9bc2"], PlanOptions(), leave=True)
+        entry = _read(f"s9-hot/W-{name}.json")
+        found = drain(entry, ["9bc2"], PlanOptions(), leave=True)
         assert found.answer is answer
 
     def test_with_the_true_rates_they_are_behind(self) -> None:
-        of = replace(_read("s9-hot/W-ot.json"), rates=Rates(restore_per_instance=60.0, produce_per_task=30.0))
-        assert drain(of, ["9bc2"], PlanOptions(), leave=True).answer is Answer.NO
+        element = replace(_read("s9-hot/W-ot.json"), rates=Rates(restore_per_instance=60.0, produce_per_task=30.0))
+        assert drain(element, ["9bc2"], PlanOptions(), leave=True).answer is Answer.NO
 
     @pytest.mark.parametrize("path", ["s7-mem/B-live", "s7-mem/B-log", "s7-mem1/B-live", "s7-mem1/B-log"])
     @pytest.mark.parametrize(("stores", "ends"), [(None, (0, 5)), ("in-memory", (5, 5)), ("persistent", (0, 0))])
     def test_a_restart_with_stores_in_memory(self, path: str, stores: Any, ends: tuple[int, int]) -> None:
-        of = replace(_read(f"{path}.json"), stores=stores)
-        who = process_id_of(of.state.group, "05bb" if "s7-mem/" in path else "69ec")
-        made = plan_checked(of, scenario=Scenario(events=(Bounce(at_ms=0, process_ids=(who,), restart_ms=3_000),)))
-        low, high = made.ends("cold_handovers")
+        item = replace(_read(f"{path}.json"), stores=stores)
+        who = process_id_of(item.state.group, "05bb" if "s7-mem/" in path else "69ec")
+        result = plan_checked(item, scenario=Scenario(events=(Bounce(at_ms=0, process_ids=(who,), restart_ms=3_000),)))
+        low, high = result.ends("cold_handovers")
         if "s7-mem1" in path and stores == "in-memory":
             assert high <= 5  # they go to their standbys
         else:
@@ -150,9 +150,9 @@ class TestControls:
     def test_now_of_a_snapshot_that_does_not_say_when_it_was_taken_is_not_ignored(self) -> None:
         undated = snapshot(captured_at=None, reported_at=None)
         assert drain(undated, ["i0"]).answer is Answer.YES
-        told = drain(undated, ["i0"], PlanOptions(now_ms=1_795_000_000_000))
-        assert told.answer is Answer.UNKNOWN
-        assert {doubt.code for doubt in told.doubts} == {"no-capture-time"}
+        report = drain(undated, ["i0"], PlanOptions(now_ms=1_795_000_000_000))
+        assert report.answer is Answer.UNKNOWN
+        assert {doubt.code for doubt in report.doubts} == {"no-capture-time"}
 
     def test_reported_within_the_minute(self) -> None:
         assert _answer(snapshot(), "i0") is Answer.YES
@@ -183,8 +183,8 @@ class TestControls:
     ) -> None:
         rates = Rates(produce=dict.fromkeys(range(3), seen), produce_per_task=given, restore_per_instance=restore)
         hour_ms = 3_600_000
-        of = replace(snapshot(), rates=rates, known_until_ms=hour_ms, seen_until_ms=hour_ms)
-        assert _answer(of, "i0", later_ms=hour_ms, leave=True) is answer
+        item = replace(snapshot(), rates=rates, known_until_ms=hour_ms, seen_until_ms=hour_ms)
+        assert _answer(item, "i0", later_ms=hour_ms, leave=True) is answer
 
     def test_old_reports_for_who_accepts_them(self) -> None:
         old = snapshot(reported_at="2026-11-20T12:00:00.000Z")
@@ -203,8 +203,8 @@ class TestReportsOfSeveralAges:
 
     @pytest.mark.parametrize("reported_at", [AT, None])
     def test_a_copy_that_is_behind_now_has_not_been_restored_before(self, reported_at: str | None) -> None:
-        of = self._snapshot(500_000, reported_at, Rates(restore_per_instance=5_000.0))
-        assert _answer(of, "i0", leave=True) is Answer.NO
+        entry = self._snapshot(500_000, reported_at, Rates(restore_per_instance=5_000.0))
+        assert _answer(entry, "i0", leave=True) is Answer.NO
 
     @pytest.mark.parametrize("reported_at", [AT, None])
     def test_left_over_state_does_not_lack_what_was_written_before(self, reported_at: str | None) -> None:
@@ -212,9 +212,9 @@ class TestReportsOfSeveralAges:
         assert _answer(self._snapshot(0, reported_at, rates, left_over=True), "i0", leave=True) is Answer.YES
 
     def test_end_offsets_are_of_when_the_snapshot_was_taken(self) -> None:
-        of = self._snapshot(0, AT, Rates(produce_per_task=20.0))
-        assert [task.end_offset_sum for task in state_now(of, 0).group.tasks] == [WHOLE] * 3
-        assert [task.end_offset_sum for task in state_now(of, 60_000).group.tasks] == [WHOLE + 1_200] * 3
+        item = self._snapshot(0, AT, Rates(produce_per_task=20.0))
+        assert [task.end_offset_sum for task in state_now(item, 0).group.tasks] == [WHOLE] * 3
+        assert [task.end_offset_sum for task in state_now(item, 60_000).group.tasks] == [WHOLE + 1_200] * 3
 
 
 @given(
@@ -229,17 +229,17 @@ class TestReportsOfSeveralAges:
 def test_more_lag_older_a_lower_limit_or_less_known_is_never_safer(
     lag: int, more: int, age_ms: int, older_ms: int, trust_ms: int, lower: int, left_over: bool
 ) -> None:
-    def answer(of: Snapshot, age_ms: int = age_ms, trust_ms: int = trust_ms) -> int:
-        return _ORDER.index(_answer(of, "i0", later_ms=age_ms, trust_ms=trust_ms))
+    def answer(entry: Snapshot, age_ms: int = age_ms, trust_ms: int = trust_ms) -> int:
+        return _ORDER.index(_answer(entry, "i0", later_ms=age_ms, trust_ms=trust_ms))
 
-    of = snapshot(lag=lag, left_over=left_over)
-    better = answer(of)
+    item = snapshot(lag=lag, left_over=left_over)
+    better = answer(item)
     assert better >= answer(snapshot(lag=lag + more, left_over=left_over)) or better == 1
-    assert better >= answer(of, age_ms + older_ms) or better < 2
-    assert better >= answer(of, trust_ms=trust_ms // 2) or better < 2
-    strict = replace(of, config=replace(of.config, acceptable_recovery_lag=10_000 - lower))
+    assert better >= answer(item, age_ms + older_ms) or better < 2
+    assert better >= answer(item, trust_ms=trust_ms // 2) or better < 2
+    strict = replace(item, config=replace(item.config, acceptable_recovery_lag=10_000 - lower))
     assert better == 2 or answer(strict) < 2
-    assert better == 2 or answer(replace(of, least_lags=frozenset({(0, 1)}))) < 2
+    assert better == 2 or answer(replace(item, least_lags=frozenset({(0, 1)}))) < 2
     assert better == 2 or answer(snapshot(lag=None, left_over=left_over)) < 2
     if not left_over:
         assert better == 2 or answer(snapshot(lag=lag, left_over=True)) < 2
@@ -251,9 +251,9 @@ def test_more_lag_older_a_lower_limit_or_less_known_is_never_safer(
 def test_a_task_whose_survivors_cannot_have_a_copy_within_the_limit_is_cold(lags: list[int | None]) -> None:
     """Checked by hand: who is left has reported more than the limit, and nothing else is known of it."""
     [lag] = lags
-    of = snapshot(lag=lag, left_over=lag is not None and lag > 20_000)
+    item = snapshot(lag=lag, left_over=lag is not None and lag > 20_000)
     within = lag is not None and 0 <= lag <= 10_000
-    assert (_answer(of, "i0") is Answer.YES) == within
+    assert (_answer(item, "i0") is Answer.YES) == within
 
 
 class TestStreamsGroups:
@@ -276,8 +276,8 @@ class TestStreamsGroups:
             for task in consumer["standby"]
         ]
         rates = Rates(restore_per_instance=restore, produce_per_task=30.0)
-        of = replace(streams_rows.snapshot(asked), rates=rates)
-        return [_answer(of, "a", later_ms=later_ms, trust_ms=trust_ms) for trust_ms in (60_000, 2 * _THREE_HOURS)]
+        item = replace(streams_rows.snapshot(asked), rates=rates)
+        return [_answer(item, "a", later_ms=later_ms, trust_ms=trust_ms) for trust_ms in (60_000, 2 * _THREE_HOURS)]
 
     @pytest.mark.parametrize("age", ["reported_ms", "later_ms"])
     @pytest.mark.parametrize(("restore", "answer"), [(50.0, Answer.NO), (5_000.0, Answer.YES)])

@@ -35,21 +35,21 @@ def figures(found: SessionedUpgrade) -> dict[tuple[str, str], UpgradeFigures]:
 
 @given(workers=st.integers(2, 5))
 def test_from_eager_everything_stops_twice_for_each_worker_and_once_more_at_the_end(workers: int) -> None:
-    of = figures(upgrade("eager", workers))["upgrade", "eager"]
-    assert of.rebalances.least >= 2 * workers  # the last return revokes, if there is anything to revoke
-    assert of.at_once == 5 * workers
-    assert of.settled == of.draws
+    item = figures(upgrade("eager", workers))["upgrade", "eager"]
+    assert item.rebalances.least >= 2 * workers  # the last return revokes, if there is anything to revoke
+    assert item.at_once == 5 * workers
+    assert item.settled == item.draws
     # a worker's own work stops before the others hear of it; what moves at the end stands still for a rebalance more
-    assert 2 * workers * HEARD_MS <= of.longest_ms <= (2 * workers + 1) * HEARD_MS
-    assert of.item_ms.least >= 5 * workers * 2 * workers * HEARD_MS
+    assert 2 * workers * HEARD_MS <= item.longest_ms <= (2 * workers + 1) * HEARD_MS
+    assert item.item_ms.least >= 5 * workers * 2 * workers * HEARD_MS
 
 
 def test_from_compatible_nothing_stops_but_by_the_restarts() -> None:
     found = upgrade("compatible")
     assert [row.what for row in found.rows] == ["upgrade"]
-    of = found.rows[0].figures
-    assert of.settled == of.draws
-    assert DELAY_MS < of.longest_ms < 2 * DELAY_MS
+    item = found.rows[0].figures
+    assert item.settled == item.draws
+    assert DELAY_MS < item.longest_ms < 2 * DELAY_MS
     assert found.pause_ms + found.restart_ms >= DELAY_MS
     without = to_sessioned(
         snapshot(even(3, config={"connect_protocol": "compatible", "scheduled_rebalance_max_delay_ms": 0}))
@@ -59,25 +59,25 @@ def test_from_compatible_nothing_stops_but_by_the_restarts() -> None:
 
 def test_what_an_eager_group_gets_for_it_is_told_and_so_is_what_it_loses() -> None:
     found = upgrade("eager")
-    of = figures(found)
-    assert of["join", "eager"].at_once == 15
-    assert of["join", "sessioned"].at_once < 15
-    assert of["restart", "eager"].longest_ms == 2 * HEARD_MS
-    assert of["restart", "sessioned"].longest_ms == DELAY_MS + HEARD_MS
-    assert of["restart-leader", "sessioned"].longest_ms == 2 * HEARD_MS
-    assert of["crash", "sessioned"].longest_ms == DELAY_MS + 10_000 + HEARD_MS
+    item = figures(found)
+    assert item["join", "eager"].at_once == 15
+    assert item["join", "sessioned"].at_once < 15
+    assert item["restart", "eager"].longest_ms == 2 * HEARD_MS
+    assert item["restart", "sessioned"].longest_ms == DELAY_MS + HEARD_MS
+    assert item["restart-leader", "sessioned"].longest_ms == 2 * HEARD_MS
+    assert item["crash", "sessioned"].longest_ms == DELAY_MS + 10_000 + HEARD_MS
     assert (found.leader, found.worker) == ("w0", "w1")
     assert sessioned_page(found).title.endswith("from eager to sessioned")
-    told = " ".join(found.steps)
-    assert "what a stopped worker ran is unassigned that long" in told
-    assert "As long as one worker supports eager only, the group is eager" in told
+    answer = " ".join(found.steps)
+    assert "what a stopped worker ran is unassigned that long" in answer
+    assert "As long as one worker supports eager only, the group is eager" in answer
 
 
 def test_ids_of_workers_that_are_back_are_drawn() -> None:
-    of = even(3, config={"connect_protocol": "eager"})
-    for place, worker in enumerate(of["instances"]):
+    item = even(3, config={"connect_protocol": "eager"})
+    for place, worker in enumerate(item["instances"]):
         worker["process_id"] = f"connect-h{place}:8083-{place:08x}-571c-4eee-96be-fa395e3c536c"
-    found = to_sessioned(snapshot(of), number_of_draws=3)
+    found = to_sessioned(snapshot(item), number_of_draws=3)
     assert {row.figures.draws for row in found.rows} == {3}
     assert found.rows[0].figures.settled == 3
     assert isinstance(found.rows[0].figures.item_ms, Range)
@@ -103,7 +103,7 @@ def test_every_form_tells_the_same(protocol: str, workers: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("of", "message"),
+    ("item", "message"),
     [
         (snapshot(even(3)), "sessioned already"),
         (snapshot(even(1)), "sessioned already, by its connect_protocol in the snapshot or, without one, by default"),
@@ -111,9 +111,9 @@ def test_every_form_tells_the_same(protocol: str, workers: int) -> None:
         (captured_scenarios.before("scale-out"), "a classic group"),
     ],
 )
-def test_what_cannot_be_upgraded_is_refused(of: Any, message: str) -> None:
+def test_what_cannot_be_upgraded_is_refused(item: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message) as error:
-        to_sessioned(of)
+        to_sessioned(item)
     assert error.value.fix
 
 

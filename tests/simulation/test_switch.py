@@ -28,15 +28,15 @@ def orders(**rates: float) -> Snapshot:
     return replace(captured_scenarios.before("scale-out"), rates=Rates(**rates))  # type: ignore[arg-type]
 
 
-def with_time_out(of: Snapshot, timeout_ms: int) -> Snapshot:
-    return replace(of, config=replace(of.config, session_timeout_ms=timeout_ms))
+def with_time_out(snapshot: Snapshot, timeout_ms: int) -> Snapshot:
+    return replace(snapshot, config=replace(snapshot.config, session_timeout_ms=timeout_ms))
 
 
 @pytest.fixture(scope="module")
 def both() -> dict[str, Switch]:
     """To brokers of 4.3, which know no disks, and of 4.4, which do."""
-    of = with_time_out(orders(restore_per_instance=1_000.0), 45_000)
-    return {release: switch(of, release, number_of_draws=2) for release in ("4.3", "4.4")}
+    item = with_time_out(orders(restore_per_instance=1_000.0), 45_000)
+    return {release: switch(item, release, number_of_draws=2) for release in ("4.3", "4.4")}
 
 
 def figure(found: Switch, what: str, standbys: int, side: str) -> Any:
@@ -64,9 +64,9 @@ def test_a_scale_out_is_all_warm_and_long_on_one_side_and_cold_and_short_on_the_
 
 def test_only_brokers_of_4_4_know_who_has_what_on_its_disk(both: dict[str, Switch]) -> None:
     """In the switch nobody is a member any more: before 4.4 tasks are dealt out as if every disk were empty."""
-    of = captured_scenarios.before("scale-out").state
+    item = captured_scenarios.before("scale-out").state
     older, newer = (figure(both[release], "switch", 0, "streams") for release in ("4.3", "4.4"))
-    assert newer.cold_handovers.most < len(of.group.stateful) // 2 < older.cold_handovers.least
+    assert newer.cold_handovers.most < len(item.group.stateful) // 2 < older.cold_handovers.least
     away_ms = both["4.3"].away_ms
     assert older.paused_ms.least > away_ms == 45_000
     assert older.runs_ms.least == older.at_least_ms.least + older.slowest_ms.least
@@ -147,16 +147,16 @@ def test_the_document(both: dict[str, Switch]) -> None:
 def test_brokers_before_4_4_refuse_static_members_and_4_2_0_is_not_to_be_used() -> None:
     seats = row()
     seats["instances"][0]["consumers"][0]["group_instance_id"] = "a-1"
-    of = snapshot_from_row(seats, "here")
-    text = " ".join(switch(of, "4.2", number_of_draws=1).steps)
+    item = snapshot_from_row(seats, "here")
+    text = " ".join(switch(item, "4.2", number_of_draws=1).steps)
     assert "take out group.instance.id: brokers before 4.4 refuse static members" in text
     assert "4.2.1 or later, not 4.2.0" in text
-    assert "take out group.instance.id" not in " ".join(switch(of, "4.4", number_of_draws=1).steps)
+    assert "take out group.instance.id" not in " ".join(switch(item, "4.4", number_of_draws=1).steps)
 
 
 def test_more_standbys_than_brokers_take_are_told_and_so_few_instances_take_fewer() -> None:
-    of = orders()
-    found = switch(replace(of, config=replace(of.config, num_standby_replicas=3)), "4.3", number_of_draws=1)
+    item = orders()
+    found = switch(replace(item, config=replace(item.config, num_standby_replicas=3)), "4.3", number_of_draws=1)
     assert "brokers allow at most 2 for a group" in " ".join(to_table(found).split())
     assert "streams.num.standby.replicas=2" in " ".join(found.steps)
 

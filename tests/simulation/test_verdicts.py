@@ -68,22 +68,22 @@ def test_no_copy_catches_up_that_falls_behind_faster_than_it_restores(produce_ra
     """However small its state: what is written meanwhile counts."""
     before = captured_scenarios.before("scale-out", 50.0, produce_rate)
     lenient = replace(before, config=replace(before.config, max_warmup_replicas=1, acceptable_recovery_lag=1_900))
-    made = simulate(lenient, read_scenario(f"events: [{JOIN}]", "s.yaml"), what_ifs=False).plan
-    assert made.verdict.kind == "stuck"
+    result = simulate(lenient, read_scenario(f"events: [{JOIN}]", "s.yaml"), what_ifs=False).plan
+    assert result.verdict.kind == "stuck"
 
 
 def test_a_copy_catches_up_by_what_it_restores_more_than_is_written() -> None:
     """2,000 records at 50 - 45 a second take 400 s, and the limit of 100 saves 20 s of them."""
     before = captured_scenarios.before("scale-out", 50.0, 45.0)
     one = replace(before, config=replace(before.config, max_warmup_replicas=1))
-    made = simulate(one, read_scenario(f"events: [{JOIN}]", "s.yaml"), what_ifs=False).plan
+    result = simulate(one, read_scenario(f"events: [{JOIN}]", "s.yaml"), what_ifs=False).plan
     withheld = [
         rnd.at_ms
-        for rnd in made.rounds
+        for rnd in result.rounds
         for step in rnd.steps
         if isinstance(step, Withhold) and str(step.task_id) == "0_0"
     ]
-    probes = [rnd.at_ms for rnd in made.rounds if rnd.trigger is Trigger.PROBING]
+    probes = [rnd.at_ms for rnd in result.rounds if rnd.trigger is Trigger.PROBING]
     assert withheld[0] == next(at_ms for at_ms in probes if at_ms > 380_000)
 
 

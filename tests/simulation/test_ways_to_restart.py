@@ -42,7 +42,9 @@ def _group(
         Instance(
             process_id=name,
             consumers=(Consumer(consumer_id=f"{name}-1"),),
-            client_tags=tuple((tag, of) for tag, of in zip(("zone", "row"), values, strict=True) if of is not None),
+            client_tags=tuple(
+                (tag, item) for tag, item in zip(("zone", "row"), values, strict=True) if item is not None
+            ),
             rack=(racks or {}).get(name),
         )
         for name, values in given.items()
@@ -55,14 +57,14 @@ def _group(
     return Snapshot(state=state, config=AssignmentConfig(**config), stores="persistent")
 
 
-def zones(of: Snapshot) -> list[tuple[str, str | None, dict[str, tuple[str, ...]]]]:
-    return [(way.name, way.tag, dict(way.zones)) for way in ways_of(of, 5_000) if way.zones]
+def zones(snapshot: Snapshot) -> list[tuple[str, str | None, dict[str, tuple[str, ...]]]]:
+    return [(way.name, way.tag, dict(way.zones)) for way in ways_of(snapshot, 5_000) if way.zones]
 
 
 def test_zones_are_the_tags_that_spread_standbys_else_every_tag_else_the_racks() -> None:
     by_zone = {"z0": ("a", "c"), "z1": ("b", "d")}
     by_row = {"r0": ("a", "b"), "r1": ("c", "d")}
-    both = [(name, tag, of) for tag, of in (("row", by_row), ("zone", by_zone)) for name in ("zone", "zone-leave")]
+    both = [(name, tag, item) for tag, item in (("row", by_row), ("zone", by_zone)) for name in ("zone", "zone-leave")]
     assert zones(_group(TAGS)) == both
     assert zones(_group(TAGS, rack_aware_assignment_tags=("zone",))) == both[2:]
     racks = {"a": "k2", "b": "k1", "c": "k2", "d": "k1"}
@@ -92,8 +94,8 @@ def test_zones_are_the_tags_that_spread_standbys_else_every_tag_else_the_racks()
 def test_static_members_need_a_session_time_out_above_restart_and_two_heartbeats(
     restart_ms: int, settings: int | None
 ) -> None:
-    of = _group(session_timeout_ms=45_000, heartbeat_interval_ms=3_000)
-    names = [(way.name, way.settings) for way in ways_of(of, restart_ms)]
+    item = _group(session_timeout_ms=45_000, heartbeat_interval_ms=3_000)
+    names = [(way.name, way.settings) for way in ways_of(item, restart_ms)]
     longer = [] if settings is None else [("static", (("session_timeout_ms", settings),))]
     assert names == [("default-close", ()), ("leave", ()), ("static", ()), *longer, ("surge", ())]
 
@@ -141,8 +143,8 @@ def test_a_way_is_a_bounce_of_all_or_of_those_that_are_named(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "end"), [("zone", Stop), ("zone-leave", Leave)])
 def test_zones_go_one_after_the_other_and_each_comes_back_as_one(name: str, end: type[Stop | Leave]) -> None:
-    of = Way(name=name, tag="zone", zones={"z0": ("a", "c"), "z1": ("b",)})
-    assert events(of, ("c",)) == (
+    way = Way(name=name, tag="zone", zones={"z0": ("a", "c"), "z1": ("b",)})
+    assert events(way, ("c",)) == (
         end(at_ms=0, process_ids=("a", "c")),
         Return(at_ms=20_000, process_ids=("a", "c")),
         end(at_ms=21_500, process_ids=("b",)),
@@ -152,9 +154,9 @@ def test_zones_go_one_after_the_other_and_each_comes_back_as_one(name: str, end:
 
 @pytest.fixture(scope="module")
 def played() -> Bounces:
-    told: list[tuple[int, int]] = []
-    found = bounce(_group(2, 2), 5_000, instances=["m1"], on_way=lambda done, in_all: told.append((done, in_all)))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    answers: list[tuple[int, int]] = []
+    found = bounce(_group(2, 2), 5_000, instances=["m1"], on_way=lambda done, in_all: answers.append((done, in_all)))
+    assert answers == [(1, 3), (2, 3), (3, 3)]
     assert (found.restart_ms, found.left_out) == (5_000, ())
     assert [(way.takes_proof, way.restarts) for way in found.played] == [(True, 1)] * 3
     assert [event.process_ids for way in found.played for event in way.scenario.events] == [("m1",)] * 3
@@ -182,9 +184,9 @@ def test_what_is_unknown_of_copies_is_told_together_where_it_is_the_same(played:
     assert replace(found, process_ids=()).reasons == (doubt,)
 
 
-def _safe(of: PlayedWay, **changes: Any) -> PlayedWay:
+def _safe(played_way: PlayedWay, **changes: Any) -> PlayedWay:
     safe = FoundPause(outcome="safe", pause_ms=1_000, restarts=2)
-    return replace(of, safe_pause=safe, unproven=(), still_at_once=Range(0, 0, 0), **changes)
+    return replace(played_way, safe_pause=safe, unproven=(), still_at_once=Range(0, 0, 0), **changes)
 
 
 def test_a_way_is_safe_if_its_pause_is_and_nothing_is_proven_cold_or_has_to_be_proven(played: Bounces) -> None:
@@ -203,9 +205,9 @@ def test_a_way_is_safe_if_its_pause_is_and_nothing_is_proven_cold_or_has_to_be_p
 def test_what_is_likely_decides_between_no_and_unknown(played: Bounces) -> None:
     way = _safe(played.as_it_is, takes_proof=True)
 
-    def answer(of: PlayedWay, *doubts: Note) -> tuple[bool, Answer | None]:
-        found = replace(played, played=(of, *played.played[1:]), doubts=doubts)
-        return of.is_likely_unsafe, found.answer
+    def answer(played_way: PlayedWay, *doubts: Note) -> tuple[bool, Answer | None]:
+        found = replace(played, played=(played_way, *played.played[1:]), doubts=doubts)
+        return played_way.is_likely_unsafe, found.answer
 
     assert answer(way) == (False, Answer.YES)
     assert answer(way, Note("no-capture-time", "")) == (False, Answer.UNKNOWN)
@@ -230,7 +232,9 @@ def test_what_is_likely_decides_between_no_and_unknown(played: Bounces) -> None:
 
 
 def test_what_needs_nothing_comes_first_then_what_is_fastest_then_the_order_of_the_ways(played: Bounces) -> None:
-    close, leave, static = (_safe(of, ends_ms=ends_ms) for of, ends_ms in zip(played.played, (9, 5, 1), strict=True))
+    close, leave, static = (
+        _safe(item, ends_ms=ends_ms) for item, ends_ms in zip(played.played, (9, 5, 1), strict=True)
+    )
     assert (close.is_prepared, leave.is_prepared, static.is_prepared, static.needs_static) == (False, False, True, True)
     of_all = replace(played, played=(close, leave, static), process_ids=(), doubts=())
     assert of_all.best_safe == leave
@@ -243,7 +247,7 @@ def test_what_needs_nothing_comes_first_then_what_is_fastest_then_the_order_of_t
         ).best_safe
         == leave
     )
-    unsafe = tuple(replace(of, safe_pause=replace(of.safe_pause, outcome="unsafe")) for of in (close, leave))
+    unsafe = tuple(replace(item, safe_pause=replace(item.safe_pause, outcome="unsafe")) for item in (close, leave))
     assert replace(some, played=(*unsafe, static)).best_safe is None
     assert replace(of_all, played=(*unsafe, static)).best_safe == static
     doubted = replace(of_all, doubts=(Note("no-capture-time", ""),))
@@ -258,9 +262,9 @@ def test_what_needs_nothing_comes_first_then_what_is_fastest_then_the_order_of_t
 def _static(group: Group, number: int) -> Group:
     """The same with the members of so many instances static."""
 
-    def made_static(of: Instance) -> Instance:
-        members = (replace(member, group_instance_id=member.consumer_id) for member in of.consumers)
-        return replace(of, consumers=tuple(members))
+    def made_static(instance: Instance) -> Instance:
+        members = (replace(member, group_instance_id=member.consumer_id) for member in instance.consumers)
+        return replace(instance, consumers=tuple(members))
 
     instances = [*map(made_static, group.instances[:number]), *group.instances[number:]]
     return Group.of(group.application_id, group.tasks, instances)
@@ -288,9 +292,11 @@ def test_a_restart_has_to_end_before_the_session_time_out_from_the_last_heartbea
     played: Bounces, name: str, restart_ms: int, margin_ms: tuple[int, int] | None, back_within_ms: int | None
 ) -> None:
     assert (played.first.config.session_timeout_ms, played.first.config.heartbeat_interval_ms) == (45_000, 3_000)
-    best = _safe(next(of for of in played.played if of.way.name == name))
+    best = _safe(next(item for item in played.played if item.way.name == name))
     unsafe = [
-        replace(of, safe_pause=replace(of.safe_pause, outcome="unsafe")) for of in played.played if of.way.name != name
+        replace(item, safe_pause=replace(item.safe_pause, outcome="unsafe"))
+        for item in played.played
+        if item.way.name != name
     ]
     static = replace(best, plan=replace(best.plan, group=_static(best.plan.group, 2)))
     found = replace(played, played=(static, *unsafe), restart_ms=restart_ms, process_ids=(), doubts=())

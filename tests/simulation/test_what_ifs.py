@@ -17,37 +17,37 @@ from tests.helpers import one_standby, plan_cases
 
 
 def test_of_what_takes_long_only_what_has_far_fewer_rounds_is_tried() -> None:
-    made = plan_cases.case("scale-out")
-    now = made.config
+    result = plan_cases.case("scale-out")
+    now = result.config
     tried: list[AssignmentConfig] = []
 
     def play(config: AssignmentConfig) -> Plan:
         tried.append(config)
-        return made
+        return result
 
-    assert what_ifs(made, play) == ()  # none is any shorter
+    assert what_ifs(result, play) == ()  # none is any shorter
     assert len(tried) > 2
     tried.clear()
-    what_ifs(made, play, long=True)
-    needed = min(made.summary.hops, len(made.group.stateful))
-    assert [of.max_warmup_replicas for of in tried] == sorted({min(10 * now.max_warmup_replicas, needed), needed})
-    assert {of.probing_rebalance_interval_ms for of in tried} == {now.probing_rebalance_interval_ms}
+    what_ifs(result, play, long=True)
+    needed = min(result.summary.hops, len(result.group.stateful))
+    assert [item.max_warmup_replicas for item in tried] == sorted({min(10 * now.max_warmup_replicas, needed), needed})
+    assert {item.probing_rebalance_interval_ms for item in tried} == {now.probing_rebalance_interval_ms}
 
 
 def test_what_may_start_cold_with_another_setting_is_not_hidden() -> None:
-    made = plan_cases.case("scale-out")
+    result = plan_cases.case("scale-out")
     ends = (FigureRange("duration_ms", 1_000, 900_000), FigureRange("cold_handovers", 0, 2))
-    ranged = replace(made, summary=replace(made.summary, ranges=ends))
-    known = what_if(made.config, "max_warmup_replicas", 4, lambda _config: ranged)
+    ranged = replace(result, summary=replace(result.summary, ranges=ends))
+    known = what_if(result.config, "max_warmup_replicas", 4, lambda _config: ranged)
     assert (known.least_duration_ms, known.most_duration_ms, known.most_cold_handovers) == (1_000, 900_000, 2)
-    one = what_if(made.config, "max_warmup_replicas", 4, lambda _config: made)
-    assert one.least_duration_ms == one.most_duration_ms == one.duration_ms == made.summary.duration_ms
+    one = what_if(result.config, "max_warmup_replicas", 4, lambda _config: result)
+    assert one.least_duration_ms == one.most_duration_ms == one.duration_ms == result.summary.duration_ms
     assert one.most_cold_handovers == one.cold_handovers == 0
-    cut = replace(made, warnings=(Note(ENDS_NOT_PLAYED, "not played"),))
-    unknown = what_if(made.config, "max_warmup_replicas", 4, lambda _config: cut)
+    cut = replace(result, warnings=(Note(ENDS_NOT_PLAYED, "not played"),))
+    unknown = what_if(result.config, "max_warmup_replicas", 4, lambda _config: cut)
     assert (unknown.most_duration_ms, unknown.most_cold_handovers) == (None, None)
-    endless = replace(made, warnings=(Note(ENDLESS, "may take for ever", ("duration_ms",)),))
-    assert what_if(made.config, "max_warmup_replicas", 4, lambda _config: endless).most_duration_ms is None
+    endless = replace(result, warnings=(Note(ENDLESS, "may take for ever", ("duration_ms",)),))
+    assert what_if(result.config, "max_warmup_replicas", 4, lambda _config: endless).most_duration_ms is None
 
 
 def test_an_old_report_may_start_cold_with_every_other_setting() -> None:

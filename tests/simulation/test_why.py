@@ -62,7 +62,7 @@ def runs(entry: Entry, snapshot: Snapshot) -> set[tuple[str, str]]:
     """Which stateful task was decided to run where."""
     stateful = {str(task.task_id) for task in snapshot.state.group.tasks if task.stateful}
     decided = entry.decision["decided"].items()
-    return {(task, process_id) for process_id, of in decided for task in of["active"] if task in stateful}
+    return {(task, process_id) for process_id, item in decided for task in item["active"] if task in stateful}
 
 
 def started(group: str, place: int) -> set[tuple[str, str]]:
@@ -77,7 +77,9 @@ def test_the_next_probe_moved_what_was_said_to_be_ready_and_nothing_else(group: 
     assert after.decision["trigger"] == "probing"
     found = why(taken(group, place), other_settings=False)
     ready = {
-        (str(of.task_id), of.destination) for of in found.probing.waiting if of.decided_ms == found.probing.next_ms
+        (str(item.task_id), item.destination)
+        for item in found.probing.waiting
+        if item.decided_ms == found.probing.next_ms
     }
     assert ready == started(group, place)
     assert abs((after.at_ms or 0) - (before.at_ms or 0) - (found.probing.next_ms or 0)) <= 3_000
@@ -89,7 +91,7 @@ def test_an_instance_that_gets_nothing_at_the_next_probe_got_nothing(group: str,
     for instance in snapshot.state.group.instances:
         found = why(snapshot, process_id=instance.process_id, other_settings=False)
         assert found.instance is not None
-        stateful = [of.decided_ms for of in found.instance.waiting]
+        stateful = [item.decided_ms for item in found.instance.waiting]
         assert (found.probing.next_ms in stateful) == (instance.process_id in got)
         if instance.process_id in got:
             assert found.instance.why is WhyInstance.WAITS_FOR_COPIES
@@ -99,18 +101,18 @@ def test_an_instance_that_gets_nothing_at_the_next_probe_got_nothing(group: str,
 def test_a_copy_that_is_waited_for_is_where_it_was_put_since_it_was_put_there(group: str, place: int) -> None:
     entries, snapshot = generations(group), taken(group, place)
     decided = entries[place].decision["decided"]
-    for of in why(snapshot, other_settings=False).probing.waiting:
-        task_id = str(of.task_id)
-        assert task_id in decided[of.owner]["active"]
+    for item in why(snapshot, other_settings=False).probing.waiting:
+        task_id = str(item.task_id)
+        assert task_id in decided[item.owner]["active"]
         first = place
-        while first and _has_copy(entries[first - 1], of.destination, task_id):
+        while first and _has_copy(entries[first - 1], item.destination, task_id):
             first -= 1
-        assert _has_copy(entries[place], of.destination, task_id)
-        assert of.since_ms == (entries[first].at_ms or 0) - (entries[place].at_ms or 0)
+        assert _has_copy(entries[place], item.destination, task_id)
+        assert item.since_ms == (entries[first].at_ms or 0) - (entries[place].at_ms or 0)
         # nothing was reported of it yet
-        if of.lag_is == "whole":
-            task = snapshot.state.group.tasks[snapshot.state.group.task_index[of.task_id]]
-            assert of.lag == task.end_offset_sum
+        if item.lag_is == "whole":
+            task = snapshot.state.group.tasks[snapshot.state.group.task_index[item.task_id]]
+            assert item.lag == task.end_offset_sum
 
 
 def _has_copy(entry: Entry, process_id: str, task_id: str) -> bool:
@@ -160,7 +162,7 @@ def test_why_it_moved_then_is_what_was_decided_from_what_was_reported(group: str
         if isinstance(step, Withhold | HandOver | Promote)
     }
     stateful = {str(task.task_id) for task in snapshot.state.group.tasks if task.stateful}
-    assert {of for of in moved if of[0] in stateful} == runs(entry, snapshot) - held
+    assert {item for item in moved if item[0] in stateful} == runs(entry, snapshot) - held
 
 
 def _owners(snapshot: Snapshot) -> Iterator[tuple[int, int]]:
@@ -174,13 +176,13 @@ def test_the_rate_that_would_do_does_and_one_less_does_not(group: str, place: in
     snapshot = replace(taken(group, place), rates=Rates())
     found = why(snapshot, other_settings=False)
     assert found.probing.next_ms is not None
-    for of in found.probing.waiting[:2]:
-        instance = snapshot.state.group.instance_index[of.destination]
-        assert of.restore_rate is None
-        assert of.needed_rate is not None
-        for rate, in_time in ((of.needed_rate, True), (of.needed_rate - 1, False)):
+    for item in found.probing.waiting[:2]:
+        instance = snapshot.state.group.instance_index[item.destination]
+        assert item.restore_rate is None
+        assert item.needed_rate is not None
+        for rate, in_time in ((item.needed_rate, True), (item.needed_rate - 1, False)):
             again = why(replace(snapshot, rates=Rates(restore_of={instance: rate})), other_settings=False)
-            copy = next(one for one in again.probing.waiting if one.task_id == of.task_id)
+            copy = next(one for one in again.probing.waiting if one.task_id == item.task_id)
             assert copy.ready_ms is not None
             assert (copy.ready_ms <= found.probing.next_ms) == in_time
             assert copy.decided_ms is not None
@@ -190,11 +192,11 @@ def test_the_rate_that_would_do_does_and_one_less_does_not(group: str, place: in
 def test_a_setting_is_told_with_what_its_own_plan_says() -> None:
     snapshot = taken("big", 15)
     found = why(snapshot)
-    assert [of.value for of in found.probing.sooner] == [4, 8]
-    for of in found.probing.sooner:
-        other = why(replace(snapshot, config=replace(snapshot.config, max_warmup_replicas=of.value))).plan.summary
-        assert (of.duration_ms, of.rebalances) == (other.duration_ms, other.rebalances)
-        assert of.duration_ms < found.plan.summary.duration_ms
+    assert [entry.value for entry in found.probing.sooner] == [4, 8]
+    for item in found.probing.sooner:
+        other = why(replace(snapshot, config=replace(snapshot.config, max_warmup_replicas=item.value))).plan.summary
+        assert (item.duration_ms, item.rebalances) == (other.duration_ms, other.rebalances)
+        assert item.duration_ms < found.plan.summary.duration_ms
     assert f"about {duration(found.probing.sooner[0].duration_ms)}" in to_table(found)
 
 
@@ -204,7 +206,7 @@ def test_a_task_that_moves_is_told_where_it_stands() -> None:
     assert moves.why is WhyTask.WAITS_FOR_COPY
     assert moves.waiting is not None
     assert moves.waiting.lag == 20_425
-    assert [type(of.step).__name__ for of in moves.steps][-1] == "HandOver"
+    assert [type(item.step).__name__ for item in moves.steps][-1] == "HandOver"
     stays = why(taken("big", 50), task_id=TaskId(0, 2), other_settings=False).task
     assert stays is not None
     assert (stays.why, stays.steps) == (WhyTask.STAYS, ())
@@ -218,8 +220,10 @@ def test_over_all_captured_moments_as_many_come_as_said() -> None:
         for place, entry in enumerate(entries):
             found = why(taken(group, place), other_settings=False).probing
             assert bool(found.waiting or found.queued) == entry.decision["probing_rebalance"]
-            if [of.decision["trigger"] for of in entries[place + 1 : place + 2]] == ["probing"]:
-                ready = {(str(of.task_id), of.destination) for of in found.waiting if of.decided_ms == found.next_ms}
+            if [item.decision["trigger"] for item in entries[place + 1 : place + 2]] == ["probing"]:
+                ready = {
+                    (str(item.task_id), item.destination) for item in found.waiting if item.decided_ms == found.next_ms
+                }
                 alike.append(ready == started(group, place))
     assert (sum(alike), len(alike)) == (29, 33)
 
@@ -229,7 +233,7 @@ def test_over_all_captured_moments_as_many_come_as_said() -> None:
 def test_every_figure_is_that_of_the_plan(snapshot: Snapshot, data: st.DataObject) -> None:
     group = snapshot.state.group
     task_id = data.draw(st.sampled_from([task.task_id for task in group.tasks]) if group.tasks else st.none())
-    process_id = data.draw(st.sampled_from([of.process_id for of in group.instances]))
+    process_id = data.draw(st.sampled_from([instance.process_id for instance in group.instances]))
     how = PlanOptions(
         assignor=data.draw(st.sampled_from(sorted(ASSIGNORS))),
         protocol=data.draw(st.sampled_from(sorted(PROTOCOLS))),
@@ -248,9 +252,9 @@ def test_every_figure_is_that_of_the_plan(snapshot: Snapshot, data: st.DataObjec
     assert sum(by_trigger.values()) == len(plan.rounds) == summary.rebalances
     assert by_trigger.get("probing", 0) == summary.probing_rebalances  # type: ignore[call-overload]
     rounds = {rnd.number: rnd.at_ms for rnd in plan.rounds}
-    for of in found.probing.waiting:
-        assert of.decided_round is None or rounds[of.decided_round] == of.decided_ms
-        assert of.takes_over_ms is None or of.takes_over_ms in rounds.values()
+    for item in found.probing.waiting:
+        assert item.decided_round is None or rounds[item.decided_round] == item.decided_ms
+        assert item.takes_over_ms is None or item.takes_over_ms in rounds.values()
     if plan.verdict.kind == "settled":
         assert found.task is None or found.task.why is not WhyTask.NEVER_ARRIVES
     assert found.balance.warming <= found.balance.to_move
@@ -268,8 +272,8 @@ def _check_figures(found: Why) -> None:
     known.update(number for note in notes for number in re.findall(r"\d[\d,]*", note["message"]))
     names = Names(found.plan.group)
     text = to_table(found, width=10_000)
-    for name in {names.instance(of.process_id) for of in found.plan.group.instances} | {
-        str(of.task_id) for of in found.plan.group.tasks
+    for name in {names.instance(item.process_id) for item in found.plan.group.instances} | {
+        str(task.task_id) for task in found.plan.group.tasks
     }:
         text = text.replace(name, "")
     assert [
@@ -277,13 +281,13 @@ def _check_figures(found: Why) -> None:
     ] == []
 
 
-def _numbers(of: Any) -> Iterator[float]:
-    if isinstance(of, dict):
-        yield from (number for one in of.values() for number in _numbers(one))
-    elif isinstance(of, list):
-        yield from (number for one in of for number in _numbers(one))
-    elif isinstance(of, int | float):
-        yield from (of, round(of))
+def _numbers(item: Any) -> Iterator[float]:
+    if isinstance(item, dict):
+        yield from (number for one in item.values() for number in _numbers(one))
+    elif isinstance(item, list):
+        yield from (number for one in item for number in _numbers(one))
+    elif isinstance(item, int | float):
+        yield from (item, round(item))
 
 
 def test_a_decision_is_made_again_from_what_it_was_made_from_however_late_one_asks() -> None:
@@ -307,8 +311,8 @@ def test_who_gets_nothing_for_want_of_tasks_is_told_so() -> None:
     group = small_groups.group(stateful=2, stateless=0)
     held = small_groups.state(group, {0: Holding((0,)), 2: Holding((1,))}, {})
     snapshot = Snapshot(state=held, config=AssignmentConfig())
-    nothing = [why(snapshot, process_id=of.process_id).instance for of in group.instances]
-    assert [of.why for of in nothing if of] == [
+    nothing = [why(snapshot, process_id=item.process_id).instance for item in group.instances]
+    assert [item.why for item in nothing if item] == [
         WhyInstance.HAS_ITS_SHARE,
         WhyInstance.HAS_ITS_SHARE,
         WhyInstance.NOTHING_LEFT_FOR_IT,
@@ -321,9 +325,9 @@ def test_a_task_that_nobody_ran_is_started_by_the_rebalance_that_starts_now() ->
     found = why(Snapshot(state=small_groups.state(group, {}, {}), config=AssignmentConfig()), task_id=TaskId(0, 0))
     assert found.task is not None
     assert (found.task.why, found.task.owner) == (WhyTask.STAYS, group.instances[0].process_id)
-    assert [of.step.reason.code for of in found.task.steps] == ["no-state-anywhere"]
+    assert [item.step.reason.code for item in found.task.steps] == ["no-state-anywhere"]
 
 
 def test_beside_a_long_plan_only_many_more_warm_ups_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kstream_plan.simulation.why._MOST_WORK", 0)
-    assert [(of.setting, of.value) for of in why(taken("big", 15)).probing.sooner] == [("max_warmup_replicas", 8)]
+    assert [(item.setting, item.value) for item in why(taken("big", 15)).probing.sooner] == [("max_warmup_replicas", 8)]

@@ -36,17 +36,19 @@ def workers(number: int = 3, items: int = 2) -> Snapshot:
     """Workers with ids as brokers give them, a connector and so many tasks each."""
     hosts = [f"10.0.0.{place}:8083" for place in range(number)]
     held = {member_id(host, place): {f"c{place}": (-1, *range(items))} for place, host in enumerate(hosts)}
-    of = row({f"c{place}": items for place in range(number)}, held)
-    for host, worker in zip(hosts, of["instances"], strict=True):
+    item = row({f"c{place}": items for place in range(number)}, held)
+    for host, worker in zip(hosts, item["instances"], strict=True):
         worker["host"] = host
-    return snapshot(of)
+    return snapshot(item)
 
 
 def _ids(event: Event) -> tuple[str, ...]:
     if isinstance(event, Return):
         return event.new_process_ids
     assert isinstance(event, Bounce | Join)
-    return tuple(str(of.process_id) for of in (event.new_instances if isinstance(event, Bounce) else event.instances))
+    return tuple(
+        str(item.process_id) for item in (event.new_instances if isinstance(event, Bounce) else event.instances)
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,9 +81,9 @@ def test_a_worker_may_be_named_by_its_host_after_it_came_back_under_another_id()
     assert isinstance(back, Return)
     assert isinstance(left, Leave)
     assert left.process_ids == back.new_process_ids
-    made = simulate(workers(), Scenario(events=events), number_of_draws=1).plan
-    assert made.verdict.kind == "settled"
-    assert len(made.members) == 2
+    result = simulate(workers(), Scenario(events=events), number_of_draws=1).plan
+    assert result.verdict.kind == "settled"
+    assert len(result.members) == 2
 
 
 def test_ids_of_other_kinds_of_groups_stay() -> None:
@@ -93,45 +95,45 @@ def test_ids_of_other_kinds_of_groups_stay() -> None:
 
 
 def test_who_leads_next_and_so_what_waits_differs_from_draw_to_draw_and_the_worst_is_told() -> None:
-    of, scenario = workers(6), Scenario(events=(ROLLING,))
-    made = simulate(of, scenario, number_of_draws=8)
-    assert made.draws is not None
-    plans = [plan_checked(of, scenario=drawn(scenario, of.state.group, draw)) for draw in range(8)]
+    item, scenario = workers(6), Scenario(events=(ROLLING,))
+    simulation = simulate(item, scenario, number_of_draws=8)
+    assert simulation.draws is not None
+    plans = [plan_checked(item, scenario=drawn(scenario, item.state.group, draw)) for draw in range(8)]
     found = {each.summary.paused_task_ms for each in plans}
     assert len(found) > 1
-    assert made.draws.worst["max_pause_in_all"] == max(found)
-    told = simulation_table(made, width=120)
-    assert f"{duration(max(found))} over all" in next(line for line in told.splitlines() if "Unassigned  " in line)
+    assert simulation.draws.worst["max_pause_in_all"] == max(found)
+    answer = simulation_table(simulation, width=120)
+    assert f"{duration(max(found))} over all" in next(line for line in answer.splitlines() if "Unassigned  " in line)
     assert (
         "a typical one of 8 simulations (process ids of new instances are random and break ties); ranges are over all"
-        in " ".join(told.replace("│", "").split())
+        in " ".join(answer.replace("│", "").split())
     )
-    assert "ids decide which worker leads next, and so whether there is a delay" in " ".join(told.split())
-    document = simulation_json(made)
+    assert "ids decide which worker leads next, and so whether there is a delay" in " ".join(answer.split())
+    document = simulation_json(simulation)
     validator("plan").validate(json.loads(document))
-    assert read_plans(document.encode(), "saved") == [made.plan]
+    assert read_plans(document.encode(), "saved") == [simulation.plan]
 
 
 def test_shorter_delays_are_tried_and_what_nobody_runs_then_is_told() -> None:
-    made = simulate(snapshot(even(3)), Scenario(events=(Leave(at_ms=0, process_ids=("w1",)),)))
-    tried = [(of.setting, of.value, of.paused_task_ms) for of in made.what_ifs]
+    simulation = simulate(snapshot(even(3)), Scenario(events=(Leave(at_ms=0, process_ids=("w1",)),)))
+    tried = [(what_if.setting, what_if.value, what_if.paused_task_ms) for what_if in simulation.what_ifs]
     setting = "scheduled_rebalance_max_delay_ms"
     assert tried == [(setting, 60_000, 5 * 63_000), (setting, 0, 5 * 3_000)]
-    said = " ".join(simulation_table(made, width=120).split())
+    said = " ".join(simulation_table(simulation, width=120).split())
     assert "scheduled.rebalance.max.delay.ms=1m about 1m03s 2 5m15s 5" in said
     assert "scheduled.rebalance.max.delay.ms=0s about 3s 1 15s 5" in said
     for eager in ({"connect_protocol": "eager"}, {"scheduled_rebalance_max_delay_ms": 0}):
-        of = snapshot(even(3, config=eager))
-        assert simulate(of, Scenario(events=(Leave(at_ms=0, process_ids=("w1",)),))).what_ifs == ()
+        item = snapshot(even(3, config=eager))
+        assert simulate(item, Scenario(events=(Leave(at_ms=0, process_ids=("w1",)),))).what_ifs == ()
 
 
 def _rolling(design: str, name: str) -> Plan:
     names = [name.format(number + 1) for number in range(10)]
     connectors = {f"connector{number}": 20 for number in range(10)}
-    tasks = [(of, task) for of, number in connectors.items() for task in range(number)]
-    held: dict[str, dict[str, list[int]]] = {name: {of: [-1]} for name, of in zip(names, connectors, strict=True)}
-    for place, (of, task) in enumerate(tasks):
-        held[names[place % 10]].setdefault(of, []).append(task)
+    tasks = [(entry, task) for entry, number in connectors.items() for task in range(number)]
+    held: dict[str, dict[str, list[int]]] = {name: {entry: [-1]} for name, entry in zip(names, connectors, strict=True)}
+    for place, (item, task) in enumerate(tasks):
+        held[names[place % 10]].setdefault(item, []).append(task)
     restarts = Bounce(at_ms=0, process_ids=tuple(names), restart_ms=20_000, pause_ms=60_000)
     return plan_checked(snapshot(row(connectors, held)), scenario=Scenario(events=(restarts,)), design=design)
 
@@ -147,10 +149,10 @@ def _rolling(design: str, name: str) -> Plan:
 def test_a_rolling_restart_of_ten_workers_with_200_tasks_in_item_seconds(
     design: str, name: str, tasks: int, connectors: int
 ) -> None:
-    made = _rolling(design, name)
-    found = stops_of(made)
+    result = _rolling(design, name)
+    found = stops_of(result)
     assert (found.paused_task_ms, found.paused_connector_ms) == (1_000 * tasks, 1_000 * connectors)
-    unheard_ms = made.summary.paused_task_ms - found.paused_task_ms - found.paused_connector_ms
+    unheard_ms = result.summary.paused_task_ms - found.paused_task_ms - found.paused_connector_ms
     assert 0 < unheard_ms <= 10 * 21 * 2 * 3_000
 
 

@@ -38,7 +38,7 @@ def _group(capacities: Sequence[int], subtopologies: Sequence[int]) -> Group:
 def _placeables(rng: random.Random, tasks: int, instances: int) -> list[Placeable]:
     """Tasks with a home and copies elsewhere, all alike or all different, some with 2^63-1 records."""
     most = rng.choice([0, 1, 5, 1000, MAX_LONG])
-    made = []
+    results = []
     for task in range(tasks):
         cold = rng.randint(0, most) if rng.random() < 0.9 else MAX_LONG
         home = rng.randrange(instances) if rng.random() < 0.8 else None
@@ -48,8 +48,8 @@ def _placeables(rng: random.Random, tasks: int, instances: int) -> list[Placeabl
         }
         if home is not None:
             special[home] = (0, 0)
-        made.append(Placeable(task, special, (cold, int(home is not None))))
-    return made
+        results.append(Placeable(task, special, (cold, int(home is not None))))
+    return results
 
 
 @cache
@@ -62,7 +62,9 @@ def _all_placements(tasks: int, instances: int) -> np.ndarray:
 def least_costs(group: Group, tasks: list[Placeable], factor: int) -> tuple[int, int] | None:
     """The costs of the cheapest balanced placement, by trying every one."""
     capacities, every = group.capacities, _all_placements(len(tasks), len(group.instances))
-    rows = [[t for t, of in enumerate(group.subtopologies) if of == name] for name in sorted(set(group.subtopologies))]
+    rows = [
+        [t for t, item in enumerate(group.subtopologies) if item == name] for name in sorted(set(group.subtopologies))
+    ]
     balanced = np.ones(len(every), dtype=bool)
     for row in [list(range(len(tasks))), *rows]:
         counts = np.array([(every[:, row] == i).sum(axis=1) for i in range(len(capacities))]).T
@@ -73,7 +75,7 @@ def least_costs(group: Group, tasks: list[Placeable], factor: int) -> tuple[int,
     costs = [[one.special.get(i, one.cold) for i in range(len(capacities))] for one in tasks]
     found = None
     for placement in every[balanced].tolist():
-        chosen = [of[i] for of, i in zip(costs, placement, strict=True)]
+        chosen = [item[i] for item, i in zip(costs, placement, strict=True)]
         total = (sum(records for records, _ in chosen), sum(moves for _, moves in chosen))
         found = total if found is None or total < found else found
     return found
@@ -103,11 +105,11 @@ def test_no_balanced_placement_of_a_small_group_is_cheaper(seed: int) -> None:
             capacities = [rng.randint(1, 3) for _ in range(instances)]
         group = _group(capacities, sorted(rng.choices(range(rng.randint(1, 3)), k=number)))
         tasks, factor = _placeables(rng, number, instances), rng.randint(1, 3)
-        made = place_evenly(group, tasks, factor)
-        assert made.proven
-        assert made.costs == (least_costs(group, tasks, factor) or (0, 0)), f"case {case}"
-        chosen = [one.special.get(made.instance_of[one.task], one.cold) for one in tasks]
-        assert made.costs == (sum(r for r, _ in chosen), sum(m for _, m in chosen))
+        result = place_evenly(group, tasks, factor)
+        assert result.proven
+        assert result.costs == (least_costs(group, tasks, factor) or (0, 0)), f"case {case}"
+        chosen = [one.special.get(result.instance_of[one.task], one.cold) for one in tasks]
+        assert result.costs == (sum(r for r, _ in chosen), sum(m for _, m in chosen))
 
 
 def test_the_order_of_many_is_that_of_each() -> None:
@@ -138,10 +140,12 @@ def test_a_large_flow_meets_its_dual_bound(seed: int, monkeypatch: pytest.Monkey
         return solved[-1][1]
 
     monkeypatch.setattr(Network, "cheapest", kept)
-    made = place_evenly(group, tasks, 1)
+    result = place_evenly(group, tasks, 1)
     ((network, found),) = solved
     assert found is not None
-    assert _dual_bound(network, found[0].tolist(), objective=1) == found[1][1] == made.costs[0] * 3001 + made.costs[1]
+    assert (
+        _dual_bound(network, found[0].tolist(), objective=1) == found[1][1] == result.costs[0] * 3001 + result.costs[1]
+    )
 
 
 def _dual_bound(network: Network, units: list[int], objective: int) -> int:
@@ -174,13 +178,13 @@ def test_a_search_that_ends_early_is_balanced_and_says_so(seed: int, monkeypatch
         instances, number = rng.randint(2, 4), rng.randint(1, 7)
         group = _group([2] * instances, sorted(rng.choices(range(2), k=number)))
         tasks, factor = _placeables(rng, number, instances), rng.randint(2, 3)
-        made = place_evenly(group, tasks, factor)
+        result = place_evenly(group, tasks, factor)
         least = least_costs(group, tasks, factor)
         assert least is not None
-        assert made.costs >= least
-        assert made.costs == least or not made.proven
-        unproven += not made.proven
-        counts = [list(made.instance_of.values()).count(i) for i in range(instances)]
+        assert result.costs >= least
+        assert result.costs == least or not result.proven
+        unproven += not result.proven
+        counts = [list(result.instance_of.values()).count(i) for i in range(instances)]
         assert max(counts) - min(counts) <= factor
     assert unproven
 
@@ -226,9 +230,9 @@ def test_shared_arcs_give_every_task_its_standbys(zones: tuple[str, ...], monkey
             held = rng.sample(range(instances), rng.randint(0, 2))
             found.append(Prospect(task, 10, dict.fromkeys(held, 0), tuple(held), True, dict.fromkeys(held, "standby")))
         placed, _, _ = place_standbys(group, config, found, owner)
-        for task, of in placed.items():
-            assert len(set(of)) == len(of) == min(standbys, instances - 1), f"seed {seed}"
-            assert owner[task] not in of
+        for task, item in placed.items():
+            assert len(set(item)) == len(item) == min(standbys, instances - 1), f"seed {seed}"
+            assert owner[task] not in item
 
 
 def _standby_costs(
@@ -239,11 +243,11 @@ def _standby_costs(
     config: AssignmentConfig,
 ) -> tuple[int, int, int]:
     """Copies out of bounds, records to restore, new standbys."""
-    holders = [i for task, of in enumerate(choice) for i in (owner[task], *of)]
+    holders = [i for task, item in enumerate(choice) for i in (owner[task], *item)]
     bounds = shares(len(holders), group.capacities, config.balance_factor)
     out = 0
     for i, (lower, upper) in enumerate(zip(*bounds, strict=True)):
-        standbys, active = sum(i in of for of in choice), list(owner.values()).count(i)
+        standbys, active = sum(i in item for item in choice), list(owner.values()).count(i)
         out += max(0, lower - active - standbys, standbys - max(0, upper - active))
-    paid = [one.standby_cost(i) for one, of in zip(found, choice, strict=True) for i in of]
+    paid = [one.standby_cost(i) for one, item in zip(found, choice, strict=True) for i in item]
     return out, sum(records for records, _ in paid), sum(moves for _, moves in paid)

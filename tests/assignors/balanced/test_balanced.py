@@ -81,8 +81,8 @@ def balanced_group(rng: random.Random, standbys: int) -> Snapshot:
     copies, *_ = place_standbys(group, config, wishes, owner)
     held = []
     for i in instances:
-        active = tuple(sorted(t for t, of in (owner | stateless).items() if of == i))
-        held.append(Holding(active, tuple(t for t, of in copies.items() if i in of)))
+        active = tuple(sorted(t for t, item in (owner | stateless).items() if item == i))
+        held.append(Holding(active, tuple(t for t, item in copies.items() if i in item)))
     state = GroupState(
         group=group,
         generation=1,
@@ -133,13 +133,13 @@ def test_no_other_balanced_target_restores_less_or_moves_fewer(seed: int) -> Non
         state, config = seated(_anywhere(rng)), _random_config(rng, rng.choice([0, 1, 2]))
         group, found = state.group, list(prospects(state, config, state.group.stateful))
         costs = [{i: one.active_cost(i) for i in range(len(group.instances))} for one in found]
-        made = assign(state, config)
-        owner = {task: i for i, tasks in enumerate(made.target.active) for task in tasks}
-        paid = [of[owner[one.task]] for of, one in zip(costs, found, strict=True)]
-        every = [Placeable(one.task, of, (0, 0)) for of, one in zip(costs, found, strict=True)]
+        result = assign(state, config)
+        owner = {task: i for i, tasks in enumerate(result.target.active) for task in tasks}
+        paid = [item[owner[one.task]] for item, one in zip(costs, found, strict=True)]
+        every = [Placeable(one.task, item, (0, 0)) for item, one in zip(costs, found, strict=True)]
         total = (sum(records for records, _ in paid), sum(moves for _, moves in paid))
         assert total == (least_costs(group, every, config.balance_factor) or (0, 0)), f"case {case}"
-        assert "target-not-proven" not in {note.code for note in made.warnings}
+        assert "target-not-proven" not in {note.code for note in result.warnings}
 
 
 def _anywhere(rng: random.Random) -> GroupState:
@@ -150,18 +150,18 @@ def _anywhere(rng: random.Random) -> GroupState:
     ]
     most = rng.choice([0, 200, 5000, MAX_LONG])
     names = sorted({TaskId(rng.randint(0, 2), rng.randint(0, 9)) for _ in range(rng.randint(0, 7))}, key=str)
-    tasks = [Task(task_id=of, stateful=True, end_offset_sum=rng.randint(0, most)) for of in names]
+    tasks = [Task(task_id=name, stateful=True, end_offset_sum=rng.randint(0, most)) for name in names]
     group = Group.of("orders", tasks, instances)
     held, copies = [list[int]() for _ in group.consumer_ids], []
     for task in range(len(group.tasks)):
         where = rng.sample(range(len(instances)), rng.randint(0, min(3, len(instances))))
         whole = group.tasks[task].end_offset_sum
-        of = [Copy(i, rng.randint(0, whole), (group.consumers_of[i].start,)) for i in where]
-        if of and rng.random() < 0.8:
-            held[group.consumers_of[of[0].instance].start].append(task)
-            of[0] = of[0]._replace(lag=LATEST)
-        copies.append(tuple(sorted(of)))
-    holdings = tuple(Holding(tuple(of)) for of in held)
+        items = [Copy(i, rng.randint(0, whole), (group.consumers_of[i].start,)) for i in where]
+        if items and rng.random() < 0.8:
+            held[group.consumers_of[items[0].instance].start].append(task)
+            items[0] = items[0]._replace(lag=LATEST)
+        copies.append(tuple(sorted(items)))
+    holdings = tuple(Holding(tuple(item)) for item in held)
     return GroupState(group=group, generation=1, at_ms=0, holdings=holdings, copies=tuple(copies))
 
 
@@ -237,8 +237,8 @@ def _progress(rng: random.Random, state: GroupState) -> GroupState:
         return copy._replace(lag=lag, remaining=left, reporters=(copy.consumer,))
 
     copies = []
-    for of in state.copies:
-        running = {copy.instance: further(copy, 0) for copy in of if copy.active}
+    for item in state.copies:
+        running = {copy.instance: further(copy, 0) for copy in item if copy.active}
         behind = max((copy.remaining for copy in running.values()), default=0)
-        copies.append(tuple(running.get(copy.instance) or further(copy, min(behind, copy.remaining)) for copy in of))
+        copies.append(tuple(running.get(copy.instance) or further(copy, min(behind, copy.remaining)) for copy in item))
     return replace(state, copies=tuple(copies))

@@ -52,18 +52,18 @@ CAPTURED = {
 def test_captured_scale_outs_move_and_restore_less(scenario: str) -> None:
     kafkas = plan(captured.join(scenario), bounds=True)
     ours = plan(captured.join(scenario), assignor="balanced")
-    figures = [(made.summary.moves, made.summary.restored_records) for made in (kafkas, ours)]
-    bounds = [made.summary.lower_bounds.restored_records for made in (kafkas, ours)]
+    figures = [(result.summary.moves, result.summary.restored_records) for result in (kafkas, ours)]
+    bounds = [result.summary.lower_bounds.restored_records for result in (kafkas, ours)]
     assert (*figures, *bounds) == CAPTURED[scenario]
     assert ours.verdict.kind == "settled"
     assert ours.rounds[-1].balance.balance_factor <= 1
     assert ours.rounds[-1].balance.subtopology_task_spread <= 1
 
 
-def _within_the_limit(made: Plan) -> int:
+def _within_the_limit(plan: Plan) -> int:
     """What is so little that tasks start without a copy, which the bound takes for nothing."""
-    starts = (step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver) and step.caught_up)
-    return sum(step.restore_records or 0 for step in starts if restores_anew(step, made.group))
+    starts = (step for rnd in plan.rounds for step in rnd.steps if isinstance(step, HandOver) and step.caught_up)
+    return sum(step.restore_records or 0 for step in starts if restores_anew(step, plan.group))
 
 
 @pytest.mark.parametrize("assignor", ["balanced", "high-availability"])
@@ -76,13 +76,13 @@ def test_nothing_restores_less_than_the_bound(assignor: str, seed: int) -> None:
         new = [Instance(process_id=f"n{n}", consumers=(Consumer(consumer_id=f"n{n}-1"),)) for n in range(2)]
         stay = rng.sample(members, rng.randint(1, len(members)))
         after = memberships.with_members(before, [*stay, *new])
-        made = plan(after, assignor=assignor, bounds=True, floor=False, ranges=False)
-        bound, restored = made.summary.lower_bounds.restored_records, made.summary.restored_records
+        result = plan(after, assignor=assignor, bounds=True, floor=False, ranges=False)
+        bound, restored = result.summary.lower_bounds.restored_records, result.summary.restored_records
         assert bound is not None
         assert restored is not None
         assert bound <= restored
         if assignor == "balanced" and not before.config.num_standby_replicas and not _orphans(before, stay):
-            assert bound == restored - _within_the_limit(made)
+            assert bound == restored - _within_the_limit(result)
 
 
 @pytest.mark.parametrize("assignor", ["balanced", "high-availability"])
@@ -93,11 +93,11 @@ def test_nothing_restores_less_than_the_bound_whatever_happens(assignor: str, pr
     for seed in range(12):
         for make in (random_scenarios.random_case, random_scenarios.hard_case):
             before, scenario = make(seed)
-            played = drawn(scenario, before.state.group, 0)
+            result = drawn(scenario, before.state.group, 0)
             options = PlanOptions(assignor=assignor, protocol=protocol, max_rounds=150, bounds=True)
-            made = plan(before, options, scenario=played, floor=False, ranges=False)
-            bound, restored = made.summary.lower_bounds.restored_records, made.summary.restored_records
-            if made.verdict.kind == "settled" and restored is not None:
+            outcome = plan(before, options, scenario=result, floor=False, ranges=False)
+            bound, restored = outcome.summary.lower_bounds.restored_records, outcome.summary.restored_records
+            if outcome.verdict.kind == "settled" and restored is not None:
                 assert bound is not None
                 assert bound <= restored, (make.__name__, seed)
                 compared += bound > 0
@@ -143,11 +143,11 @@ def _with_copies(
         [Task(task_id=TaskId(0, p), stateful=True, end_offset_sum=whole) for p in range(tasks)],
         [Instance(process_id=f"i{n:02}", consumers=(Consumer(consumer_id=f"i{n:02}-1"),)) for n in range(instances)],
     )
-    of = tuple(copies(task) for task in range(tasks))
+    item = tuple(copies(task) for task in range(tasks))
     held = [
-        tuple(t for t in range(tasks) for c in of[t] if c.lag == LATEST and c.instance == i) for i in range(instances)
+        tuple(t for t in range(tasks) for c in item[t] if c.lag == LATEST and c.instance == i) for i in range(instances)
     ]
-    start = GroupState(group=members, generation=1, at_ms=0, holdings=tuple(map(Holding, held)), copies=of)
+    start = GroupState(group=members, generation=1, at_ms=0, holdings=tuple(map(Holding, held)), copies=item)
     return Snapshot(state=start, config=config)
 
 
@@ -173,20 +173,20 @@ ODD_GROUPS: dict[str, tuple[Snapshot, int]] = {
 @pytest.mark.parametrize("name", ODD_GROUPS)
 def test_odd_groups_settle_balanced(name: str) -> None:
     snapshot, moves = ODD_GROUPS[name]
-    made = plan(snapshot, assignor="balanced")
-    assert broken_invariants(made) == ()
-    assert made.verdict.kind == "settled"
-    assert made.summary.moves == moves
-    assert max(map(len, made.target.active)) - min(map(len, made.target.active)) <= 1
+    result = plan(snapshot, assignor="balanced")
+    assert broken_invariants(result) == ()
+    assert result.verdict.kind == "settled"
+    assert result.summary.moves == moves
+    assert max(map(len, result.target.active)) - min(map(len, result.target.active)) <= 1
 
 
 def test_a_huge_lag_hides_no_small_one() -> None:
     """Two of three tasks of 2^63-1 records move to where one record is missing: no rounding loses it."""
     copies = {0: (Copy(0, LATEST, (0,)), Copy(1, MAX_LONG - 1, (1,), MAX_LONG - 1)), 1: _everything_on_the_first(1)}
     snapshot = _with_copies(2, 2, copies.__getitem__, replace(PLAIN, acceptable_recovery_lag=0), whole=MAX_LONG)
-    made = plan(snapshot, assignor="balanced")
-    assert made.target.active == ((1,), (0,))
-    assert made.summary.lower_bounds.restored_records == MAX_LONG - 1
+    result = plan(snapshot, assignor="balanced")
+    assert result.target.active == ((1,), (0,))
+    assert result.summary.lower_bounds.restored_records == MAX_LONG - 1
 
 
 def _tagged(zones: str, tags: tuple[str, ...] = ("zone",)) -> Plan:
@@ -203,18 +203,18 @@ def _tagged(zones: str, tags: tuple[str, ...] = ("zone",)) -> Plan:
 
 
 def test_standbys_are_in_another_zone_than_their_active() -> None:
-    made = _tagged("aabb")
+    result = _tagged("aabb")
     zone = "aabb"
-    owner = {task: zone[i] for i, tasks in enumerate(made.target.active) for task in tasks}
-    assert all(zone[i] != owner[task] for i, tasks in enumerate(made.target.standby) for task in tasks)
-    assert made.warnings == ()
+    owner = {task: zone[i] for i, tasks in enumerate(result.target.active) for task in tasks}
+    assert all(zone[i] != owner[task] for i, tasks in enumerate(result.target.standby) for task in tasks)
+    assert result.warnings == ()
 
 
 def test_what_the_tags_do_not_allow_is_named() -> None:
-    made = _tagged("aaab")
-    warnings = {note.code: note.subjects for note in made.warnings}
+    result = _tagged("aaab")
+    warnings = {note.code: note.subjects for note in result.warnings}
     assert warnings == {"copies-uneven": ("i01", "i02", "i03")}  # all standbys but one have to be on i03
-    assert len(made.target.standby[3]) == 3
+    assert len(result.target.standby[3]) == 3
     two = plan(
         replace(
             _with_copies(1, 3, _everything_on_the_first, replace(ONE_STANDBY, num_standby_replicas=2)),
@@ -236,9 +236,12 @@ def test_copies_that_share_a_tag_whoever_takes_them_are_named() -> None:
         for instance, tags in zip(members.instances, marks, strict=True)
     )
     tagged = Group(members.application_id, members.tasks, instances)
-    made = plan(replace(snapshot, state=replace(snapshot.state, group=tagged)), assignor="balanced")
-    assert {note.code: note.subjects for note in made.warnings} == {"tags-short": ("0_0",), "copies-together": ("0_0",)}
-    assert [len(tasks) for tasks in made.target.standby].count(1) == 1
+    result = plan(replace(snapshot, state=replace(snapshot.state, group=tagged)), assignor="balanced")
+    assert {note.code: note.subjects for note in result.warnings} == {
+        "tags-short": ("0_0",),
+        "copies-together": ("0_0",),
+    }
+    assert [len(tasks) for tasks in result.target.standby].count(1) == 1
 
 
 def test_a_target_that_is_not_proven_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,9 +250,9 @@ def test_a_target_that_is_not_proven_says_so(monkeypatch: pytest.MonkeyPatch) ->
     proven = plan(snapshot, assignor="balanced")
     assert proven.warnings == ()
     monkeypatch.setattr(active_flow, "_MOST_ARCS", 0)
-    made = plan(snapshot, assignor="balanced")
-    assert [note.code for note in made.warnings] == ["target-not-proven"]
-    assert made.rounds[-1].balance.balance_factor <= 2
+    result = plan(snapshot, assignor="balanced")
+    assert [note.code for note in result.warnings] == ["target-not-proven"]
+    assert result.rounds[-1].balance.balance_factor <= 2
 
 
 def test_the_busiest_instance_is_relieved_first() -> None:
@@ -265,38 +268,38 @@ def test_the_busiest_instance_is_relieved_first() -> None:
 
 
 def test_the_plan_says_what_kafkas_order_would_take() -> None:
-    made = plan(captured.join("scale-out"), assignor="balanced")
-    (note,) = [note for note in made.assumptions if note.code == "order-of-moves"]
+    result = plan(captured.join("scale-out"), assignor="balanced")
+    (note,) = [note for note in result.assumptions if note.code == "order-of-moves"]
     assert "of 5 probes" in note.message
     assert "in Kafka's order" in note.message
 
 
 def test_stateless_tasks_move_once_and_say_why() -> None:
-    made = plan(captured.join("scale-out"), assignor="balanced")
-    reasons = {step.reason for rnd in made.rounds for step in rnd.steps if step.kind == "hand-over"}
+    result = plan(captured.join("scale-out"), assignor="balanced")
+    reasons = {step.reason for rnd in result.rounds for step in rnd.steps if step.kind == "hand-over"}
     assert Reason(ReasonCode.STATELESS_EVENED_OUT) in reasons
     assert Reason(ReasonCode.STATELESS_LEAST_LOADED) not in reasons
-    assert made.summary.stateless_hops == 3
+    assert result.summary.stateless_hops == 3
 
 
 @pytest.mark.parametrize("assignor", ["balanced", "high-availability"])
 @pytest.mark.parametrize("name", captured.SCENARIOS)
 def test_instance_and_subtopology_balance_are_counted(name: str, assignor: str) -> None:
-    made = plan(captured.join(name), assignor=assignor)
-    found = [(made.initial_balance, made.initial)]
-    for of, holdings in [*found, *((rnd.balance, rnd.decided) for rnd in made.rounds[:5])]:
+    result = plan(captured.join(name), assignor=assignor)
+    found = [(result.initial_balance, result.initial)]
+    for item, holdings in [*found, *((rnd.balance, rnd.decided) for rnd in result.rounds[:5])]:
         where = [
-            (made.group.subtopologies[task], made.group.instance_of[c])
+            (result.group.subtopologies[task], result.group.instance_of[c])
             for c, held in enumerate(holdings)
             for task in held.active
         ]
-        names, instances = sorted(set(made.group.subtopologies)), range(len(made.group.instances))
+        names, instances = sorted(set(result.group.subtopologies)), range(len(result.group.instances))
         counts = [[where.count((subtopology, i)) for i in instances] for subtopology in names]
-        assert of.subtopology_task_spread == max(max(row) - min(row) for row in counts)
+        assert item.subtopology_task_spread == max(max(row) - min(row) for row in counts)
         executing = [sum(map(bool, row)) for row in counts]
-        assert of.subtopology_spread == max(executing) - min(executing)
+        assert item.subtopology_spread == max(executing) - min(executing)
         loads = [sum(column) for column in zip(*counts, strict=True)]
-        assert of.balance_factor == max(loads) - min(loads)
+        assert item.balance_factor == max(loads) - min(loads)
 
 
 def test_who_joins_later_does_not_count_at_first() -> None:
@@ -304,24 +307,24 @@ def test_who_joins_later_does_not_count_at_first() -> None:
     join = scale_out(before.state.group, add=2, add_at_ms=900_000)
     first = Stop(at_ms=0, process_ids=("i3",))
     plans = (
-        simulate(before, Scenario(events=of), number_of_draws=1).plan for of in (join.events, (first, *join.events))
+        simulate(before, Scenario(events=item), number_of_draws=1).plan for item in (join.events, (first, *join.events))
     )
-    found = [of.initial_balance for of in plans]
-    assert [(of.balance_factor, of.subtopology_task_spread) for of in found] == [(10, 4), (0, 0)]
-    assert [len(of.active) for of in found] == [5, 5]
+    found = [item.initial_balance for item in plans]
+    assert [(item.balance_factor, item.subtopology_task_spread) for item in found] == [(10, 4), (0, 0)]
+    assert [len(item.active) for item in found] == [5, 5]
 
 
 def test_a_standby_in_place_takes_over_without_a_warm_up() -> None:
     members = group(stateful=3, stateless=0)
     hot = {t: (Copy(0, LATEST, (0,)), Copy(1, 0, (2,)), Copy(2, 0, (4,))) for t in range(3)}
     start = state(members, {0: Holding((0, 1, 2)), 2: Holding((), (0, 1, 2)), 4: Holding((), (0, 1, 2))}, hot)
-    made = plan(
+    result = plan(
         Snapshot(state=start, config=AssignmentConfig(num_standby_replicas=2)),
         assignor="balanced",
     )
-    assert made.summary.warmups == 0
-    assert made.summary.restored_records == 0
-    assert [len(tasks) for tasks in made.target.active] == [1, 1, 1]
+    assert result.summary.warmups == 0
+    assert result.summary.restored_records == 0
+    assert [len(tasks) for tasks in result.target.active] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_with_one_standby_a_decision_goes_on_where_few_copies_changed(monkeypatc
         decided = assign(state, config, previous)
         previous = state, decided
         changed = {0: _copies(rng, group)}
-        state = replace(state, copies=tuple(changed.get(t, of) for t, of in enumerate(state.copies)))
+        state = replace(state, copies=tuple(changed.get(t, item) for t, item in enumerate(state.copies)))
     assert len(went_on) == 3
     assert None not in went_on
 

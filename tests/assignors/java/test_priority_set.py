@@ -140,10 +140,10 @@ def test_what_surely_leaves_the_queue_in_order_does(seed: int) -> None:
     rest.follow(entries[upto:], keys, weights)
     assert keys == followed == keys_of(theirs.counts, weights)
     assert list(map(rest.heaviest_above, keys)) == list(map(whole.heaviest_above, keys))
-    told = [PrioritySet(group, first, entries, theirs.counts, known) for known in (None, history)]
+    answers = [PrioritySet(group, first, entries, theirs.counts, known) for known in (None, history)]
     for _ in range(10):
         candidates = sorted(rng.sample(range(size), rng.randint(2, 3)))
-        assert len({ours.choose(candidates) for ours in told}) == 1
+        assert len({ours.choose(candidates) for ours in answers}) == 1
 
 
 def test_movements_to_much_lighter_instances_are_not_in_doubt() -> None:

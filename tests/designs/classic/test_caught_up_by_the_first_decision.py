@@ -63,9 +63,9 @@ def test_one_that_had_caught_up_follows_its_changelog() -> None:
 @pytest.mark.parametrize("ready", ["likely", "all", "none"])
 @pytest.mark.parametrize("active", [True, False])
 def test_what_is_doubted_is_told_as_it_is(ready: Any, active: bool) -> None:
-    found, told = doubts(Beginning(ready=ready), SILENT._replace(active=active))
+    found, answer = doubts(Beginning(ready=ready), SILENT._replace(active=active))
     assert found is (ready == "all")
-    assert told == {
+    assert answer == {
         SEAT: CopyDoubt(
             task_id=GROUP.tasks[2].task_id,
             process_id="i2",
@@ -77,16 +77,16 @@ def test_what_is_doubted_is_told_as_it_is(ready: Any, active: bool) -> None:
         )
     }
     unknown = replace(GROUP.tasks[2], end_offset_known=False)
-    of = Group(GROUP.application_id, (*GROUP.tasks[:2], unknown, *GROUP.tasks[3:]), GROUP.instances)
-    assert doubts(Beginning(ready=ready), of=of)[1][SEAT].records is None
+    group = Group(GROUP.application_id, (*GROUP.tasks[:2], unknown, *GROUP.tasks[3:]), GROUP.instances)
+    assert doubts(Beginning(ready=ready), of=group)[1][SEAT].records is None
 
 
 @pytest.mark.parametrize(("restores", "ready"), [(4_000, True), (4_001, False)])
 def test_the_least_that_its_instance_was_seen_to_restore_may_be_enough(restores: int, ready: bool) -> None:
     """400 records/s for 10 s, for all copies of the instance."""
     bound = Rates(restore_at_least={1: 400.0, 0: 9_999.0})
-    found, told = doubts(Beginning(ready="none"), restores=restores, rates=bound)
-    assert (found, SEAT in told) == (ready, not ready)
+    found, answer = doubts(Beginning(ready="none"), restores=restores, rates=bound)
+    assert (found, SEAT in answer) == (ready, not ready)
     no_closer = Beginning(ready="none", no_closer=frozenset({SEAT}))
     assert doubts(no_closer, restores=restores, rates=bound)[0] is False
     assert doubts(Beginning(ready="none"), restores=0, rates=Rates())[0] is True
@@ -96,17 +96,17 @@ def test_the_least_that_its_instance_was_seen_to_restore_may_be_enough(restores:
 def test_one_that_was_measured_within_a_heartbeat_interval_is_as_it_was(to_ms: int) -> None:
     behind = SILENT._replace(lag=4_000)
     measured = Beginning(ready="all", measured_lags=frozenset({SEAT}), reported_ms={SEAT: 0})
-    found, told = doubts(measured, behind, to_ms=to_ms)
+    found, answer = doubts(measured, behind, to_ms=to_ms)
     assert found is (abs(to_ms) > HEARTBEAT_MS)
-    assert bool(told) is found
+    assert bool(answer) is found
     others = replace(measured, measured_lags=frozenset({(0, 0)}))
     assert doubts(others, behind, to_ms=to_ms)[0]
 
 
 @pytest.mark.parametrize(("to_ms", "likely"), [(PROBING_MS, True), (PROBING_MS - 1, False)])
 def test_one_that_was_there_for_a_probing_interval_is_likely_caught_up(to_ms: int, likely: bool) -> None:
-    found, told = doubts(Beginning(ready="likely"), to_ms=to_ms)
-    assert (found, told[SEAT].is_likely_ready) == (likely, likely)
+    found, answer = doubts(Beginning(ready="likely"), to_ms=to_ms)
+    assert (found, answer[SEAT].is_likely_ready) == (likely, likely)
     assert doubts(Beginning(ready="none"), to_ms=to_ms)[0] is False
     assert doubts(Beginning(ready="all"), to_ms=to_ms)[0] is True
     for doubted in (
@@ -114,8 +114,8 @@ def test_one_that_was_there_for_a_probing_interval_is_likely_caught_up(to_ms: in
         Beginning(no_closer=frozenset({SEAT})),
         Beginning(undated=True),
     ):
-        found, told = doubts(doubted, to_ms=to_ms)
-        assert (found, told[SEAT].is_likely_ready) == (False, False)
+        found, answer = doubts(doubted, to_ms=to_ms)
+        assert (found, answer[SEAT].is_likely_ready) == (False, False)
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_one_that_was_there_for_a_probing_interval_is_likely_caught_up(to_ms: in
 def test_since_when_it_restores_is_its_report_else_its_assignment(
     copy: Copy, beginning: Beginning, fields: dict[str, Any], since_ms: int | None
 ) -> None:
-    _, told = doubts(replace(beginning, ready="none"), copy, from_ms=-5, **fields)
-    assert told[SEAT].since_ms == since_ms
+    _, answer = doubts(replace(beginning, ready="none"), copy, from_ms=-5, **fields)
+    assert answer[SEAT].since_ms == since_ms
     asked = readiness(beginning, from_ms=-5, **fields)
     assert asked.rate_decides(SEAT[0], copy) is (since_ms is not None)
     no_closer = replace(beginning, no_closer=frozenset({SEAT}))
@@ -178,17 +178,17 @@ def test_of_now_a_copy_that_said_nothing_counts_as_caught_up_where_no_rate_decid
     rates: Rates, beginning: Beginning, ready: bool
 ) -> None:
     left_over = Copy(0, None, (), 4_000, None)
-    told = Copy(2, 3_000, (4,), 3_000, 4)
-    of = state(GROUP, {}, {2: (left_over, SILENT, told)})
-    now = silent_copies(of, readiness(beginning, rates=rates), rates)
+    copy = Copy(2, 3_000, (4,), 3_000, 4)
+    item = state(GROUP, {}, {2: (left_over, SILENT, copy)})
+    now = silent_copies(item, readiness(beginning, rates=rates), rates)
     caught_up = SILENT._replace(lag=0, reporters=(2,), remaining=0)
-    assert now[2] == (left_over, caught_up if ready else SILENT, told)
+    assert now[2] == (left_over, caught_up if ready else SILENT, copy)
     assert now[:2] == ((), ())
 
 
 def test_of_now_the_bound_is_shared_by_all_copies_of_the_instance() -> None:
-    of = state(GROUP, {}, {1: (SILENT,), 2: (SILENT,)})
+    item = state(GROUP, {}, {1: (SILENT,), 2: (SILENT,)})
     for bound, ready in ((800.0, True), (799.0, False)):
         rates = Rates(restore_at_least={1: bound})
-        now = silent_copies(of, readiness(Beginning(ready="none"), rates=rates), rates)
+        now = silent_copies(item, readiness(Beginning(ready="none"), rates=rates), rates)
         assert [copies[0].lag == 0 for copies in now[1:3]] == [ready, ready]

@@ -101,8 +101,8 @@ def test_what_was_reported_as_running_and_runs_nowhere_has_nothing_to_restore() 
     decision = KnownDecision(generation=4, at_ms=None, consumers=None, probing_rebalance=None)
     for reporters in ((0,), (1,)):
         left_over = replace(state, copies=((owner._replace(reporters=reporters),),))
-        made = plan(replace(unknown, state=left_over, decision=decision))
-        [start, *_] = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver)]
+        result = plan(replace(unknown, state=left_over, decision=decision))
+        [start, *_] = [step for rnd in result.rounds for step in rnd.steps if isinstance(step, HandOver)]
         assert (start.to.process_id, start.restore_records) == (_IDS[0], 0)
 
 
@@ -141,10 +141,10 @@ def test_who_stops_while_a_probing_rebalance_is_due_is_noticed_first() -> None:
     due = plan(after).rounds[0]
     assert due.trigger is Trigger.PROBING
     stopped = PROBES.state.group.instances[0].process_id
-    made = plan(after, scenario=Scenario(events=(Stop(at_ms=0, process_ids=(stopped,)),)))
-    assert (made.rounds[0].at_ms, made.rounds[0].trigger) == (45_000, Trigger.LEAVE)
+    result = plan(after, scenario=Scenario(events=(Stop(at_ms=0, process_ids=(stopped,)),)))
+    assert (result.rounds[0].at_ms, result.rounds[0].trigger) == (45_000, Trigger.LEAVE)
     assert due.at_ms > 45_000
-    assert broken_invariants(made) == ()
+    assert broken_invariants(result) == ()
 
 
 @pytest.mark.parametrize("scenario", captured.SCENARIOS)
@@ -156,12 +156,12 @@ def test_who_is_added_by_hand_joins_now_whatever_is_due(scenario: str, at: int) 
     running = snapshot_from_row(of_now, scenario)
     by_hand = snapshot_from_row({**of_now, "instances": [*of_now["instances"], came]}, scenario)
     instance = by_hand.state.group.instances[by_hand.state.group.instance_index[NEW]]
-    made = plan(by_hand, floor=False, ranges=False)
-    assert made.rounds[0].at_ms <= running.config.heartbeat_interval_ms
+    result = plan(by_hand, floor=False, ranges=False)
+    assert result.rounds[0].at_ms <= running.config.heartbeat_interval_ms
     joined = Scenario(events=(Join(at_ms=0, instances=(instance,)),))
-    assert _turns(made) == _turns(plan(running, scenario=joined, floor=False, ranges=False))
+    assert _turns(result) == _turns(plan(running, scenario=joined, floor=False, ranges=False))
 
 
-def _turns(made: Plan) -> list[tuple[Any, ...]]:
-    names = made.group.consumer_ids
-    return [(rnd.trigger, rnd.at_ms, dict(zip(names, rnd.decided, strict=True))) for rnd in made.rounds]
+def _turns(plan: Plan) -> list[tuple[Any, ...]]:
+    names = plan.group.consumer_ids
+    return [(rnd.trigger, rnd.at_ms, dict(zip(names, rnd.decided, strict=True))) for rnd in plan.rounds]

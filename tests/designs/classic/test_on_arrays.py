@@ -41,33 +41,33 @@ WITH_RANGES = 10
 @pytest.fixture
 def decisions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many decisions were made on arrays."""
-    made = [0]
+    results = [0]
     decide = OnArrays.decide
 
     def counted(*given: object, **named: object) -> object:
-        made[0] += 1
+        results[0] += 1
         return decide(*given, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(OnArrays, "decide", counted)
-    return made
+    return results
 
 
-def with_objects(monkeypatch: pytest.MonkeyPatch, *played: object, **options: object) -> Plan | str:
+def with_objects(monkeypatch: pytest.MonkeyPatch, *plan: object, **options: object) -> Plan | str:
     with monkeypatch.context() as patched:
         patched.setattr(design, "CoordinatorOnArrays", ClassicCoordinator)
-        return outcome(*played, **options)
+        return outcome(*plan, **options)
 
 
 def outcome(snapshot: Snapshot, scenario: Scenario | None, options: PlanOptions, *, whole: bool) -> Plan | str:
     try:
-        of = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
-        return plan(snapshot, options, scenario=of, floor=whole, ranges=whole)
+        item = None if scenario is None else drawn(scenario, snapshot.state.group, 0)
+        return plan(snapshot, options, scenario=item, floor=whole, ranges=whole)
     except ScenarioError as error:
         return str(error)
 
 
-def as_text(made: Plan | str) -> str:
-    return made if isinstance(made, str) else plan_json(made, full=True)
+def as_text(result: Plan | str) -> str:
+    return result if isinstance(result, str) else plan_json(result, full=True)
 
 
 @pytest.mark.parametrize("is_rated", [False, True])
@@ -90,12 +90,12 @@ def test_rounds_on_arrays_hold_what_rounds_of_objects_hold(seed: int, monkeypatc
     snapshot, scenario = stateful_case(seed)
     options = PlanOptions(max_rounds=150)
     expected = with_objects(monkeypatch, snapshot, scenario, options, whole=True)
-    made = outcome(snapshot, scenario, options, whole=True)
-    assert made == expected
-    if isinstance(made, Plan) and isinstance(expected, Plan):
-        assert made.pauses == expected.pauses
-        assert made.end == expected.end
-        for rnd, other in zip(made.rounds, expected.rounds, strict=True):
+    result = outcome(snapshot, scenario, options, whole=True)
+    assert result == expected
+    if isinstance(result, Plan) and isinstance(expected, Plan):
+        assert result.pauses == expected.pauses
+        assert result.end == expected.end
+        for rnd, other in zip(result.rounds, expected.rounds, strict=True):
             assert tuple(rnd.steps) == tuple(other.steps)
             assert tuple(rnd.decided) == tuple(other.decided)
             assert tuple(rnd.assigned) == tuple(other.assigned)
@@ -104,12 +104,12 @@ def test_rounds_on_arrays_hold_what_rounds_of_objects_hold(seed: int, monkeypatc
 @pytest.mark.parametrize("seed", range(10))
 def test_rounds_on_arrays_are_checked_without_being_made(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot, scenario = of_two_joining(seed)
-    made = outcome(snapshot, scenario, PlanOptions(max_rounds=150), whole=False)
-    assert isinstance(made, Plan)
-    assert any(isinstance(rnd.steps, StepRows) for rnd in made.rounds)
+    result = outcome(snapshot, scenario, PlanOptions(max_rounds=150), whole=False)
+    assert isinstance(result, Plan)
+    assert any(isinstance(rnd.steps, StepRows) for rnd in result.rounds)
     monkeypatch.setattr(StepMaker, "steps", None)
     monkeypatch.setattr(HoldingsLog, "_replayed_to", None)
-    assert broken_invariants(made) == ()
+    assert broken_invariants(result) == ()
 
 
 def of_two_joining(seed: int) -> tuple[Snapshot, Scenario]:
@@ -179,8 +179,8 @@ def test_settings_may_be_as_long_as_kafka_lets_them(setting: str, seed: int, mon
     snapshot, scenario = of_two_joining(seed)
     for longest in (2**61, 2**62, 2**63 - 1):
         config = replace(snapshot.config, **{setting: longest})
-        played = replace(snapshot, config=config), scenario, PlanOptions(max_rounds=60)
-        assert as_text(outcome(*played, whole=True)) == as_text(with_objects(monkeypatch, *played, whole=True))
+        plan = replace(snapshot, config=config), scenario, PlanOptions(max_rounds=60)
+        assert as_text(outcome(*plan, whole=True)) == as_text(with_objects(monkeypatch, *plan, whole=True))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -213,6 +213,6 @@ def test_what_was_decided_before_is_not_made_of_arrays_that_have_gone_on(monkeyp
 
 def test_rows_tell_most_rounds_of_such_a_group() -> None:
     snapshot, scenario = of_two_joining(3)
-    made = outcome(snapshot, scenario, PlanOptions(), whole=False)
-    assert isinstance(made, Plan)
-    assert [isinstance(rnd.steps, StepRows) for rnd in made.rounds[1:]] == [True] * (len(made.rounds) - 1)
+    result = outcome(snapshot, scenario, PlanOptions(), whole=False)
+    assert isinstance(result, Plan)
+    assert [isinstance(rnd.steps, StepRows) for rnd in result.rounds[1:]] == [True] * (len(result.rounds) - 1)

@@ -26,10 +26,10 @@ def after_a_crash() -> Snapshot:
 
 
 def test_tasks_that_were_started_cold_may_not_run_yet(after_a_crash: Snapshot) -> None:
-    made = plan(after_a_crash)
-    (note,) = [note for note in made.warnings if note.code == "tasks-maybe-restoring"]
+    result = plan(after_a_crash)
+    (note,) = [note for note in result.warnings if note.code == "tasks-maybe-restoring"]
     assert note.subjects == tuple(STARTED_COLD)
-    (ready,) = [note for note in made.assumptions if note.code == "copies-maybe-ready"]
+    (ready,) = [note for note in result.assumptions if note.code == "copies-maybe-ready"]
     assert set(STARTED_COLD) < set(ready.subjects)
 
 
@@ -51,5 +51,5 @@ def test_a_restart_amid_a_cold_start_may_start_it_cold_again(
 
 def test_no_way_to_restart_is_safe_while_tasks_of_others_may_not_run(after_a_crash: Snapshot) -> None:
     found = bounce(after_a_crash, 5_000)
-    assert not any(of.safe for of in found.played)
+    assert not any(item.safe for item in found.played)
     assert any("tasks of other instances may still restore" in line.text for line in page_of(found).lines)

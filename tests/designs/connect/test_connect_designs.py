@@ -36,21 +36,21 @@ DESIGNS = OF_GROUP_PROTOCOL["connect"]
 WAITING = DESIGNS[3:]
 
 
-def play(of: dict[str, Any] | Snapshot, design: str | None, *events: Event, **options: Any) -> Plan:
-    found = of if isinstance(of, Snapshot) else snapshot(of)
-    made = plan_checked(found, scenario=Scenario(events=events) if events else None, design=design, **options)
-    replayed = replay(made.group, made.initial, (rnd.steps for rnd in made.rounds))
-    assert [(rnd.decided, rnd.assigned) for rnd in made.rounds] == list(replayed)
-    return made
+def play(item: dict[str, Any] | Snapshot, design: str | None, *events: Event, **options: Any) -> Plan:
+    found = item if isinstance(item, Snapshot) else snapshot(item)
+    result = plan_checked(found, scenario=Scenario(events=events) if events else None, design=design, **options)
+    replayed = replay(result.group, result.initial, (rnd.steps for rnd in result.rounds))
+    assert [(rnd.decided, rnd.assigned) for rnd in result.rounds] == list(replayed)
+    return result
 
 
-def times_ms(made: Plan) -> list[int]:
-    return [rnd.at_ms for rnd in made.rounds]
+def times_ms(plan: Plan) -> list[int]:
+    return [rnd.at_ms for rnd in plan.rounds]
 
 
-def runs(made: Plan) -> list[list[str]]:
+def runs(plan: Plan) -> list[list[str]]:
     """What each worker runs at the end."""
-    return [[str(made.group.tasks[task].task_id) for task in held.active] for held in made.final]
+    return [[str(plan.group.tasks[task].task_id) for task in held.active] for held in plan.final]
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -58,11 +58,11 @@ def runs(made: Plan) -> list[list[str]]:
 def test_every_item_runs_at_most_once_nothing_is_forgotten_and_it_settles(
     design: str, scenario: tuple[dict[str, Any], Sequence[Any]]
 ) -> None:
-    of, events = scenario
-    made = play(of, design, *events)
-    assert made.design == design
-    assert made.verdict.kind == "settled"
-    assert sorted(chain.from_iterable(held.active for held in made.final)) == list(range(len(made.group.tasks)))
+    item, events = scenario
+    result = play(item, design, *events)
+    assert result.design == design
+    assert result.verdict.kind == "settled"
+    assert sorted(chain.from_iterable(held.active for held in result.final)) == list(range(len(result.group.tasks)))
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -94,24 +94,24 @@ def test_a_group_whose_protocol_is_eager_is_planned_by_it() -> None:
 
 
 def test_eager_stops_everything_and_deals_it_out_again_in_one_round() -> None:
-    made = play(even(), "connect-eager", Join(at_ms=10_000, instances=(worker("w2"),)))
-    assert times_ms(made) == [10_000]
-    assert runs(made) == [
+    result = play(even(), "connect-eager", Join(at_ms=10_000, instances=(worker("w2"),)))
+    assert times_ms(result) == [10_000]
+    assert runs(result) == [
         ["c0 (connector)", "c0-1", "c1-0", "c1-3"],
         ["c0-2", "c1 (connector)", "c1-1"],
         ["c0-0", "c0-3", "c1-2"],
     ]
-    assert {pause[1:] for pause in made.pauses} == {(7_000, 10_000)}
-    assert made.summary.paused_task_ms == 10 * 3_000
-    moved = {step.task_id for step in made.rounds[0].steps if isinstance(step, HandOver)}
-    assert moved == {step.task_id for step in made.rounds[0].steps if isinstance(step, Revoke)}
+    assert {pause[1:] for pause in result.pauses} == {(7_000, 10_000)}
+    assert result.summary.paused_task_ms == 10 * 3_000
+    moved = {step.task_id for step in result.rounds[0].steps if isinstance(step, HandOver)}
+    assert moved == {step.task_id for step in result.rounds[0].steps if isinstance(step, Revoke)}
 
 
 def test_what_a_crash_stopped_is_not_stopped_again_by_the_rebalance() -> None:
-    made = play(even(), "connect-eager", Stop(at_ms=10_000, process_ids=("w1",), crash=True))
-    assert {pause[1:] for pause in made.pauses} == {(7_000, 20_000), (17_000, 20_000)}
-    assert made.pauses.most_at_once == 10
-    assert made.summary.paused_task_ms == 5 * 13_000 + 5 * 3_000
+    result = play(even(), "connect-eager", Stop(at_ms=10_000, process_ids=("w1",), crash=True))
+    assert {pause[1:] for pause in result.pauses} == {(7_000, 20_000), (17_000, 20_000)}
+    assert result.pauses.most_at_once == 10
+    assert result.summary.paused_task_ms == 5 * 13_000 + 5 * 3_000
     left = play(even(), "connect-eager", Leave(at_ms=10_000, process_ids=("w1",)))
     assert {pause[1:] for pause in left.pauses} == {(7_000, 10_000)}  # in its first round at least, like everybody's
     assert len(left.pauses) == 10
@@ -126,9 +126,9 @@ def test_eager_waits_for_nobody() -> None:
 
 @given(scenario=scenarios())
 def test_design_1_waits_for_nobody(scenario: tuple[dict[str, Any], Sequence[Any]]) -> None:
-    of, events = scenario
-    made = play(of, "connect-design-1", *events)
-    for rnd in made.rounds:
+    item, events = scenario
+    result = play(item, "connect-design-1", *events)
+    for rnd in result.rounds:
         waits = [step for step in rnd.steps if isinstance(step, NobodyRuns)]
         assert all(step.until_ms == rnd.at_ms + 3_000 for step in waits)  # what was revoked, until the next round
 
@@ -136,9 +136,9 @@ def test_design_1_waits_for_nobody(scenario: tuple[dict[str, Any], Sequence[Any]
 @pytest.mark.parametrize("design", WAITING)
 def test_designs_2_and_3_keep_what_is_lost_whoever_leads(design: str) -> None:
     leader_first = Leave(at_ms=0, process_ids=("w0",)), Leave(at_ms=200_000, process_ids=("w1",))
-    made = play(even(3), design, *leader_first)
-    assert times_ms(made) == [0, 200_000, DELAY_MS]  # the second loss shares the delay
-    assert [sum(isinstance(step, HandOver) for step in rnd.steps) for rnd in made.rounds] == [0, 0, 10]
+    result = play(even(3), design, *leader_first)
+    assert times_ms(result) == [0, 200_000, DELAY_MS]  # the second loss shares the delay
+    assert [sum(isinstance(step, HandOver) for step in rnd.steps) for rnd in result.rounds] == [0, 0, 10]
     assert times_ms(play(even(3), "connect-design-1", *leader_first)) == [0, 200_000]
     asked = play(even(3), design, *leader_first, connect_delay_ms=60_000)
     assert times_ms(asked) == [0, 60_000, 200_000, 260_000]
@@ -147,23 +147,25 @@ def test_designs_2_and_3_keep_what_is_lost_whoever_leads(design: str) -> None:
 @pytest.mark.parametrize("design", WAITING)
 def test_a_worker_that_is_back_gets_what_was_lost_once_the_delay_is_over(design: str) -> None:
     back = Leave(at_ms=0, process_ids=("w1",)), Return(at_ms=20_000, process_ids=("w1",))
-    made = play(even(), design, *back)
-    assert times_ms(made) == [0, 20_000, DELAY_MS]
-    assert runs(made) == [[f"c{place} (connector)", *(f"c{place}-{number}" for number in range(4))] for place in (0, 1)]
+    result = play(even(), design, *back)
+    assert times_ms(result) == [0, 20_000, DELAY_MS]
+    assert runs(result) == [
+        [f"c{place} (connector)", *(f"c{place}-{number}" for number in range(4))] for place in (0, 1)
+    ]
 
 
 def test_design_2_may_keep_a_worker_waiting_that_joins() -> None:
     joins = Join(at_ms=10_000, instances=(worker("w2"),))
     assert times_ms(play(even(), "connect-design-2", joins)) == [10_000, 13_000]
-    made = play(even(), "connect-design-2", joins, connect_defer_join=True)
-    assert times_ms(made) == [10_000, 310_000, 313_000]
-    assert not made.rounds[0].single_steps[1:]  # nothing stops before
+    result = play(even(), "connect-design-2", joins, connect_defer_join=True)
+    assert times_ms(result) == [10_000, 310_000, 313_000]
+    assert not result.rounds[0].single_steps[1:]  # nothing stops before
 
 
 def test_design_3_takes_away_so_much_at_once_and_then_pauses() -> None:
     joins = Join(at_ms=0, instances=(worker("w2"), worker("w3")))
-    made = play(even(), "connect-design-3", joins, connect_step=1, connect_pause_ms=20_000)
-    revoked = {rnd.at_ms: sum(isinstance(step, Revoke) for step in rnd.steps) for rnd in made.rounds}
+    result = play(even(), "connect-design-3", joins, connect_step=1, connect_pause_ms=20_000)
+    revoked = {rnd.at_ms: sum(isinstance(step, Revoke) for step in rnd.steps) for rnd in result.rounds}
     assert {at_ms: number for at_ms, number in revoked.items() if number} == {0: 1, 20_000: 1, 40_000: 1, 60_000: 1}
     assert (
         play(even(), "connect-design-3", joins, connect_step=9).rounds == play(even(), "connect-design-2", joins).rounds
@@ -174,10 +176,10 @@ def test_design_3_takes_away_so_much_at_once_and_then_pauses() -> None:
 def test_design_3_never_takes_away_more(
     scenario: tuple[dict[str, Any], Sequence[Any]], step: int, pause_ms: int
 ) -> None:
-    of, events = scenario
-    made = play(of, "connect-design-3", *events, connect_step=step, connect_pause_ms=pause_ms)
+    item, events = scenario
+    result = play(item, "connect-design-3", *events, connect_step=step, connect_pause_ms=pause_ms)
     revoking_ms = []
-    for rnd in made.rounds:
+    for rnd in result.rounds:
         revoked = [str(one.task_id) for one in rnd.steps if isinstance(one, Revoke)]
         connectors = sum(name.endswith("(connector)") for name in revoked)
         assert max(connectors, len(revoked) - connectors) <= step
@@ -191,12 +193,12 @@ def test_design_2_without_a_delay_gives_as_many_items_as_design_1(
     scenario: tuple[dict[str, Any], Sequence[Any]],
 ) -> None:
     """Not the same ones: it places what is new before what is lost."""
-    of, events = scenario
+    item, events = scenario
     found = [
-        [(rnd.at_ms, [len(held.active) for held in rnd.assigned]) for rnd in made.rounds]
-        for made in (
-            play(of, "connect-design-1", *events),
-            play(of, "connect-design-2", *events, connect_delay_ms=0),
+        [(rnd.at_ms, [len(held.active) for held in rnd.assigned]) for rnd in result.rounds]
+        for result in (
+            play(item, "connect-design-1", *events),
+            play(item, "connect-design-2", *events, connect_delay_ms=0),
         )
     ]
     assert found[0] == found[1]
@@ -230,16 +232,16 @@ def _rounds(draw: st.DrawFn) -> tuple[Settings, int, dict[str, int], list[tuple[
 
 _TOLD_OF = {
     1: lambda _of: DESIGN_1.decide,
-    2: lambda of: Deferred(of.delay_ms, of.defer_join).decide,
-    3: lambda of: Stepwise(of.delay_ms, step=of.step, pause_ms=of.pause_ms).decide,
+    2: lambda entry: Deferred(entry.delay_ms, entry.defer_join).decide,
+    3: lambda item: Stepwise(item.delay_ms, step=item.step, pause_ms=item.pause_ms).decide,
 }
 
 
 @given(case=_rounds())
 def test_decisions_are_those_that_are_written(case: Any) -> None:
-    of, now_ms, connectors, members, memory = case
-    told, after = model_of(of, now_ms, connectors, members, memory)
-    answer = _TOLD_OF[of.design](of)(
+    item, now_ms, connectors, members, memory = case
+    report, after = model_of(item, now_ms, connectors, members, memory)
+    answer = _TOLD_OF[item.design](item)(
         ConnectRound(
             now_ms=now_ms,
             generation=1,
@@ -251,16 +253,16 @@ def test_decisions_are_those_that_are_written(case: Any) -> None:
         ),
         LeaderMemory(),
     )
-    assert {member: [*map(list, items)] for member, items in answer.assigned.items()} == told.assigned
+    assert {member: [*map(list, items)] for member, items in answer.assigned.items()} == report.assigned
     assert {member: [*map(sorted, items)] for member, items in answer.revoked.items()} == {
-        member: [*map(sorted, kinds)] for member, kinds in told.revoked.items()
+        member: [*map(sorted, kinds)] for member, kinds in report.revoked.items()
     }
-    assert answer.delay_ms == told.delay
-    if of.design > 1:
+    assert answer.delay_ms == report.delay
+    if item.design > 1:
         assert (answer.shared.known, answer.shared.deadline_ms, answer.shared.next_step_ms) == after
 
 
 def test_a_group_that_is_eager_now_waits_for_who_is_gone_by_the_incremental_protocols() -> None:
-    of = snapshot(even(3, config={"connect_protocol": "eager"}))
-    made = plan_checked(of, scenario=Scenario(events=(Leave(at_ms=0, process_ids=("w1",)),)), design="connect")
-    assert made.pauses.longest_ms == DELAY_MS + 3_000
+    item = snapshot(even(3, config={"connect_protocol": "eager"}))
+    result = plan_checked(item, scenario=Scenario(events=(Leave(at_ms=0, process_ids=("w1",)),)), design="connect")
+    assert result.pauses.longest_ms == DELAY_MS + 3_000

@@ -35,27 +35,27 @@ from tests.helpers.connect_scenarios import with_connector_changes
 from tests.helpers.schemas import validator
 
 
-def play(of: dict[str, Any], *events: Event, design: str | None = None) -> Plan:
-    made = plan_checked(snapshot(of), scenario=Scenario(events=events), design=design)
-    document = plan_json(made)
+def play(item: dict[str, Any], *events: Event, design: str | None = None) -> Plan:
+    result = plan_checked(snapshot(item), scenario=Scenario(events=events), design=design)
+    document = plan_json(result)
     validator("plan").validate(json.loads(document))
-    assert read_plans(document.encode(), "saved") == [made]
-    return made
+    assert read_plans(document.encode(), "saved") == [result]
+    return result
 
 
 def create(at_ms: int, **counts: int) -> CreateConnectors:
-    return CreateConnectors(at_ms=at_ms, task_counts=tuple(TaskCount(*of) for of in counts.items()))
+    return CreateConnectors(at_ms=at_ms, task_counts=tuple(TaskCount(*count) for count in counts.items()))
 
 
 def rescale(at_ms: int, **counts: int) -> RescaleConnectors:
-    return RescaleConnectors(at_ms=at_ms, task_counts=tuple(TaskCount(*of) for of in counts.items()))
+    return RescaleConnectors(at_ms=at_ms, task_counts=tuple(TaskCount(*count) for count in counts.items()))
 
 
 def delete(at_ms: int, *names: str) -> DeleteConnectors:
     return DeleteConnectors(at_ms=at_ms, connectors=names)
 
 
-def moved(made: Plan) -> list[tuple[int, list[str], list[str]]]:
+def moved(plan: Plan) -> list[tuple[int, list[str], list[str]]]:
     """Of every round when it comes, what stops and what starts."""
     return [
         (
@@ -63,28 +63,28 @@ def moved(made: Plan) -> list[tuple[int, list[str], list[str]]]:
             [str(step.task_id) for step in rnd.steps if isinstance(step, Revoke)],
             [str(step.task_id) for step in rnd.steps if isinstance(step, HandOver)],
         )
-        for rnd in made.rounds
+        for rnd in plan.rounds
     ]
 
 
 def test_a_round_places_a_new_connector_and_a_second_one_its_tasks() -> None:
-    made = play(even(), create(60_000, audit=3))
-    assert moved(made) == [
+    result = play(even(), create(60_000, audit=3))
+    assert moved(result) == [
         (60_000, [], ["audit (connector)"]),
         (63_000, [], ["audit-0", "audit-2", "audit-1"]),
     ]
-    assert (made.summary.moves, made.summary.paused_task_ms, without_owner(made)) == (0, 0, 0)
+    assert (result.summary.moves, result.summary.paused_task_ms, without_owner(result)) == (0, 0, 0)
 
 
 def test_what_is_deleted_stops_and_an_empty_round_follows_and_nothing_of_it_stands_still_or_has_moved() -> None:
-    made = play(even(), delete(0, "c0"), delete(10_000, "c1"))
-    assert moved(made)[0][1] == ["c0 (connector)", "c0-0", "c0-1", "c0-2", "c0-3", "c1-0", "c1-1"]
-    reasons = {step.reason.code for step in made.rounds[2].steps if isinstance(step, Revoke)}
+    result = play(even(), delete(0, "c0"), delete(10_000, "c1"))
+    assert moved(result)[0][1] == ["c0 (connector)", "c0-0", "c0-1", "c0-2", "c0-3", "c1-0", "c1-1"]
+    reasons = {step.reason.code for step in result.rounds[2].steps if isinstance(step, Revoke)}
     assert reasons == {ReasonCode.NOT_CONFIGURED}
-    assert (made.verdict.kind, made.summary.moves, without_owner(made)) == ("settled", 0, 0)
-    assert set(map(str, made.pauses.ms)) == {"c1-0", "c1-1"}  # they moved before they were deleted
-    assert RULES["max_moves"].measure(MeasuredPlan(made), 0).value == 0
-    assert not any(made.final[consumer].active for consumer in range(2))
+    assert (result.verdict.kind, result.summary.moves, without_owner(result)) == ("settled", 0, 0)
+    assert set(map(str, result.pauses.ms)) == {"c1-0", "c1-1"}  # they moved before they were deleted
+    assert RULES["max_moves"].measure(MeasuredPlan(result), 0).value == 0
+    assert not any(result.final[consumer].active for consumer in range(2))
 
 
 def test_tasks_come_in_one_round_and_go_in_one_with_an_empty_one_after_it() -> None:
@@ -94,24 +94,24 @@ def test_tasks_come_in_one_round_and_go_in_one_with_an_empty_one_after_it() -> N
 
 
 def test_a_new_connector_is_placed_while_a_delay_runs() -> None:
-    made = play(even(3), Leave(at_ms=0, process_ids=("w1",)), create(60_000, audit=1))
-    assert [at_ms for at_ms, _, starts in moved(made) if starts] == [60_000, 63_000, 300_000]
-    assert (made.pauses.most_at_once, made.pauses.longest_ms) == (5, 303_000)
+    result = play(even(3), Leave(at_ms=0, process_ids=("w1",)), create(60_000, audit=1))
+    assert [at_ms for at_ms, _, starts in moved(result) if starts] == [60_000, 63_000, 300_000]
+    assert (result.pauses.most_at_once, result.pauses.longest_ms) == (5, 303_000)
 
 
 def test_what_is_deleted_while_it_waits_is_not_dealt_out() -> None:
-    made = play(even(3), Leave(at_ms=0, process_ids=("w1",)), delete(60_000, "c1"))
-    assert not {"c1-0", "c1 (connector)"} & set(chain.from_iterable(starts for _, _, starts in moved(made)))
-    assert made.verdict.kind == "settled"
+    result = play(even(3), Leave(at_ms=0, process_ids=("w1",)), delete(60_000, "c1"))
+    assert not {"c1-0", "c1 (connector)"} & set(chain.from_iterable(starts for _, _, starts in moved(result)))
+    assert result.verdict.kind == "settled"
 
 
 def test_a_saved_simulation_tells_what_happened_to_connectors() -> None:
     scenario = Scenario(events=(create(0, audit=3), rescale(60_000, c0=2), delete(120_000, "c1", "audit")))
-    made = simulate(snapshot(even()), scenario, number_of_draws=1)
-    document = simulation_json(made)
+    simulation = simulate(snapshot(even()), scenario, number_of_draws=1)
+    document = simulation_json(simulation)
     validator("plan").validate(json.loads(document))
     assert [event["kind"] for event in json.loads(document)["simulation"]["events"]] == ["create", "rescale", "delete"]
-    assert read_plans(document.encode(), "saved") == [made.plan]
+    assert read_plans(document.encode(), "saved") == [simulation.plan]
 
 
 @pytest.mark.parametrize(
@@ -143,14 +143,14 @@ def test_groups_of_other_kinds_have_no_connectors() -> None:
 def test_everything_that_is_configured_runs_in_the_end_and_nothing_else(
     design: str, scenario: tuple[dict[str, Any], list[Event]]
 ) -> None:
-    of, events = scenario
-    configured = of.pop("configured")
-    made = play(of, *events, design=design)
-    assert made.verdict.kind == "settled"
-    run = sorted(str(made.group.tasks[task].task_id) for held in made.final for task in held.active)
+    item, events = scenario
+    configured = item.pop("configured")
+    result = play(item, *events, design=design)
+    assert result.verdict.kind == "settled"
+    run = sorted(str(result.group.tasks[task].task_id) for held in result.final for task in held.active)
     wanted = sorted(all_items(configured.items()).names())
     if design == "connect" and any(isinstance(event, Leave) for event in events):
         # a leader that remembers nothing, or not who was away, learns of what was deleted only in a round after that
         run = sorted({*run} & {*wanted})
     assert run == wanted
-    assert without_owner(made) == 0
+    assert without_owner(result) == 0

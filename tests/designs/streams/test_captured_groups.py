@@ -22,16 +22,16 @@ def test_every_target_and_every_new_assignment_comes_out(capture: str, number_of
     settings = StreamsSettings(num_standby_replicas=1, by_current=capture == "k44")
     found = replayed(REAL / f"{capture}-coordinator.log.gz", GroupCoordinator(TASKS, settings))
     assert len(found.lines) == number_of_lines
-    assert [said for said, _ in found.lines] == [played for _, played in found.lines]
+    assert [said for said, _ in found.lines] == [plan for _, plan in found.lines]
     described = _described_targets(capture)
     assert len(found.targets) == 6
     assert described.keys() <= found.targets.keys()
     for epoch, target in described.items():
         names = {
-            of: ({TASKS.names[task] for task in wanted.active}, {TASKS.names[task] for task in wanted.standby})
-            for of, wanted in found.targets[epoch].items()
+            item: ({TASKS.names[task] for task in wanted.active}, {TASKS.names[task] for task in wanted.standby})
+            for item, wanted in found.targets[epoch].items()
         }
-        assert {of: names[of] for of in target} == target
+        assert {item: names[item] for item in target} == target
 
 
 def _described_targets(capture: str) -> dict[int, dict[str, Any]]:

@@ -49,14 +49,14 @@ def _facts(answer: Plan | Simulation) -> dict[str, str]:
     return {fact.key: fact.value for fact in page_of(answer).facts}
 
 
-def play(of: Snapshot, *events: Any) -> Plan:
-    made = plan_checked(of, scenario=Scenario(events=events) if events else None)
-    replayed = replay(made.group, made.initial, (rnd.steps for rnd in made.rounds))
-    assert [(rnd.decided, rnd.assigned) for rnd in made.rounds] == list(replayed)
-    document = plan_json(made)
+def play(snapshot: Snapshot, *events: Any) -> Plan:
+    result = plan_checked(snapshot, scenario=Scenario(events=events) if events else None)
+    replayed = replay(result.group, result.initial, (rnd.steps for rnd in result.rounds))
+    assert [(rnd.decided, rnd.assigned) for rnd in result.rounds] == list(replayed)
+    document = plan_json(result)
     validator("plan").validate(json.loads(document))
-    assert read_plans(document.encode(), "saved") == [made]
-    return made
+    assert read_plans(document.encode(), "saved") == [result]
+    return result
 
 
 def described(capture: str) -> list[dict[str, Any]]:
@@ -91,25 +91,25 @@ def test_a_target_computed_anew_changes_nothing_in_a_captured_stable_group(captu
     found = [d for d in described(capture) if d["describeStreamsGroup"]["groupEpoch"] == epoch]
     if not any(d["describeStreamsGroup"]["groupState"] == "Stable" for d in found):
         pytest.skip("it was not seen Stable")
-    made = play(snapshot(stable(capture, epoch)))
-    assert (made.rounds, made.verdict.kind) == ((), "settled")
+    result = play(snapshot(stable(capture, epoch)))
+    assert (result.rounds, result.verdict.kind) == ((), "settled")
 
 
 @pytest.mark.parametrize("release", ["4.2", "4.3", "4.4"])
 def test_a_join_moves_tasks_hand_over_by_hand_over(release: str) -> None:
-    of = replace(small(release), rates=Rates(restore_per_instance=1_000.0))
-    made = play(of, Join(at_ms=1_000, instances=joining("c")[:1]))
-    first = made.rounds[0]
+    item = replace(small(release), rates=Rates(restore_per_instance=1_000.0))
+    result = play(item, Join(at_ms=1_000, instances=joining("c")[:1]))
+    first = result.rounds[0]
     assert (first.at_ms, first.trigger, first.generation) == (1_000, Trigger.JOIN, 14 if release == "4.2" else 13)
-    starts = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver)]
-    stops = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, Revoke)]
+    starts = [step for rnd in result.rounds for step in rnd.steps if isinstance(step, HandOver)]
+    stops = [step for rnd in result.rounds for step in rnd.steps if isinstance(step, Revoke)]
     assert {step.task_id for step in starts} == {step.task_id for step in stops}
     assert all(not step.caught_up and step.restore_records == 60_000 for step in starts)
-    summary = made.summary
-    assert (made.verdict.kind, summary.cold_handovers, summary.moves) == ("settled", len(starts), len(starts))
+    summary = result.summary
+    assert (result.verdict.kind, summary.cold_handovers, summary.moves) == ("settled", len(starts), len(starts))
     assert summary.runs_by_ms is not None
     assert summary.runs_by_ms > 60_000 * len(starts) > summary.duration_ms
-    assert _facts(made)["runs"].startswith(f"after about {duration(summary.runs_by_ms)} (")
+    assert _facts(result)["runs"].startswith(f"after about {duration(summary.runs_by_ms)} (")
 
 
 def test_a_standby_takes_over_at_once_and_a_crash_is_noticed_after_the_session() -> None:
@@ -120,31 +120,31 @@ def test_a_standby_takes_over_at_once_and_a_crash_is_noticed_after_the_session()
         ]
         for place, name in enumerate("ab")
     }
-    of = snapshot(row("4.3", seats, {"0": (4, True, 60_000)}, standbys=1))
-    made = play(of, Stop(at_ms=2_000, process_ids=("b",), crash=True))
-    assert made.rounds[0].trigger is Trigger.LEAVE
-    assert 47_000 <= made.rounds[0].at_ms <= 52_000
-    assert made.summary.cold_handovers == 0
-    assert {pause.from_ms for pause in made.pauses} == {2_000}
-    assert min(pause.length_ms for pause in made.pauses) >= 45_000
+    item = snapshot(row("4.3", seats, {"0": (4, True, 60_000)}, standbys=1))
+    result = play(item, Stop(at_ms=2_000, process_ids=("b",), crash=True))
+    assert result.rounds[0].trigger is Trigger.LEAVE
+    assert 47_000 <= result.rounds[0].at_ms <= 52_000
+    assert result.summary.cold_handovers == 0
+    assert {pause.from_ms for pause in result.pauses} == {2_000}
+    assert min(pause.length_ms for pause in result.pauses) >= 45_000
 
 
 def test_without_a_restore_rate_nobody_says_when_everything_runs() -> None:
-    made = play(small("4.3"), Join(at_ms=0, instances=joining("c")))
-    assert made.summary.runs_by_ms is None
-    assert _facts(made)["runs"].startswith("unknown")
+    result = play(small("4.3"), Join(at_ms=0, instances=joining("c")))
+    assert result.summary.runs_by_ms is None
+    assert _facts(result)["runs"].startswith("unknown")
 
 
 def test_a_group_on_its_way_goes_on() -> None:
     """As captured 3 s after an instance was stopped."""
     on_its_way = [d for d in described("k43") if d["describeStreamsGroup"]["groupState"] == "Reconciling"]
     chosen = next(d for d in on_its_way if d["describeStreamsGroup"]["groupEpoch"] == 14)
-    made = play(snapshot(described_row(chosen, "4.3", chosen["time"])))
+    result = play(snapshot(described_row(chosen, "4.3", chosen["time"])))
     after = snapshot(stable("k43", 14))
-    index = {of: consumer for consumer, of in enumerate(made.group.consumer_ids)}
+    index = {item: consumer for consumer, item in enumerate(result.group.consumer_ids)}
     for consumer, held in zip(after.state.group.consumer_ids, after.state.holdings, strict=True):
-        assert made.final[index[consumer]] == held
-    assert made.assumptions[0].code == "goes-on"
+        assert result.final[index[consumer]] == held
+    assert result.assumptions[0].code == "goes-on"
 
 
 _NAMES = "abcdef"
@@ -153,7 +153,7 @@ _NAMES = "abcdef"
 @st.composite
 def _scenarios(draw: st.DrawFn) -> tuple[Snapshot, list[Any]]:
     release, first = draw(st.sampled_from(["4.2", "4.3", "4.4"])), draw(st.integers(1, 3))
-    of = small(release, _NAMES[:first], standbys=draw(st.integers(0, 2)))
+    item = small(release, _NAMES[:first], standbys=draw(st.integers(0, 2)))
     here, gone, events, at_ms = set(_NAMES[:first]), set[str](), list[Any](), 0
     for step_ms in draw(st.lists(st.integers(0, 12_000), max_size=5)):
         at_ms += step_ms
@@ -177,24 +177,26 @@ def _scenarios(draw: st.DrawFn) -> tuple[Snapshot, list[Any]]:
             events.append(end if kind == "leave" else Stop(at_ms=at_ms, process_ids=(name,), crash=True))
             here.remove(name)
             gone.add(name)
-    return of, events
+    return item, events
 
 
 @given(scenario=_scenarios())
 def test_every_plan_keeps_every_invariant_and_becomes_stable(scenario: tuple[Snapshot, list[Any]]) -> None:
-    of, events = scenario
-    made = play(of, *events)
-    assert made.verdict.kind == "settled"
-    final = sorted(task for held in made.final for task in held.active)
-    assert final == list(range(len(made.group.tasks)))
+    item, events = scenario
+    result = play(item, *events)
+    assert result.verdict.kind == "settled"
+    final = sorted(task for held in result.final for task in held.active)
+    assert final == list(range(len(result.group.tasks)))
 
 
 def test_new_instances_have_random_ids_so_counts_are_over_draws() -> None:
-    of = replace(snapshot(stable("k43", 8)), rates=Rates(restore_per_instance=1_000.0))
-    made = simulate(of, Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2),)),)), number_of_draws=4)
-    assert made.draws is not None
-    assert made.draws.moves.least == made.draws.moves.most == 6
-    assert _facts(made)["runs"].startswith("after about ")
+    item = replace(snapshot(stable("k43", 8)), rates=Rates(restore_per_instance=1_000.0))
+    simulation = simulate(
+        item, Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2),)),)), number_of_draws=4
+    )
+    assert simulation.draws is not None
+    assert simulation.draws.moves.least == simulation.draws.moves.most == 6
+    assert _facts(simulation)["runs"].startswith("after about ")
 
 
 def test_who_is_closed_leaves_at_once_and_its_tasks_start_where_the_broker_says() -> None:
@@ -207,43 +209,45 @@ def test_who_is_closed_leaves_at_once_and_its_tasks_start_where_the_broker_says(
 @pytest.mark.parametrize(("release", "cold"), [("4.3", 4), ("4.4", 3)])
 def test_who_is_bounced_leaves_at_once_and_since_4_4_brings_its_directories(release: str, cold: int) -> None:
     """Older brokers forget who ran what: they give it other tasks, all of which start cold."""
-    of = small(release, "abc")
-    made = play(of, Bounce(at_ms=0, process_ids=("b",), restart_ms=20_000, pause_ms=0))
-    back = [step for rnd in made.rounds[1:] for step in rnd.steps if isinstance(step, HandOver)]
+    item = small(release, "abc")
+    result = play(item, Bounce(at_ms=0, process_ids=("b",), restart_ms=20_000, pause_ms=0))
+    back = [step for rnd in result.rounds[1:] for step in rnd.steps if isinstance(step, HandOver)]
     assert {step.to.process_id for step in back} == {"b"}
-    assert (len(back), made.summary.cold_handovers) == (2, cold)
-    assert made.rounds[0].trigger is Trigger.LEAVE
-    assert made.rounds[0].at_ms <= 5_000
-    assert made.rounds[1].at_ms == 20_000
-    assert {note.code for note in made.assumptions} >= {"restarted-members", "heartbeat-phases"}
+    assert (len(back), result.summary.cold_handovers) == (2, cold)
+    assert result.rounds[0].trigger is Trigger.LEAVE
+    assert result.rounds[0].at_ms <= 5_000
+    assert result.rounds[1].at_ms == 20_000
+    assert {note.code for note in result.assumptions} >= {"restarted-members", "heartbeat-phases"}
 
 
 @pytest.mark.parametrize(
-    ("back_ms", "fields", "told"),
+    ("back_ms", "fields", "answer"),
     [(20_000, {}, ("a",)), (44_999, {}, ("a",)), (45_000, {}, ()), (20_000, {"keeps_disk": False}, ())],
 )
 def test_more_may_move_where_who_crashed_is_back_before_it_is_fenced(
-    back_ms: int, fields: dict[str, Any], told: tuple[str, ...]
+    back_ms: int, fields: dict[str, Any], answer: tuple[str, ...]
 ) -> None:
     """Its new members join beside the old ones, which no play has: that is told, and nothing passes on it."""
     new = {} if fields.get("keeps_disk", True) else {"new_process_ids": ("c",)}
     crash = Stop(at_ms=0, process_ids=("a",), crash=True)
     back = Return(at_ms=back_ms, process_ids=("a",), **fields, **new)
     simulated = simulate(small("4.3", "ab"), Scenario(events=(crash, back)))
-    made = simulated.plan
-    notes = [note.subjects for note in made.assumptions if note.code == "back-before-fenced"]
-    assert notes == ([told] if told else [])
+    result = simulated.plan
+    notes = [note.subjects for note in result.assumptions if note.code == "back-before-fenced"]
+    assert notes == ([answer] if answer else [])
     lower_bounds = any("all figures are lower bounds" in sentence for sentence in page_of(simulated).sentences)
-    assert lower_bounds == bool(told)
+    assert lower_bounds == bool(answer)
     for rule in ("max_duration", "max_moves", "max_cold_handovers", "max_pause_per_task"):
-        assert (RULES[rule].worst(MeasuredPlan(made), 10**9).value is None) == (
-            bool(told) or (rule == "max_duration" and made.summary.runs_by_ms is None)
+        assert (RULES[rule].worst(MeasuredPlan(result), 10**9).value is None) == (
+            bool(answer) or (rule == "max_duration" and result.summary.runs_by_ms is None)
         )
 
 
 def test_when_everything_runs_is_told_over_all_draws() -> None:
-    of = replace(small("4.3", "ab"), rates=Rates(restore_per_instance=1_000.0))
-    simulated = simulate(of, Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2),)),)), number_of_draws=5)
+    item = replace(small("4.3", "ab"), rates=Rates(restore_per_instance=1_000.0))
+    simulated = simulate(
+        item, Scenario(events=(Join(at_ms=0, instances=(NewInstance(threads=2),)),)), number_of_draws=5
+    )
     assert simulated.draws is not None
     worst_ms = simulated.draws.worst["max_duration"]
     assert worst_ms is not None
@@ -253,12 +257,12 @@ def test_when_everything_runs_is_told_over_all_draws() -> None:
 
 def test_settings_of_the_application_have_no_effect_and_that_is_told() -> None:
     settings = (("max_warmup_replicas", 9), ("streams_num_standby_replicas", 1))
-    made = play(small("4.4"), ConfigChange(at_ms=0, settings=settings))
-    assert made.later_configs[0][1].num_standby_replicas == 1
-    assert made.later_configs[0][1].max_warmup_replicas == 2
-    assert sum(len(held.standby) for held in made.final) == 6
-    told = [note for note in made.assumptions if note.code == "no-effect-in-streams-group"]
-    assert told[0].subjects == ("max.warmup.replicas",)
+    result = play(small("4.4"), ConfigChange(at_ms=0, settings=settings))
+    assert result.later_configs[0][1].num_standby_replicas == 1
+    assert result.later_configs[0][1].max_warmup_replicas == 2
+    assert sum(len(held.standby) for held in result.final) == 6
+    answers = [note for note in result.assumptions if note.code == "no-effect-in-streams-group"]
+    assert answers[0].subjects == ("max.warmup.replicas",)
 
 
 def test_older_brokers_refuse_static_members() -> None:
@@ -292,9 +296,9 @@ def test_where_tasks_go_is_not_firm_if_the_order_of_the_table_is_not_known_and_d
     leaves = Leave(at_ms=0, process_ids=("p0",))
     known, unknown = (play(in_one_bin(ordered=ordered), leaves) for ordered in (True, False))
     assert not any(note.code == "placement-not-firm" for note in known.warnings)
-    (told,) = (note for note in unknown.warnings if note.code == "placement-not-firm")
-    assert {*told.subjects} <= {str(task.task_id) for task in unknown.group.tasks}
-    assert told.subjects
+    (answer,) = (note for note in unknown.warnings if note.code == "placement-not-firm")
+    assert {*answer.subjects} <= {str(task.task_id) for task in unknown.group.tasks}
+    assert answer.subjects
     assert (
         "5 orders were simulated"
         in next(note for note in unknown.assumptions if note.code == "table-order-unknown").message
@@ -308,8 +312,8 @@ def test_a_target_that_may_not_be_computed_yet_is_waited_for() -> None:
         name: [{"consumer_id": f"m-{name}", "position": place, "active": [task]}]
         for place, (name, task) in enumerate({"a": "0_0", "b": "0_1"}.items())
     }
-    made = play(snapshot(row("4.3", seats, {"0": (2, True, 60)}, standbys=1, target_at="2026-11-22T12:00:00Z")))
-    assert 1_000 <= made.rounds[0].at_ms <= 6_000
+    result = play(snapshot(row("4.3", seats, {"0": (2, True, 60)}, standbys=1, target_at="2026-11-22T12:00:00Z")))
+    assert 1_000 <= result.rounds[0].at_ms <= 6_000
 
 
 @pytest.mark.parametrize(("rate", "runs_by"), [(None, False), (0.1, True)])
@@ -319,19 +323,19 @@ def test_a_start_that_is_nearly_caught_up_is_not_cold(rate: float | None, runs_b
         "a": [{"consumer_id": "m-a", "position": 0, "active": ["0_0"]}],
         "b": [{"consumer_id": "m-b", "position": 1, "standby": ["0_0"], "task_offsets": [nearly]}],
     }
-    made = play(
+    result = play(
         replace(snapshot(row("4.4", seats, {"0": (1, True, 60_000)})), rates=Rates(restore_per_instance=rate)),
         Leave(at_ms=3_000, process_ids=("a",)),
     )
-    (start,) = (step for rnd in made.rounds for step in rnd.steps if isinstance(step, Promote))
+    (start,) = (step for rnd in result.rounds for step in rnd.steps if isinstance(step, Promote))
     assert start.caught_up
     assert start.restore_records in range(1, 6)
-    assert (made.summary.cold_handovers, made.summary.max_cold_restore_ms) == (0, 0)
-    assert (made.summary.runs_by_ms is not None) == runs_by
+    assert (result.summary.cold_handovers, result.summary.max_cold_restore_ms) == (0, 0)
+    assert (result.summary.runs_by_ms is not None) == runs_by
 
 
-@pytest.mark.parametrize(("number", "told"), [(1, False), (2, True)])
-def test_several_that_join_do_so_at_the_same_moment_and_that_is_said(number: int, told: bool) -> None:
+@pytest.mark.parametrize(("number", "answer"), [(1, False), (2, True)])
+def test_several_that_join_do_so_at_the_same_moment_and_that_is_said(number: int, answer: bool) -> None:
     """Seen: 17.3s for 10.1s at most, where two processes that were started together joined 6s apart."""
-    made = play(snapshot(stable("k43", 14)), Join(at_ms=0, instances=joining("new-1", "new-2")[:number]))
-    assert ("join-together" in {note.code for note in made.assumptions}) == told
+    result = play(snapshot(stable("k43", 14)), Join(at_ms=0, instances=joining("new-1", "new-2")[:number]))
+    assert ("join-together" in {note.code for note in result.assumptions}) == answer

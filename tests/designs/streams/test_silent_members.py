@@ -39,16 +39,16 @@ def waiting(target_at: str | None, release: str = "4.3", **fields: Any) -> Snaps
                "member_state": "UNRELEASED_TASKS", "target": {"active": ["0_1", "0_3"]}}],
     }  # fmt: skip
     shape = {"generation": 13, "target_epoch": 13, "group_state": "Reconciling", "target_at": target_at}
-    made = snapshot(row(release, seats, {"0": (4, True, 60_000)}, **shape, **fields))
-    return replace(made, rates=Rates(restore_per_instance=1_000.0))
+    result = snapshot(row(release, seats, {"0": (4, True, 60_000)}, **shape, **fields))
+    return replace(result, rates=Rates(restore_per_instance=1_000.0))
 
 
-def play(of: Snapshot, *events: Any) -> Plan:
+def play(snapshot: Snapshot, *events: Any) -> Plan:
     """Plan it, with every invariant checked, and read it back from its document."""
-    made = plan_checked(of, scenario=Scenario(events=events) if events else None)
-    assert read_plans(plan_json(made).encode(), "saved") == [made]
-    json.loads(plan_json(made))
-    return made
+    result = plan_checked(snapshot, scenario=Scenario(events=events) if events else None)
+    assert read_plans(plan_json(result).encode(), "saved") == [result]
+    json.loads(plan_json(result))
+    return result
 
 
 def _facts(answer: Plan) -> dict[str, str]:
@@ -57,24 +57,24 @@ def _facts(answer: Plan) -> dict[str, str]:
 
 @pytest.mark.parametrize("release", ["4.2", "4.3", "4.4"])
 def test_who_says_nothing_is_fenced_and_all_its_tasks_go_elsewhere(release: str) -> None:
-    made = play(waiting(_TWO_MINUTES_AGO, release))
-    verdict = made.verdict
+    result = play(waiting(_TWO_MINUTES_AGO, release))
+    verdict = result.verdict
     assert (verdict.kind, [str(task) for task in verdict.tasks]) == ("stuck", ["0_1"])
     assert verdict.cause is not None
     assert (verdict.cause.code, verdict.cause.process_id) == (CauseCode.SILENT_OWNER, "a")
     # told 0-5 s after the target of 120 s ago, and fenced 300 s after that
-    assert made.rounds[-1].trigger is Trigger.LEAVE
-    assert 180_000 <= made.rounds[-1].at_ms <= 185_000 + 5_000
-    starts = [step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver)]
+    assert result.rounds[-1].trigger is Trigger.LEAVE
+    assert 180_000 <= result.rounds[-1].at_ms <= 185_000 + 5_000
+    starts = [step for rnd in result.rounds for step in rnd.steps if isinstance(step, HandOver)]
     assert {str(step.task_id) for step in starts} == {"0_0", "0_1", "0_2"}
     assert {step.to.consumer_id for step in starts} == {"m-b"}
-    assert made.final[0].active == ()
-    assert made.pauses.longest_ms >= 180_000
-    assert made.summary.runs_by_ms is not None
-    assert made.summary.runs_by_ms >= 180_000 + 3 * 60_000
+    assert result.final[0].active == ()
+    assert result.pauses.longest_ms >= 180_000
+    assert result.summary.runs_by_ms is not None
+    assert result.summary.runs_by_ms >= 180_000 + 3 * 60_000
     # it may also say so now
-    assert made.ends("duration_ms")[0] < 10_000
-    assert made.ends("settles") == (0, 1)
+    assert result.ends("duration_ms")[0] < 10_000
+    assert result.ends("settles") == (0, 1)
 
 
 def test_the_first_lines_name_who_is_silent_and_what_helps() -> None:
@@ -89,14 +89,14 @@ def test_the_first_lines_name_who_is_silent_and_what_helps() -> None:
 
 
 def test_who_should_have_been_fenced_before_is_waited_for_and_nobody_knows_how_long() -> None:
-    made = play(waiting("2026-11-22T11:50:00Z"))
-    assert made.verdict.cause is not None
-    assert (made.verdict.kind, made.verdict.cause.code) == ("stuck", CauseCode.OVERDUE_OWNER)
-    assert [str(task) for task in made.verdict.tasks] == ["0_1"]
-    assert made.summary.runs_by_ms is None
+    result = play(waiting("2026-11-22T11:50:00Z"))
+    assert result.verdict.cause is not None
+    assert (result.verdict.kind, result.verdict.cause.code) == ("stuck", CauseCode.OVERDUE_OWNER)
+    assert [str(task) for task in result.verdict.tasks] == ["0_1"]
+    assert result.summary.runs_by_ms is None
     for rule in ("max_pause_per_task", "max_pause_per_handover", "max_pause_in_all", "max_paused_tasks_at_once"):
-        assert RULES[rule].worst(MeasuredPlan(made), 10**9).value is None
-    facts = _facts(made)
+        assert RULES[rule].worst(MeasuredPlan(result), 10**9).value is None
+    facts = _facts(result)
     assert facts["runs"].startswith("unknown")
     assert facts["pause"] == "unknown: 1 task paused from the beginning on"
 
@@ -108,53 +108,53 @@ def test_check_holds_it_against_the_group_that_it_waits() -> None:
 
 
 def test_who_was_told_just_now_says_so_soon() -> None:
-    made = play(waiting("2026-11-22T11:59:55Z"))
-    assert (made.verdict.kind, made.ends("settles")) == ("settled", (1, 1))
-    assert [step for rnd in made.rounds for step in rnd.steps if isinstance(step, Revoke)]
-    assert made.ends("duration_ms")[1] < 20_000
+    result = play(waiting("2026-11-22T11:59:55Z"))
+    assert (result.verdict.kind, result.ends("settles")) == ("settled", (1, 1))
+    assert [step for rnd in result.rounds for step in rnd.steps if isinstance(step, Revoke)]
+    assert result.ends("duration_ms")[1] < 20_000
 
 
 def test_without_the_time_of_the_target_it_may_be_either() -> None:
-    made = play(waiting(None))
-    assert (made.verdict.kind, made.ends("settles")) == ("settled", (0, 1))
-    assert made.ends("duration_ms")[1] >= 300_000
-    (told,) = (note for note in made.assumptions if note.code == "owner-silent")
-    assert told.subjects == ("m-a",)
+    result = play(waiting(None))
+    assert (result.verdict.kind, result.ends("settles")) == ("settled", (0, 1))
+    assert result.ends("duration_ms")[1] >= 300_000
+    (answer,) = (note for note in result.assumptions if note.code == "owner-silent")
+    assert answer.subjects == ("m-a",)
 
 
 def test_where_nobody_is_left_to_take_over_nobody_knows_when_everything_runs() -> None:
-    told = {"member_epoch": 12, "member_state": "UNREVOKED_TASKS"}
+    values = {"member_epoch": 12, "member_state": "UNREVOKED_TASKS"}
     seats = {
         "a": [{"consumer_id": "m-a", "active": ["0_0"], "revoking": {"active": ["0_1"]},
-               "target": {"active": ["0_0", "0_2"]}, **told}],
+               "target": {"active": ["0_0", "0_2"]}, **values}],
         "b": [{"consumer_id": "m-b", "active": ["0_3"], "revoking": {"active": ["0_2"]},
-               "target": {"active": ["0_1", "0_3"]}, **told}],
+               "target": {"active": ["0_1", "0_3"]}, **values}],
     }  # fmt: skip
     shape = {"generation": 13, "target_epoch": 13, "group_state": "Reconciling"}
-    of = snapshot(row("4.3", seats, {"0": (4, True, 60_000)}, **shape))
-    made = play(replace(of, rates=Rates(restore_per_instance=1_000.0)))
-    assert made.verdict.kind == "settled"
-    facts = _facts(made)
+    item = snapshot(row("4.3", seats, {"0": (4, True, 60_000)}, **shape))
+    result = play(replace(item, rates=Rates(restore_per_instance=1_000.0)))
+    assert result.verdict.kind == "settled"
+    facts = _facts(result)
     assert facts["runs"].endswith(", or unknown")
     assert facts["pause"].endswith(", or unknown")
     for rule in ("max_duration", "max_pause_per_task", "max_pause_in_all", "max_paused_tasks_at_once"):
-        assert RULES[rule].worst(MeasuredPlan(made), 10**9).value is None
+        assert RULES[rule].worst(MeasuredPlan(result), 10**9).value is None
 
 
 def test_who_is_told_to_revoke_without_what_may_hold_what_nobody_runs() -> None:
-    of = waiting(None)
-    memory = of.state.memory
+    item = waiting(None)
+    memory = item.state.memory
     assert isinstance(memory, BrokerGroup)
     without = tuple(replace(member, revoking=TaskNames()) for member in memory.members)
-    of = replace(of, state=replace(of.state, memory=replace(memory, members=without)))
-    made = play(of)
-    assert "revocations-unknown" in [note.code for note in made.assumptions]
-    assert made.ends("longest_pause_ms")[1] >= 300_000
+    item = replace(item, state=replace(item.state, memory=replace(memory, members=without)))
+    result = play(item)
+    assert "revocations-unknown" in [note.code for note in result.assumptions]
+    assert result.ends("longest_pause_ms")[1] >= 300_000
 
 
 def test_to_close_the_instance_of_the_silent_member_helps_at_once() -> None:
-    made = play(waiting(_TWO_MINUTES_AGO), Leave(at_ms=0, process_ids=("a",)))
-    assert (made.verdict.kind, made.summary.duration_ms <= 5_000) == ("settled", True)
+    result = play(waiting(_TWO_MINUTES_AGO), Leave(at_ms=0, process_ids=("a",)))
+    assert (result.verdict.kind, result.summary.duration_ms <= 5_000) == ("settled", True)
 
 
 def test_where_nobody_says_who_is_to_give_up_what_that_is_told() -> None:
@@ -164,16 +164,16 @@ def test_where_nobody_says_who_is_to_give_up_what_that_is_told() -> None:
         "b": [{"consumer_id": "m-b", "active": [], "member_epoch": 13, "target": {"active": ["0_1"]}}],
     }
     shape = {"generation": 13, "target_epoch": 13, "group_state": "Reconciling"}
-    made = play(snapshot(row("4.3", seats, {"0": (2, True, 60_000)}, **shape)))
-    (told,) = (note for note in made.assumptions if note.code == "revocations-unknown")
-    assert told.subjects == ("m-a",)
-    assert told.message.startswith("0_1: no member runs these tasks")
+    result = play(snapshot(row("4.3", seats, {"0": (2, True, 60_000)}, **shape)))
+    (answer,) = (note for note in result.assumptions if note.code == "revocations-unknown")
+    assert answer.subjects == ("m-a",)
+    assert answer.message.startswith("0_1: no member runs these tasks")
     # the late ends count that m-a never says so: the broker fences it
-    assert made.ends("duration_ms")[1] >= 300_000
-    assert (made.ends("settles"), made.ends("moves")) == ((0, 1), (0, 2))
-    assert made.ends("longest_pause_ms")[1] >= 300_000
+    assert result.ends("duration_ms")[1] >= 300_000
+    assert (result.ends("settles"), result.ends("moves")) == ((0, 1), (0, 2))
+    assert result.ends("longest_pause_ms")[1] >= 300_000
     for rule in ("max_duration", "max_pause_per_task", "max_pause_per_handover"):
-        found = RULES[rule].worst(MeasuredPlan(made), 600_000)
+        found = RULES[rule].worst(MeasuredPlan(result), 600_000)
         assert found.value is None
         assert found.offences
 
@@ -186,16 +186,16 @@ def _groups_with_silent_members(draw: st.DrawFn) -> Snapshot:
     ends = [(draw(st.integers(0, members - 1)), draw(st.integers(0, members - 1))) for _ in tasks]
     seats: dict[str, list[Any]] = {}
     for member in range(members):
-        held = [task for task, (of, to) in zip(tasks, ends, strict=True) if of == to == member]
-        gone = [task for task, (of, to) in zip(tasks, ends, strict=True) if of == member != to]
-        told = bool(gone) and draw(st.booleans())
+        held = [task for task, (item, to) in zip(tasks, ends, strict=True) if item == to == member]
+        gone = [task for task, (item, to) in zip(tasks, ends, strict=True) if item == member != to]
+        answer = bool(gone) and draw(st.booleans())
         seat = {
             "consumer_id": f"m-{member}",
             "position": member,
-            "active": held if told or not gone else held + gone,
-            "revoking": {"active": gone if told else []},
+            "active": held if answer or not gone else held + gone,
+            "revoking": {"active": gone if answer else []},
             "member_epoch": 12 if gone else 13,
-            "member_state": "UNREVOKED_TASKS" if told else "STABLE" if gone else "UNRELEASED_TASKS",
+            "member_state": "UNREVOKED_TASKS" if answer else "STABLE" if gone else "UNRELEASED_TASKS",
             "target": {"active": [task for task, (_, to) in zip(tasks, ends, strict=True) if to == member]},
         }
         seats.setdefault(f"p{member // 2}", []).append(seat)
@@ -226,10 +226,10 @@ def _events(draw: st.DrawFn) -> list[Any]:
 
 @given(of=_groups_with_silent_members(), events=_events())
 def test_every_sequence_ends_stable_or_with_a_member_that_is_named(of: Snapshot, events: list[Any]) -> None:
-    made = play(of, *events)
-    verdict = made.verdict
+    result = play(of, *events)
+    verdict = result.verdict
     if verdict.kind == "settled":
-        assert sorted(task for held in made.final for task in held.active) == list(range(len(made.group.tasks)))
+        assert sorted(task for held in result.final for task in held.active) == list(range(len(result.group.tasks)))
         return
     assert verdict.kind == "stuck"
     assert verdict.cause is not None
@@ -237,7 +237,7 @@ def test_every_sequence_ends_stable_or_with_a_member_that_is_named(of: Snapshot,
     assert any(verdict.cause.message.startswith(f"{member.member_id} was asked") for member in silent)
     assert verdict.cause.task_id in verdict.tasks
     if verdict.is_over:
-        assert sorted(task for held in made.final for task in held.active) == list(range(len(made.group.tasks)))
+        assert sorted(task for held in result.final for task in held.active) == list(range(len(result.group.tasks)))
 
 
 def test_who_revokes_nobody_knows_what_and_is_waited_for_for_good_is_told_to_be_stuck() -> None:
@@ -246,6 +246,6 @@ def test_who_revokes_nobody_knows_what_and_is_waited_for_for_good_is_told_to_be_
         "a": [{"consumer_id": "m-a", "position": 0, "member_epoch": 11, "member_state": "UNREVOKED_TASKS", **holds}]
     }
     shape = {"group_state": "Reconciling", "target_at": "2026-11-20T12:00:00Z"}
-    made = play(snapshot(row("4.3", seats, {"0": (2, True, 60_000)}, **shape)))
-    assert made.verdict.kind == "stuck"
-    assert "m-a" in made.verdict.reason
+    result = play(snapshot(row("4.3", seats, {"0": (2, True, 60_000)}, **shape)))
+    assert result.verdict.kind == "stuck"
+    assert "m-a" in result.verdict.reason

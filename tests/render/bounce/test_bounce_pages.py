@@ -41,8 +41,8 @@ def _zoned() -> Snapshot:
     snapshot = _settled()
     group = snapshot.state.group
     tagged = tuple(
-        replace(of, client_tags=((plan_cases.EVIL, f"{plan_cases.EVIL}{place % 2}"),))
-        for place, of in enumerate(group.instances)
+        replace(item, client_tags=((plan_cases.EVIL, f"{plan_cases.EVIL}{place % 2}"),))
+        for place, item in enumerate(group.instances)
     )
     return replace(snapshot, state=replace(snapshot.state, group=Group(plan_cases.EVIL, group.tasks, tagged)))
 
@@ -142,7 +142,7 @@ def test_markdown() -> None:
 
 def test_none_is_safe() -> None:
     found = _case("beyond-the-time-out")
-    unsafe = replace(found, played=tuple(of for of in found.played if not of.safe))
+    unsafe = replace(found, played=tuple(item for item in found.played if not item.safe))
     assert unsafe.best_safe is None
     page = bounce_page(unsafe)
     assert page.tone != "good"
@@ -197,7 +197,7 @@ def test_an_instance_without_its_option_is_told_of_it(capsys: pytest.CaptureFixt
 
 def test_exit_code_3_if_none_is_safe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = _case("beyond-the-time-out")
-    unsafe = replace(found, played=tuple(of for of in found.played if not of.safe))
+    unsafe = replace(found, played=tuple(item for item in found.played if not item.safe))
     monkeypatch.setattr(snapshots, "read", lambda _paths, **_options: (_settled(),))
     monkeypatch.setattr("kstream_plan.cli.commands.bounce.bounces_of", lambda *_of, **_options: unsafe)
     out = tmp_path / "restarts.yaml"

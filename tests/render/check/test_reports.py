@@ -152,9 +152,9 @@ def test_the_comment_fits_whatever_could_not_be_checked() -> None:
     errors = [(f"shop-{n}", "x.json, line 1: " + "protocol is 'learner', not one of eager " * 9) for n in range(300)]
     comment = markdown_report(check_all(check_cases.case("sample").plans, check_cases.NOW, errors=errors))
     assert len(comment) < 65_536
-    told = comment.count("could not be checked")
-    assert 100 < told < 300
-    left_out = 300 - told + ("snapshot generation" not in comment)
+    answer = comment.count("could not be checked")
+    assert 100 < answer < 300
+    left_out = 300 - answer + ("snapshot generation" not in comment)
     assert f"✗ {left_out} more applications do not fit into a comment" in comment
     long = [("a", "x " * 40_000)]
     assert "✗ 1 more application does not fit into" in markdown_report(check_all([], check_cases.NOW, errors=long))
@@ -164,8 +164,8 @@ def _broken_alone(draws: int | None = None) -> Check:
     """The one rule there is, broken."""
     checked = check_cases.case("uneven").plans[0]
     (settles,) = (finding for finding in checked.findings if finding.rule == "must_settle")
-    of = None if draws is None else OverDraws(draws, 0, {})
-    return check_all([replace(checked, findings=(settles,), draws=of)], check_cases.NOW)
+    item = None if draws is None else OverDraws(draws, 0, {})
+    return check_all([replace(checked, findings=(settles,), draws=item)], check_cases.NOW)
 
 
 def test_what_is_broken_alone_and_by_one_draw_is_said_plainly() -> None:

@@ -62,8 +62,8 @@ def _evil() -> list[SameOutcome]:
     names = (plan_cases.EVIL, f"{plan_cases.EVIL}{'x' * 300}", "plan.json")
     cases = ("scale-out", "scale-out-standbys", "scale-out")
     plans = [plan_cases.case(case) for case in cases]
-    evil = [replace(of, group=Group(plan_cases.EVIL, of.group.tasks, of.group.instances)) for of in plans]
-    found = [alternative((Change("plan", name),), of, None, None) for name, of in zip(names, evil, strict=True)]
+    evil = [replace(plan, group=Group(plan_cases.EVIL, plan.group.tasks, plan.group.instances)) for plan in plans]
+    found = [alternative((Change("plan", name),), item, None, None) for name, item in zip(names, evil, strict=True)]
     return list(beside_each_other(found))
 
 
@@ -136,7 +136,9 @@ def test_json_is_as_its_schema_says(name: str) -> None:
     ]
     lines += [(note["code"], note["message"]) for note in document["next"]]
     assert lines == [(line.code, line.text) for line in compare_page(case(name), verbose=True).lines]
-    assert [len(of["alternatives"]) for of in document["outcomes"]] == [len(of.alternatives) for of in case(name)]
+    assert [len(outcome["alternatives"]) for outcome in document["outcomes"]] == [
+        len(item.alternatives) for item in case(name)
+    ]
     assert not SCHEMA.is_valid({**document, "outcomes": []})
 
 
@@ -174,10 +176,13 @@ def test_less_safety_is_warned_of() -> None:
 
 def test_times_that_overlap_are_said_to() -> None:
     outcomes = case("grid")
-    figures = [of.one.figures for of in outcomes]
-    shortest = min(of.balanced_ms.median for of in figures)
-    near = [SameOutcome(of.alternatives, fastest=of.one.figures.balanced_ms.median < 2 * shortest) for of in outcomes]
-    assert sum(of.fastest for of in near) > 1
+    figures = [outcome.one.figures for outcome in outcomes]
+    shortest = min(figure.balanced_ms.median for figure in figures)
+    near = [
+        SameOutcome(outcome.alternatives, fastest=outcome.one.figures.balanced_ms.median < 2 * shortest)
+        for outcome in outcomes
+    ]
+    assert sum(item.fastest for item in near) > 1
     sentence = compare_page(near).sentences[0]
     assert "Its range of times overlaps with that of" in sentence
     assert "random simulations and slower in" in sentence
@@ -186,7 +191,7 @@ def test_times_that_overlap_are_said_to() -> None:
 def test_every_duration_is_that_of_the_json() -> None:
     for name in CASES:
         document = json.loads(to_json(case(name)))
-        balanced = [of["figures"]["balanced_ms"] for of in document["outcomes"]]
+        balanced = [item["figures"]["balanced_ms"] for item in document["outcomes"]]
         for outcome, figure in zip(case(name), balanced, strict=True):
             if outcome.one.settles and outcome.one.figures.rebalances.most:
                 assert duration_text(outcome.one).removeprefix("at least ").startswith(duration(figure["median"]))
@@ -269,6 +274,6 @@ def test_what_is_not_told_of_all_says_of_which_it_is() -> None:
     for kind, notes in zip(("warning", "note", "assumption"), compare_remarks(outcomes)[:3], strict=True):
         own = [remarks(outcome.one.plan)[("warning", "note", "assumption").index(kind)] for outcome in outcomes]
         for note in (note for note in notes if note.code != "safety-setting"):
-            is_of_all = all(note in told for told in own)
+            is_of_all = all(note in answer for answer in own)
             is_counted = note.message.count(" with ") >= len(outcomes)
             assert is_of_all + is_counted + note.message.startswith("With ") == 1, note

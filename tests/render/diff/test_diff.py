@@ -104,15 +104,15 @@ def test_copies_of_a_group_without_standbys_warm_up() -> None:
 def test_a_task_that_started_more_than_once_is_named() -> None:
     text = "events: [{at: 0s, join: {hosts: [i4]}}, {at: 30m, leave: i4}]"
     scenario = read_scenario(text, "s.yaml")
-    made = simulate(captured_scenarios.before("scale-out"), scenario, number_of_draws=1, what_ifs=False).plan
+    result = simulate(captured_scenarios.before("scale-out"), scenario, number_of_draws=1, what_ifs=False).plan
     starts = Counter(
         step["task_id"]
-        for rnd in json.loads(plan_json(made, full=True))["rounds"]
+        for rnd in json.loads(plan_json(result, full=True))["rounds"]
         for step in rnd["steps"]
         if step["kind"] in ("hand-over", "promote")
     )
-    stateful = {str(made.group.tasks[task].task_id) for task in made.group.stateful}
-    found = compare(plan_side(made, 0), plan_side(made), plan_course(made, 0, len(made.rounds)))
+    stateful = {str(result.group.tasks[task].task_id) for task in result.group.stateful}
+    found = compare(plan_side(result, 0), plan_side(result), plan_course(result, 0, len(result.rounds)))
     [note] = [note for note in found.remarks.notes if note.code == "started-more-than-once"]
     assert set(note.subjects) == {task_id for task_id, number in starts.items() if number > 1} & stateful
     assert note.subjects

@@ -38,8 +38,8 @@ PLANS = [("plan", name) for name in plan_cases.NAMES] + [("simulation", name) fo
 def shown(kind: str, name: str) -> tuple[Page, Mapping[str, Any]]:
     """Return the page of a case, and its JSON."""
     if kind == "plan":
-        made = plan_cases.case(name)
-        return plan_page(made), json.loads(plan_json(made))
+        result = plan_cases.case(name)
+        return plan_page(result), json.loads(plan_json(result))
     simulated = simulation_cases.case(name)
     return plan_page(simulated), json.loads(simulation_json(simulated))
 
@@ -143,8 +143,8 @@ ENDS = {
 }
 
 
-def open_ended(made: Plan) -> Plan:
-    return replace(made, summary=replace(made.summary, ranges=tuple(FigureRange(name, *ENDS[name]) for name in ENDS)))
+def open_ended(plan: Plan) -> Plan:
+    return replace(plan, summary=replace(plan.summary, ranges=tuple(FigureRange(name, *ENDS[name]) for name in ENDS)))
 
 
 def test_what_is_unknown_stands_beside_each_figure() -> None:
@@ -205,12 +205,12 @@ def test_a_settled_group_says_what_a_loss_would_restore() -> None:
 
 
 def test_the_moment_is_that_of_the_snapshot_and_of_a_later_beginning() -> None:
-    made = plan_cases.case("scale-out")
-    assert plan_page(made).source == "snapshot: generation 1, 2026-11-21 13:00:38 UTC"
-    assert made.end is not None
-    later = replace(made, end=replace(made.end, begins_at="2026-11-21T15:00:00.000Z"))
+    result = plan_cases.case("scale-out")
+    assert plan_page(result).source == "snapshot: generation 1, 2026-11-21 13:00:38 UTC"
+    assert result.end is not None
+    later = replace(result, end=replace(result.end, begins_at="2026-11-21T15:00:00.000Z"))
     assert plan_page(later).source.endswith("; plan begins 2026-11-21 15:00:00 UTC")
-    assert plan_page(replace(made, captured_at=None)).source == "snapshot: generation 1, unknown time"
+    assert plan_page(replace(result, captured_at=None)).source == "snapshot: generation 1, unknown time"
 
 
 def test_bytes_are_shown_where_the_size_of_a_record_is_known() -> None:
@@ -237,13 +237,13 @@ def test_other_settings_stand_beside_all_that_they_change() -> None:
 
 
 def test_an_excerpt_has_only_what_is_in_focus() -> None:
-    made = plan_cases.case("scale-out-standbys")
-    page = excerpt_page(made, Focus(task_id=TaskId(0, 5)))
+    result = plan_cases.case("scale-out-standbys")
+    page = excerpt_page(result, Focus(task_id=TaskId(0, 5)))
     assert page.sections
     assert all("0_5" in sentence for section in page.sections for sentence in section.sentences)
-    made = plan_cases.case("scale-out")
-    idle = next(instance.process_id for instance in made.group.instances if instance.host == "i2")
-    assert excerpt_page(made, Focus(task_id=TaskId(0, 0), process_id=idle)).sections[0].heading == NO_STEP
+    result = plan_cases.case("scale-out")
+    idle = next(instance.process_id for instance in result.group.instances if instance.host == "i2")
+    assert excerpt_page(result, Focus(task_id=TaskId(0, 0), process_id=idle)).sections[0].heading == NO_STEP
 
 
 def test_an_unknown_generation_is_no_number() -> None:

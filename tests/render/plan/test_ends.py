@@ -32,20 +32,20 @@ ENDS = {
 }
 
 
-def open_ended(made: Plan) -> Plan:
-    return replace(made, summary=replace(made.summary, ranges=tuple(FigureRange(of, *ENDS[of]) for of in ENDS)))
+def open_ended(plan: Plan) -> Plan:
+    return replace(plan, summary=replace(plan.summary, ranges=tuple(FigureRange(item, *ENDS[item]) for item in ENDS)))
 
 
 def test_so_do_the_lines_of_several_and_alternatives() -> None:
-    made = open_ended(plan_cases.case("scale-out"))
-    result = result_of(made)
+    outcome = open_ended(plan_cases.case("scale-out"))
+    result = result_of(outcome)
     assert (result.cold_handovers_most, result.duration_ms_most) == (8, 7_200_000)
     for shown in (fleet_table([result], [result], width=200), fleet_markdown([result], [result])):
         words = " ".join(shown.split())
         assert "1 moving application may not settle. 1 application is at risk: 1 with cold starts" in words
         for text in ("uncertain", "20 (3 to 21) of 24", "0 (0 to 8)", "at least 28.5s"):
             assert text in shown
-    found = alternative_figures(made, None)
+    found = alternative_figures(outcome, None)
     assert (found.cold_handovers.least, found.cold_handovers.most) == (0, 8)
     assert found.balanced_ms.most == 7_200_000
     assert found.paused_at_once == 23

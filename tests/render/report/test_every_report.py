@@ -59,10 +59,10 @@ def test_a_page_holds_nothing_but_itself(name: str) -> None:
     html = report_cases.case(name)
     page = Page(html)
     assert {tag for tag, _ in page.tags} <= TAGS
-    given = [(tag, key, value) for tag, of in page.tags for key, value in of.items()]
+    given = [(tag, key, value) for tag, item in page.tags for key, value in item.items()]
     assert not [key for _, key, _ in given if key.startswith("on")]
     assert [one for one in given if one[1] in ("src", "href", "action", "xlink:href")] == [("link", "href", "data:,")]
-    assert [of for tag, of in page.tags if tag == "script" and of.get("type") != "application/json"] == [{}]
+    assert [item for tag, item in page.tags if tag == "script" and item.get("type") != "application/json"] == [{}]
     assert set(re.findall(r"https?://[^\s\"'<]+", html)) <= {"http://www.w3.org/2000/svg"}
     assert not re.search("[\u202e\u200b\x1b]", html)
     assert len([tag for tag, _ in page.tags if tag == "h1"]) == 1
@@ -118,8 +118,8 @@ def test_the_tables_of_a_report_are_those_of_the_page(name: str) -> None:
             drawn = {place for row in table.rows for place, cell in enumerate(row.cells) if cell.bar is not None}
             wanted = [[column.head for column in table.columns], *rows]
 
-            def without_bars(of: list[list[str]], drawn: set[int] = drawn) -> list[list[str]]:
-                return [[bare(text) for place, text in enumerate(row) if place not in drawn] for row in of]
+            def without_bars(item: list[list[str]], drawn: set[int] = drawn) -> list[list[str]]:
+                return [[bare(text) for place, text in enumerate(row) if place not in drawn] for row in item]
 
             assert without_bars(wanted) in [without_bars(shown) for shown in tables]
 

@@ -44,8 +44,8 @@ from tests.helpers.pages import Page
 pytestmark = pytest.mark.xdist_group("simulations")
 
 
-def page(of: Plan) -> Page:
-    return Page(plans_html([SavedPlan(of)]))
+def page(plan: Plan) -> Page:
+    return Page(plans_html([SavedPlan(plan)]))
 
 
 @pytest.mark.parametrize("name", ["scale-out", "crash"])
@@ -62,8 +62,8 @@ def test_the_picture_of_a_plan() -> None:
 
 
 def test_nobody_runs_what_restores_before_it_runs() -> None:
-    of = report_cases.streams(500.0).plan
-    figure = timeline_figure(of, events(of), timeline(of), Names(of.group))
+    item = report_cases.streams(500.0).plan
+    figure = timeline_figure(item, events(item), timeline(item), Names(item.group))
     last = figure.rows[-1]
     assert (last.label, last.sums_up) == ("paused", "at most 12")
     assert last.description == "paused at once: at most 12: at most 10 for a rebalance, at most 12 while they restore"
@@ -75,19 +75,19 @@ def test_nobody_runs_what_restores_before_it_runs() -> None:
 
 @pytest.mark.parametrize("rate", [None, 500.0])
 def test_no_bound_is_that_of_the_one_way_which_is_drawn(rate: float | None) -> None:
-    of = report_cases.streams(rate).plan
-    rows = timeline_figure(of, events(of), timeline(of), Names(of.group)).rows
+    item = report_cases.streams(rate).plan
+    rows = timeline_figure(item, events(item), timeline(item), Names(item.group)).rows
     summed_up = {row.label: row.sums_up for row in rows}
-    least, most = of.ends("paused_tasks_at_once")
+    least, most = item.ends("paused_tasks_at_once")
     assert (least, most) == (7, 12)
     assert summed_up["paused"] == ("at least 7" if rate is None else "at most 12")
 
 
 def test_what_starts_cold_stands_still_while_it_restores() -> None:
-    of = plan(replace(plan_cases.snapshot("crash"), rates=Rates(restore_per_instance=500.0)))
-    moves = next(table for table in page(of).tables if table[0][-1] == "paused in all")[1:]
+    item = plan(replace(plan_cases.snapshot("crash"), rates=Rates(restore_per_instance=500.0)))
+    moves = next(table for table in page(item).tables if table[0][-1] == "paused in all")[1:]
     lasts = {row[2].split()[0]: row[-1] for row in moves if row[5] == "cold start"}
-    document = json.loads(plan_json(of))
+    document = json.loads(plan_json(item))
     assert all(re.fullmatch(r"\S+, then restores for about \S+", said) for said in lasts.values())
     assert any(
         said.endswith(f"about {duration(document['summary']['max_cold_restore_ms'])}") for said in lasts.values()
@@ -96,77 +96,77 @@ def test_what_starts_cold_stands_still_while_it_restores() -> None:
 
 def test_what_starts_cold_is_not_drawn_as_running_where_nobody_knows_from_when_on_it_does() -> None:
     for rate in (None, 500.0):
-        of = report_cases.streams(rate).plan
-        drawn = timeline(of)
+        item = report_cases.streams(rate).plan
+        drawn = timeline(item)
         cold = Counter((start.instance, start.restores_ms is None) for start in drawn.cold_starts)
         assert cold
         for place, course in enumerate(drawn.instances):
             assert course.unsure[-1].number == cold[place, True]
             assert all(level.number <= level_at(course.runs, level.at_ms) for level in course.unsure)
-        rows = timeline_figure(of, events(of), drawn, Names(of.group)).rows
+        rows = timeline_figure(item, events(item), drawn, Names(item.group)).rows
         assert any(shape.kind == "unsure" for row in rows for shape in row.shapes) == (rate is None)
 
 
 def test_what_is_worse_between_is_summed_up_as_well() -> None:
-    of = report_cases.restart().plan
-    summed_up = {row.label: row.sums_up for row in load_figure(of, timeline(of)).rows}
+    item = report_cases.restart().plan
+    summed_up = {row.label: row.sums_up for row in load_figure(item, timeline(item)).rows}
     assert summed_up["connector balance"] == "0 → 5 → 0"
     assert summed_up["tasks per worker"] == "5 → 0 to 5 → 5"
     assert "copies warming up" not in summed_up
 
 
 def test_the_least_and_the_most_between_are_summed_up_though_they_are_not_at_the_same_time() -> None:
-    of = report_cases.restart().plan
+    item = report_cases.restart().plan
     loads = [LoadAt(at_ms, *ends, ends[1] - ends[0], 0) for at_ms, ends in enumerate([(5, 5), (5, 8), (0, 5), (5, 5)])]
-    row = load_figure(of, replace(timeline(of), loads=tuple(loads))).rows[0]
+    row = load_figure(item, replace(timeline(item), loads=tuple(loads))).rows[0]
     assert row.sums_up == "5 → 0 to 8 → 5"
     assert row.description == "tasks per worker, least to most: 5 at first, 0 to 8 between, 5 at the end"
 
 
 def test_the_last_mark_has_its_word_before_it() -> None:
-    of = report_cases.restart().plan
-    marks = timeline_figure(of, events(of), timeline(of), Names(of.group)).marks
+    item = report_cases.restart().plan
+    marks = timeline_figure(item, events(item), timeline(item), Names(item.group)).marks
     assert [(mark.text, mark.is_before) for mark in marks] == [("leave", False), ("return", False), ("delay end", True)]
 
 
 def test_a_word_without_room_goes_on_the_one_that_covers_its_place() -> None:
     happens = [
-        of(at_ms=80_000 * place + later_ms, process_ids=(f"w{place}",))
+        entry(at_ms=80_000 * place + later_ms, process_ids=(f"w{place}",))
         for place in range(3)
-        for of, later_ms in ((Leave, 0), (Return, 20_000))
+        for entry, later_ms in ((Leave, 0), (Return, 20_000))
     ]
-    of = simulate(connect(even(3)), Scenario(events=tuple(happens))).plan
-    marks = timeline_figure(of, events(of), timeline(of), Names(of.group)).marks
+    item = simulate(connect(even(3)), Scenario(events=tuple(happens))).plan
+    marks = timeline_figure(item, events(item), timeline(item), Names(item.group)).marks
     assert [mark.text for mark in marks] == [*["leave, return", ""] * 3, "delay end"]
 
 
 def test_a_stop_that_is_noticed_later_is_marked_twice() -> None:
-    of = drain(plan_cases.snapshot("scale-out-standbys"), ["i1"]).plan
-    noticed_ms = next(rnd.at_ms for rnd in of.rounds if rnd.member_steps)
+    item = drain(plan_cases.snapshot("scale-out-standbys"), ["i1"]).plan
+    noticed_ms = next(rnd.at_ms for rnd in item.rounds if rnd.member_steps)
 
     def texts(plan: Plan, to_ms: int) -> list[str]:
         shown = timeline_figure(plan, events(plan), replace(timeline(plan), to_ms=to_ms), Names(plan.group))
         return [mark.text for mark in shown.marks[:2]]
 
-    told = ["i1 stops 0s", f"noticed {duration(noticed_ms)}"]
-    assert texts(of, timeline(of).to_ms) == told
-    crowded_ms = 20 * timeline(of).to_ms
-    assert texts(of, crowded_ms) == ["", ", ".join(told)], "too near to each other for words of their own"
-    instances = tuple(replace(one, host=f"{'i' * 30}{one.host}") for one in of.group.instances)
-    long = replace(of, group=Group(of.group.application_id, of.group.tasks, instances))
+    answers = ["i1 stops 0s", f"noticed {duration(noticed_ms)}"]
+    assert texts(item, timeline(item).to_ms) == answers
+    crowded_ms = 20 * timeline(item).to_ms
+    assert texts(item, crowded_ms) == ["", ", ".join(answers)], "too near to each other for words of their own"
+    instances = tuple(replace(one, host=f"{'i' * 30}{one.host}") for one in item.group.instances)
+    long = replace(item, group=Group(item.group.application_id, item.group.tasks, instances))
     assert texts(long, crowded_ms) == ["", f"1 instance stops 0s, noticed {duration(noticed_ms)}"]
-    left = replace(of, rounds=tuple(map(_left_at_once, of.rounds)))
-    assert texts(left, timeline(of).to_ms)[0] == "leave"
+    left = replace(item, rounds=tuple(map(_left_at_once, item.rounds)))
+    assert texts(left, timeline(item).to_ms)[0] == "leave"
 
 
 def _left_at_once(rnd: Round) -> Round:
-    at_once = [replace(of, stopped_at_ms=rnd.at_ms) if isinstance(of, MemberLeft) else of for of in rnd.steps]
+    at_once = [replace(step, stopped_at_ms=rnd.at_ms) if isinstance(step, MemberLeft) else step for step in rnd.steps]
     return replace(rnd, steps=tuple(at_once))
 
 
 def test_no_time_of_the_axis_is_cut_off() -> None:
-    of = simulation_cases.case("replace-one").plan
-    *others, last = timeline_figure(of, events(of), timeline(of), Names(of.group)).ticks
+    item = simulation_cases.case("replace-one").plan
+    *others, last = timeline_figure(item, events(item), timeline(item), Names(item.group)).ticks
     assert (last.is_before, last.tight) == (float(last.percent) > 93, True)
     assert [tick.tight for tick in others] == [bool(place % 2) for place in range(len(others))]
 
@@ -179,14 +179,14 @@ _DRAWN: Mapping[str, Callable[[], Plan]] = MappingProxyType(
 )
 
 
-@pytest.mark.parametrize("of", _DRAWN)
-def test_what_the_page_draws_is_what_the_json_says(of: str) -> None:
-    made = _DRAWN[of]()
-    document, [data] = json.loads(json.dumps(plan_document(made, full=True))), page(made).data
+@pytest.mark.parametrize("text", _DRAWN)
+def test_what_the_page_draws_is_what_the_json_says(text: str) -> None:
+    result = _DRAWN[text]()
+    document, [data] = json.loads(json.dumps(plan_document(result, full=True))), page(result).data
     numbers, times_ms = iter(data["stretches"]), data["times_ms"]
-    stretches = [(*of[:3], times_ms[of[3]], times_ms[of[4]]) for of in zip(*[numbers] * 5, strict=True)]
-    names = {of["process_id"]: name for of, name in zip(document["instances"], data["instances"], strict=True)}
-    times = made.in_effect_ms if made.is_of_workers else [rnd["at_ms"] for rnd in document["rounds"]]
+    stretches = [(*item[:3], times_ms[item[3]], times_ms[item[4]]) for item in zip(*[numbers] * 5, strict=True)]
+    names = {item["process_id"]: name for item, name in zip(document["instances"], data["instances"], strict=True)}
+    times = result.in_effect_ms if result.is_of_workers else [rnd["at_ms"] for rnd in document["rounds"]]
     for place, (at_ms, rnd) in enumerate(zip(times, document["rounds"], strict=True)):
         if at_ms in times[place + 1 :]:
             continue
@@ -218,15 +218,15 @@ def elsewhere(document: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "of",
+    "item",
     [report_cases.restart, report_cases.streams, partial(report_cases.streams, 500.0)],
     ids=["connect", "streams", "streams-rate"],
 )
-def test_what_is_drawn_of_connect_and_streams_groups_is_what_the_json_says(of: Callable[[], Simulation]) -> None:
-    made = of().plan
-    document, found = json.loads(json.dumps(plan_document(made, full=True))), page(made)
+def test_what_is_drawn_of_connect_and_streams_groups_is_what_the_json_says(item: Callable[[], Simulation]) -> None:
+    result = item().plan
+    document, found = json.loads(json.dumps(plan_document(result, full=True))), page(result)
     [data] = found.data
-    names = {of["process_id"]: name for of, name in zip(document["instances"], data["instances"], strict=True)}
+    names = {entry["process_id"]: name for entry, name in zip(document["instances"], data["instances"], strict=True)}
     stretches = list(zip(*[iter(data["stretches"])] * 5, strict=True))
     at = data["times_ms"]
     known = {name for name, _ in data["tasks"].values()}
@@ -237,7 +237,7 @@ def test_what_is_drawn_of_connect_and_streams_groups_is_what_the_json_says(of: C
             if data["doing"][what] == doing and at[to] >= data["to_ms"]
         }
         held = document["rounds"][-1]["assigned"].items()
-        assert at_the_end == {(task, names[of]) for of, roles in held for task in roles[role] if task in known}
+        assert at_the_end == {(task, names[entry]) for entry, roles in held for task in roles[role] if task in known}
     moves = next(table for table in found.tables if table[0][-1] == "paused in all")[1:]
     assert sorted(row[2].split(" (input")[0] for row in moves) == elsewhere(document)
     summary, worst = document["summary"], document["summary"]["max_paused_task"]
@@ -245,15 +245,15 @@ def test_what_is_drawn_of_connect_and_streams_groups_is_what_the_json_says(of: C
     for task, begin, end in zip(*[iter(data["standstills"])] * 3, strict=True):
         lengths[data["tasks"][str(task)][0]] += at[end] - at[begin]
     assert lengths[worst["task_id"]] == worst["ms"]
-    if made.is_of_workers:
+    if result.is_of_workers:
         assert sum(lengths.values()) == summary["paused_task_ms"]
     restores = [at[end] - at[begin] for _, _, what, begin, end in stretches if data["doing"][what] == "restores"]
     assert max(restores, default=0) == (summary["max_cold_restore_ms"] or 0)
 
 
 def test_the_tables_have_what_the_json_says() -> None:
-    made = plan_cases.case("scale-out")
-    document, found = json.loads(plan_json(made)), page(made)
+    result = plan_cases.case("scale-out")
+    document, found = json.loads(plan_json(result)), page(result)
     moves = next(table for table in found.tables if table[0][-1] == "paused in all")[1:]
     assert sorted(row[2].split()[0] for row in moves) == elsewhere(document)
     assert len(moves) == document["summary"]["hops"]
@@ -275,9 +275,9 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 
 
 def test_a_saved_plan_looks_as_it_did() -> None:
-    of = simulation_cases.case("add-two").plan
-    [saved] = read_saved(plan_json(of).encode(), "here")
-    assert plans_html([saved]) == plans_html([SavedPlan(of)])
+    item = simulation_cases.case("add-two").plan
+    [saved] = read_saved(plan_json(item).encode(), "here")
+    assert plans_html([saved]) == plans_html([SavedPlan(item)])
 
 
 def test_a_page_is_the_same_whatever_the_hash_seed(tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_of_many_instances_the_page_has_areas_first_and_everyone_below() -> None
 def test_several_applications_have_an_overview_and_no_picture() -> None:
     saved = [SavedPlan(plan_cases.case(name)) for name in ("settled", "crash", "scale-out")]
     found = Page(plans_html(saved))
-    assert [row[0] for row in found.tables[0]] == ["Application", *(of.plan.group.application_id for of in saved)]
+    assert [row[0] for row in found.tables[0]] == ["Application", *(item.plan.group.application_id for item in saved)]
     assert "3 applications: 2 moving, 1 settled. 1 application is at risk: 1 with cold starts" in found.text
     with pytest.raises(UsageError, match="one application"):
         plan_svg(saved)
@@ -315,8 +315,8 @@ def test_several_applications_have_an_overview_and_no_picture() -> None:
 
 @pytest.mark.parametrize("design", ["joins", "leaves"])
 def test_learner_groups_are_drawn(design: str) -> None:
-    of = learner_cases.walkthrough() if design == "joins" else learner_cases.left()
-    assert "a copy warms up there" in page(of).text
+    item = learner_cases.walkthrough() if design == "joins" else learner_cases.left()
+    assert "a copy warms up there" in page(item).text
 
 
 def test_a_page_stays_small() -> None:

@@ -113,10 +113,10 @@ def _played(events: str, restore_rate: float | None = None) -> Simulation:
     ],
 )
 def test_each_cold_task_is_named_once_and_each_cold_start_counted(events_of_it: str) -> None:
-    made = _played(events_of_it, restore_rate=5_000.0).plan
-    cold = [str(move.task_id) for event in events(made) for move in event.cold]
-    assert len(cold) == made.summary.cold_handovers > len(set(cold))
-    [note] = [note for note in remarks(made).warnings if note.code == COLD_STARTS]
+    result = _played(events_of_it, restore_rate=5_000.0).plan
+    cold = [str(move.task_id) for event in events(result) for move in event.cold]
+    assert len(cold) == result.summary.cold_handovers > len(set(cold))
+    [note] = [note for note in remarks(result).warnings if note.code == COLD_STARTS]
     assert sorted(note.subjects) == sorted(set(cold))
     assert f"({len(cold)} starts)" in note.message
 

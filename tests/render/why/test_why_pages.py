@@ -30,13 +30,13 @@ def _taken(group: str, place: int) -> Snapshot:
 
 
 def _fourth(snapshot: Snapshot) -> str:
-    return next(of.process_id for of in snapshot.state.group.instances if of.host == "i4")
+    return next(instance.process_id for instance in snapshot.state.group.instances if instance.host == "i4")
 
 
 def _evil() -> Why:
     snapshot = _taken("big", 15)
     group = snapshot.state.group
-    instances = tuple(replace(of, host=f"{plan_cases.EVIL}{of.host}") for of in group.instances)
+    instances = tuple(replace(instance, host=f"{plan_cases.EVIL}{instance.host}") for instance in group.instances)
     evil = replace(snapshot.state, group=Group(plan_cases.EVIL, group.tasks, instances))
     return why(replace(snapshot, state=evil), task_id=TaskId(0, 2))
 
@@ -124,7 +124,7 @@ def test_of_a_copy_that_was_seen_to_come_no_closer_its_line_says_so() -> None:
     group = snapshot.state.group
     seat = group.task_index[first.task_id], group.instance_index[first.destination]
     found = why(replace(snapshot, no_closer_ms={seat: 150_000}), other_settings=False)
-    assert [of.no_closer_ms for of in found.probing.waiting if of.task_id == first.task_id] == [150_000]
+    assert [item.no_closer_ms for item in found.probing.waiting if item.task_id == first.task_id] == [150_000]
     assert "no closer for 2m30s" in " ".join(to_table(found, width=200).split())
     validator("why").validate(json.loads(to_json(found)))
 

@@ -38,8 +38,8 @@ def test_the_text_tells_what_the_broker_described(capture: str, release: str, te
     assert isinstance(ordered, BrokerGroup)
     assert isinstance(unordered, BrokerGroup)
     assert (ordered.ordered, unordered.ordered) == (True, False)
-    assert sorted(ordered.members, key=lambda of: of.member_id) == sorted(
-        unordered.members, key=lambda of: of.member_id
+    assert sorted(ordered.members, key=lambda entry: entry.member_id) == sorted(
+        unordered.members, key=lambda item: item.member_id
     )
     assert tuple(read.state.holdings) == tuple(described.state.holdings)
     assert [task.stateful for task in read.state.group.tasks] == [task.stateful for task in described.state.group.tasks]
@@ -58,14 +58,14 @@ def test_tables_may_come_in_any_order_and_from_several_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "members", "epochs", "told"),
+    ("state", "members", "epochs", "answer"),
     [
         ("k43-base.txt", "k43-scale-out.txt", (12, 12), None),  # the members' table is the newer one
         ("k43-scale-out.txt", "k43-base.txt", (12, 8), "Assigning"),
     ],
 )
 def test_tables_of_two_moments_are_told_and_the_members_count(
-    state: str, members: str, epochs: tuple[int, int], told: str | None
+    state: str, members: str, epochs: tuple[int, int], answer: str | None
 ) -> None:
     def table(file: str, option: str) -> str:
         lines = (REAL / file).read_text().splitlines(keepends=True)
@@ -76,7 +76,7 @@ def test_tables_of_two_moments_are_told_and_the_members_count(
     texts = [("a", table(state, "--state")), ("b", table(members, "--members"))]
     ((row, notes),) = rows_from_text(texts, "4.3", lambda _of: TOPOLOGY, lambda _of: {"num_standby_replicas": 1})
     assert next(note.code for note in notes) == "two-moments"
-    assert (row["generation"], row["target_epoch"], row["group_state"]) == (*epochs, told)
+    assert (row["generation"], row["target_epoch"], row["group_state"]) == (*epochs, answer)
     assert "group-not-as-told" not in [note.code for note in snapshot_from_row(row, "saved").warnings]
 
 
@@ -131,7 +131,7 @@ class TestKafkaToolsTables:
         assert [note.code for note in notes] == codes
         for field in ("tasks", "application_id"):
             assert row[field] == whole[field]
-        holdings = [snapshot_from_row(of, "saved").state.holdings for of in (row, whole)]
+        holdings = [snapshot_from_row(item, "saved").state.holdings for item in (row, whole)]
         assert list(holdings[0]) == list(holdings[1])
 
     def test_another_assignor_is_refused_as_when_the_broker_names_it(self) -> None:
@@ -156,8 +156,8 @@ class TestKafkaToolsTables:
         assert [note.code for note in notes] == ["no-targets", "no-epochs"]
         assert "--group S8 --members --verbose" in notes[-1].message
         ((whole, _),) = _rows((REAL / "k43-base.txt").read_text())
-        groups = [snapshot_from_row(of, "saved").state.memory for of in (row, whole)]
-        targets = [{of.member_id: of.target for of in group.members} for group in groups]  # type: ignore[union-attr]
+        groups = [snapshot_from_row(item, "saved").state.memory for item in (row, whole)]
+        targets = [{member.member_id: member.target for member in group.members} for group in groups]  # type: ignore[union-attr]
         assert targets[0] == targets[1]
 
     @pytest.mark.parametrize(

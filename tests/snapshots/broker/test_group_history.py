@@ -56,14 +56,14 @@ def test_records_about_something_else_are_passed_over() -> None:
         later(1, b"\x00\x63", b"not known"),
     ]
     found = list(generations(GROUP, [*others, *map(record, CAPTURED[:3]), *others]))
-    assert [of.number for of in found] == [0, 1, 2]
+    assert [item.number for item in found] == [0, 1, 2]
 
 
 def test_a_decision_whose_generation_before_is_gone_is_left_out_and_counted() -> None:
     """The first has none, and of the second the members own what is not in the record before it."""
     kept = [CAPTURED[2], *CAPTURED[8:12]]
     found = list(moments(GROUP, generations(GROUP, map(record, kept))))
-    assert [of and of.generation for of in found] == [None, None, 8, 9, 10]
+    assert [item and item.generation for item in found] == [None, None, 8, 9, 10]
     taken = history(*map(record, kept))
     assert [row["generation"] for row in taken.rows] == [8, 9, 10, 11]
     assert [note.code for note in taken.notes] == ["history-gap"]
@@ -97,7 +97,7 @@ def test_a_static_member_that_came_back_holds_what_its_former_id_held() -> None:
     (found,) = generations(GROUP, [record(row), record(again)])
     assert "came-back" in found.held
     assert former["memberId"] not in found.held
-    assert [member.member_id for member in found.members] == sorted(of["memberId"] for of in row["members"])
+    assert [member.member_id for member in found.members] == sorted(item["memberId"] for item in row["members"])
 
 
 def test_a_deleted_group_that_is_made_again_held_nothing() -> None:
@@ -177,27 +177,32 @@ def test_the_newest_snapshot_has_the_rates_of_those_before_it() -> None:
 def test_decisions_in_figures(scenario: str) -> None:
     """What is withheld moves in the generation after."""
     cluster = CapturedCluster(scenario)
-    found = {of.generation: of for of in group_decisions(cluster, cluster.group_id, lambda at: True)}
+    found = {
+        group_decision.generation: group_decision
+        for group_decision in group_decisions(cluster, cluster.group_id, lambda at: True)
+    }
     observed = {row["generation"]: row for row in rows(scenario, "observed")}
     assert found.keys() == observed.keys()
     for number, decision in found.items():
-        consumers = [of for instance in observed[number]["decided"].values() for of in instance["consumers"].values()]
+        consumers = [
+            consumer for instance in observed[number]["decided"].values() for consumer in instance["consumers"].values()
+        ]
         assert decision.trigger == trigger(observed[number])
-        assert decision.withheld_tasks == sum(len(of["withheld"]) for of in consumers)
+        assert decision.withheld_tasks == sum(len(consumer["withheld"]) for consumer in consumers)
         assert (decision.processes, decision.consumers) == (len(observed[number]["decided"]), len(consumers))
         # a member that has to revoke is told to come back at once, whatever is to follow later
         untold = decision.probing is None and decision.withheld_tasks
         assert untold or decision.probing == observed[number]["probing_rebalance"]
-    assert sum(of.moved_tasks for of in found.values()) > 0
+    assert sum(item.moved_tasks for item in found.values()) > 0
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_each_row_holds_the_decision_that_was_made_of_it(scenario: str) -> None:
     """But for who gets what is withheld."""
     observed = {row["generation"]: row for row in rows(scenario, "observed")}
-    made = [row for row in whole_history(scenario) if "decided" in row["decision"]]
-    assert len(made) == len(observed)
-    for row in made:
+    results = [row for row in whole_history(scenario) if "decided" in row["decision"]]
+    assert len(results) == len(observed)
+    for row in results:
         found, known = snapshot_from_row(row, scenario), observed[row["decision"]["generation"]]
         assert found.decision is not None
         assert found.decision.consumers is not None
@@ -240,7 +245,7 @@ def test_a_second_later_the_running_group_has_the_same_to_come(scenario: str) ->
         assert decided.decision is not None
         if now.captured_at_ms != now_ms or now.state.generation != decided.decision.generation:
             continue  # what happened last was no decision
-        expected, ahead = (plan(of, now_ms=now_ms).rounds for of in (decided, now))
+        expected, ahead = (plan(item, now_ms=now_ms).rounds for item in (decided, now))
         assert len(ahead) == len(expected)
         for one, other in zip(ahead[:2], expected[:2], strict=True):
             assert one.trigger is other.trigger

@@ -21,7 +21,7 @@ from tests.helpers.captured import rows
 from tests.helpers.captured_cluster import CapturedCluster, topology
 
 SCENARIO = "scale-out-standbys"
-DESCRIBED = next(of for of in rows(SCENARIO, "describe-groups") if of["generation"] == 7)
+DESCRIBED = next(row for row in rows(SCENARIO, "describe-groups") if row["generation"] == 7)
 TEXT = topology(SCENARIO)
 
 
@@ -78,7 +78,7 @@ def test_a_table_is_restored_from_its_source_up_to_what_was_committed() -> None:
         subtopology, _, partition = task["task_id"].partition("_")
         if subtopology == "1":
             assert task["end_offset_sum"] == before["end_offset_sum"] + limits[int(partition)]
-            assert "clicks" in [of["topic"] for of in task["changelog_partitions"]]
+            assert "clicks" in [changelog_partition["topic"] for changelog_partition in task["changelog_partitions"]]
         else:
             assert task == before
     snapshot_from_row(found.rows[0], "x")

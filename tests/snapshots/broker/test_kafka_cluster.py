@@ -21,9 +21,9 @@ from tests.helpers.fake_kafka import Answers, TopicPartition, errors
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
-    made = Answers()
-    monkeypatch.setattr(kafka_cluster, "_kafka_python", made)
-    return made
+    result = Answers()
+    monkeypatch.setattr(kafka_cluster, "_kafka_python", result)
+    return result
 
 
 def group(state: str = "Stable", code: int = 0, members: Any = ()) -> SimpleNamespace:
@@ -198,8 +198,10 @@ def test_reading_the_offsets_topic_needs_read_access(answers: Answers) -> None:
 
 
 def watch(*, with_login: bool = True, servers: int = 1) -> tuple[ConnectionWatch, Any]:
-    made = ConnectionWatch(errors, with_login=with_login, servers=servers)
-    return made, lambda text: made.emit(logging.LogRecord("kafka", logging.WARNING, "", 0, text, (), None))
+    connection_watch = ConnectionWatch(errors, with_login=with_login, servers=servers)
+    return connection_watch, lambda text: connection_watch.emit(
+        logging.LogRecord("kafka", logging.WARNING, "", 0, text, (), None)
+    )
 
 
 def test_a_refused_login_is_not_tried_again() -> None:
@@ -214,12 +216,12 @@ def test_a_refused_login_is_not_tried_again() -> None:
 
 
 def test_a_lost_connection_is_tried_again_and_remembered() -> None:
-    made, log = watch()
+    result, log = watch()
     log("<KafkaConnection node_id=b broker_version=unknown (disconnected)>: Connection lost: socket disconnected")
     log("Bootstrap connection to b failed: KafkaConnectionError: socket disconnected (backoff 0.05 secs)")
     log("Bootstrap b not ready; waiting 0.05 secs")
-    assert made.reason == "KafkaConnectionError: socket disconnected"
-    made, log = watch(with_login=False)
+    assert result.reason == "KafkaConnectionError: socket disconnected"
+    result, log = watch(with_login=False)
     log("<KafkaConnection node_id=b broker_version=(4, 3) (disconnected)>: Connection lost: socket disconnected")
     log("Bootstrap connection to b failed: KafkaConnectionError: socket disconnected (backoff 0.05 secs)")
     with pytest.raises(errors.KafkaConfigurationError):

@@ -83,8 +83,8 @@ def test_a_described_group_holds_what_was_decided_and_reports_what_was_known(
     taken = running_group(cluster, cluster.group_id, topology(scenario), NOW_MS, {})
     (row,) = taken.rows
     generation = described["generation"]
-    (observed,) = [of for of in rows(scenario, "observed") if of["generation"] == generation]
-    (known,) = [of for of in rows(scenario, "inputs") if of["generation"] == generation - 1]
+    (observed,) = [item for item in rows(scenario, "observed") if item["generation"] == generation]
+    (known,) = [item for item in rows(scenario, "inputs") if item["generation"] == generation - 1]
     assert row.get("generation", generation) == generation
     assert ("generation" in row) == (generation > 1)
     assert _owners(row) == _assigned(observed)
@@ -93,7 +93,8 @@ def test_a_described_group_holds_what_was_decided_and_reports_what_was_known(
     for task in row["tasks"]:
         changelogs = task.get("changelog_partitions", [])
         assert task.get("end_offset_sum", 0) == sum(
-            described["changelogEndOffsets"][of["topic"]][str(of["partition"])] for of in changelogs
+            described["changelogEndOffsets"][changelog["topic"]][str(changelog["partition"])]
+            for changelog in changelogs
         )
         assert len(changelogs) == {"0": 1, "1": 2, "2": 0}[task["task_id"][0]]
     assert [note.code for note in taken.notes] == ["lag-age-unknown"]
@@ -107,7 +108,7 @@ def test_the_plan_made_of_it_is_the_one_made_of_what_the_leader_knew(scenario: s
     for row, known in list(zip(history(scenario), rows(scenario, "inputs"), strict=True))[1:4]:
         planned = plan_checked(snapshot_from_row({**row, "config": config, "rates": None}, scenario).before_decision())
         expected = plan_checked(snapshot_from_row(known, scenario))
-        assert [of.steps for of in planned.rounds] == [of.steps for of in expected.rounds]
+        assert [round_.steps for round_ in planned.rounds] == [round_.steps for round_ in expected.rounds]
 
 
 @pytest.mark.parametrize(("scenario", "described"), DESCRIBED)
@@ -117,12 +118,12 @@ def test_a_described_group_tells_of_its_decision_what_members_are_told(
     cluster = CapturedCluster(scenario, described)
     (row,) = running_group(cluster, cluster.group_id, topology(scenario), NOW_MS, {}).rows
     decision, found = row["decision"], snapshot_from_row(row, scenario)
-    [made] = [of for of in rows(scenario, "observed") if of["generation"] == described["generation"]]
+    [result] = [item for item in rows(scenario, "observed") if item["generation"] == described["generation"]]
     assert decision.get("generation", 1) == described["generation"]
-    assert decision.get("probing_rebalance", made["probing_rebalance"]) == made["probing_rebalance"]
+    assert decision.get("probing_rebalance", result["probing_rebalance"]) == result["probing_rebalance"]
     assert "at" not in decision
     if "next_rebalance_at" in decision:
-        after_ms = parse_time(decision["next_rebalance_at"]) - parse_time(made["at"])
+        after_ms = parse_time(decision["next_rebalance_at"]) - parse_time(result["at"])
         assert 59_000 <= after_ms <= 61_000  # the captured groups probe every minute
     assert found.decision is not None
     assert found.decision.consumers is None
@@ -134,17 +135,17 @@ def test_lags_of_a_last_join_of_unknown_time_do_not_count_as_of_now() -> None:
     held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
     runs = {task: Copy(task, LATEST, (2 * task,), 0, 2 * task, True) for task in range(3)}
     copies = {0: (runs[0],), 1: (runs[1],), 2: (Copy(0, 500, (0,), 500, 0), runs[2])}
-    of = state(group(stateful=3, stateless=0), held, copies)
+    item = state(group(stateful=3, stateless=0), held, copies)
     config = AssignmentConfig(acceptable_recovery_lag=0, num_standby_replicas=1)
     live = Snapshot(
-        state=of, config=config, captured_at="2026-11-21T18:00:00.000Z", decision=KnownDecision(generation=7)
+        state=item, config=config, captured_at="2026-11-21T18:00:00.000Z", decision=KnownDecision(generation=7)
     )
-    stops = Scenario(events=(Stop(at_ms=0, process_ids=(of.group.instances[2].process_id,)),))
-    made = plan(live, scenario=stops)
-    [note] = [note for note in made.assumptions if note.code == "copies-maybe-ready"]
+    stops = Scenario(events=(Stop(at_ms=0, process_ids=(item.group.instances[2].process_id,)),))
+    result = plan(live, scenario=stops)
+    [note] = [note for note in result.assumptions if note.code == "copies-maybe-ready"]
     assert "0_2" in note.subjects
     assert "and since when they restore is unknown too" in note.message
-    assert ("cold_handovers", 0) in {(one.figure, one.low) for one in made.summary.ranges}
+    assert ("cold_handovers", 0) in {(one.figure, one.low) for one in result.summary.ranges}
 
 
 def _tasks(row: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -154,7 +155,10 @@ def _tasks(row: dict[str, Any]) -> list[tuple[Any, ...]]:
             task["stateful"],
             task.get("end_offset_sum"),
             # one scenario's topics have a prefix, which its inputs leave out
-            [(of["topic"].removeprefix("s7-"), of["partition"]) for of in task["source_partitions"]],
+            [
+                (source_partition["topic"].removeprefix("s7-"), source_partition["partition"])
+                for source_partition in task["source_partitions"]
+            ],
         )
         for task in row["tasks"]
     ]
@@ -172,11 +176,11 @@ def _assigned(observed: dict[str, Any]) -> dict[str, Any]:
     return {
         consumer_id: (
             process_id,
-            task_ids(set(of["active"]) - set(of["withheld"])),
-            task_ids(of["standby"] + of["temporary"]),
+            task_ids(set(item["active"]) - set(item["withheld"])),
+            task_ids(item["standby"] + item["temporary"]),
         )
         for process_id, instance in observed["decided"].items()
-        for consumer_id, of in instance["consumers"].items()
+        for consumer_id, item in instance["consumers"].items()
     }
 
 

@@ -67,10 +67,10 @@ def test_members_are_read_as_kafka_reads_them(release: str, known: list[dict[str
         assert member.info.process_id == expected["process_id"]
         assert member.info.user_end_point == expected["user_end_point"]
         assert member.subscription.generation == expected["generation"]
-        assert {str(task): of for task, of in member.info.offset_sums.items()} == expected["offset_sums"]
+        assert {str(task): item for task, item in member.info.offset_sums.items()} == expected["offset_sums"]
         assert sorted(map(str, member.active)) == expected["active"]
         assert sorted(map(str, member.standby)) == expected["standby"]
-        partitions = [f"{topic}-{number}" for of in member.active.values() for topic, number in of]
+        partitions = [f"{topic}-{number}" for item in member.active.values() for topic, number in item]
         assert sorted(partitions) == expected["partitions"]
 
 

@@ -67,10 +67,10 @@ def broker(row: Mapping[str, Any], version: int = 0, **fields: Any) -> WireBroke
     return WireBroker(group_id, [body], newest=version, settings=SINCE_4_3, topics=topics, ends=2_000)
 
 
-def asked(of: WireBroker, *options: str) -> tuple[int, str, str]:
+def asked(wire_broker: WireBroker, *options: str) -> tuple[int, str, str]:
     """The command's exit code, what it printed, and what it said."""
-    with serving(of) as address:
-        return run_command("snapshot", "--bootstrap-server", address, "--group", of.group_id, *options)
+    with serving(wire_broker) as address:
+        return run_command("snapshot", "--bootstrap-server", address, "--group", wire_broker.group_id, *options)
 
 
 def run_command(*arguments: str) -> tuple[int, str, str]:
@@ -80,16 +80,16 @@ def run_command(*arguments: str) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-def row_of(of: WireBroker, *options: str) -> dict[str, Any]:
-    code, out, err = asked(of, *options)
+def row_of(wire_broker: WireBroker, *options: str) -> dict[str, Any]:
+    code, out, err = asked(wire_broker, *options)
     assert code == 0, err
     row: dict[str, Any] = json.loads(out)
     return row
 
 
-def refused(of: WireBroker, *options: str) -> str:
+def refused(wire_broker: WireBroker, *options: str) -> str:
     """The one line that says what is wrong."""
-    code, out, err = asked(of, *options)
+    code, out, err = asked(wire_broker, *options)
     assert (code, out) == (1, ""), err
     assert len(err.splitlines()) == 1, err
     assert ". Fix: " in err
@@ -101,11 +101,11 @@ BASE = saved("k43-base", "4.3")
 
 @pytest.mark.parametrize(("text", "version", "release"), [("k43-scale-out", 0, "4.3"), ("k44-base", 1, "4.4")])
 def test_the_running_group_is_what_the_tool_printed(text: str, version: int, release: str) -> None:
-    told = saved(text, release)
-    row = row_of(broker(told, version))
-    assert (row["broker_version"], row["generation"], row["group_state"]) == (release, told["generation"], "Stable")
-    assert in_order(row) == in_order(told)
-    live, printed = snapshot_from_row(row, "live"), snapshot_from_row(told, "printed")
+    answer = saved(text, release)
+    row = row_of(broker(answer, version))
+    assert (row["broker_version"], row["generation"], row["group_state"]) == (release, answer["generation"], "Stable")
+    assert in_order(row) == in_order(answer)
+    live, printed = snapshot_from_row(row, "live"), snapshot_from_row(answer, "printed")
     assert isinstance(live.state.memory, BrokerGroup)
     assert live.state.memory == printed.state.memory
     assert live.state.holdings == printed.state.holdings
@@ -128,22 +128,22 @@ def test_the_running_group_is_what_the_tool_printed(text: str, version: int, rel
 def test_the_release_is_told_by_how_brokers_answer(
     newest: int, settings: Mapping[str, str], options: Sequence[str], release: str
 ) -> None:
-    of = broker(BASE, min(newest, 1))
-    of.newest, of.settings = newest, settings
-    assert row_of(of, *options)["broker_version"] == release
+    item = broker(BASE, min(newest, 1))
+    item.newest, item.settings = newest, settings
+    assert row_of(item, *options)["broker_version"] == release
 
 
 def test_brokers_that_are_newer_are_not_taken_for_old_ones() -> None:
-    of = broker(BASE, 1)
-    of.newest = 2
-    assert "its brokers are newer than 4.2, 4.3, 4.4, and may decide otherwise" in refused(of)
+    item = broker(BASE, 1)
+    item.newest = 2
+    assert "its brokers are newer than 4.2, 4.3, 4.4, and may decide otherwise" in refused(item)
 
 
 def test_the_group_s_settings_are_the_brokers_and_whoever_gives_others_is_told(tmp_path: Path) -> None:
     file = tmp_path / "app.properties"
     file.write_text("num.standby.replicas=2\nstreams.num.standby.replicas=2\nmax.poll.interval.ms=60000\n")
-    of = broker(BASE)
-    code, out, err = asked(of, "--streams-config", str(file))
+    item = broker(BASE)
+    code, out, err = asked(item, "--streams-config", str(file))
     assert code == 0, err
     assert json.loads(out)["config"] == {
         "streams_num_standby_replicas": 1,
@@ -159,9 +159,9 @@ def test_the_group_s_settings_are_the_brokers_and_whoever_gives_others_is_told(t
 
 
 def test_settings_of_brokers_with_other_limits_are_taken() -> None:
-    of = broker(BASE)
-    of.settings = {**SINCE_4_3, "streams.heartbeat.interval.ms": "1000", "streams.num.standby.replicas": "4"}
-    config = snapshot_from_row(row_of(of), "live").config
+    item = broker(BASE)
+    item.settings = {**SINCE_4_3, "streams.heartbeat.interval.ms": "1000", "streams.num.standby.replicas": "4"}
+    config = snapshot_from_row(row_of(item), "live").config
     assert (config.heartbeat_interval_ms, config.num_standby_replicas) == (1_000, 4)
 
 
@@ -181,17 +181,17 @@ def test_a_group_that_is_not_stable_is_told_and_can_be_planned() -> None:
 
 
 def test_offsets_of_directories_are_those_that_are_offsets() -> None:
-    told = saved("k44-base", "4.4")
-    seat = told["instances"][0]["consumers"][0]
+    answer = saved("k44-base", "4.4")
+    seat = answer["instances"][0]["consumers"][0]
     seat["task_offsets"] = [{"task_id": task, "offset": at} for task, at in (("0_4", 1_990), ("0_0", -2), ("7_0", 5))]
-    row = row_of(broker(told, 1))
+    row = row_of(broker(answer, 1))
     assert row["instances"][0]["consumers"][0]["task_offsets"] == [{"task_id": "0_4", "offset": 1_990}]
 
 
 def test_members_of_another_topology_and_missing_changelogs_are_told() -> None:
-    of = broker(BASE, topology_epoch=3)
-    of.topics = {name: count for name, count in TOPICS.items() if name != "S8-A-changelog"}
-    code, out, err = asked(of)
+    item = broker(BASE, topology_epoch=3)
+    item.topics = {name: count for name, count in TOPICS.items() if name != "S8-A-changelog"}
+    code, out, err = asked(item)
     assert code == 0, err
     assert "6 of 6 members run a topology other than the group's" in err
     assert "the cluster has no topic S8-A-changelog" in err
@@ -208,17 +208,17 @@ def test_members_of_another_topology_and_missing_changelogs_are_told() -> None:
     ],
 )
 def test_what_cannot_be_planned_is_refused(row: Mapping[str, Any], fields: Mapping[str, Any], what: str) -> None:
-    of = broker({**BASE, **row}, 1, **fields)
-    of.group_id = "S8"
-    assert what in refused(of)
+    item = broker({**BASE, **row}, 1, **fields)
+    item.group_id = "S8"
+    assert what in refused(item)
 
 
 def test_a_group_without_topology_or_topics_is_refused() -> None:
-    of = broker(BASE)
-    of.topics = {"orders": 12}
-    assert "reads topic clicks in sub-topology 1, which the cluster does not have" in refused(of)
-    of.answers = [streams_group_answer({**BASE, "group_state": "NotReady"}, {}, 0)]
-    assert "has no topology yet, and is 'NotReady'" in refused(of)
+    item = broker(BASE)
+    item.topics = {"orders": 12}
+    assert "reads topic clicks in sub-topology 1, which the cluster does not have" in refused(item)
+    item.answers = [streams_group_answer({**BASE, "group_state": "NotReady"}, {}, 0)]
+    assert "has no topology yet, and is 'NotReady'" in refused(item)
 
 
 @pytest.mark.parametrize(
@@ -234,53 +234,53 @@ def test_a_group_without_topology_or_topics_is_refused() -> None:
     ],
 )
 def test_an_error_of_the_broker_is_one_error_with_its_fix(code: int, what: str) -> None:
-    of = broker(BASE, error_code=code, error_message="Group S8 is not a streams group.")
-    assert what in refused(of)
+    item = broker(BASE, error_code=code, error_message="Group S8 is not a streams group.")
+    assert what in refused(item)
 
 
 def test_a_coordinator_that_moves_is_waited_for() -> None:
-    of = broker(BASE)
+    item = broker(BASE)
     moved = streams_group_answer(BASE, {}, 0, error_code=16)
-    of.answers, of.coordinator = [moved, moved, *of.answers], (0, 0, 15, 0)
-    assert row_of(of)["generation"] == BASE["generation"]
-    assert of.asked.count("FindCoordinator") == 4
-    of.answers = [moved]
+    item.answers, item.coordinator = [moved, moved, *item.answers], (0, 0, 15, 0)
+    assert row_of(item)["generation"] == BASE["generation"]
+    assert item.asked.count("FindCoordinator") == 4
+    item.answers = [moved]
     started = time.monotonic()
-    assert "group S8" in (said := refused(of, "--timeout", "1s"))
+    assert "group S8" in (said := refused(item, "--timeout", "1s"))
     assert "its coordinator is not ready" in said
     assert time.monotonic() - started < 4
 
 
 @pytest.mark.parametrize("silent", ["StreamsGroupDescribe", "DescribeConfigs", "FindCoordinator", "ListOffsets"])
 def test_silence_costs_no_more_than_the_limit(silent: str) -> None:
-    of = broker(BASE)
-    of.silent = frozenset({silent})
+    item = broker(BASE)
+    item.silent = frozenset({silent})
     started = time.monotonic()
-    assert "no answer within 1 s (--timeout)" in refused(of, "--timeout", "1s")
+    assert "no answer within 1 s (--timeout)" in refused(item, "--timeout", "1s")
     assert time.monotonic() - started < 4
 
 
 def test_a_broker_that_does_not_know_streams_groups_is_told() -> None:
-    of = broker(BASE)
-    of.newest = None
-    assert "the brokers do not support that" in refused(of)
+    item = broker(BASE)
+    item.newest = None
+    assert "the brokers do not support that" in refused(item)
 
 
 def test_settings_that_are_not_told_are_an_error() -> None:
-    of = broker(BASE)
-    of.settings_error = 30
-    assert "grant the principal DescribeConfigs on the group" in refused(of)
-    of.settings_error, of.settings = 0, {**SINCE_4_3, "streams.num.standby.replicas": "many"}
-    assert "config.streams_num_standby_replicas is 'many', text where a whole number must be" in refused(of)
+    item = broker(BASE)
+    item.settings_error = 30
+    assert "grant the principal DescribeConfigs on the group" in refused(item)
+    item.settings_error, item.settings = 0, {**SINCE_4_3, "streams.num.standby.replicas": "many"}
+    assert "config.streams_num_standby_replicas is 'many', text where a whole number must be" in refused(item)
 
 
 def test_an_answer_that_is_damaged_is_one_error() -> None:
-    chance, of = random.Random(7), broker(BASE)
-    (sound,) = of.answers
-    with serving(of) as address:
+    chance, item = random.Random(7), broker(BASE)
+    (sound,) = item.answers
+    with serving(item) as address:
         for _ in range(25):
             at = chance.randrange(len(sound))
-            of.answers, of.asked = [sound[:at] + chance.randbytes(2) * chance.randrange(2)], []
+            item.answers, item.asked = [sound[:at] + chance.randbytes(2) * chance.randrange(2)], []
             code, out, err = run_command("snapshot", "--bootstrap-server", address, "--group", "S8")
             assert (code, out) == (1, ""), (at, out)
             assert "the answer to StreamsGroupDescribe cannot be read: " in err
@@ -288,8 +288,8 @@ def test_an_answer_that_is_damaged_is_one_error() -> None:
 
 
 def test_an_answer_about_another_group_is_one_error() -> None:
-    of = broker(BASE)
-    with serving(of) as address:
+    item = broker(BASE)
+    with serving(item) as address:
         code, _, err = run_command("snapshot", "--bootstrap-server", address, "--group", "other")
     assert code == 1
     assert "group other at 127.0.0.1" in err
@@ -297,17 +297,17 @@ def test_an_answer_about_another_group_is_one_error() -> None:
 
 
 def test_all_groups_are_those_of_either_protocol() -> None:
-    of = broker(BASE)
-    with serving(of) as address:
+    item = broker(BASE)
+    with serving(item) as address:
         code, out, err = run_command("snapshot", "--bootstrap-server", address, "--all-groups")
         assert code == 0, err
         assert [json.loads(line)["application_id"] for line in out.splitlines()] == ["S8"]
-        of.listed = ("streams", "Empty")
+        item.listed = ("streams", "Empty")
         code, out, err = run_command("snapshot", "--bootstrap-server", address, "--all-groups")
         assert (code, out) == (1, "")
         assert "no group of Kafka Streams runs there" in err
-        of.listed = ("", "")
-        assert "does not exist on this cluster" in refused(of)
+        item.listed = ("", "")
+        assert "does not exist on this cluster" in refused(item)
 
 
 def test_names_go_by_client_ids(tmp_path: Path) -> None:
@@ -340,9 +340,9 @@ def test_the_question_is_what_kafka_s_own_class_writes(version: int, encoded: st
 
 
 def test_a_topology_that_is_given_as_well_is_told_to_be_unused() -> None:
-    of = broker(saved("k43-base", "4.3"))
-    with_one = asked(of, "--topology", str(REAL / "topology.txt"))
-    code, out, said = asked(of)
+    item = broker(saved("k43-base", "4.3"))
+    with_one = asked(item, "--topology", str(REAL / "topology.txt"))
+    code, out, said = asked(item)
     assert (with_one[0], code) == (0, 0)
     assert "warning: --topology is not used for S8: the brokers tell the topology of a streams group" in with_one[2]
     assert "--topology" not in said

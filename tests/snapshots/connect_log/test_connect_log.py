@@ -60,9 +60,9 @@ def dated(text: str) -> str:
     return re.sub(r"^(\d+) \[[^\]]+\] (\w+) (\S+) - (.*)$", line, text, flags=re.MULTILINE)
 
 
-def group_of(of: Snapshot) -> ConnectGroup:
-    assert isinstance(of.state.memory, ConnectGroup)
-    return of.state.memory
+def group_of(snapshot: Snapshot) -> ConnectGroup:
+    assert isinstance(snapshot.state.memory, ConnectGroup)
+    return snapshot.state.memory
 
 
 def cluster_of(entry: ConnectEntry, at_ms: int, max_delay_ms: int) -> ConnectCluster:
@@ -85,20 +85,20 @@ def observed() -> dict[tuple[int, str], Mapping[str, Any]]:
 
 
 def answers(rounds: Iterable[Played]) -> Iterator[tuple[tuple[int, str], dict[str, Any]]]:
-    for of in rounds:
-        for member, worker in of.cluster.workers.items():
-            revoked = of.round.answer.revoked[member]
+    for round_ in rounds:
+        for member, worker in round_.cluster.workers.items():
+            revoked = round_.round.answer.revoked[member]
             yield (
-                (of.round.generation, member),
+                (round_.round.generation, member),
                 {
-                    "generation": of.round.generation,
+                    "generation": round_.round.generation,
                     "member_id": member,
-                    "leader": of.round.leader,
+                    "leader": round_.round.leader,
                     "connectors": [*worker.held.connectors],
                     "tasks": [f"{name}-{number}" for name, number in worker.held.tasks],
                     "revoked_connectors": [*revoked.connectors],
                     "revoked_tasks": [f"{name}-{number}" for name, number in revoked.tasks],
-                    "delay_ms": of.round.answer.delay_ms,
+                    "delay_ms": round_.round.answer.delay_ms,
                 },
             )
 
@@ -131,7 +131,7 @@ def test_from_each_snapshot_of_the_live_cluster_the_next_answers_follow(
     times = [0, 1, 2, 3, 4, 5, 6, 10, 10, 20, 20, 30, 42.021, 70, 80]
     for entry, at_s, next_s in zip(entries, times, times[1:], strict=False):
         at_ms, next_ms = round(at_s * 1_000), round(next_s * 1_000)
-        happens = [of for of in case["events"] if at_ms < of["at"] <= next_ms]
+        happens = [event for event in case["events"] if at_ms < event["at"] <= next_ms]
         rest = {**case, "start": at_ms, "max_rounds": 1, "protocol": "sessioned", "events": happens}
         begun = cluster_of(entry, at_ms, case["max_delay"])
         found = dict(answers(islice(played(rest, 17, begun), 1)))
@@ -146,7 +146,7 @@ def test_what_the_logs_do_not_tell_is_said(tmp_path: Path) -> None:
     debug.mkdir()
     info.mkdir()
     notes = [read_connect_logs([live_logs(debug)])[11].notes, read_connect_logs([live_logs(info, on_info)])[11].notes]
-    codes = [[note.code for note in of] for of in notes]
+    codes = [[note.code for note in item] for item in notes]
     assert codes == [["no-config"], ["members-assumed", "no-config"]]
     assert "127.0.0.1:18083 to be gone" in notes[1][0].message
     assert "(40000)" in notes[0][0].message
@@ -168,8 +168,8 @@ def test_a_delay_that_runs_needs_a_date(tmp_path: Path) -> None:
 # --- recorded histories -----------------------------------------------------------------------------------------
 
 
-def _differences(entry: ConnectEntry, of: Played) -> list[str]:
-    found, real = group_of(snapshot_from_row(checked_row(entry), "row")), frozen(of.cluster)
+def _differences(entry: ConnectEntry, item: Played) -> list[str]:
+    found, real = group_of(snapshot_from_row(checked_row(entry), "row")), frozen(item.cluster)
     held = {worker.member_id: worker.held for worker in real.workers}
     memory, expected = (
         next(one.memory for one in group.workers if one.member_id == group.leader) for group in (found, real)
@@ -190,11 +190,11 @@ def _differences(entry: ConnectEntry, of: Played) -> list[str]:
 
 @pytest.mark.parametrize("debug", [True, False])
 def test_of_recorded_histories_everything_is_known_or_said_not_to_be(debug: bool, tmp_path: Path) -> None:
-    exact, told = 0, 0
+    exact, answer = 0, 0
     for record in islice(records(VECTORS / "connect-sequences.jsonl.gz"), 6, None, 20):
         if record["in"]["protocol"] == "eager":
             continue
-        rounds = {of.round.generation: of for of in played(record["in"], 17)}
+        rounds = {item.round.generation: item for item in played(record["in"], 17)}
         folder = tmp_path / record["in"]["id"]
         folder.mkdir()
         for place, text in enumerate(written(rounds.values(), debug=debug).values()):
@@ -204,10 +204,10 @@ def test_of_recorded_histories_everything_is_known_or_said_not_to_be(debug: bool
                 continue
             differs = _differences(entry, rounds[entry.generation])
             exact += not differs
-            told += bool(differs)
+            answer += bool(differs)
             allowed = TOLD & {note.code for note in entry.notes}
             assert not differs or allowed, (record["in"]["id"], entry.generation, differs)
-    assert exact > (10 if debug else 4) * max(told, 1)
+    assert exact > (10 if debug else 4) * max(answer, 1)
 
 
 # --- one client id ----------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_workers_of_one_client_id_in_one_stream_are_told_apart_or_said_to_be_mix
     for record in islice(records(VECTORS / "connect-sequences.jsonl.gz"), 6, None, 40):
         if record["in"]["protocol"] == "eager":
             continue
-        rounds = {of.round.generation: of for of in played(record["in"], 17)}
+        rounds = {item.round.generation: item for item in played(record["in"], 17)}
         logs, folder = written(rounds.values()), tmp_path / record["in"]["id"]
         folder.mkdir()
         for place, text in enumerate(logs.values()):
@@ -255,12 +255,19 @@ def test_workers_of_one_client_id_in_one_stream_are_told_apart_or_said_to_be_mix
 def test_workers_of_one_client_id_that_came_one_by_one_are_told_apart(tmp_path: Path) -> None:
     folder = tmp_path / "separate"
     folder.mkdir()
-    separate = {of.generation: of for of in read_connect_logs([live_logs(folder, lambda text: on_info(dated(text)))])}
+    separate = {
+        read_connect_log.generation: read_connect_log
+        for read_connect_log in read_connect_logs([live_logs(folder, lambda text: on_info(dated(text)))])
+    }
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())]
     same = re.compile(r"clientId=[^,]+")
     (tmp_path / "one.log").write_text(in_one_stream([same.sub("clientId=c", text) for text in texts], Random(0)))
-    told_apart = [of for of in read_connect_logs([str(tmp_path / "one.log")]) if of.problem is None]
-    assert [_held(of) for of in told_apart] == [_held(separate[of.generation]) for of in told_apart]
+    told_apart = [
+        read_connect_log
+        for read_connect_log in read_connect_logs([str(tmp_path / "one.log")])
+        if read_connect_log.problem is None
+    ]
+    assert [_held(item) for item in told_apart] == [_held(separate[item.generation]) for item in told_apart]
     assert len(told_apart) > 8
 
 
@@ -283,7 +290,7 @@ def test_a_mixed_first_generation_is_refused_with_what_would_do(tmp_path: Path) 
         checked_row(entry)
     file.write_text("\n".join([lines[0], lines[2], lines[1], lines[3]]) + "\n")
     (entry,) = read_connect_logs([str(file)])
-    assert {process: [of["items"] for of in held] for process, (held, _) in _held(entry).items()} == {
+    assert {process: [item["items"] for item in held] for process, (held, _) in _held(entry).items()} == {
         "a": [[-1, 0]],
         "b": [[1]],
     }

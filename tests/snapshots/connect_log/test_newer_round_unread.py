@@ -62,7 +62,7 @@ def _damaged(text: str, begins: int) -> st.SearchStrategy[str]:
     places = st.integers(begins, len(text))
     pieces = st.tuples(places, places).map(sorted)
     return st.one_of(
-        st.just(text), places.map(lambda at: text[:at]), pieces.map(lambda of: text[: of[0]] + text[of[1] :])
+        st.just(text), places.map(lambda at: text[:at]), pieces.map(lambda item: text[: item[0]] + text[item[1] :])
     )
 
 

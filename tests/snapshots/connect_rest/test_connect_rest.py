@@ -49,7 +49,7 @@ def read(content: Any, **config: int) -> StatusRow:
 # --- what an answer is ------------------------------------------------------------------------------------------
 
 
-def _counts(made: Plan) -> list[tuple[int, int, int, int]]:
+def _counts(plan: Plan) -> list[tuple[int, int, int, int]]:
     """Of every round when it is, and how many items stop, start, and are run by nobody."""
     return [
         (
@@ -58,7 +58,7 @@ def _counts(made: Plan) -> list[tuple[int, int, int, int]]:
             sum(isinstance(step, HandOver) for step in rnd.steps),
             sum(len(step.task_ids) for step in rnd.steps if isinstance(step, NobodyRuns)),
         )
-        for rnd in made.rounds
+        for rnd in plan.rounds
     ]
 
 
@@ -87,8 +87,8 @@ def test_counts_are_those_of_the_logs(events: Callable[[Callable[[str], str]], t
 def test_who_leads_is_not_known_and_counts_as_somebody_who_stays() -> None:
     saved = snapshot_from_row(read(SAVED).row, "row")
     for name in ("127.0.0.1:18081", "127.0.0.1:18082", "127.0.0.1:18083"):
-        made = plan_checked(saved, scenario=Scenario(events=(Leave(at_ms=0, process_ids=(name,)),)))
-        assert [at for at, *_ in _counts(made)] == [0, 300_000]
+        result = plan_checked(saved, scenario=Scenario(events=(Leave(at_ms=0, process_ids=(name,)),)))
+        assert [at for at, *_ in _counts(result)] == [0, 300_000]
 
 
 def _with(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
@@ -98,13 +98,13 @@ def _with(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
 
 
 def _state(state: str) -> dict[str, Any]:
-    return _with(lambda of: of["status"]["tasks"][1].update(state=state))
+    return _with(lambda item: item["status"]["tasks"][1].update(state=state))
 
 
 def test_who_has_stopped_is_named_by_what_nobody_runs() -> None:
     answer = json.loads(SAVED)
-    for of in answer.values():
-        for item in (of["status"]["connector"], *of["status"]["tasks"]):
+    for entry in answer.values():
+        for item in (entry["status"]["connector"], *entry["status"]["tasks"]):
             if item["worker_id"] == "127.0.0.1:18083":
                 item["state"] = "UNASSIGNED"
     found = read(answer)
@@ -125,15 +125,15 @@ def test_a_failed_item_is_assigned_and_told() -> None:
     [
         (_state("SLEEPING"), "unknown-state", 15),
         (_state("UNASSIGNED"), "unassigned", 14),
-        (_with(lambda of: of["info"]["tasks"].pop()), "stale-status", 14),
-        (_with(lambda of: of["status"]["tasks"].pop()), "unassigned", 14),
+        (_with(lambda entry: entry["info"]["tasks"].pop()), "stale-status", 14),
+        (_with(lambda item: item["status"]["tasks"].pop()), "unassigned", 14),
     ],
 )
 def test_what_is_odd_is_told(answer: dict[str, Any], code: str, held: int) -> None:
     found = read(answer)
     assert [note.code for note in found.notes] == ["rest-only", code]
     captured = snapshot_from_row(found.row, "row")
-    assert sum(len(of.active) for of in captured.state.holdings) == held
+    assert sum(len(holding.active) for holding in captured.state.holdings) == held
 
 
 @pytest.mark.parametrize(
@@ -145,12 +145,15 @@ def test_what_is_odd_is_told(answer: dict[str, Any], code: str, held: int) -> No
         (["alpha"], "without expand=status&expand=info"),
         ({"error_code": 409, "message": "Cannot complete request"}, "is an error: 'Cannot complete"),
         ({}, "holds no connector"),
-        (_with(lambda of: of.pop("info")), "'alpha': info is missing: it was asked for without expand=info"),
-        (_with(lambda of: of.pop("status")), "without expand=status"),
+        (_with(lambda element: element.pop("info")), "'alpha': info is missing: it was asked for without expand=info"),
+        (_with(lambda item: item.pop("status")), "without expand=status"),
         (_with(lambda of: of["info"]["tasks"].pop(0)), "not numbered from 0 on"),
-        (_with(lambda of: of["status"]["connector"].pop("worker_id")), "status.connector.worker_id is missing"),
+        (
+            _with(lambda member_of: member_of["status"]["connector"].pop("worker_id")),
+            "status.connector.worker_id is missing",
+        ),
         (_with(lambda of: of["status"]["tasks"][0].update(id="x")), r"status.tasks\[0\].id is 'x'"),
-        (_with(lambda of: of["status"].update(tasks="x")), "status.tasks is 'x'"),
+        (_with(lambda entry: entry["status"].update(tasks="x")), "status.tasks is 'x'"),
     ],
 )
 def test_another_answer_is_refused(content: Any, message: str) -> None:
@@ -318,7 +321,7 @@ def test_a_worker_that_is_gone_in_the_middle_of_a_delay_is_told(
         assert run(asked) == 0
     row = json.loads(out.read_text(encoding="utf-8"))
     validator("snapshot").validate(row)
-    assert {of["process_id"]: of["answered"] for of in row["instances"]} == {
+    assert {instance["process_id"]: instance["answered"] for instance in row["instances"]} == {
         workers[0]: True,
         workers[1]: True,
         third: False,
@@ -374,8 +377,8 @@ def test_unassigned_items_are_told_as_such() -> None:
     assert "1 of 15 connectors and tasks are unassigned (alpha-1)" in note.message
     (running,) = snapshot_from_row(read(_state("RUNNING")).row, "row").warnings
     assert (running.code, running.subjects) == ("delay-unknown", ())
-    for of, unknown in ((captured, True), (snapshot_from_row(read(_state("RUNNING")).row, "row"), False)):
-        facts = {fact.key: fact.value for fact in page_of(plan_checked(of)).facts}
+    for item, unknown in ((captured, True), (snapshot_from_row(read(_state("RUNNING")).row, "row"), False)):
+        facts = {fact.key: fact.value for fact in page_of(plan_checked(item)).facts}
         assert facts.get("duration", "").endswith(", or unknown") == unknown
         assert facts.get("pause", "").endswith("or unknown") == unknown
 
@@ -434,7 +437,7 @@ class TestFormsThatPeopleSave:
             ]
             content = json.dumps({"kind": "List", "apiVersion": "v1", "items": items})
         found = _row_of(content.encode())
-        assert [of["name"] for of in found.row["connectors"]] == ["b", "orders-sink"]
+        assert [connector["name"] for connector in found.row["connectors"]] == ["b", "orders-sink"]
         assert found.notes[0].code == "connectors-by-status"
 
     @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_settings_and_logs_are_read_from_a_pipe(tmp_path: Path, pipe: Path, caps
 @pytest.mark.spark
 def test_a_snapshot_is_read_from_a_pipe(spark: object, pipe: Path) -> None:
     with written(pipe, gzip.compress(json.dumps(row()).encode())):
-        assert [of.state.group.application_id for of in snapshots.read([str(pipe)])] == ["orders"]
+        assert [item.state.group.application_id for item in snapshots.read([str(pipe)])] == ["orders"]
 
 
 def test_within_one_command_a_pipe_can_be_read_again(pipe: Path) -> None:

@@ -15,10 +15,10 @@ from kstream_plan.snapshots.files.sources import check_paths
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "d"
-    (made / "inner").mkdir(parents=True)
-    (made / "inner" / "x.json").write_text("{}")
-    return made
+    result = tmp_path / "d"
+    (result / "inner").mkdir(parents=True)
+    (result / "inner" / "x.json").write_text("{}")
+    return result
 
 
 def names(*paths: str | Path) -> list[str]:

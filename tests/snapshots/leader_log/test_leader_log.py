@@ -75,7 +75,7 @@ def comparable(row: dict[str, Any]) -> dict[str, Any]:
     found["tasks"] = [without(task, NOT_IN_THE_LOG["task"]) for task in row["tasks"]]
     found["instances"] = {
         instance["process_id"]: without(instance, NOT_IN_THE_LOG["instance"] | MORE["instance"] | {"consumers"})
-        | {of["consumer_id"]: without(of, NOT_IN_THE_LOG["consumer"]) for of in instance["consumers"]}
+        | {consumer["consumer_id"]: without(consumer, NOT_IN_THE_LOG["consumer"]) for consumer in instance["consumers"]}
         for instance in row["instances"]
     }
     found["lags"] = {
@@ -137,8 +137,8 @@ def test_copies_are_as_old_as_the_generations_before_tell() -> None:
     for before, entry in pairwise(entries):
         copies = {
             (process_id, task_id)
-            for process_id, of in before.decision["decided"].items()
-            for held in of["consumers"].values()
+            for process_id, item in before.decision["decided"].items()
+            for held in item["consumers"].values()
             for task_id in (*held["standby"], *held["temporary"])
         }
         ages = {
@@ -147,9 +147,9 @@ def test_copies_are_as_old_as_the_generations_before_tell() -> None:
         assert copies <= ages.keys()
         assert all(since <= before.decision["at"] for since in ages.values())
         was = {
-            (of["process_id"], task_id)
-            for of in before.row["instances"]
-            for held in of["consumers"]
+            (instance["process_id"], task_id)
+            for instance in before.row["instances"]
+            for held in instance["consumers"]
             for task_id in (*held["active"], *held["standby"])
         }
         assert all(ages[copy] == before.decision["at"] for copy in copies - was)
@@ -158,11 +158,11 @@ def test_copies_are_as_old_as_the_generations_before_tell() -> None:
 def test_copies_that_are_neither_held_nor_reported_have_no_age() -> None:
     for entry in generations("big"):
         row = entry.row
-        there = {(of["process_id"], of["task_id"]) for of in row["lags"]}
+        there = {(lag["process_id"], lag["task_id"]) for lag in row["lags"]}
         there |= {
-            (of["process_id"], task_id)
-            for of in row["instances"]
-            for held in of["consumers"]
+            (instance["process_id"], task_id)
+            for instance in row["instances"]
+            for held in instance["consumers"]
             for task_id in (*held["active"], *held["standby"], *held["warmup"])
         }
         assert {(age["process_id"], age["task_id"]) for age in row.get("copies_since", ())} <= there
@@ -183,9 +183,9 @@ def test_with_the_settings_and_the_number_a_row_is_the_same_snapshot(scenario: s
         for task in row["tasks"]:
             del task["source_partitions"]
         found = {name: value for name, value in entry.row.items() if name != "copies_since"}
-        made, known = snapshot_from_row(found, "log"), snapshot_from_row(row, "captured")
-        assert made.state == known.state
-        assert (made.config, made.captured_at) == (known.config, known.captured_at)
+        result, known = snapshot_from_row(found, "log"), snapshot_from_row(row, "captured")
+        assert result.state == known.state
+        assert (result.config, result.captured_at) == (known.config, known.captured_at)
 
 
 @cache
@@ -194,7 +194,7 @@ def _as_kafka_logs_it() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("layout", "names_hosts"), log_layouts.LAYOUTS.items(), ids=lambda of: getattr(of, "__name__", "")
+    ("layout", "names_hosts"), log_layouts.LAYOUTS.items(), ids=lambda item: getattr(item, "__name__", "")
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_the_layout_of_the_log_does_not_matter(
@@ -277,7 +277,7 @@ def test_wherever_lines_are_folded_nothing_is_made_up(width: int) -> None:
     except SnapshotError:
         return
     for entry in history.entries:
-        (decision,) = [of for of in whole if of["decided"] == entry.decision["decided"]]
+        (decision,) = [item for item in whole if item["decided"] == entry.decision["decided"]]
         assert entry.decision["probing_rebalance"] == decision["probing_rebalance"]
         assert entry.decision.get("at") in (None, decision["at"])
 
@@ -457,7 +457,7 @@ def test_a_log_that_is_given_twice_counts_once(tmp_path: Path) -> None:
 
 def test_two_applications_in_one_log_are_told_apart() -> None:
     both = sorted(
-        log_layouts.records("scale-out-traffic") + log_layouts.records("scale-out-standbys"), key=lambda of: of.at
+        log_layouts.records("scale-out-traffic") + log_layouts.records("scale-out-standbys"), key=lambda item: item.at
     )
     history = read(log_layouts.laid_out(both, log_layouts.log4j))
     for scenario, application_id in (("scale-out-traffic", "S7"), ("scale-out-standbys", "S2b")):
@@ -491,7 +491,7 @@ def test_a_number_without_its_decision_is_nobody_else_s() -> None:
 def test_application_server_names_the_host() -> None:
     log = log_layouts.text("scale-out-traffic").replace("hostInfo=null", "hostInfo=HostInfo{host='h', port=80}")
     history = read(re.sub(r"^i\d\| ", "", log, flags=re.MULTILINE).encode())
-    assert {of["host"] for entry in history.entries for of in entry.row["instances"]} == {"h"}
+    assert {instance["host"] for entry in history.entries for instance in entry.row["instances"]} == {"h"}
 
 
 def test_a_missing_generation_is_noticed() -> None:
@@ -592,10 +592,13 @@ def test_times_without_a_zone_are_taken_for_utc_and_said_so() -> None:
 def test_what_a_log_does_not_tell_comes_from_elsewhere() -> None:
     log = log_layouts.text("scale-out").encode()
     alone = read(log)
-    ids = {of["host"]: of["process_id"] for of in alone.entries[-1].row["instances"]}
+    ids = {instance["host"]: instance["process_id"] for instance in alone.entries[-1].row["instances"]}
     names = {"i1": {"rack": "a"}, ids["i2"]: {"host": "orders-1", "rack": "b"}, "nobody": {"host": "x"}}
     history = read(log, names=names, config={"num_standby_replicas": 0})
-    found = {of["process_id"]: (of["host"], of.get("rack")) for of in history.entries[-1].row["instances"]}
+    found = {
+        instance["process_id"]: (instance["host"], instance.get("rack"))
+        for instance in history.entries[-1].row["instances"]
+    }
     assert found[ids["i1"]] == ("i1", "a")
     assert found[ids["i2"]] == ("orders-1", "b")
     assert history.unused_names == ("nobody",)
@@ -611,8 +614,10 @@ def test_a_client_id_is_a_host_and_hides_the_application() -> None:
         read(log.encode())
     history = read(log.encode(), application_id="orders")
     instances = history.entries[-1].row["instances"]
-    assert {of["host"] for of in instances} == {f"orders-{of['process_id'][:4]}" for of in instances}
-    assert [of["leader"] for of in instances].count(True) == 1
+    assert {instance["host"] for instance in instances} == {
+        f"orders-{instance['process_id'][:4]}" for instance in instances
+    }
+    assert [instance["leader"] for instance in instances].count(True) == 1
 
 
 def test_an_end_offset_that_nobody_tells_is_left_out_with_a_warning() -> None:
@@ -649,7 +654,9 @@ def test_rows_are_plain_json() -> None:
 def test_a_split_with_other_tasks_than_were_decided_is_not_of_the_decision() -> None:
     log = log_layouts.text("scale-out")
     entry = read(log.encode()).entries[1]
-    first, second = (of["consumers"][0] for of in entry.row["instances"] if of["host"] in ("i1", "i2"))
+    first, second = (
+        instance["consumers"][0] for instance in entry.row["instances"] if instance["host"] in ("i1", "i2")
+    )
     (owned, *_), start = first["active"], "prev owned active {"
     lines = log.splitlines(keepends=True)
     place = [number for number, line in enumerate(lines) if start in line and second["consumer_id"] in line][1]

@@ -126,7 +126,7 @@ def test_a_message_in_a_column_without_a_name_is_read() -> None:
     assert [type(record.message) for record in records if not isinstance(record.message, Ended)] == [Decided]
 
 
-@pytest.mark.parametrize("layout", log_layouts.LAYOUTS, ids=lambda of: of.__name__)
+@pytest.mark.parametrize("layout", log_layouts.LAYOUTS, ids=lambda item: item.__name__)
 def test_a_log_with_a_mutated_message_gives_good_snapshots_or_one_error(
     layout: Callable[[log_layouts.Logged], list[str]],
 ) -> None:

@@ -69,4 +69,4 @@ def test_the_rest_of_a_line_is_not_awaited_forever() -> None:
     others = ["plain"] * MAX_GAP
     assert ("ab", 1) in joined([cri("a", "P"), *others[1:], cri("b", "F")])
     late = joined([cri("a", "P"), *others, cri("b", "F")])
-    assert [of for of in late if of[0] != "plain"] == [("a", 1), ("b", MAX_GAP + 2)]
+    assert [item for item in late if item[0] != "plain"] == [("a", 1), ("b", MAX_GAP + 2)]

@@ -160,8 +160,8 @@ def ends_at(**ends: int) -> Any:
 def test_the_error_of_a_scrape_between_two_looks_at_the_end_offsets_is_told() -> None:
     found = overlaid(text(leads(BOTH)), ends=ends_at(t115959=980, t120001=1_020))
     assert (lag_of(found)["lag"], lag_of(found)["source"]) == (110, "metrics")
-    told = next(note.message for note in found.warnings if note.code == "offsets-between")
-    assert told == (
+    answer = next(note.message for note in found.warnings if note.code == "offsets-between")
+    assert answer == (
         "scrapes were taken between two readings of the end offsets, up to 2s apart: lags are the true ones give or "
         "take what was written in between, up to 80 records of a task"
     )
@@ -536,7 +536,7 @@ def test_store_lags_of_what_the_group_does_not_have_are_named(document: Any, mes
 
 
 def test_a_topology_tells_which_task_a_store_is_of() -> None:
-    bare = {**GROUP, "tasks": [{**of, "changelog_partitions": None} for of in GROUP["tasks"]]}
+    bare = {**GROUP, "tasks": [{**task, "changelog_partitions": None} for task in GROUP["tasks"]]}
     document = {"one": {store: {"0": {"offsetLag": 3}} for store in "AB"}}
     said = read_store_lags(["-"], io.BytesIO(json.dumps(document).encode()), 0)
     with pytest.raises(SnapshotError, match=r"its task in the group 'my.app' is unknown.*give --topology"):
@@ -544,7 +544,7 @@ def test_a_topology_tells_which_task_a_store_is_of() -> None:
     sub = "Topologies:\n   Sub-topology: 0\n    Source: s (topics: [in])\n      --> p\n"
     for stores, lag in (("A, B", 6), ("C", None)):
         topology = read_topology(f"{sub}    Processor: p (stores: [{stores}])\n      --> none\n      <-- s\n", "")
-        measured = Measurements(store_lags=said, topology_of=lambda _, of=topology: of)
+        measured = Measurements(store_lags=said, topology_of=lambda _, item=topology: item)
         if lag is None:
             with pytest.raises(SnapshotError, match="--topology"):
                 with_measured_lags(bare, measured)
@@ -658,8 +658,8 @@ def test_the_metrics_of_the_group_s_own_stores_tell_where_they_are(stores: list[
     found = overlaid(text([*leads(BOTH), *stores]), ends=offsets(ENDS))
     assert found.row.get("stores") == kept
     assert snapshot_from_row(found.row, "").stores == kept
-    told = overlaid(text(leads(BOTH)), ends=offsets(ENDS), row={**GROUP, "stores": "in-memory"})
-    assert told.row["stores"] == "in-memory", "what no metric tells stays as the snapshot says"
+    answer = overlaid(text(leads(BOTH)), ends=offsets(ENDS), row={**GROUP, "stores": "in-memory"})
+    assert answer.row["stores"] == "in-memory", "what no metric tells stays as the snapshot says"
 
 
 def input_lag(topic: str, partition: int, records: int, thread: int = 1, client: str = f"my.app-{P0}") -> str:
@@ -670,7 +670,7 @@ def input_lag(topic: str, partition: int, records: int, thread: int = 1, client:
 
 def test_the_input_that_waits_is_that_of_the_newest_scrape_of_the_group_s_own_threads() -> None:
     sources = [[{"topic": f"my.{name}", "partition": n} for name in ("in", "more")] for n in (0, 1)]
-    tasks = [{**task, "source_partitions": of} for task, of in zip(GROUP["tasks"], sources, strict=True)]
+    tasks = [{**task, "source_partitions": item} for task, item in zip(GROUP["tasks"], sources, strict=True)]
     row = {**GROUP, "tasks": [*tasks, {"task_id": "1_0", "stateful": False}]}
     before = text([*leads(BOTH), input_lag("my.in", 0, 900)], "2026-11-21T11:59:00Z")
     now = text([*leads(BOTH), input_lag("my.in", 0, 30), input_lag("my.more", 0, 4), input_lag("my.other", 1, 7)])
@@ -738,7 +738,10 @@ def test_a_row_is_known_until_the_last_scrape_that_tells_its_time(times: dict[st
 def test_the_ends_of_now_count_where_a_task_has_no_fewer_records_than_before() -> None:
     shifted = {**ENDS, "my.app-A-changelog-0": 900, "my.app-B-changelog-0": 1_100, "my.app-A-changelog-1": 999}
     found = overlaid(text(leads({**BOTH, ("A", 1): 999})), ends=offsets(shifted))
-    by_partition = [[of["end_offset"] for of in task["changelog_partitions"]] for task in found.row["tasks"]]
+    by_partition = [
+        [changelog_partition["end_offset"] for changelog_partition in task["changelog_partitions"]]
+        for task in found.row["tasks"]
+    ]
     assert by_partition == [[900, 1_100], [1_000, 1_000]]
     assert [task["end_offset_sum"] for task in found.row["tasks"]] == [2_000, 2_000]
 

@@ -152,8 +152,8 @@ def test_every_export_is_read_and_what_it_lacks_is_told(name: str, positions: in
     measured = read_measurements(metrics=[file])
     (scrape,) = measured.scrapes
     assert (len(scrape.positions), scrape.failed) == (positions, failed)
-    told = [note.code for note in measured.notes]
-    assert ("scrape-failed" in told, "positions-missing" in told) == (failed, positions == 0)
+    answers = [note.code for note in measured.notes]
+    assert ("scrape-failed" in answers, "positions-missing" in answers) == (failed, positions == 0)
 
 
 def test_micrometer_calls_the_same_things_otherwise() -> None:
@@ -174,8 +174,8 @@ def drained_at(
     row.pop("known_until", None)
     measured = read_measurements(metrics=captured(captures), end_offsets=[str(REAL / "changelog_ends.jsonl.gz")])
     found = [
-        drain(snapshot_from_row(of, ""), [gone], leave=leave, now_ms=None if now is None else parse_time(now))
-        for of in (row, with_measured_lags(row, measured).row)
+        drain(snapshot_from_row(item, ""), [gone], leave=leave, now_ms=None if now is None else parse_time(now))
+        for item in (row, with_measured_lags(row, measured).row)
     ]
     return found[0], found[1]
 

@@ -206,9 +206,9 @@ def test_a_large_scrape_needs_memory_for_what_counts_only(tmp_path: Path) -> Non
 
 @given(st.binary(max_size=300))
 def test_whatever_is_given_is_read_or_told(content: bytes) -> None:
-    for made in (content, b"foo 1\n" + content):
+    for result in (content, b"foo 1\n" + content):
         with suppress(SnapshotError):
-            of_text(made)
+            of_text(result)
 
 
 @given(st.text(alphabet='kafka_records_lead{}="\\,.0123456789-restore-consumer \n', max_size=200))

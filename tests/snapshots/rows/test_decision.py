@@ -37,9 +37,9 @@ def test_a_list_as_parquet_has_it_says_the_same() -> None:
     as_list = [
         {
             "process_id": process_id,
-            "consumers": [{"consumer_id": name} | held for name, held in of["consumers"].items()],
+            "consumers": [{"consumer_id": name} | held for name, held in item["consumers"].items()],
         }
-        for process_id, of in DECIDED.items()
+        for process_id, item in DECIDED.items()
     ]
     assert decided(as_list).decision == decided().decision
 
@@ -81,8 +81,8 @@ def test_without_a_time_of_the_row_times_count_from_the_decision() -> None:
         (
             {
                 "decided": {
-                    of: {"consumers": {name: {"active": ["0_0"]}}}
-                    for of, name in ((P0, "orders-0-1"), (P1, "orders-1-1"))
+                    item: {"consumers": {name: {"active": ["0_0"]}}}
+                    for item, name in ((P0, "orders-0-1"), (P1, "orders-1-1"))
                 }
             },
             "gives 0_0 to a consumer to run, and so does",
@@ -99,7 +99,7 @@ def test_a_decision_that_does_not_fit_is_an_error(decision: Any, said: str) -> N
 
 
 def test_ages_of_copies_are_read() -> None:
-    ages = [{"process_id": of, "task_id": "0_0", "since": "2026-11-21T11:59:00Z"} for of in (P0, P1, "gone")]
+    ages = [{"process_id": item, "task_id": "0_0", "since": "2026-11-21T11:59:00Z"} for item in (P0, P1, "gone")]
     snapshot = read(row(copies_since=ages))
     assert dict(snapshot.since_ms) == {(0, 0): -60_000, (0, 1): -60_000}
     assert [copy.lost_at_ms for copy in snapshot.state.copies[0]] == [None, None]

@@ -37,8 +37,8 @@ def row(
 def rates(*rows: dict[str, Any]) -> list[tuple[float | None, float | None]]:
     """Produce and restore rate, row by row."""
     found = []
-    for of in with_rates(rows, "log"):
-        known = of.get("rates", {})
+    for with_rate in with_rates(rows, "log"):
+        known = with_rate.get("rates", {})
         found.append(
             tuple(known[kind][0]["records_per_second"] if kind in known else None for kind in ("produce", "restore"))
         )
@@ -66,8 +66,8 @@ def test_a_copy_that_was_just_placed_starts_from_nothing() -> None:
 def test_what_restores_at_the_same_time_adds_up_and_what_does_not_counts_once() -> None:
     def both(seconds: int, first: int, second: int) -> dict[str, Any]:
         consumer = {"consumer_id": "c", "active": [], "standby": ["0_0", "0_1"], "warmup": []}
-        tasks = [{"task_id": of, "stateful": True, "end_offset_sum": 100_000} for of in ("0_0", "0_1")]
-        lags = [{"process_id": "p", "task_id": of, "lag": n} for of, n in (("0_0", first), ("0_1", second))]
+        tasks = [{"task_id": item, "stateful": True, "end_offset_sum": 100_000} for item in ("0_0", "0_1")]
+        lags = [{"process_id": "p", "task_id": item, "lag": n} for item, n in (("0_0", first), ("0_1", second))]
         instances = [{"process_id": "p", "consumers": [consumer]}]
         return row(seconds, None, tasks=tasks, instances=instances, lags=lags)
 

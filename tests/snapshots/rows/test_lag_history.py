@@ -161,8 +161,8 @@ def test_a_copy_whose_lag_has_not_fallen_for_a_minute_is_a_warning() -> None:
 
 def test_a_check_says_beside_what_is_kept_that_a_lag_did_not_fall() -> None:
     still = store(*(interval(number, (400_000, 400_000)) for number in range(1, 7)))
-    made = plan(with_history(flat(lag=400_000), stores=(still,)))
-    check = check_all([check_plan(made, Standard(Policy(), datetime.now(UTC)))], datetime.now(UTC))
+    result = plan(with_history(flat(lag=400_000), stores=(still,)))
+    check = check_all([check_plan(result, Standard(Policy(), datetime.now(UTC)))], datetime.now(UTC))
     assert "(of 1 copy the lag did not fall while looked at)" in " ".join(table_report(check, width=200).split())
 
 

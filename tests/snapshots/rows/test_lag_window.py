@@ -15,8 +15,8 @@ MINUTE = 60_000_000
 def store(*minutes_ago: float, process: str = "p", task: str = "0_0", **more: Any) -> StoreCount:
     times = [NOW - int(minutes * MINUTE) for minutes in minutes_ago]
     days = [sum(days is None or at >= NOW - days * DAY_US for at in times) for days in DAYS]
-    of = (process, process, task, None)
-    return StoreCount(*of, min(times, default=None), max(times, default=None), more.get("unreadable", 0), days)
+    item = (process, process, task, None)
+    return StoreCount(*item, min(times, default=None), max(times, default=None), more.get("unreadable", 0), days)
 
 
 def level(wanted: LagsWanted, *stores: StoreCount) -> int:

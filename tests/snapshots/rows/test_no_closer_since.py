@@ -45,7 +45,10 @@ def test_what_was_placed_then_and_not_reported_had_everything_to_restore() -> No
     nothing = generation(0)
     assert warned(nothing, generation(10, lag(lag=150_000)))
     assert not warned(nothing, generation(10, lag(lag=149_000)))
-    elsewhere = {**nothing, "instances": [{**of, "consumers": [_without_copies(of)]} for of in nothing["instances"]]}
+    elsewhere = {
+        **nothing,
+        "instances": [{**instance, "consumers": [_without_copies(instance)]} for instance in nothing["instances"]],
+    }
     assert not warned(elsewhere, generation(10, lag(lag=150_000))), "it was not there"
     decided = {P0: {"consumers": {"orders-0-1": {"active": ["1_0"], "standby": ["0_0"]}}}}
     placed = {**elsewhere, "decision": {"at": elsewhere["captured_at"], "generation": 8, "decided": decided}}
@@ -55,7 +58,10 @@ def test_what_was_placed_then_and_not_reported_had_everything_to_restore() -> No
 def test_left_over_state_is_behind_for_nobody_restores_it() -> None:
     def left_over(minute: int) -> dict[str, Any]:
         row = generation(minute, lag(lag=40_000))
-        return {**row, "instances": [{**of, "consumers": [_without_copies(of)]} for of in row["instances"]]}
+        return {
+            **row,
+            "instances": [{**instance, "consumers": [_without_copies(instance)]} for instance in row["instances"]],
+        }
 
     assert not warned(left_over(0), left_over(10))
     assert not warned(left_over(0), generation(10, lag(lag=40_000))), "it was not there to restore"

@@ -423,14 +423,14 @@ def test_a_large_group_is_read_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "told"),
+    ("config", "answer"),
     [(None, True), ({}, True), ({"max_warmup_replicas": None}, True), ({"balance_factor": 1}, False)],
 )
-def test_what_counts_where_a_snapshot_holds_no_settings_is_told(config: dict[str, Any] | None, told: bool) -> None:
+def test_what_counts_where_a_snapshot_holds_no_settings_is_told(config: dict[str, Any] | None, answer: bool) -> None:
     snapshot = read(row(config=config))
     messages = [note.message for note in snapshot.assumptions if note.code == "default-settings"]
     assert ["max.warmup.replicas 2, num.standby.replicas 0, a probe every 10m" in one for one in messages] == [
         True
-    ] * told
+    ] * answer
     chosen = GivenSettings({"max_warmup_replicas": 3}).apply(snapshot, StreamsConfigFile({}))
     assert "default-settings" not in {note.code for note in chosen.assumptions}

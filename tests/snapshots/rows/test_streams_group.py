@@ -44,8 +44,8 @@ _NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 def group(a: dict[str, Any], b: dict[str, Any], state: str | None = "Stable", **fields: Any) -> Snapshot:
     """Four tasks on two members, ``m-a`` and ``m-b``, that have these fields."""
     seats = {
-        name: [{"consumer_id": f"m-{name}", "position": place, "active": [], **of}]
-        for place, (name, of) in enumerate({"a": a, "b": b}.items())
+        name: [{"consumer_id": f"m-{name}", "position": place, "active": [], **item}]
+        for place, (name, item) in enumerate({"a": a, "b": b}.items())
     }
     return snapshot(row("4.3", seats, {"0": (4, True, 60_000)}, group_state=state, **fields))
 
@@ -75,36 +75,36 @@ _WELL = held("0_2", "0_3")
 def test_members_of_a_stable_group_that_are_not_at_their_target_are_told(
     a: dict[str, Any], b: dict[str, Any], who: tuple[str, ...], state: str | None
 ) -> None:
-    of = group(a, b, state)
-    (told,) = (note for note in of.warnings if note.code == "group-not-as-told")
-    assert told.subjects == who
-    made = MeasuredPlan(plan_checked(of))
-    assert RULES["must_settle"].worst(made, True).offences
+    item = group(a, b, state)
+    (answer,) = (note for note in item.warnings if note.code == "group-not-as-told")
+    assert answer.subjects == who
+    measured_plan = MeasuredPlan(plan_checked(item))
+    assert RULES["must_settle"].worst(measured_plan, True).offences
     limits: dict[str, Any] = {**dict.fromkeys((*_TIMES, *_AMOUNTS), 10**9), **_OF_THE_END}
     for rule, limit in limits.items():
-        found = RULES[rule].worst(made, limit)
+        found = RULES[rule].worst(measured_plan, limit)
         assert found.value is None
         assert found.offences
 
 
 def test_a_member_that_is_told_to_be_stable_at_the_target_holds_it() -> None:
     fields = {"member_state": "STABLE", "target": {"active": ["0_0", "0_1"], "standby": ["0_2"]}}
-    of = group(held("0_0", "0_1", member_epoch=12, **fields), {**_WELL, "target": _WELL}, "Reconciling")
-    assert [note.subjects for note in of.warnings if note.code == "group-not-as-told"] == [("m-a",)]
+    item = group(held("0_0", "0_1", member_epoch=12, **fields), {**_WELL, "target": _WELL}, "Reconciling")
+    assert [note.subjects for note in item.warnings if note.code == "group-not-as-told"] == [("m-a",)]
     not_yet = group(held("0_0", "0_1", member_epoch=11, **fields), {**_WELL, "target": _WELL}, "Reconciling")
     assert "group-not-as-told" not in [note.code for note in not_yet.warnings]
 
 
 def test_what_nobody_runs_nor_is_to_is_told_and_stands_still_from_the_beginning() -> None:
-    of = group(held("0_0", "0_1"), held("0_2"))
-    (told,) = (note for note in of.warnings if note.code == "not-dealt-out")
-    assert told.subjects == ("0_3",)
-    made = plan_checked(of)
-    (start,) = (step for rnd in made.rounds for step in rnd.steps if isinstance(step, HandOver))
+    item = group(held("0_0", "0_1"), held("0_2"))
+    (answer,) = (note for note in item.warnings if note.code == "not-dealt-out")
+    assert answer.subjects == ("0_3",)
+    result = plan_checked(item)
+    (start,) = (step for rnd in result.rounds for step in rnd.steps if isinstance(step, HandOver))
     assert (str(start.task_id), start.reason.code) == ("0_3", ReasonCode.STOOD_STILL)
-    (pause,) = made.pauses
+    (pause,) = result.pauses
     assert pause.from_ms == 0 < pause.to_ms
-    assert RULES["max_pause_per_task"].worst(MeasuredPlan(made), 10**9).value is None
+    assert RULES["max_pause_per_task"].worst(MeasuredPlan(result), 10**9).value is None
     a, b = held("0_0", "0_1"), held("0_2")
     wanted = group({**a, "target": a}, {**b, "target": b}, "Assigning", generation=13, target_epoch=12)
     assert "not-dealt-out" not in [note.code for note in wanted.warnings]
@@ -120,8 +120,8 @@ def test_what_nobody_runs_nor_is_to_is_told_and_stands_still_from_the_beginning(
     ],
 )
 def test_who_tells_no_epoch_may_still_have_to_give_up_tasks(fields: dict[str, Any], epoch: int) -> None:
-    of = group(held("0_0", "0_1", target=held("0_0", "0_1"), **fields), {**_WELL, "target": _WELL}, "Reconciling")
-    memory = of.state.memory
+    item = group(held("0_0", "0_1", target=held("0_0", "0_1"), **fields), {**_WELL, "target": _WELL}, "Reconciling")
+    memory = item.state.memory
     assert isinstance(memory, BrokerGroup)
     assert memory.members[0].epoch == epoch
 
@@ -130,8 +130,8 @@ def test_who_revokes_is_told_to_be_revoking() -> None:
     with pytest.raises(SnapshotError, match="member_state is 'STABLE', but the member is revoking tasks"):
         group(held("0_0", member_state="STABLE", revoking={"active": ["0_1"]}), _WELL)
     to_b = {**_WELL, "target": held("0_1", "0_2", "0_3")}
-    of = group(held("0_0", revoking={"active": ["0_1"]}, target=held("0_0")), to_b, "Reconciling")
-    memory = of.state.memory
+    item = group(held("0_0", revoking={"active": ["0_1"]}, target=held("0_0")), to_b, "Reconciling")
+    memory = item.state.memory
     assert isinstance(memory, BrokerGroup)
     assert memory.members[0].state == "UNREVOKED_TASKS"
 
@@ -145,27 +145,27 @@ def test_a_target_that_cannot_be_is_refused() -> None:
 
 
 def test_nobody_is_told_of_where_all_is_well() -> None:
-    of = group(held("0_0", "0_1", member_epoch=12, member_state="STABLE"), _WELL)
-    assert of.warnings == ()
-    assert plan_checked(of).rounds == ()
+    item = group(held("0_0", "0_1", member_epoch=12, member_state="STABLE"), _WELL)
+    assert item.warnings == ()
+    assert plan_checked(item).rounds == ()
 
 
 def test_what_is_unknown_of_a_group_that_contradicts_itself_is_told_rule_by_rule() -> None:
-    made = plan_checked(group(held("0_0", target={"active": ["0_0", "0_1"]}), _WELL))
+    result = plan_checked(group(held("0_0", target={"active": ["0_0", "0_1"]}), _WELL))
     limits = Policy({name: Limit(value) for name, value in _OF_THE_END.items()})
-    text = " ".join(table_report(check_all([check_plan(made, Standard(limits, _NOW))], _NOW), width=200).split())
+    text = " ".join(table_report(check_all([check_plan(result, Standard(limits, _NOW))], _NOW), width=200).split())
     assert "? balance_factor unknown 1,000,000,000 the group contradicts itself" in text
     assert "? min_standbys unknown 1 the group contradicts itself" in text
     assert "? distinct_tag_values – zone: 1 over which values of tags the copies end is unknown" in text
 
 
 def test_other_draws_make_nothing_known_of_a_group_that_contradicts_itself() -> None:
-    made = plan_checked(group(held("0_0", target={"active": ["0_0", "0_1"]}), _WELL))
-    draws = OverDraws(worst={**measured(made), "distinct_tag_values zone": 2}, number=3, unsettled=0)
+    result = plan_checked(group(held("0_0", target={"active": ["0_0", "0_1"]}), _WELL))
+    draws = OverDraws(worst={**measured(result), "distinct_tag_values zone": 2}, number=3, unsettled=0)
     limits = Policy({name: Limit(value) for name, value in _OF_THE_END.items()})
-    found = check_plan(made, Standard(limits, _NOW), draws=draws)
-    told = {(one.status, one.measured) for one in found.findings if one.rule in _OF_THE_END}
-    assert told == {(Status.ERROR, None)}
+    found = check_plan(result, Standard(limits, _NOW), draws=draws)
+    answers = {(one.status, one.measured) for one in found.findings if one.rule in _OF_THE_END}
+    assert answers == {(Status.ERROR, None)}
 
 
 @pytest.mark.parametrize(
@@ -184,13 +184,19 @@ def test_what_no_broker_can_have_told_is_refused(a: dict[str, Any], b: dict[str,
     topology = {"0": (4, True, 60_000), "1": (1, False, 0)}
     seats = {
         name: [
-            {"consumer_id": f"m-{name}", "position": place, "target": {**of, **more}.get("target", of), **of, **more}
+            {
+                "consumer_id": f"m-{name}",
+                "position": place,
+                "target": {**item, **more}.get("target", item),
+                **item,
+                **more,
+            }
         ]
-        for place, (name, of, more) in enumerate([("a", held("0_0", "0_1", "1_0"), a), ("b", _WELL, b)])
+        for place, (name, item, more) in enumerate([("a", held("0_0", "0_1", "1_0"), a), ("b", _WELL, b)])
     }
-    with pytest.raises(SnapshotError, match=what) as told:
+    with pytest.raises(SnapshotError, match=what) as answer:
         snapshot(row("4.4", seats, topology, group_state="Reconciling"))
-    assert told.value.fix
+    assert answer.value.fix
 
 
 def test_two_members_of_a_process_are_to_have_a_task_once() -> None:

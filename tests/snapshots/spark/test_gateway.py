@@ -28,8 +28,10 @@ print("pyspark.testing" in sys.modules)
 
 
 def test_numpy_is_told_from_other_values_as_spark_does_and_no_helpers_of_tests_are_loaded() -> None:
-    told = subprocess.run([sys.executable, "-c", _ASKED], capture_output=True, text=True, encoding="utf-8", check=True)
-    assert told.stdout.splitlines() == [
+    answer = subprocess.run(
+        [sys.executable, "-c", _ASKED], capture_output=True, text=True, encoding="utf-8", check=True
+    )
+    assert answer.stdout.splitlines() == [
         "False False False True False False",
         "False False False False True False",
         "False",
@@ -50,5 +52,5 @@ def test_reading_parquet_and_lags_loads_neither_pandas_nor_what_spark_tests_itse
     snapshot = json.loads((ROOT / "examples/lag-history/snapshot.json").read_bytes())
     pq.write_table(pa.Table.from_pylist([snapshot]), tmp_path / "snapshot.parquet")
     command = [sys.executable, "-c", _READ, str(tmp_path / "snapshot.parquet")]
-    told = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, cwd=ROOT)
-    assert told.stdout.split() == ["payments"]
+    answer = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, cwd=ROOT)
+    assert answer.stdout.split() == ["payments"]

@@ -46,9 +46,9 @@ def _history(order: random.Random) -> list[dict[str, Any]]:
                 end = 1_000_000 - 7 * ago
                 known = order.choice(({"lag": ago % 911}, {"offset": end - ago % 911}, {"lag": -2}))
                 process_id = order.choice((P0, P0.upper())) if copy % 2 else P1
-                of = {"application_id": app, "process_id": process_id, "task_id": f"0_{copy // 4}"}
+                fields = {"application_id": app, "process_id": process_id, "task_id": f"0_{copy // 4}"}
                 more = {"store": order.choice((None, "s")) if copy % 4 == 3 else f"s{copy}", "end_offset": end, **known}
-                rows.append({**of, "at": NOON_S - ago, **more})
+                rows.append({**fields, "at": NOON_S - ago, **more})
     different = {str([str(value).lower() for value in list(row.values())[:5]]): row for row in rows}
     found = list(different.values())
     order.shuffle(found)
@@ -91,8 +91,8 @@ def _expected(rows: list[dict[str, Any]], until_s: dict[str, int], over_s: int |
             stores[row["application_id"], row["process_id"].lower(), row["task_id"], row["store"]].append(row)
     newest = {app: max(row["at"] for key in stores if key[0] == app for row in stores[key]) for app in until_s}
     found = {}
-    for key, of in stores.items():
-        points = _points(of)
+    for key, item in stores.items():
+        points = _points(item)
         if over_s is None:
             points = points[-11:]
         else:
@@ -104,7 +104,7 @@ def _expected(rows: list[dict[str, Any]], until_s: dict[str, int], over_s: int |
             StoreInterval(point[0], point[0] - before[0], before[2], point[2], before[1], point[1])
             for before, point in pairwise(points)
         ]
-        found[key] = (max(row["at"] for row in of), max(of, key=lambda row: row["at"])["end_offset"], intervals)
+        found[key] = (max(row["at"] for row in item), max(item, key=lambda row: row["at"])["end_offset"], intervals)
     return found
 
 

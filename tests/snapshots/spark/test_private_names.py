@@ -120,8 +120,8 @@ def test_scala_context(spark: SparkSession) -> None:
 
 @pytest.mark.spark
 def test_hadoop(spark: SparkSession, tmp_path: Path) -> None:
-    for of in (spark, spark.sparkContext):
-        jvm, configuration = private_names.hadoop(of)
+    for item in (spark, spark.sparkContext):
+        jvm, configuration = private_names.hadoop(item)
         path = jvm.org.apache.hadoop.fs.Path(str(tmp_path))
         assert path.getFileSystem(configuration).exists(path)
 

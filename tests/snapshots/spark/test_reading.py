@@ -301,8 +301,8 @@ def test_keep_going_returns_errors_beside_the_good(tmp_path: Path) -> None:
     zipped = gzip.compress(b"".join(random.Random(n).randbytes(99) for n in range(40_000)))
     save(tmp_path / "cut.jsonl.gz", gzip.compress(b'{"application_id": "z"}\n')[:-9] + zipped[:100])
     outcomes = read([str(tmp_path)], keep_going=True)
-    told = [o.application_id if isinstance(o, SnapshotError) else o.state.group.application_id for o in outcomes]
-    assert told == [None, None, None, "a", "b", "c"]
+    answers = [o.application_id if isinstance(o, SnapshotError) else o.state.group.application_id for o in outcomes]
+    assert answers == [None, None, None, "a", "b", "c"]
     assert [isinstance(outcome, Snapshot) for outcome in outcomes] == [False, False, False, True, False, True]
     assert refused(tmp_path)
 
@@ -755,8 +755,8 @@ def test_little_and_much_input_are_read_by_the_same_rule(
     wanted = selection(globs, as_of)
     long = [one._replace(long_rows=True) for one in inputs]
     little, read_here, much = (
-        {text for text in choose(of, wanted) if text.application_id is None or wanted.wants(text.application_id)}
-        for choose, of in (
+        {text for text in choose(item, wanted) if text.application_id is None or wanted.wants(text.application_id)}
+        for choose, item in (
             (partial(newest_little_snapshots, spark.sparkContext), inputs),
             (partial(newest_little_snapshots, spark.sparkContext), long),
             (partial(newest_snapshots, spark), inputs),
@@ -809,8 +809,8 @@ def test_the_elements_of_an_array_are_rows_whatever_reads_them(tmp_path: Path, s
         inputs = [Input(str(path), path.name, Form.DOCUMENT)]
         long = [one._replace(long_rows=True) for one in inputs]
         little, read_here, much = (
-            sorted((text.application_id or "", text.text) for text in choose(of, selection((), None)))
-            for choose, of in (
+            sorted((text.application_id or "", text.text) for text in choose(item, selection((), None)))
+            for choose, item in (
                 (partial(newest_little_snapshots, spark.sparkContext), inputs),
                 (partial(newest_little_snapshots, spark.sparkContext), long),
                 (partial(newest_snapshots, spark), inputs),
