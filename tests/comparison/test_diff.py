@@ -252,7 +252,8 @@ def test_a_history_tells_each_move_with_the_lags_it_was_decided_by(scenario: str
     assert page.tone != "good"
     assert f"cold (0 to {without.cold_starts[1]}): {without.untold} generations lie between" in page.sentences[0]
     facts = {fact.key: fact.value for fact in page.facts}
-    assert facts["restored"] == facts["pause"] == f"unknown: {without.untold} generations lie between"
+    assert facts["restored"] == f"unknown: {without.untold} generations lie between"
+    assert facts["pause"] == "unknown for the same reason"
     assert facts["cold"] == f"unknown: 0 to {without.cold_starts[1]}"
 
 
@@ -315,7 +316,7 @@ def test_what_lies_between_two_snapshots_is_told(generations: tuple[int, int], t
     found = compare(old, new)
     shown = to_table(found, width=200)
     assert title in diff_page(found).title
-    assert " ".join(shown.split()).count(said) >= (4 if said else 1)
+    assert " ".join(shown.split()).count(said) >= (3 if said else 1)
     assert all(said in line.text for line in diff_page(found).lines if line.kind != "next")
     assert "generation 0" not in shown
 
