@@ -267,7 +267,8 @@ class Why:
         """The warnings, notes, assumptions and commands, as the page and the JSON have them."""
         plan_notes = remarks(self.plan)
         if self.task is not None or self.instance is not None:
-            plan_notes = plan_notes._replace(assumptions=())
+            of_rate = tuple(note for note in plan_notes.assumptions if note.code == "no-restore-rate")
+            plan_notes = plan_notes._replace(assumptions=of_rate)
         if not self.plan.rounds:
             kept = tuple(note for note in plan_notes.assumptions if note.code not in _OF_ROUNDS)
             plan_notes = plan_notes._replace(assumptions=kept)

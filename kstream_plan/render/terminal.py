@@ -242,8 +242,8 @@ def _half(cell: Cell) -> int:
     text, match = cell.text, _RANGE.search(cell.text)
     if cell.bar is not None or len(cell.items) > 1:
         return max(cell_len(f"{item},") for item in cell.items) if cell.bar is None else cell_len(text)
-    breaks = [match.start() - 1] if match and match.start() else [at for at, sign in enumerate(text) if sign == " "]
-    return min((max(cell_len(text[:at]), cell_len(text[at + 1 :])) for at in breaks), default=cell_len(text))
+    breaks = [match.start() - 1] if match and match.start() else [i for i, sign in enumerate(text) if sign == " "]
+    return min((max(cell_len(text[:i]), cell_len(text[i + 1 :])) for i in breaks), default=cell_len(text))
 
 
 def _rich(table: Table, widths: Sequence[int], is_whole: Sequence[bool]) -> RichTable:

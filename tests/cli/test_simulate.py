@@ -136,7 +136,7 @@ def test_a_saved_simulation_says_how_many_draws_do_not_settle(
     assert run(["show", out]) == 0
     for text in (simulated, capsys.readouterr().out):
         page = " ".join(text.replace("│", "").split())
-        assert "a typical one of 4 simulations (process ids of new instances are random" in page
+        assert "a typical one of 4 simulations with random process ids" in page
         assert "4 of them do not settle." in page
 
 

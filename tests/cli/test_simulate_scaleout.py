@@ -34,7 +34,7 @@ def test_the_table_says_that_new_ids_are_random(capsys: pytest.CaptureFixture[st
     assert run([*X, "--add", "2", "--draws", "3", "--record-size", "100"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("╭─ S1: 3 → 5 instances, ")
-    assert "simulations (process ids of new instances are random and break ties); ranges are over all" in " ".join(
+    assert "simulations with random process ids, which break ties; ranges are over all" in " ".join(
         text.replace("│", "").split()
     )
     assert "5.4 MB" in text

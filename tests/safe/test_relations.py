@@ -352,6 +352,8 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
         return  # other copies restore faster
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
+    if worsening is worsenings.fewer_standbys_wanted and before.opened != after.opened:
+        return  # a task moves on later, to a copy that has had longer
     before = replace(before, may_lose=group.row.get("stores") != "persistent")
     if worsening is worsenings.fewer_standbys:  # made anew it begins with nothing, what it had may be unknown
         gone = {task_id for _, task_id in _standbys(group) - _standbys(worse)}
@@ -526,6 +528,14 @@ class TestExceptions:
         none = many.with_row(config={**many.row["config"], "num_standby_replicas": 0})
         ends = [plan_checked(given.snapshot, given.options).ends("cold_handovers") for given in (many, none)]
         assert ends == [(0, 1), (0, 0)]
+
+    def test_a_task_moves_on_later_where_fewer_copies_are_wanted(self) -> None:
+        """0_2 moves on to ``i3`` in a follow-up where two copies are wanted, else at the probe after it."""
+        two = random_group(random.Random(8102))
+        one = two.with_row(config={**two.row["config"], "num_standby_replicas": 1})
+        many, few = _drain(two), _drain(one)
+        assert [[number for number, _ in item.opened["0_2"]] for item in (many, few)] == [[1, 3], [1, 4]]
+        assert [many.tasks["0_2"], few.tasks["0_2"]] == [Answer.NO, Answer.YES]
 
     def test_copies_restore_faster_where_another_one_is_gone(self) -> None:
         """Three copies of ``i1`` follow 20 records a second each with 50 in all; without one of them, two do."""

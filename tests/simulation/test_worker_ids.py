@@ -104,9 +104,8 @@ def test_who_leads_next_and_so_what_waits_differs_from_draw_to_draw_and_the_wors
     assert simulation.draws.worst["max_pause_in_all"] == max(found)
     answer = simulation_table(simulation, width=120)
     assert f"{duration(max(found))} over all" in next(line for line in answer.splitlines() if "Unassigned  " in line)
-    assert (
-        "a typical one of 8 simulations (process ids of new instances are random and break ties); ranges are over all"
-        in " ".join(answer.replace("│", "").split())
+    assert "a typical one of 8 simulations with random process ids, which break ties; ranges are over all" in " ".join(
+        answer.replace("│", "").split()
     )
     assert "ids decide which worker leads next, and so whether there is a delay" in " ".join(answer.split())
     document = simulation_json(simulation)

@@ -108,23 +108,23 @@ def _time_out(bounces: Bounces) -> str:
         return f"An instance that is away for {limit} (session.timeout.ms) or longer {consequence}."
     latest, usual = duration(bounces.back_within_ms), duration(bounces.restart_ms)
     subject = "It has" if len(bounces.process_ids) == 1 else "Each instance has"
-    return (
-        f"{subject} to be back within {latest} ({usual} are assumed, --restart): an instance that is away for longer "
-        f"than session.timeout.ms, {limit} from its last heartbeat, {consequence}."
-    )
+    is_static = way.way.name == "static" or all(instance.is_static for instance in bounces.first.group.instances)
+    waits = "" if is_static else " However soon it is back, its tasks pause until that time is over."
+    absence = f"an instance that is away for longer than session.timeout.ms, {limit} from its last heartbeat"
+    return f"{subject} to be back within {latest} ({usual} are assumed, --restart): {absence}, {consequence}.{waits}"
 
 
 def _safe_words(bounces: Bounces, best: PlayedWay, names: Names) -> str:
     """Return what a way comes to that is safe."""
     members = names.instances(bounces.process_ids)
     pausing = f"only the tasks of {members[0]}" if len(members) == 1 else "one instance's tasks at a time"
-    others = " (besides tasks that are cut over, for a moment)" * _cuts_over(best)
-    return f"no task starts cold, and {pausing} pause{others}"
+    exception = " (besides tasks that are cut over, for a moment)" * _cuts_over(best)
+    return f"no task starts cold, and {pausing} pause{exception}"
 
 
 def _cuts_over(way: PlayedWay) -> bool:
     """Return whether tasks of other instances change their owner, or may in another random simulation."""
-    steps = (step for each in way.plan.rounds for step in each.steps)
+    steps = (step for rnd in way.plan.rounds for step in rnd.steps)
     return way.draws is not None or bool(way.figures.moves.most) or any(isinstance(step, Revoke) for step in steps)
 
 
@@ -134,7 +134,8 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
         faster = ", ".join(dict.fromkeys(way_name(way.way) for way in bounces.faster_safe))
         faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
         stores = ", if stores are persistent (--stores)" if bounces.are_stores_unknown else ""
-        return f"Safe by {way_name(best.way)}{pause}{stores}: {_safe_words(bounces, best, names)}.{faster_ways}"
+        safe = f"{way_name(best.way)} is safe{pause}{stores}: {_safe_words(bounces, best, names)}"
+        return f"{safe[0].upper()}{safe[1:]}.{faster_ways}"
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:
         return f"No way is safe. {_SETTLE_FIRST if bounces.goes_on else 'Standbys, or static members, would help.'}"
@@ -238,11 +239,9 @@ def _pause(way: PlayedWay) -> tuple[str, ...]:
 
 
 def _safe(way: PlayedWay, bounces: Bounces) -> Cell:
-    if way.safe and bounces.doubts:
+    if bounces.doubts or not (way.safe or way.is_likely_unsafe):
         return text_cell("unknown", "unknown")
-    if way.safe:
-        return text_cell("if set up" if way.is_prepared else "yes", "good")
-    return text_cell("no", "bad") if way.is_likely_unsafe else text_cell("unknown", "unknown")
+    return text_cell("if set up" if way.is_prepared else "yes", "good") if way.safe else text_cell("no", "bad")
 
 
 def bounce_remarks(bounces: Bounces) -> Remarks:
@@ -260,7 +259,8 @@ def _warnings(bounces: Bounces) -> Iterator[Note]:
         if not (bounces.process_ids and way is bounces.as_it_is):
             for text in _why_unsafe(way, number):
                 ways_of_reason.setdefault(text, []).append(way_name(way.way))
-    yield from (Note("way-not-safe", f"{', '.join(ways)}: {text}") for text, ways in ways_of_reason.items())
+    basis = "by what is known " * bool(bounces.doubts)
+    yield from (Note("way-not-safe", f"{', '.join(ways)}: {basis}{text}") for text, ways in ways_of_reason.items())
 
 
 def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
@@ -306,7 +306,7 @@ def _notes(bounces: Bounces) -> Iterator[Note]:
             message = f"{name}: safe with {pause} between restarts, not with {moment(way.safe_pause.longer_ms)}"
             yield Note("longer-wait-not-safe", message)
         if way.needs_static:
-            message = f"{name}: group.instance.id has to be set first, which takes restarts of another way"
+            message = f"{name}: group.instance.id has to be set first, with one restart of each instance in another way"
             yield Note("needs-static-members", message)
         if way.draws is not None:
             outcomes = count(way.draws.number, "simulation")

@@ -97,10 +97,7 @@ def _nothing_broken(
     else:
         yield f"All {rules:,} rules are kept{always}."
     if any(finding.likely for finding in checkup.of(Status.PASSED)):
-        yield (
-            "max_duration is kept if every copy is caught up at the next probe: the restore rate is unknown "
-            "(--restore-rate tells, require_restore_rate demands it)."
-        )
+        yield "max_duration is kept if copies are caught up at the next probe; only --restore-rate would prove that."
 
 
 def _always(checkup: CheckedPlan) -> str:

@@ -207,8 +207,8 @@ def _facts(comparison: Comparison, names: Names) -> Iterator[Fact]:
         yield Fact("cold", "Cold starts", cold.text, cold.tone)
     copies = {kind.value: number for kind, number in comparison.totals.copies.items() if number}
     if copies:
-        parts = (f"{number:,} {kind}{' or in another role' * (kind == 'moved')}" for kind, number in copies.items())
-        yield Fact("copies", "Copies", ", ".join(parts))
+        roles = (f"{number:,} {kind}{' or in another role' * (kind == 'moved')}" for kind, number in copies.items())
+        yield Fact("copies", "Copies", ", ".join(roles))
     if not comparison.empty:
         yield from [] if comparison.of_workers else [_restored_fact(comparison)]
         yield _pause_fact(comparison, names)
@@ -253,10 +253,8 @@ def _cold_cell(comparison: Comparison) -> Cell:
 
 def _restored_fact(comparison: Comparison) -> Fact:
     """Return what was restored, as far as reports of later lags show that; else what there is to restore."""
-    amount, label = (
-        comparison.totals.restore_records,
-        "State restored, or to restore" if comparison.seen else "State to restore",
-    )
+    amount = comparison.totals.restore_records
+    label = "State restored, or to restore" if comparison.seen else "State to restore"
     if comparison.untold or amount is None:
         text = f"unknown: {comparison.gap}" if comparison.untold else "unknown number of records"
         return Fact("restored", label, text, "unknown")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity, Move, NewCopy, only_return, records_of
-from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell, text_row
+from kstream_plan.render.page import Cell, Row, Table, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_folding import fold
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
@@ -210,11 +210,8 @@ def _per_probe(numbers: Sequence[int], singular: str, plural: str) -> str:
 def _end_cell(plan: Plan) -> Cell:
     if plan.verdict.is_over:
         return Cell(("not stuck any more",), tone="unknown")
-    endings: dict[str, tuple[str, Tone]] = {
-        "settled": ("settled", "good"),
-        "stuck": ("stuck", "bad"),
-        "cyclic": ("repeats from here on", "bad"),
-        "unfinished": ("not settled", "bad"),
-    }
-    text, tone = endings[plan.verdict.kind]
-    return Cell((text,), tone=tone)
+    if plan.verdict.kind == "settled":
+        is_run_unknown = plan.design == "streams" and plan.summary.cold_handovers and plan.summary.runs_by_ms is None
+        return text_cell("all assigned" if is_run_unknown else "settled", "good")
+    endings = {"cyclic": "repeats from here on", "unfinished": "not settled", "stuck": "stuck"}
+    return text_cell(endings[plan.verdict.kind], "bad")

@@ -179,10 +179,8 @@ def _random(view: PlanView) -> Iterator[str]:
         return
     endless_count = draws.number - draws.settled
     not_settled = f"; {endless_count:,} of them do not settle" if endless_count else ""
-    yield (
-        f"Shown is a typical one of {draws.number:,} simulations (process ids of new instances are random and break "
-        f"ties); ranges are over all{not_settled}."
-    )
+    simulations = f"{draws.number:,} simulations with random process ids, which break ties"
+    yield f"Shown is a typical one of {simulations}; ranges are over all{not_settled}."
 
 
 def _unknown_ends(view: PlanView) -> Iterator[str]:

@@ -10,10 +10,7 @@ from kstream_plan.simulation.sessioned_answer import SessionedUpgrade, UpgradeRo
 _COLUMNS = columns_of(
     "Event", "Protocol", ">Rebalances", ">Unassigned", ">Longest pause", ">Over all", ">Settles after"
 )
-_NOTE = (
-    "Unassigned: most connectors and tasks at once. Longest pause, over all: of one connector or task, and of all "
-    "together."
-)
+_NOTE = "Unassigned: most connectors and tasks at once. Longest pause: of one of them; over all: of all together."
 _EVENTS = {
     "upgrade": "all restart",
     "restart": "one restarts",

@@ -40,8 +40,8 @@ def _sentence(  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
             return f"{names.instance(step.process_id)} leaves"
         case kinds.InstanceLeaving():
             absence = "is leaving" if step.absent_since_ms is None else "has not come back"
-            until = duration(step.until_ms)
-            return f"{names.instance(step.process_id)} {absence}, and is gone at {until} at the latest"
+            deadline = duration(step.until_ms)
+            return f"{names.instance(step.process_id)} {absence}, and is gone at {deadline} at the latest"
         case kinds.InstanceStays():
             return f"{names.instance(step.process_id)} stays after all"
         case kinds.StopLearned():

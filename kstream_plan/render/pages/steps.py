@@ -74,16 +74,16 @@ def _roles(plan: Plan, names: Names, holdings: Sequence[Holding], process_id: st
 
 def _heading(round_: Round) -> str:
     phases = f" ({', '.join(phase.value for phase in round_.phases)})" if round_.phases else ""
-    when = f"Rebalance {round_.number:,} at {duration(round_.at_ms)}"
-    return f"{when}: {round_.trigger.value}{phases}, generation {round_.generation:,}"
+    title = f"Rebalance {round_.number:,} at {duration(round_.at_ms)}"
+    return f"{title}: {round_.trigger.value}{phases}, generation {round_.generation:,}"
 
 
 def _balance(balance: Balance, *, of_workers: bool) -> str:
     if of_workers:
         return f"Balance: connectors and tasks per worker differ by {balance.balance_factor:,}"
-    within = f"within a subtopology by {balance.subtopology_task_spread:,}"
+    tasks = f"within a subtopology by {balance.subtopology_task_spread:,}"
     instances = f"instances per subtopology by {balance.subtopology_spread:,}"
-    return f"Balance: tasks per instance differ by {balance.balance_factor:,}, {within}; {instances}"
+    return f"Balance: tasks per instance differ by {balance.balance_factor:,}, {tasks}; {instances}"
 
 
 def _in_focus(step: Step, focus: Focus) -> bool:

@@ -66,10 +66,8 @@ def _sentences(switch: Switch, names: Names) -> Iterator[str]:
             cold.append(f"{count_range(*streams)} instead of {count_range(*classic)} {moment}")
     comparison = f"more tasks start cold than in a classic group{': ' if cold else ''}{', '.join(cold)}"
     yield f"Afterwards, with {count(standbys, 'standby')} as now, {'' if cold else 'no '}{comparison}."
-    yield (
-        f"Each protocol is simulated {count(switch.draws, 'time')} with random member ids, from a settled group whose "
-        "copies have all caught up."
-    )
+    origin = "from a settled group whose copies have caught up"
+    yield f"Each protocol is simulated {count(switch.draws, 'time')} with random member ids, {origin}."
 
 
 def _restores(switch: Switch, outcome: SwitchFigures, stateful: str) -> str:

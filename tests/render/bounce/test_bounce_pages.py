@@ -91,7 +91,8 @@ def test_how_little_a_restart_leaves_of_the_time_out_is_said() -> None:
     assert bounces.answer is Answer.YES
     assert bounce_page(bounces).sentences[1] == (
         "It has to be back within 7s (6.5s are assumed, --restart): an instance that is away for longer than "
-        "session.timeout.ms, 10s from its last heartbeat, counts as gone, and its tasks move."
+        "session.timeout.ms, 10s from its last heartbeat, counts as gone, and its tasks move. However soon it is back, "
+        "its tasks pause until that time is over."
     )
     assert (bounces.margin_ms, bounces.back_within_ms) == ((500, 3_500), 7_000)
     assert "be back within" not in " ".join(bounce_page(_case("one-too-late")).sentences)
@@ -161,7 +162,7 @@ def test_the_command_writes_a_scenario_that_can_be_played(
     assert isinstance(event, Bounce)
     assert (event.restart_ms, event.pause_ms, event.static) == (5_000, best["pause_ms"], False)
     shown = capsys.readouterr().out
-    assert "Safe by default close" in shown
+    assert "Default close is safe" in shown
     assert run(["bounce", "x.json", "--restart", "40"]) == 2
     assert "--restart: 40 is below 1s. Fix: give 1s or more" in capsys.readouterr().err
 

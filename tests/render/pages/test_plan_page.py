@@ -222,9 +222,7 @@ def test_random_simulations_are_counted() -> None:
     page = plan_page(simulation_cases.case("add-two"))
     number = simulation_cases.case("add-two").draws
     assert number is not None
-    assert f"a typical one of {number.number:,} simulations (process ids of new instances are random" in " ".join(
-        page.sentences
-    )
+    assert f"a typical one of {number.number:,} simulations with random process ids" in " ".join(page.sentences)
 
 
 def test_other_settings_stand_beside_all_that_they_change() -> None:
