@@ -291,6 +291,8 @@ class KnownCopies:
             return False
         if _bounds_written(rates, task) or self.writes_as_given:
             return True
+        if self._should_be_measured(task, instance):
+            return False
         return any(until_ms <= report.at_ms for report in reports if not report.at_most)
 
     def is_assigned(self, task: int, instance: int) -> bool:

@@ -275,3 +275,11 @@ def test_left_over_state_of_unknown_end_offset_restores_what_was_written_since_i
         assert "0_0" in {str(start.task_id) for start in _leaving(group).unproven_starts} | {
             *_leaving(group).restores_first
         }
+
+
+def test_a_copy_whose_measuring_failed_is_not_proven_by_the_moment_at_which_the_snapshot_decides() -> None:
+    """Without a capture time the decision is as of now, and so is what was reported at it: 0_1 was to be measured."""
+    group = random_group(random.Random(348_988))
+    for given in (group, group.with_row(captured_at=None)):
+        assert given.row["measuring_failed"]
+        assert "0_1" in {str(start.task_id) for start in _leaving(given).unproven_starts}
