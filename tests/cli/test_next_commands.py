@@ -30,7 +30,7 @@ WHY = "kstream-plan why SNAPSHOT"
 def _text(*paths: str, application_id: str | None = None, command: str = "kstream-plan bounce SNAPSHOT -q") -> str:
     page = Page(title="", lines=(Line("warning", "w", "SNAPSHOT"), Line("next", "n", command)))
     source = input_of(paths, application_id or "", is_plural=application_id is not None)
-    warning, line = with_commands(page, source).lines
+    warning, line = with_commands(page, source.command).lines
     assert warning.text == "SNAPSHOT"
     return line.text
 
@@ -73,7 +73,7 @@ def test_options_that_change_the_answer_are_carried_unless_the_command_varies_th
         ("kstream-plan help connect-restart", "kstream-plan help connect-restart"),
     ):
         page = Page(title="", lines=(Line("next", "n", command),))
-        [line] = with_commands(page, input_of(["a"], "", is_plural=False, option_words=given)).lines
+        [line] = with_commands(page, input_of(["a"], "", is_plural=False, option_words=given).command).lines
         assert line.text.endswith(expected)
 
 

@@ -78,12 +78,12 @@ def test_no_if_one_is_cold_for_sure_unknown_if_one_may_be_yes_if_none_can(
     )
     expected = {}
     for task_id, warm_now, warm_at_best in zip(ran, now, at_best, strict=True):
-        if not warm_at_best or task_id in restoring:
+        if not (warm_now or warm_at_best) or task_id in restoring:
             expected[task_id] = Answer.NO
         elif task_id in known:
             expected[task_id] = _ANSWERS[known[task_id]]
         else:
-            expected[task_id] = Answer.YES if warm_now else Answer.UNKNOWN
+            expected[task_id] = Answer.YES if warm_now and warm_at_best else Answer.UNKNOWN
     assert found.answers == expected
     others = [_ANSWERS[item] for task_id, item in known.items() if task_id not in ran]
     others += [Answer.NO for task_id in restoring if task_id not in ran]
@@ -91,7 +91,7 @@ def test_no_if_one_is_cold_for_sure_unknown_if_one_may_be_yes_if_none_can(
     worst = next((item for item in (Answer.NO, Answer.UNKNOWN) if item in everything), Answer.YES)
     assert found.answer is worst
     surely = {task_id for task_id, item in known.items() if item is Known.BEHIND}
-    surely |= {task_id for task_id, item in zip(ran, at_best, strict=True) if not item}
+    surely |= {task_id for task_id, *warmth in zip(ran, now, at_best, strict=True) if not any(warmth)}
     assert found.how_many_cold == (
         len(surely & set(ran)),
         sum(answer is not Answer.YES for answer in expected.values()),

@@ -49,7 +49,7 @@ _CLIENT = re.compile(
     r"([^\s{},=\[\]]+)=\[activeTasks: \(\[([^\]]*)\]\) standbyTasks: \(\[([^\]]*)\]\) "
     r"prevActiveTasks: \(\[([^\]]*)\]\) prevStandbyTasks: \(\[([^\]]*)\]\) "
     r"changelogOffsetTotalsByTask: \(\[([^\]]*)\]\) taskLagTotals: \(\[([^\]]*)\]\) "
-    r"(?:clientTags: \(\[((?:[^\]]++|\](?!\)))*+)\]\) )?capacity: (\d{1,9}) assigned: (\d{1,9})\](?:, |\Z)"
+    r"(?:clientTags: \(\[([^\]]*(?:\](?!\))[^\]]*)*)\]\) )?capacity: (\d{1,9}) assigned: (\d{1,9})\](?:, |\Z)"
 )
 _TASKS_OF = re.compile(r"([^\s{},=\[\]]+)=\[([^\]]*)\](?:, |\Z)")
 _SUMS = re.compile(r"(?:[^\s,=]+=-?\d{1,19}(?:, (?=.)|\Z))*", re.ASCII)
