@@ -100,6 +100,11 @@ class LoggedGeneration:
         }
         if not message.partitions.keys() <= running.keys():
             return False
+        names = (name for text in message.partitions.values() if text for name in text.split(", "))
+        if not all(
+            number.isdecimal() and len(number) < 10 for _, _, number in (name.rpartition("-") for name in names)
+        ):
+            return False  # lines are lost in the middle of it
         read = {
             consumer: [(topic, int(number)) for topic, _, number in (name.rpartition("-") for name in text.split(", "))]
             for consumer, text in message.partitions.items()

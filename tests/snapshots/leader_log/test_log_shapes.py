@@ -102,6 +102,7 @@ def test_decisions_come_out_or_are_told_as_missing_and_never_others(part: int) -
         pytest.param(7011472, id="two consumers become one where a part between them is lost"),
         pytest.param(7222956, id="two processes become one where a part between them is lost"),
         pytest.param(7020393, id="the next rebalance is lost but for its end, and its number"),
+        pytest.param(9962, id="lines are lost in the middle of the end of a rebalance"),
     ],
 )
 def test_shapes_that_once_gave_others(seed: int) -> None:
