@@ -6,6 +6,7 @@ default ``~/.cache/kstream-plan-kafka``). It needs ``mvn`` and a JDK 17 or newer
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -39,9 +40,10 @@ def _made(kind: str, version: str, inputs: Sequence[Path], make: Callable[[Path]
     folder = _cache() / f"{kind}-{version}-{digest}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as result:
-            make(Path(result, kind))
-            if not folder.is_dir():  # another run may have been faster
+        with open(folder.parent / "turn", "w") as turn, tempfile.TemporaryDirectory(dir=folder.parent) as result:
+            fcntl.flock(turn, fcntl.LOCK_EX)  # Maven does not share its own repository with another Maven
+            if not folder.is_dir():
+                make(Path(result, kind))
                 os.rename(Path(result, kind), folder)
     return folder
 
