@@ -156,9 +156,9 @@ class Restoring:
                 for is_active in (True, False):
                     found = _restoring_copies(copies, known, phase, left, waiting, pressed, is_active=is_active)
                     for instance, queue in found.items():
-                        records = spare.get(instance, ahead.pop(instance, 0))
                         if instance not in spare:
-                            records = _restored(phase, instance, records)
+                            spare[instance] = _restored(phase, instance, ahead.pop(instance, 0))
+                        records = spare[instance]
                         spare[instance] = _restore_evenly(queue, records, instance, group.end_offset_sums, left)
                 at_ms += phase.elapsed_ms
             left |= _not_begun(copies, from_ms, at_ms)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from kstream_plan.model import Copy, Group, GroupState, Holding, Holdings
 from kstream_plan.model.settings import MAX_LONG
@@ -12,7 +11,6 @@ from kstream_plan.plans.restoring import Restoring, Span, copied_on, pressed_ins
 
 #: Whether a role of a holding is active, by its place.
 _IS_ACTIVE = (True, False, False, False)
-_AT_ONCE: Mapping[tuple[int, int], int] = MappingProxyType({})
 
 
 def begun(state: GroupState, offsets: Mapping[tuple[int, int], int]) -> GroupState:
@@ -73,7 +71,7 @@ def later(
     spans: Sequence[Span],
     to_ms: int,
     cleanup_ms: int,
-    reported_in: Mapping[tuple[int, int], int] = _AT_ONCE,
+    reported_in: Mapping[tuple[int, int], int],
 ) -> GroupState:
     """Return the state after some time: restored as far as rates are known; what is left over falls behind.
 

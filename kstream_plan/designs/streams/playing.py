@@ -174,7 +174,7 @@ class StreamsCoordinator(Coordinator[Turn]):
         group, stopped = turn.state.group, lapse.spans[-1].stopped
         play = replace(playing_of(turn.state), stopped=tuple(group.instances[i].process_id for i in sorted(stopped)))
         state = replace(turn.state, generation=turn.generation, at_ms=turn.at_ms, memory=play)
-        return later(state, lapse.spans, lapse.to_ms, self._config.state_cleanup_delay_ms)
+        return later(state, lapse.spans, lapse.to_ms, self._config.state_cleanup_delay_ms, {})
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
         """Let members go, and remember who is to join; settings count from now."""

@@ -100,16 +100,14 @@ class LoggedGeneration:
         }
         if not message.partitions.keys() <= running.keys():
             return False
-        names = (name for text in message.partitions.values() if text for name in text.split(", "))
-        if not all(
-            number.isdecimal() and len(number) < 10 for _, _, number in (name.rpartition("-") for name in names)
-        ):
-            return False  # lines are lost in the middle of it
-        read = {
-            consumer: [(topic, int(number)) for topic, _, number in (name.rpartition("-") for name in text.split(", "))]
+        names = {
+            consumer: [name.rpartition("-")[::2] for name in text.split(", ")]
             for consumer, text in message.partitions.items()
             if text
         }
+        if not all(number.isdecimal() and len(number) < 10 for pairs in names.values() for _, number in pairs):
+            return False  # lines are lost in the middle of it
+        read = {consumer: [(topic, int(number)) for topic, number in pairs] for consumer, pairs in names.items()}
         readers: dict[str, set[TaskId]] = {}  # by topic: tasks of partition 0 of the subtopologies that may read it
         for consumer, partitions in read.items():
             for topic, number in partitions:
