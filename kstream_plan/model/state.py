@@ -38,6 +38,9 @@ class Restless(NamedTuple):
     asleep: Mapping[int, Sleep] = MappingProxyType({})
 
 
+_UNTOLD = Restless()
+
+
 @dataclass(frozen=True, kw_only=True)
 class GroupState:
     """A group between two rebalances: everything the next decision and the next round depend on.
@@ -46,9 +49,10 @@ class GroupState:
     each tuple sorted by instance and at most one copy per instance (empty for stateless tasks). ``at_ms`` is the
     time of the last assignment on the plan's clock. ``leader`` is an instance index, ``None`` if not known. ``revoked``
     maps each stateful task that the last assignment withheld to the instance that has given it up for that; once
-    members have changed meanwhile, each stateless one as well (``NOBODY``: the instance has gone). ``memory`` is what
-    else the group remembers, in whatever way it coordinates: a frozen value that only its design looks into, made of
-    what is the same in every run (no sets), or ``None``.
+    members have changed meanwhile, each stateless one as well (``NOBODY``: the instance has gone). ``waiting`` are the
+    records by stateful task that its changelogs would have grown by, had somebody processed its input. ``memory`` is
+    what else the group remembers, in whatever way it coordinates: a frozen value that only its design looks into, made
+    of what is the same in every run (no sets), or ``None``.
     """
 
     group: Group
@@ -58,6 +62,7 @@ class GroupState:
     copies: Sequence[tuple[Copy, ...]]
     leader: int | None = None
     revoked: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    waiting: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     memory: object = None
 
     @cached_property
@@ -79,7 +84,8 @@ class GroupState:
 
     def __getstate__(self) -> dict[str, object]:
         """Pickle the fields, not what was derived from them or where the state came from."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"revoked": dict(self.revoked)}
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return fields | {"revoked": dict(self.revoked), "waiting": dict(self.waiting)}
 
     def copies_of(self, tasks: Sequence[int]) -> Sequence[tuple[Copy, ...]]:
         """Return the copies of each of these tasks."""
@@ -175,7 +181,8 @@ class GroupState:
         holdings: Sequence[Holding],
         copies: Mapping[int, tuple[Copy, ...]],
         revoked: Mapping[int, int],
-        restless: Restless | None = None,
+        waiting: Mapping[int, int],
+        restless: Restless = _UNTOLD,
     ) -> GroupState:
         """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed.
 
@@ -191,9 +198,10 @@ class GroupState:
             holdings=holdings,
             copies=before.replaced({task: copies[task] for task in changed}) if changed else before,
             revoked=MappingProxyType(dict(revoked)),
+            waiting=MappingProxyType(dict(waiting)),
         )
         vars(after)["_changed_since"] = (weakref.ref(self), changed)
-        vars(after)["_restless"] = Restless() if restless is None else restless
+        vars(after)["_restless"] = restless
         vars(after)["unsettled"] = self._unsettled_after(copies)
         return after
 

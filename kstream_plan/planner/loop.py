@@ -308,7 +308,6 @@ class _Run:
 
     def _pass(self, turn: Turn, to_ms: int, *, idle: bool = False) -> None:
         spans = self.outside.spans(self.at_ms, to_ms)
-        self.outside.backlog = {}
         paced = self.outside.paced(self.at_ms, to_ms)
         more = self.outside.next_change_ms() is not None
         self._found(self.coordinator.later(turn, Lapse(self.at_ms, to_ms, spans, paced, idle, more)))
@@ -329,8 +328,7 @@ class _Run:
         group = self.everyone.same_or(Group.of(old.application_id, list(old.tasks), list(change.members)))
         for process_id, stopped_at_ms in change.left:
             instance, produced = old.instance_index[process_id], self.outside.produced
-            disk = self.disks[process_id] = disk_of(self.state, instance, stopped_at_ms, self.at_ms, produced)
-            self.outside.backlog |= {copy.task: copy.backlog for copy in disk if copy.backlog}
+            self.disks[process_id] = disk_of(self.state, instance, stopped_at_ms, self.at_ms, produced)
         disks = {
             arrival.instance.process_id: as_flushed(
                 self.disks.pop(arrival.disk_of, ()), group, arrival.flushed_per_second

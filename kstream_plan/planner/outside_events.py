@@ -19,8 +19,7 @@ from kstream_plan.plans.restoring import Span
 class OutsideEvents:
     """The changes still to come; a plan's own private draft, consumed as time passes.
 
-    ``rates`` are those of now, by the indices of ``group``, the members of now. ``backlog`` are the records by task
-    that nobody has processed while its owner was away: they are written as soon as time goes on.
+    ``rates`` are those of now, by the indices of ``group``, the members of now.
     """
 
     group: Group
@@ -28,7 +27,6 @@ class OutsideEvents:
     changes: Sequence[GroupChange] = ()
     outages: Sequence[Outage] = ()
     paces: Sequence[PaceChange] = ()
-    backlog: dict[int, int] = field(default_factory=dict)
     _next_change: int = field(default=0, init=False)
     _first_rates: Rates = field(default_factory=Rates, init=False)
     _restore_of: dict[str, float] = field(default_factory=dict, init=False)
@@ -69,14 +67,13 @@ class OutsideEvents:
     def spans(self, from_ms: int, to_ms: int) -> tuple[Span, ...]:
         """Divide the time until the next rebalance where rates change or instances stop; ``rates`` follow."""
         if not self.paces and not self.outages:
-            return (Span(self.rates, to_ms - from_ms, backlog=self.backlog),)
+            return (Span(self.rates, to_ms - from_ms),)
         cuts = {from_ms, to_ms}
         cuts |= {edge for outage in self.outages for edge in (outage.from_ms, outage.to_ms)}
         cuts |= {pace.at_ms for pace in self.paces}
         edges = [edge for edge in sorted(cuts) if from_ms <= edge <= to_ms]
-        spans = [self._span(start, end) for start, end in pairwise(edges)]
-        spans = spans or [Span(self.rates, 0)]
-        return (spans[0]._replace(backlog=self.backlog), *spans[1:])
+        spans = tuple([self._span(start, end) for start, end in pairwise(edges)])
+        return spans or (Span(self.rates, 0),)
 
     def ahead(self, from_ms: int, to_ms: int) -> tuple[Span, ...]:
         """Divide a time that is still to come; ``rates`` stay those of now."""

@@ -157,7 +157,8 @@ def disk_of(state: GroupState, instance: int, stopped_at_ms: int, at_ms: int, pr
                 whole = state.group.tasks[task].end_offset_sum
                 lag = UNKNOWN if copy.lag == UNKNOWN else min(max(copy.remaining, behind), whole)
                 open_until_ms = None if copy.consumer is None else stopped_at_ms
-                found.append(DiskCopy(task, lag, at_ms, copy.made_at_ms, open_until_ms, written - behind))
+                waiting = state.waiting.get(task, 0)
+                found.append(DiskCopy(task, lag, at_ms, copy.made_at_ms, open_until_ms, waiting))
     return tuple(found)
 
 

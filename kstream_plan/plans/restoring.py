@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -24,45 +24,17 @@ class Span(NamedTuple):
     """A time within which the rates stay the same and the same instances run.
 
     ``stopped``: instances that do not run though the group counts them in; they restore nothing and fall behind.
-    ``burst``: task → records that are written at once, when the phase begins; ``backlog``: the same of those that
-    nobody processed before. Copies that are behind have counted these while nobody wrote them.
+    ``burst``: task → records that come at once, when the phase begins.
     """
 
     rates: Rates
     elapsed_ms: int
     stopped: frozenset[int] = frozenset()
     burst: Mapping[int, int] = _NOTHING
-    backlog: Mapping[int, int] = _NOTHING
 
     def produced(self, task: int) -> int:
-        """Records that a task's changelogs grow by (0 if its produce rate is not known)."""
+        """Records that a task's changelogs grow by if it is processed (0 if its produce rate is not known)."""
         return int(self.rates.produce_rate(task) * self.elapsed_ms / 1000) + self.burst.get(task, 0)
-
-
-def produced(phases: Iterable[Span], task: int) -> int:
-    """Records that a task's changelogs grow by over all phases."""
-    return sum(phase.produced(task) for phase in phases)
-
-
-def produced_since(phases: Sequence[Span], task: int, from_ms: int) -> int:
-    """Records that a task's changelogs grow by from a time on, which is counted from the beginning of the phases."""
-    return produced(_since(phases, from_ms), task)
-
-
-def written_since(phases: Sequence[Span], task: int, from_ms: int, owner: int | None) -> int:
-    """The same as is really written: nothing while the ``owner``, an instance, is stopped; the backlog at once then."""
-    return sum(
-        phase.backlog.get(task, 0) + (phase.burst.get(task, 0) if owner in phase.stopped else phase.produced(task))
-        for phase in _since(phases, from_ms)
-    )
-
-
-def _since(phases: Sequence[Span], from_ms: int) -> Iterator[Span]:
-    start_ms = 0
-    for phase in phases if from_ms <= 0 else _cut(phases, [from_ms]):
-        if start_ms >= from_ms:
-            yield phase
-        start_ms += phase.elapsed_ms
 
 
 def beginning(phases: Iterable[Span], elapsed_ms: int) -> tuple[Span, ...]:
@@ -84,7 +56,7 @@ def _cut(phases: Sequence[Span], at_ms: Iterable[int]) -> Sequence[Span]:
         edges = [start_ms, *(cut for cut in cuts if start_ms < cut < end_ms), end_ms]
         for first, (start, end) in enumerate(pairwise(edges)):
             part = phase._replace(elapsed_ms=end - start)
-            found.append(part._replace(burst=_NOTHING, backlog=_NOTHING) if first else part)
+            found.append(part._replace(burst=_NOTHING) if first else part)
         start_ms = end_ms
     return found
 
@@ -117,13 +89,17 @@ class Restoring:
     """How much every restoring copy has left after some time.
 
     ``rate_known`` is by instance; ``left`` maps (task, instance) to records for the copies of instances with a known
-    rate that had anything left at the start or fell behind. ``at_once``: every rate is infinite.
+    rate that had anything left at the start or fell behind. ``at_once``: every rate is infinite. ``written`` are the
+    records by task that its changelogs grew by, with the beginning of each part of the time; ``waiting`` those of its
+    input that nobody has processed by its end.
     """
 
     group: Group
     rate_known: tuple[bool, ...]
     left: dict[tuple[int, int], int]
-    at_once: bool = False
+    at_once: bool
+    written: Sequence[tuple[int, Mapping[int, int]]]
+    waiting: Mapping[int, int]
 
     @classmethod
     def over(
@@ -134,36 +110,44 @@ class Restoring:
         from_ms: Mapping[tuple[int, int], int] = _AT_ONCE,
         beginners: Collection[int] = (),
         pressed: Collection[int] = (),
+        waiting: Mapping[int, int] = _NOTHING,
     ) -> Restoring:
         """Restore through all ``phases``, starting from what ``copies`` have ``remaining``.
 
-        While an instance restores an active task, its standbys and warm-ups wait. An instance's rate is known if it is
-        in every phase. What a copy, by (task, instance), has remaining may be that of a later time than the beginning
-        (``from_ms``): until then nothing becomes of it. The ``beginners``, instances, start to restore with the first
-        phase: they are ahead of their rate by what is left of a poll, for the first one comes at once. On the
-        ``pressed``, instances, copies fall behind that had caught up: more is written of them than these restore.
+        While an instance restores an active task, its standbys and warm-ups wait. Nobody writes to the changelogs of a
+        task whose owner restores it or is stopped: its input is ``waiting``, and written at once as soon as it is
+        processed. An instance's rate is known if it is in every phase. What a copy, by (task, instance), has remaining
+        may be that of a later time than the beginning (``from_ms``): until then nothing becomes of it. The
+        ``beginners``, instances, start to restore with the first phase: they are ahead of their rate by what is left of
+        a poll, for the first one comes at once. On the ``pressed``, instances, copies fall behind that had caught up:
+        more is written of them than these restore.
         """
         instances = range(len(group.instances))
-        if not all(phase.rates.any_restore for phase in phases):
-            return cls(group, (False,) * len(instances), {})
+        whole = group.end_offset_sums
         known = _rates_known(phases, instances)
         left: dict[tuple[int, int], int] = {}
-        if any(known):
-            at_ms, ahead = 0, {i: _rest_of_a_poll(i, phases) for i in beginners if known[i]}
-            for phase in _cut(phases, from_ms.values()):
-                waiting = {seat for seat, first_ms in from_ms.items() if first_ms > at_ms}
-                spare: dict[int, int] = {}
-                for is_active in (True, False):
-                    found = _restoring_copies(copies, known, phase, left, waiting, pressed, is_active=is_active)
-                    for instance, queue in found.items():
-                        if instance not in spare:
-                            spare[instance] = _restored(phase, instance, ahead.pop(instance, 0))
-                        records = spare[instance]
-                        spare[instance] = _restore_evenly(queue, records, instance, group.end_offset_sums, left)
-                at_ms += phase.elapsed_ms
-            left |= _not_begun(copies, from_ms, at_ms)
+        waits, written = dict(waiting), list[tuple[int, Mapping[int, int]]]()
+        at_ms, ahead = 0, {i: _rest_of_a_poll(i, phases) for i in beginners if known[i]}
+        for phase in _cut(phases, from_ms.values()):
+            later = {seat for seat, first_ms in from_ms.items() if first_ms > at_ms}
+            spare: dict[int, int] = {}
+            grown: Mapping[int, int] = _NOTHING
+            for is_active in (True, False):
+                behind: Collection[int] = ()
+                if not is_active:  # it is known by now what the active copies have left
+                    grown, behind = _written(copies, known, phase, left, whole, waits)
+                queues = _restoring_copies(
+                    copies, known, phase, left, grown, behind, later, pressed, is_active=is_active
+                )
+                for instance, queue in queues.items():
+                    if instance not in spare:
+                        spare[instance] = _restored(phase, instance, ahead.pop(instance, 0))
+                    spare[instance] = _restore_evenly(queue, spare[instance], instance, whole, left)
+            written.append((at_ms, grown))
+            at_ms += phase.elapsed_ms
+        left |= _not_begun(copies, known, from_ms, at_ms)
         at_once = all(phase.rates.restore_rate(i) == inf for phase in phases for i in instances)
-        return cls(group, known, left, at_once)
+        return cls(group, known, left, at_once, written, waits)
 
     def known(self, instance: int, records: int) -> bool:
         """Whether it is known how long the instance takes to restore these records; their number may be unknown."""
@@ -173,9 +157,13 @@ class Restoring:
         """Records the copy has left (0 if it had none left at the start)."""
         return self.left.get((task, copy.instance), 0)
 
+    def written_since(self, task: int, from_ms: int = 0) -> int:
+        """Records that the task's changelogs grew by from a time on: the beginning, or one of when a copy was known."""
+        return sum(grown.get(task, 0) for at_ms, grown in self.written if at_ms >= from_ms)
+
 
 def _not_begun(
-    copies: Mapping[int, tuple[Copy, ...]], from_ms: Mapping[tuple[int, int], int], end_ms: int
+    copies: Mapping[int, tuple[Copy, ...]], known: Sequence[bool], from_ms: Mapping[tuple[int, int], int], end_ms: int
 ) -> dict[tuple[int, int], int]:
     """Return what copies have left of which that is known of the very end, so that nothing has become of them."""
     if not from_ms:
@@ -184,11 +172,13 @@ def _not_begun(
         (task, copy.instance): copy.remaining
         for task, of_task in copies.items()
         for copy in of_task
-        if from_ms.get((task, copy.instance), -1) >= end_ms
+        if known[copy.instance] and from_ms.get((task, copy.instance), -1) >= end_ms
     }
 
 
 def _rates_known(phases: Sequence[Span], instances: range) -> tuple[bool, ...]:
+    if not all(phase.rates.any_restore for phase in phases):
+        return (False,) * len(instances)
     if all(phase.rates.restore_per_instance is not None for phase in phases):
         return (True,) * len(instances)
     return tuple(all(phase.rates.restore_rate(i) is not None for phase in phases) for i in instances)
@@ -203,18 +193,21 @@ def _restoring_copies(
     known: Sequence[bool],
     phase: Span,
     left: Mapping[tuple[int, int], int],
-    waiting: Collection[tuple[int, int]],
+    grown: Mapping[int, int],
+    behind: Collection[int],
+    later: Collection[tuple[int, int]],
     pressed: Collection[int],
     *,
     is_active: bool,
 ) -> dict[int, _Queue]:
     """Return what each instance restores in a phase, of active copies or else of the others.
 
-    The others come second, when it is known what the active ones have ``left``.
+    The others have ``grown`` by what was written; all of those fall ``behind`` of whose tasks much came at once.
     """
     queues: dict[int, _Queue] = {}
-    grows = phase.rates.any_produce or bool(phase.burst) or bool(phase.backlog)
-    if not (grows or phase.stopped or left or waiting):
+    if not any(known):
+        return queues
+    if not (grown or phase.stopped or left or later):
         # by far the most frequent case
         for task, of_task in copies.items():
             for copy in of_task:
@@ -223,36 +216,59 @@ def _restoring_copies(
                     queues.setdefault(instance, []).append((remaining, task))
         return queues
     for task, of_task in copies.items():
-        grown = phase.produced(task) if grows and not is_active and not _is_restoring(task, of_task, known, left) else 0
-        is_written = grown > 0 and not any(copy.active and copy.instance in phase.stopped for copy in of_task)
+        records = grown.get(task, 0)
         for copy in of_task:
             instance = copy.instance
-            if copy.active != is_active or copy.consumer is None or not known[instance] or (task, instance) in waiting:
+            if copy.active != is_active or copy.consumer is None or not known[instance] or (task, instance) in later:
                 continue
             remaining = left.get((task, instance), copy.remaining)
-            backlog = 0 if copy.active or remaining else phase.backlog.get(task, 0)
-            falls_behind = not copy.active and (
-                instance in phase.stopped or task in phase.burst or (is_written and instance in pressed)
-            )
-            if remaining or backlog or falls_behind:
-                queues.setdefault(instance, []).append((remaining + grown + backlog, task))
+            falls_behind = records and (instance in phase.stopped or task in behind or instance in pressed)
+            if remaining or falls_behind:
+                queues.setdefault(instance, []).append((remaining + records, task))
     return queues
 
 
-def _is_restoring(
-    task: int, copies: Iterable[Copy], known: Sequence[bool], left: Mapping[tuple[int, int], int]
-) -> bool:
-    """Tell whether an active copy still restores when the phase ends, for all that is known.
+def _written(
+    copies: Mapping[int, tuple[Copy, ...]],
+    known: Sequence[bool],
+    phase: Span,
+    left: Mapping[tuple[int, int], int],
+    whole: Sequence[int],
+    waiting: dict[int, int],
+) -> tuple[dict[int, int], set[int]]:
+    """Return what is written of tasks in a phase, and of which of them some is at once; the others' input waits.
 
-    Nobody writes to a task's changelogs meanwhile; input that waits is processed when it has restored.
+    No more of it waits than the ``whole`` task: a copy that much behind has no state at all.
     """
-    return any(
-        copy.active
-        and known[copy.instance]
-        and copy.remaining < MAX_LONG
-        and left.get((task, copy.instance), copy.remaining) > 0
-        for copy in copies
-    )
+    written, at_once = dict[int, int](), set[int]()
+    if not (phase.rates.any_produce or phase.burst or waiting):
+        return written, at_once
+    for task, of_task in copies.items():
+        records = phase.produced(task)
+        if not _is_processed(task, of_task, known, phase, left):
+            waiting[task] = min(waiting.get(task, 0) + records, whole[task])
+            continue
+        waited = waiting.pop(task, 0)
+        if waited or task in phase.burst:
+            at_once.add(task)
+        if records + waited:
+            written[task] = records + waited
+    return written, at_once
+
+
+def _is_processed(
+    task: int, copies: Iterable[Copy], known: Sequence[bool], phase: Span, left: Mapping[tuple[int, int], int]
+) -> bool:
+    """Tell whether the owner of a task runs and, for all that is known, has restored it when the phase ends."""
+    for copy in copies:
+        instance = copy.instance
+        if not copy.active:
+            continue
+        if instance in phase.stopped:
+            return False
+        if known[instance] and copy.remaining < MAX_LONG and left.get((task, instance), copy.remaining) > 0:
+            return False
+    return True
 
 
 def _rest_of_a_poll(instance: int, phases: Sequence[Span]) -> int:

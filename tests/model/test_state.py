@@ -21,7 +21,9 @@ def test_what_changed_since_is_found_again_along_the_way(rounds: list[dict[int, 
     states = [_state()]
     for lags in rounds:
         copies = {task: kept[task][lag] for task, lag in lags.items()}
-        states.append(states[-1].followed_by(at_ms=0, holdings=states[-1].holdings, copies=copies, revoked={}))
+        states.append(
+            states[-1].followed_by(at_ms=0, holdings=states[-1].holdings, copies=copies, revoked={}, waiting={})
+        )
     if forgets:  # the way, not what it led to
         states[-1] = replace(states[-1], memory="something")
     for before in states[:-1]:

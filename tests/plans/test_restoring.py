@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.model import Copy, Rates, TaskId
+from kstream_plan.model import LATEST, Copy, Rates, TaskId
 from kstream_plan.plans.restoring import Restoring, Span, restored_at_ms
 from tests.helpers.small_groups import group
 
@@ -39,6 +39,50 @@ def test_a_copy_restores_from_its_report_on_and_not_before(reported_ms: int, lag
     phases = [Span(Rates(restore_per_instance=10.0), 10_000)]
     left = Restoring.over(group(stateful=1), {0: (copy,)}, phases, {(0, 0): reported_ms}).remaining(0, copy)
     assert left == max(0, lag - int((10_000 - reported_ms) / 100))
+
+
+PARTS = st.lists(st.tuples(st.integers(0, 60), st.booleans(), st.integers(0, 90)), min_size=1, max_size=6)
+
+
+@given(PARTS, st.integers(0, 900), st.integers(1, 200), st.integers(0, 6))
+def test_all_that_comes_is_written_once_its_owner_runs_and_has_restored(
+    parts: list[tuple[int, bool, int]], behind: int, produce_rate: int, cut: int
+) -> None:
+    """Whether its owner stops or restores for a while, in one interval or in two of which the second goes on."""
+    owner = Copy(0, behind, (0,), behind, consumer=0, active=True)
+    rates = Rates(restore_per_instance=10.0, produce_per_task=float(produce_rate))
+    phases = [
+        Span(rates, 1000 * seconds, frozenset([0]) if stops else frozenset(), {0: burst} if burst else {})
+        for seconds, stops, burst in parts
+    ]
+    came = sum(produce_rate * seconds + burst for seconds, _, burst in parts)
+    written, waiting = 0, dict[int, int]()
+    for interval in filter(None, (phases[:cut], phases[cut:])):
+        found = Restoring.over(group(stateful=1, end_offset_sum=10**6), {0: (owner,)}, interval, waiting=waiting)
+        owner = owner._replace(remaining=found.remaining(0, owner))
+        written, waiting = written + found.written_since(0), dict(found.waiting)
+    assert written + waiting.get(0, 0) == came
+    if parts[-1][1] or owner.remaining:
+        assert waiting.get(0, 0) >= produce_rate * parts[-1][0]
+    else:
+        assert not waiting
+
+
+def test_a_copy_is_not_behind_by_what_nobody_wrote_until_the_owner_is_back() -> None:
+    """Whether it lacked a record before or none."""
+    rates = Rates(restore_per_instance=1_000.0, produce_per_task=950.0)
+    active, *standbys = (
+        Copy(0, LATEST, (0,), 0, consumer=0, active=True),
+        Copy(1, 0, (2,), 0, consumer=2),
+        Copy(2, 1, (4,), 1, consumer=4),
+    )
+    stopped, back = Span(rates, 45_000, frozenset([0])), Span(rates, 1_000)
+    of_task = {0: (active, *standbys)}
+    found = Restoring.over(group(stateful=1, end_offset_sum=900_000), of_task, [stopped])
+    assert [found.remaining(0, copy) for copy in standbys] == [0, 0]
+    found = Restoring.over(group(stateful=1, end_offset_sum=900_000), of_task, [stopped, back])
+    assert [found.remaining(0, copy) for copy in standbys] == [46 * 950 - 1_000] * 2
+    assert (found.written_since(0), found.waiting) == (46 * 950, {})
 
 
 @pytest.mark.parametrize(("behind", "written"), [(1_000, 950 * 600), (700_000, 0)])

@@ -21,8 +21,9 @@ from kstream_plan.planner.assumptions import input_behind
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.scenario_as_noticed import timeline
 from kstream_plan.plans import Plan, Trigger
-from kstream_plan.plans.membership import disk_of
+from kstream_plan.plans.membership import Disk, disk_of
 from kstream_plan.plans.plan import figure_of
+from kstream_plan.plans.restoring import Restoring, Span
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.metrics.measurements import Measurements
@@ -153,8 +154,13 @@ class TestBacklog:
         """What nobody processed until the session ended is written by whoever takes over then."""
         state = seated(captured_scenarios.before("scale-out-standbys").state)
         outside = OutsideEvents(state.group, Rates(produce_per_task=rate))
-        soon = disk_of(state, 0, 0, away_ms, outside.produced)
-        late = disk_of(state, 0, 0, away_ms + longer_ms, outside.produced)
+
+        def disk_after(elapsed_ms: int) -> Disk:
+            spans = [Span(outside.rates, elapsed_ms, frozenset([0]))]
+            waiting = Restoring.over(state.group, dict(enumerate(state.copies)), spans).waiting
+            return disk_of(replace(state, waiting=waiting), 0, 0, elapsed_ms, outside.produced)
+
+        soon, late = disk_after(away_ms), disk_after(away_ms + longer_ms)
         assert any(copy.active for copies in state.copies for copy in copies)
         for earlier, later in zip(soon, late, strict=True):
             assert earlier.lag <= later.lag

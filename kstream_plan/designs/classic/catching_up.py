@@ -21,8 +21,6 @@ from kstream_plan.plans.restoring import (
     beginning,
     copied_on,
     pressed_instances,
-    produced_since,
-    written_since,
 )
 from kstream_plan.plans.state_cleaner import Cleaner
 from kstream_plan.protocols.transition import Transition
@@ -109,6 +107,7 @@ def advance(
         holdings=transition.holdings,
         copies=reported,
         revoked={task: state.group.instance_of[owner] for task, owner, _, _ in transition.withheld},
+        waiting=report.waiting,
         restless=Restless(rates, frozenset(reported.keys() - resting - asleep.keys()), asleep),
     )
 
@@ -123,13 +122,12 @@ def _restless(
     group, rates = state.group, phases[-1].rates
     if any(phase.burst for phase in phases):
         return frozenset(group.stateful), {}
-    backlog = frozenset[int]().union(*(phase.backlog for phase in phases))
     known = state.restless_under(rates)
     if known is None:
         known = Restless(
             rates, frozenset(t for t in group.stateful if not _is_at_rest(group, rates, t, state.copies[t]))
         )
-    restless, instances = known.tasks | backlog, {group.instance_of[consumer] for consumer in revoking}
+    restless, instances = known.tasks | state.waiting.keys(), {group.instance_of[consumer] for consumer in revoking}
     restless |= {
         task
         for task, sleep in known.asleep.items()
@@ -251,33 +249,38 @@ class _Report:
         self._reported_in = reported_in
         created = interval.to_ms - interval.from_ms > AT_ONCE_MS and phases[0].rates.any_restore
         beginners = _beginners(copies, self._generation) if created else ()
-        self._restoring = Restoring.over(state.group, copies, phases, reported_in, beginners, pressed)
+        group, waiting = state.group, state.waiting
+        self._restoring = Restoring.over(group, copies, phases, reported_in, beginners, pressed, waiting)
         self._restoring_at_once = (
-            Restoring.over(state.group, copies, beginning(phases, AT_ONCE_MS), reported_in, (), pressed)
+            Restoring.over(group, copies, beginning(phases, AT_ONCE_MS), reported_in, (), pressed, waiting)
             if self._disturbed
             else self._restoring
         )
         self._to_restore = {} if interval.readiness is None else to_restore(copies.values())
+
+    @property
+    def waiting(self) -> Mapping[int, int]:
+        """What nobody has processed by then, by task."""
+        return self._restoring.waiting
 
     def of(self, task: int, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
         reported = tuple(
             [
                 now
                 for copy in copies
-                if (now := self._left_over(task, copy, copies) if copy.consumer is None else self._assigned(task, copy))
+                if (now := self._left_over(task, copy) if copy.consumer is None else self._assigned(task, copy))
             ]
         )
         return copies if reported == copies else reported
 
-    def _left_over(self, task: int, copy: Copy, copies: tuple[Copy, ...]) -> Copy | None:
+    def _left_over(self, task: int, copy: Copy) -> Copy | None:
         """Its directory is reported by the first consumer of the instance to rejoin, as long as it is there."""
         if copy.lag is None:
             return None
         if not self._is_heard(task, copy) and self._cleaner.deletes(self._state.group, copy, self._interval.to_ms):
             return None
         reporters = (self._first_to_rejoin[copy.instance],)
-        owner = next((other.instance for other in copies if other.active), None)
-        grown = written_since(self._phases, task, self._reported_in.get((task, copy.instance), 0), owner)
+        grown = self._restoring.written_since(task, self._reported_in.get((task, copy.instance), 0))
         if copy.lag == UNKNOWN or (not grown and reporters == copy.reporters):
             return copy._replace(reporters=reporters) if reporters != copy.reporters else copy
         lag = min(max(copy.lag, 0) + grown, self._state.group.tasks[task].end_offset_sum)
@@ -324,7 +327,7 @@ class _Report:
         """Nobody knows how fast it restores, so it counts as it was reported, behind by what was written since."""
         whole = self._state.group.tasks[task].end_offset_sum
         since_ms = self._reported_in.get((task, copy.instance), 0)
-        grown = 0 if copy.active else produced_since(self._phases, task, since_ms)
+        grown = 0 if copy.active else self._restoring.written_since(task, since_ms)
         behind = copy._replace(remaining=min(copy.remaining + grown, whole))
         if copy.placed_in == self._generation:
             return self._just_placed(task, behind, consumer, behind.remaining)

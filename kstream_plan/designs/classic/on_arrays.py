@@ -78,7 +78,7 @@ class Pace(NamedTuple):
     def fits(self, spans: Sequence[Span]) -> bool:
         """Tell whether arrays hold what becomes of copies in this time: where any is known, rates stay, and all run."""
         elapsed_ms = max(POLL_DELAY_MS, sum(span.elapsed_ms for span in spans))
-        if any(span.burst or span.backlog for span in spans) or self.most * elapsed_ms > 1000 * _MOST:
+        if any(span.burst for span in spans) or self.most * elapsed_ms > 1000 * _MOST:
             return False
         is_rated = any(span.rates.any_restore or span.rates.any_produce for span in spans)
         return not is_rated or (len(spans) == 1 and not spans[0].stopped)
@@ -208,6 +208,7 @@ class OnArrays:
             copies=LazySequence(len(group.tasks), self._of_state(arrays.copies)),
             leader=state.leader,
             revoked=MappingProxyType(revoked),
+            waiting=MappingProxyType(arrays.unprocessed_input()),
             memory=state.memory,
         )
         return self.state

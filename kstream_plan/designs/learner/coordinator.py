@@ -99,7 +99,8 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         self._rates = lapse.spans[-1].rates if lapse.spans else self._rates
         if lapse.to_ms == lapse.from_ms:
             return found
-        return found.with_copies(disks.restored(found, {}, lapse.spans))
+        copies, waiting = disks.restored(found, {}, lapse.spans)
+        return replace(found.with_copies(copies), waiting=waiting)
 
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> LearnerTurn:
         """Play the round that is due."""
@@ -188,12 +189,8 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         state = turn.state
         self._reseated = frozenset({copy.instance for of_task in turn.copies.values() for copy in of_task})
         spans = _without_absent(lapse.spans, state.group, turn.memory)
-        after = state.followed_by(
-            at_ms=lapse.from_ms,
-            holdings=turn.held,
-            copies=disks.restored(state, turn.copies, spans),
-            revoked={},
-        )
+        copies, waiting = disks.restored(state, turn.copies, spans)
+        after = state.followed_by(at_ms=lapse.from_ms, holdings=turn.held, copies=copies, revoked={}, waiting=waiting)
         return after.remembering(turn.memory)
 
     def take_in(self, state: GroupState, taking: TakingIn) -> tuple[GroupState, Sequence[Step]]:
@@ -302,7 +299,7 @@ class LearnerCoordinator(Coordinator[LearnerTurn]):
         def ahead_of_those_that_run(to_ms: int) -> Sequence[Span]:
             return _without_absent(ahead(to_ms), turn.state.group, turn.memory)
 
-        return disks.next_ready_ms(turn.state.group, restoring, learners, limit, turn.at_ms, ahead_of_those_that_run)
+        return disks.next_ready_ms(turn.state, restoring, learners, limit, turn.at_ms, ahead_of_those_that_run)
 
 
 def _leaving_steps(before: Remembered, after: Remembered) -> list[Step]:

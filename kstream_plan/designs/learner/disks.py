@@ -13,7 +13,7 @@ from itertools import chain
 
 from kstream_plan.model import LATEST, Copy, Group, GroupState, Holdings
 from kstream_plan.plans.design import Ahead
-from kstream_plan.plans.restoring import Restoring, Span, produced
+from kstream_plan.plans.restoring import Restoring, Span
 
 #: By task, its copies.
 Copies = Mapping[int, tuple[Copy, ...]]
@@ -66,44 +66,52 @@ def seated(state: GroupState, held: Holdings, at_ms: int) -> dict[int, tuple[Cop
     return {task: _placed(state, task, of, at_ms) for task, of in seats.items()}
 
 
-def restored(state: GroupState, copies: Copies, spans: Sequence[Span]) -> dict[int, tuple[Copy, ...]]:
-    """Return those tasks' copies that are otherwise after these spans of time; ``copies`` in place of the state's."""
-    stopped = any(span.stopped for span in spans)
-    restoring = {task: of for task, of in unsettled(state, copies, spans) if stopped or _restores(of)}
-    left, found = Restoring.over(state.group, restoring, spans), {}
+def restored(
+    state: GroupState, copies: Copies, spans: Sequence[Span]
+) -> tuple[dict[int, tuple[Copy, ...]], Mapping[int, int]]:
+    """Return those tasks' copies that are otherwise after these spans of time, and what waits by then (GroupState).
+
+    ``copies`` are in place of the state's.
+    """
+    stopped, waiting = any(span.stopped for span in spans), state.waiting
+    before = unsettled(state, copies, spans)
+    restoring = {task: of for task, of in before if stopped or task in waiting or _restores(of)}
+    left, found = Restoring.over(state.group, restoring, spans, waiting=waiting), {}
     for task, of_task in {**copies, **restoring}.items():
-        found[task] = tuple([_later(state.group, task, copy, left, spans, stopped) for copy in of_task])
-    return found
+        falls_behind = stopped or task in waiting
+        found[task] = tuple([_later(state.group, task, copy, left, falls_behind=falls_behind) for copy in of_task])
+    return found, left.waiting
 
 
 def unsettled(state: GroupState, copies: Copies, spans: Sequence[Span] = ()) -> Iterator[tuple[int, tuple[Copy, ...]]]:
     """Yield the tasks, in order, of which a copy may restore or is left over; ``copies`` in place of the state's."""
     some_stopped = any(span.stopped for span in spans)
-    tasks = range(len(state.copies)) if some_stopped else sorted(state.unsettled | copies.keys())
+    tasks = range(len(state.copies)) if some_stopped else sorted(state.unsettled | copies.keys() | state.waiting.keys())
     before = zip(tasks, state.copies_of(tasks), strict=True)
     return ((task, copies.get(task, of_task)) for task, of_task in before)
 
 
 def next_ready_ms(
-    group: Group, copies: Copies, learners: Collection[Seat], limit: int, at_ms: int, ahead: Ahead
+    state: GroupState, copies: Copies, learners: Collection[Seat], limit: int, at_ms: int, ahead: Ahead
 ) -> int | None:
     """Return when the first of these learners is ready, with a lag of at most ``limit``; ``None``: it never is.
 
     ``copies`` are all that restore, or that learn.
     """
+    waiting = {task: records for task, records in state.waiting.items() if task in copies}
     lags = {seat: _remaining(copies[seat[0]], seat[1]) for seat in learners}
     if min(lags.values()) <= limit:
         return at_ms
     steadily = ahead(at_ms + _NEVER_MS)
     after_ms = 1
-    if len(steadily) == 1 and not steadily[0].stopped and not _grows(steadily[0], learners):
+    if len(steadily) == 1 and not steadily[0].stopped and not waiting and not _grows(steadily[0], learners):
         after_ms, instance = _steadily_ready(copies, lags, limit, steadily[0])
         lags = {seat: lag for seat, lag in lags.items() if seat[1] == instance}
         copies = _of_instance(copies, instance, whole=steadily[0].rates.any_produce)
 
     @cache
     def ready(to_ms: int) -> list[Seat]:
-        left = Restoring.over(group, copies, ahead(to_ms))
+        left = Restoring.over(state.group, copies, ahead(to_ms), waiting=waiting)
         return [seat for seat, lag in lags.items() if left.left.get(seat, lag) <= limit and left.known(seat[1], lag)]
 
     low_ms, high_ms = _around(lambda ms: bool(ready(ms)), at_ms, after_ms)
@@ -210,12 +218,12 @@ def _placed(state: GroupState, task: int, seats: Mapping[int, tuple[int, bool] |
     return tuple(found[instance] for instance in sorted(found))
 
 
-def _later(group: Group, task: int, copy: Copy, left: Restoring, spans: Sequence[Span], stopped: bool) -> Copy:
+def _later(group: Group, task: int, copy: Copy, left: Restoring, *, falls_behind: bool) -> Copy:
     remaining, consumer = copy.remaining, copy.consumer
     if consumer is None:
-        remaining = min(remaining + produced(spans, task), group.end_offset_sums[task])
+        remaining = min(remaining + left.written_since(task), group.end_offset_sums[task])
         return copy._replace(lag=remaining if copy.lag is not None and copy.lag >= 0 else copy.lag, remaining=remaining)
-    if (remaining or stopped or not copy.active) and left.known(copy.instance, remaining):
+    if (remaining or falls_behind or not copy.active) and left.known(copy.instance, remaining):
         remaining = left.left.get((task, copy.instance), 0)
     lag = LATEST if copy.active and not remaining else remaining
     if (lag, remaining) == (copy.lag, copy.remaining) and copy.reporters == (consumer,):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kstream_plan.model import Copy, Group, GroupState, Holding, Holdings
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.plans.restoring import Restoring, Span, copied_on, pressed_instances, produced_since
+from kstream_plan.plans.restoring import Restoring, Span, copied_on, pressed_instances
 
 #: Whether a role of a holding is active, by its place.
 _IS_ACTIVE = (True, False, False, False)
@@ -82,24 +82,26 @@ def later(
     group, changed = state.group, dict[int, tuple[Copy, ...]]()
     holdings = Holdings.of(group, state.holdings)
     pressed = pressed_instances(group, holdings, spans)
-    falls_behind = copied_on(group, holdings, pressed.union(*(span.stopped for span in spans)))
+    stopped = frozenset[int]().union(*(span.stopped for span in spans))
+    falls_behind = copied_on(group, holdings, pressed | stopped)
     restless = {
         task: state.copies[task]
         for task in group.stateful
-        if any(copy.remaining or copy.consumer is None for copy in state.copies[task])
+        if any(copy.remaining or copy.consumer is None or copy.instance in stopped for copy in state.copies[task])
         or task in falls_behind
-        or any(task in span.burst or task in span.backlog for span in spans)
+        or task in state.waiting
+        or any(task in span.burst for span in spans)
     }
     if not restless:
         return state
-    restoring = Restoring.over(group, restless, spans, reported_in, pressed=pressed)
+    restoring = Restoring.over(group, restless, spans, reported_in, pressed=pressed, waiting=state.waiting)
     for task, copies in restless.items():
         found = []
         for copy in copies:
             if copy.consumer is None:
                 if copy.lost_at_ms is not None and to_ms - copy.lost_at_ms > cleanup_ms:
                     continue
-                written = produced_since(spans, task, reported_in.get((task, copy.instance), 0))
+                written = restoring.written_since(task, reported_in.get((task, copy.instance), 0))
                 behind = min(copy.remaining + written, group.tasks[task].end_offset_sum)
                 found.append(copy._replace(remaining=behind))
             elif restoring.known(copy.instance, copy.remaining) and (copy.remaining or restoring.remaining(task, copy)):
@@ -108,9 +110,10 @@ def later(
                 found.append(copy)
         if tuple(found) != copies:
             changed[task] = tuple(found)
-    if not changed:
+    if not changed and restoring.waiting == state.waiting:
         return state
-    return replace(state, copies=tuple(changed.get(task, copies) for task, copies in enumerate(state.copies)))
+    after = tuple(changed.get(task, of_task) for task, of_task in enumerate(state.copies))
+    return replace(state, copies=after, waiting=restoring.waiting)
 
 
 def to_restore(group: Group, copies: Sequence[Copy], task: int, instance: int) -> int | None:

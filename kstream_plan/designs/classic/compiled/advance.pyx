@@ -63,11 +63,13 @@ cdef class Advance(Restoring):
         cdef Slot* slots = &self.slots[place * self.room]
         cdef Slot now
         cdef bint rests = True
+        cdef int64_t elapsed_ms = interval.to_ms - interval.from_ms, written = self.written(place, elapsed_ms, soon=False)
+        self.wait(place, elapsed_ms)
         for at in range(self.number[place]):
             now = slots[at]
             if now.consumer >= 0:
                 self._report(place, &now, interval)
-            elif not self._report_left_over(place, &now, interval):
+            elif not self._report_left_over(place, &now, interval, written):
                 continue
             if not interval.tick and self.restores[now.instance] < 0 and now.remaining <= self.limit < slots[at].remaining:
                 self.ready[place] = 1
@@ -154,10 +156,10 @@ cdef class Advance(Restoring):
 
     # -- what is reported of them -----------------------------------------------------------------------------------
 
-    cdef bint _report_left_over(self, Py_ssize_t place, Slot* slot, Interval* interval) noexcept:
-        """Report left-over state; false: it is gone."""
+    cdef bint _report_left_over(self, Py_ssize_t place, Slot* slot, Interval* interval, int64_t written) noexcept:
+        """Report left-over state, behind by what was written; false: it is gone."""
         cdef int32_t reporter = interval.first[slot.instance]
-        cdef int64_t written = self.written(place, interval.to_ms - interval.from_ms), whole = self.whole[place]
+        cdef int64_t whole = self.whole[place]
         if slot.lag == NONE:
             return False
         if self.cleaner.has_deleted(slot, interval.to_ms):

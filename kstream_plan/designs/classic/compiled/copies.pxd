@@ -20,6 +20,8 @@ cdef class Copies:
     cdef Ints number
     # who owns each task (-1: nobody), and gave it up for the decision before (-1: nobody)
     cdef Ints owner, revoked_by
+    # records of each task's input that nobody has processed yet
+    cdef Longs unprocessed
     # whether a task's copies stay as they are until it gets other seats
     cdef Flags rests
     # what is as it was for the decision before saves work: of which tasks a copy is not, or a copy or a seat

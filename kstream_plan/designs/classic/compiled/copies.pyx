@@ -8,7 +8,7 @@ indices.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from kstream_plan.designs.classic.compiled.memory cimport int8s, int32s, int32s_of, int64s_of, zeros
+from kstream_plan.designs.classic.compiled.memory cimport int8s, int32s, int32s_of, int64s, int64s_of, zeros
 from kstream_plan.designs.classic.compiled.records cimport ACTIVE, LATEST, NO_ROLE, NONE, Slot
 
 from kstream_plan.model import Copy, Holding
@@ -39,7 +39,7 @@ cdef class Copies:
         self.room = ROOM
         self.slots = <Slot*>zeros(self.memory, self.tasks * self.room, sizeof(Slot))
         self.number, self.owner = int32s(self.memory, self.tasks), int32s(self.memory, self.tasks)
-        self.revoked_by = int32s(self.memory, self.tasks)
+        self.revoked_by, self.unprocessed = int32s(self.memory, self.tasks), int64s(self.memory, self.tasks)
         self.rests, self.dirty = int8s(self.memory, self.tasks), int8s(self.memory, self.tasks)
         self.stale = int8s(self.memory, self.tasks)
 
@@ -59,7 +59,7 @@ cdef class Copies:
             self.widen()
         for place in range(self.tasks):
             task = self.task_of[place]
-            self.revoked_by[place] = revoked_by.get(task, -1)
+            self.revoked_by[place], self.unprocessed[place] = revoked_by.get(task, -1), state.waiting.get(task, 0)
             self.rests[place], self.dirty[place], self.stale[place] = 0, 1, 1
             if not self._load_task(place, state.copies[task], roles):
                 return False
@@ -136,6 +136,10 @@ cdef class Copies:
     def revoked(self):
         """Return by task the consumer that gave it up for the decision before."""
         return self.by_task(self.revoked_by)
+
+    def unprocessed_input(self):
+        """Return by task the records of its input that wait, as a state has them."""
+        return {self.task_of[place]: self.unprocessed[place] for place in range(self.tasks) if self.unprocessed[place]}
 
     cdef by_task(self, int32_t* consumers):
         """Return consumers by task where there are any."""

@@ -39,7 +39,9 @@ cdef class Restoring(Steps):
     cdef bint any_pressed
 
     cdef bint is_known(self, Slot* slot) noexcept
-    cdef int64_t written(self, Py_ssize_t place, int64_t elapsed_ms) noexcept
+    cdef int64_t produced(self, Py_ssize_t place, int64_t elapsed_ms) noexcept
+    cdef int64_t written(self, Py_ssize_t place, int64_t elapsed_ms, bint soon) noexcept
+    cdef void wait(self, Py_ssize_t place, int64_t elapsed_ms) noexcept
     cdef void press(self) noexcept
     cdef bint falls_behind(self, Py_ssize_t place, Slot* slot) noexcept
     cdef void restore(self, int64_t elapsed_ms, int64_t generation, bint soon) except *

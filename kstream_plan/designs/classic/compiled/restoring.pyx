@@ -15,6 +15,9 @@ cdef enum:
     POLL_DELAY_MS = 100
     POLL_RECORDS = 1000
 
+#: More records than this do not wait: with what is restored and written they are within 64 bits.
+cdef int64_t MOST = 4611686018427387904
+
 
 cdef class Restoring(Steps):
     """Copies that restore, and fall behind, at rates that are known or not."""
@@ -37,7 +40,7 @@ cdef class Restoring(Steps):
             self.restores[at] = restores[at]
         for at in range(self.tasks):
             self.writes[at] = writes[at]
-            self.standing[at] = min(self.written(at, POLL_DELAY_MS), self.whole[at])
+            self.standing[at] = min(self.produced(at, POLL_DELAY_MS), self.whole[at])
         self.any_restores = max(restores) >= 0
         self.at_once = min(restores) == INFINITY
         memset(self.rests, 0, self.tasks)
@@ -46,9 +49,25 @@ cdef class Restoring(Steps):
         """Tell whether it is known how long a copy takes."""
         return self.restores[slot.instance] >= 0 and (self.at_once or slot.remaining < INT64_MAX)
 
-    cdef int64_t written(self, Py_ssize_t place, int64_t elapsed_ms) noexcept:
-        """Return how many records are written of a task in a time."""
+    cdef int64_t produced(self, Py_ssize_t place, int64_t elapsed_ms) noexcept:
+        """Return how many records come of a task in a time."""
         return <int64_t>(self.writes[place] * elapsed_ms / 1000)
+
+    cdef int64_t written(self, Py_ssize_t place, int64_t elapsed_ms, bint soon) noexcept:
+        """Return how many records are written of a task in a time, once it is known what its active copy has left.
+
+        Nothing is while that one restores; what has waited is written at once afterwards.
+        """
+        if self._is_restoring(place, soon):
+            return 0
+        return self.unprocessed[place] + self.produced(place, elapsed_ms)
+
+    cdef void wait(self, Py_ssize_t place, int64_t elapsed_ms) noexcept:
+        """Let the input wait that nobody has processed in a time."""
+        if self._is_restoring(place, soon=False):
+            self.unprocessed[place] = min(self.unprocessed[place] + self.produced(place, elapsed_ms), self.whole[place], MOST)
+        else:
+            self.unprocessed[place] = 0
 
     cdef void press(self) noexcept:
         """Find the instances of whose copies more is written than they restore, and let no task of theirs rest."""
@@ -74,8 +93,10 @@ cdef class Restoring(Steps):
 
     cdef bint falls_behind(self, Py_ssize_t place, Slot* slot) noexcept:
         """Tell whether a copy may fall behind that has caught up."""
-        return self.any_pressed and slot.consumer >= 0 and slot.role != ACTIVE and self.pressed[slot.instance] and (
-            self.writes[place] > 0
+        if slot.consumer < 0 or slot.role == ACTIVE:
+            return False
+        return self.unprocessed[place] > 0 or (
+            self.any_pressed and self.pressed[slot.instance] and self.writes[place] > 0
         )
 
     cdef void restore(self, int64_t elapsed_ms, int64_t generation, bint soon) except *:
@@ -126,9 +147,7 @@ cdef class Restoring(Steps):
         """Collect the copies of a task that are restored; the others have left what they have."""
         cdef Slot* slots = &self.slots[place * self.room]
         cdef Py_ssize_t at
-        cdef int64_t written = 0
-        if not (is_active or self._is_restoring(place, soon)):
-            written = self.written(place, elapsed_ms)
+        cdef int64_t written = 0 if is_active else self.written(place, elapsed_ms, soon)
         for at in range(self.number[place]):
             if (slots[at].role == ACTIVE) != is_active:
                 continue
