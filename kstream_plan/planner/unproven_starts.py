@@ -239,7 +239,8 @@ class _Follower:
         """Tell whether a copy may take an unknown part of the rate that its instance is known to restore at."""
         if self.known.taken.caught_up or not self.known.snapshot.rates.any_restore:
             return False
-        return not all(self.group.tasks[task].end_offset_known for task in self.group.stateful)
+        all_known = all(self.group.tasks[task].end_offset_known for task in self.group.stateful)
+        return not all_known or bool(self.known.snapshot.least_lags)
 
     def _lacking_at_first(self, held: Sequence[Holding]) -> list[tuple[int, str, int | None]]:
         """Return the copies, as (task, process id), that may lack something at first, with how many records."""
@@ -273,7 +274,8 @@ class _Follower:
 
     def _takes_of_rate(self, task: int, process_id: str, records: int | None) -> None:
         """Note that an instance restores these records of a task; ``None``: at most its whole changelog."""
-        if records is None and not self.group.tasks[task].end_offset_known:
+        is_least = (task, self._instance(process_id)) in self.known.snapshot.least_lags
+        if records is None and (is_least or not self.group.tasks[task].end_offset_known):
             self.unsized.setdefault(process_id, set()).add(task)
 
     def _is_beside_unsized(self, task: int, process_id: str) -> bool:

@@ -164,3 +164,15 @@ class TestUnsized:
         group = copied(replace(random_group(random.Random(5_589_347)), restore=50_000.0))
         del next(task for task in group.row["tasks"] if task["task_id"] == unsized)["end_offset_sum"]
         assert drain(group.snapshot, ["i0"], group.options, leave=True).answers[TaskId(0, 2)] is Answer.YES
+
+    @pytest.mark.parametrize("source", ["metrics", "metrics, at least"])
+    def test_a_copy_that_lacks_at_least_so_much_may_take_more_of_the_rate(self, source: str) -> None:
+        """By the leave both would be restored, had the copy of 0_0 no more to restore than its least."""
+        given = row(lag=5_000, stores="persistent")
+        given["lags"][0]["source"] = source
+        given["lags"].append({**given["lags"][0], "task_id": "0_2", "lag": 30_000, "source": "metrics"})
+        given["instances"][1]["consumers"][0]["standby"] = ["0_0", "0_2"]
+        rates = Rates(restore_per_instance=1_000.0, produce_per_task=1.0)
+        item = replace(snapshot_from_row(given, "at least"), rates=rates)
+        facts = dict(_starts(_play(item, Leave(at_ms=45_000, process_ids=IDS[2:]))))
+        assert facts.get("0_2") == (Fact.FORECAST if source == "metrics, at least" else None)
