@@ -156,12 +156,20 @@ def _newer(of: Course, after: Course | None, group: LoggedGroup, found: FoundRou
 
 
 def _dates(group: LoggedGroup) -> dict[str, int]:
-    """Return when leaders' processes began, where they say what time it is when they decide (DEBUG)."""
+    """Return when members' processes began: leaders say what time it is when they decide (DEBUG).
+
+    Of the others a generation tells that both have joined: all get their assignments at once.
+    """
     found = {}
     for of in group.rounds.values():
         told = of.told.get(of.answer.leader) if of.told else None
         if told is not None and told.joined_at is not None and of.decided_ms is not None:
             found[of.answer.leader] = of.decided_ms - told.joined_at.ms
+    for _, of in sorted(group.rounds.items()):
+        times = {member: told.at for member, told in of.told.items() if told.at is not None and not told.at.dated}
+        known = next((found[member] + at.ms for member, at in times.items() if member in found), None)
+        if known is not None:
+            found |= {member: known - at.ms for member, at in times.items() if member not in found}
     return found
 
 

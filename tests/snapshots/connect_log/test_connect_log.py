@@ -152,6 +152,16 @@ def test_what_the_logs_do_not_tell_is_said(tmp_path: Path) -> None:
     assert "(40000)" in notes[0][0].message
 
 
+def test_a_generation_of_two_leaders_dates_the_later_one(tmp_path: Path) -> None:
+    """The last leader never says what time it is; the one before does, and both joined generation 14 at once."""
+    entries = read_connect_logs([live_logs(tmp_path)])
+    times = [entry.at_ms for entry in entries if entry.at_ms is not None]
+    assert len(times) == len(entries)
+    assert times == sorted(times)
+    assert times[-1] - times[-2] == pytest.approx(45_438 - 33_350, abs=100)
+    assert entries[-1].row["captured_at"] == format_time(times[-1])
+
+
 def test_a_delay_that_runs_needs_a_date(tmp_path: Path) -> None:
     logs = live_logs(tmp_path, on_info)
     waiting = next(entry for entry in read_connect_logs([logs]) if entry.delay_ms)
