@@ -15,6 +15,9 @@ from kstream_plan.plans.seats import Role
 from kstream_plan.plans.step_rows import NO_SEAT, PLACE, STANDBY, StepRows, cold_starts
 from kstream_plan.plans.steps import Place, Step
 
+#: The code of the assumption that only numbers of moves are known: a snapshot by REST.
+COUNTS_ONLY = "counts-only"
+
 
 class Load(NamedTuple):
     """Numbers of tasks on one instance: stateful and stateless active ones, standby and warm-up copies."""
@@ -210,6 +213,12 @@ def _stateful_owners(plan: Plan, holdings: Sequence[Holding]) -> dict[int, str]:
         for task in roles.active
         if group.stateful_flags[task]
     }
+
+
+def tells_connectors(plan: Plan) -> bool:
+    """Tell whether it is known which tasks each worker runs at the end: of a snapshot by REST only if none moves."""
+    unmoved = all(set(a.active) == set(b.active) for a, b in zip(plan.initial, plan.final, strict=True))
+    return unmoved or all(note.code != COUNTS_ONLY for note in plan.assumptions)
 
 
 def tasks_of_connectors(plan: Plan) -> dict[tuple[str, str], int]:

@@ -13,7 +13,7 @@ from kstream_plan.model.note import Remarks, count, name_list
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity, Move, Totals, events, membership, totals
 from kstream_plan.plans.kept import departures
-from kstream_plan.plans.loads import tasks_of_connectors
+from kstream_plan.plans.loads import tasks_of_connectors, tells_connectors
 from kstream_plan.plans.note_codes import (
     COLD_STARTS,
     CONNECTOR_UNEVEN,
@@ -131,7 +131,7 @@ def _kept_work(plan: Plan) -> Iterator[Note]:
 
 def _uneven_connectors(plan: Plan) -> Iterator[Note]:
     """Yield the connector most of whose tasks one worker runs, if these are at least twice its share (KAFKA-17049)."""
-    if not plan.is_of_workers or any(note.code == "counts-only" for note in plan.assumptions):
+    if not plan.is_of_workers or not tells_connectors(plan):
         return
     counts, workers = tasks_of_connectors(plan), len(plan.members)
     totals: dict[str, int] = {}

@@ -232,14 +232,24 @@ def test_the_most_tasks_of_a_connector_on_one_worker_are_limited() -> None:
     assert [note.code for note in remarks(unmoved).notes] == ["connector-uneven"]
 
 
-def test_of_which_tasks_rest_tells_nothing_is_known() -> None:
-    of_rest = even(3)
+def test_rest_tells_which_tasks_a_worker_runs_unless_some_move() -> None:
+    rule, of_rest = "max_connector_tasks_per_worker", even(3)
     for instance in of_rest["instances"]:
         instance.pop("leader", None)
         instance.pop("memory", None)
-    found = checked(plan_checked(snapshot({**of_rest, "exact": False})), max_connector_tasks_per_worker=100)
-    [finding] = [one for one in found.findings if one.rule == "max_connector_tasks_per_worker"]
-    assert finding.status is not Status.PASSED
+    of_rest["exact"] = False
+    unmoved = plan_checked(snapshot(of_rest))
+    [broken] = [one for one in checked(unmoved, **{rule: 3}).findings if one.rule == rule]
+    assert (broken.status, broken.measured, broken.unknown) == (Status.ERROR, 4, False)
+    assert [note.code for note in remarks(unmoved).notes] == ["connector-uneven"]
+    moved = plan_checked(snapshot(of_rest), scenario=LEAVE)
+    for limit in (3, 4):  # a connector has four tasks: no worker can run more
+        found = checked(moved, **{rule: limit})
+        [finding] = [one for one in found.findings if one.rule == rule]
+        assert finding.status is (Status.PASSED if limit == 4 else Status.ERROR)
+        assert finding.unknown is (limit == 3)
+        why = "REST tells neither whether work waits nor which tasks move"
+        assert (why in table_report(check_all([found], NOW), width=200)) is (limit == 3)
 
 
 def test_a_streams_application_has_no_connectors() -> None:

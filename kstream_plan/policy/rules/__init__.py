@@ -91,7 +91,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
         "balance_factor": Rule(Kind.COUNT, balance.balance, lowest=1, unknown_with=_CONTRADICTED),
         "max_connector_tasks_per_worker": Rule(
-            Kind.COUNT, balance.connector_tasks, lowest=1, of_workers=True, unknown_with=("counts-only", *_CONTRADICTED)
+            Kind.COUNT, balance.connector_tasks, lowest=1, of_workers=True, unknown_with=_CONTRADICTED
         ),
         "min_standbys": Rule(Kind.COUNT, endings.standbys, at_least=True, of_state=True, unknown_with=_CONTRADICTED),
         "distinct_tag_values": Rule(

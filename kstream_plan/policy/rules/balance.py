@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.plans.loads import tasks_of_connectors
+from kstream_plan.plans.loads import COUNTS_ONLY, tasks_of_connectors, tells_connectors
 from kstream_plan.policy.limits import LimitValue
-from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, number
+from kstream_plan.policy.rules.measuring import UNKNOWN, MeasuredPlan, Measurement, Offence, number
 
 
 def balance(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
@@ -45,7 +45,8 @@ def connector_tasks(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Measure the most tasks of one connector that one worker runs at the end.
 
     Kafka Connect evens out the tasks of all connectors together, so that a worker may get all tasks of one
-    (KAFKA-17049). To blame are the workers with more tasks of a connector than the limit.
+    (KAFKA-17049). To blame are the workers with more tasks of a connector than the limit. By REST, what is
+    broken now is broken, and what is kept is unknown unless no worker can get more.
     """
     counts, totals = tasks_of_connectors(subject.plan), Counter[str]()
     for (connector, _), tasks in counts.items():
@@ -57,6 +58,11 @@ def connector_tasks(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         for (connector, worker), tasks in counts.items()
         if tasks > number(limit)
     )
+    by_rest = any(note.code == COUNTS_ONLY for note in subject.plan.assumptions)
+    told = tells_connectors(subject.plan) and (offences or not by_rest)
+    if not told and max(totals.values(), default=0) > number(limit):
+        why = "REST tells neither whether work waits nor which tasks move"
+        return UNKNOWN._replace(offences=(Offence(None, note=why),))
     return Measurement(max(counts.values(), default=0), offences)
 
 

@@ -263,8 +263,8 @@ def _figures(finding: Finding) -> str:
 
 def _who_runs_what(finding: Finding, names: Names) -> str:
     runners = [
-        f"{names.instance(offence.process_id or '')} {names.escape_message(offence.note)}"
-        for offence in finding.offences
+        f"{names.instance(offence.process_id)} {note}" if offence.process_id else note
+        for offence, note in ((one, names.escape_message(one.note)) for one in finding.offences)
     ]
     return name_list(runners, _MOST_NAMED)
 
