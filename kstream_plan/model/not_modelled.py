@@ -31,6 +31,7 @@ DECIDING_SETTINGS = (
     "group_protocol",
     "group_instance_id",
     "max_poll_interval_ms",
+    "topology_optimization",
 )
 
 

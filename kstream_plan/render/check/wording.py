@@ -262,11 +262,10 @@ def _figures(finding: Finding) -> str:
 
 
 def _who_runs_what(finding: Finding, names: Names) -> str:
-    runners = [
-        f"{names.instance(offence.process_id)} {note}" if offence.process_id else note
-        for offence, note in ((one, names.escape_message(one.note)) for one in finding.offences)
-    ]
-    return name_list(runners, _MOST_NAMED)
+    ids = [offence.process_id for offence in finding.offences]
+    workers = [f"{names.instance(process_id)} " if process_id else "" for process_id in ids]
+    notes = [names.escape_message(offence.note) for offence in finding.offences]
+    return name_list(list(map(str.__add__, workers, notes)), _MOST_NAMED)
 
 
 def place_text(finding: Finding, plan: Plan, names: Names) -> str:

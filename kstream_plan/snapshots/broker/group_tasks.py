@@ -17,6 +17,7 @@ from kstream_plan.snapshots.broker.topology_text import (
     SubtopologyKey,
     Topology,
     changelog_topic,
+    changelogs_assumed,
     topic_in_cluster,
 )
 from kstream_plan.snapshots.rows.fields import printable
@@ -77,6 +78,8 @@ def group_tasks(
     held_before: Iterable[TaskId],
     topology: Topology | None,
     topics: Topics,
+    *,
+    reuses_sources: bool = False,
 ) -> tuple[list[GroupTask], list[Note]]:
     """Return every task of the application, in Kafka's order.
 
@@ -90,6 +93,7 @@ def group_tasks(
         held_before: tasks that there are besides, whatever the members say.
         topology: the text of ``Topology.describe()``, ``None`` if it is not given.
         topics: the partitions of :func:`topics_to_ask_for`.
+        reuses_sources: tables are restored from what they read, though an older changelog may be there.
 
     Returns:
         The tasks, and warnings about what could not be told.
@@ -106,7 +110,7 @@ def group_tasks(
     for task in (*reported, *held_before):
         partitions.setdefault(task, ())
     logged = {_key(task) for task in reported}
-    changelogs, notes = _changelog_topics(application_id, topology, topics, logged)
+    changelogs, notes = _changelog_topics(application_id, topology, topics, logged, reuses_sources)
     tasks = [
         GroupTask(
             task,
@@ -192,7 +196,11 @@ def _source_partitions(
 
 
 def _changelog_topics(
-    application_id: str, topology: Topology | None, topics: Topics, logged: Collection[SubtopologyKey]
+    application_id: str,
+    topology: Topology | None,
+    topics: Topics,
+    logged: Collection[SubtopologyKey],
+    reuses: bool,
 ) -> tuple[dict[SubtopologyKey, list[str]], list[Note]]:
     """Return the changelogs that exist, by subtopology; a store without one has no lag, as in Kafka Streams."""
     if topology is None:
@@ -203,19 +211,23 @@ def _changelog_topics(
         )
         return {}, [Note("topology-unknown", message)] if logged else []
     found: dict[SubtopologyKey, list[str]] = {}
-    missing, of_sources = [], []
+    missing, of_sources, assumed = [], [], set[str]()
     for key, subtopology in topology.subtopologies.items():
         names = {store: changelog_topic(application_id, key.topology_name, store) for store in subtopology.stores}
-        tables = {store: topic for store, topic in subtopology.table_topics if names[store] not in topics}
-        tables = {store: topic for store, topic in tables.items() if topic in topics}
-        found[key] = sorted({*(name for name in names.values() if name in topics), *tables.values()})
+        tables = {store: topic for store, topic in subtopology.table_topics if topic in topics}
+        if not reuses:
+            assumed.update(topic for store, topic in tables.items() if names[store] in topics)
+            tables = {store: topic for store, topic in tables.items() if names[store] not in topics}
+        own = {name for store, name in names.items() if name in topics and store not in tables}
+        found[key] = sorted({*own, *tables.values()})
         of_sources += sorted(tables.values())
         missing += [name for store, name in names.items() if name not in topics and store not in tables]
-    notes = [*topology.notes]
+    notes = [*topology.notes, *changelogs_assumed(assumed)]
     if of_sources:
+        why = "are" if reuses else "have no changelog of their own: they are taken to be"
         message = (
-            f"tables of {name_list(of_sources, 1)} have no changelog of their own: they are taken to be restored from "
-            "that topic, up to what the group has committed of it (topology.optimization=all)"
+            f"tables of {name_list(of_sources, 1)} {why} restored from that topic, up to what the group has committed "
+            "of it (topology.optimization=all)"
         )
         notes.append(Note("source-topic-restored", message, tuple(of_sources)))
     if missing:

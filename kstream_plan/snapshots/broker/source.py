@@ -38,7 +38,7 @@ from kstream_plan.snapshots.broker.streams_group import (
     no_members,
 )
 from kstream_plan.snapshots.broker.streams_rows import GivenOfGroup, running_streams_group
-from kstream_plan.snapshots.broker.topology_text import Topology
+from kstream_plan.snapshots.broker.topology_text import Topology, reuses_sources
 from kstream_plan.snapshots.rows.fields import printable
 from kstream_plan.snapshots.rows.generation_rates import with_rates
 from kstream_plan.snapshots.rows.restarts import lost_state_notes, with_stores_by_restarts
@@ -253,7 +253,9 @@ def _take(
     past_sources = set[str]()
     for moment in found:
         held = [task for of_member in moment.held.values() for role in of_member for task in role]
-        tasks, of_tasks = group_tasks(moment.application_id, moment.members, held, topology, topics)
+        tasks, of_tasks = group_tasks(
+            moment.application_id, moment.members, held, topology, topics, reuses_sources=reuses_sources(config)
+        )
         notes |= dict.fromkeys(of_tasks)
         if not moment.still_held and (moment is found[-1] or not newest_only):
             past_sources.update(topic for topic, _ in source_changelogs(tasks))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Note
@@ -97,6 +97,24 @@ def changelog_topic(application_id: str, topology_name: str | None, store: str) 
     """Return the topic that a store is written to (``ProcessorStateManager.storeChangelogTopic``)."""
     parts = (application_id, topology_name, store, "changelog")
     return "-".join(part for part in parts if part is not None)
+
+
+def reuses_sources(config: Mapping[str, Any]) -> bool:
+    """Tell whether tables are restored from the topics that they read, by the settings of a snapshot's ``config``."""
+    given = str(config.get("topology_optimization", "")).lower().replace(" ", "").split(",")
+    return bool({"all", "reuse.ktable.source.topics"}.intersection(given))
+
+
+def changelogs_assumed(topics: Collection[str]) -> tuple[Note, ...]:
+    """Warn of tables of these topics that have changelogs, which may be left over from before topics were reused."""
+    if not topics:
+        return ()
+    message = (
+        f"tables of {name_list(sorted(topics), 1)} have a changelog of their own, which is taken to be in use. If the "
+        "application has topology.optimization=all, it is left over, and the topic itself counts: say so with "
+        "--streams-config"
+    )
+    return (Note("changelog-assumed", message, tuple(sorted(topics))),)
 
 
 @dataclass(slots=True)

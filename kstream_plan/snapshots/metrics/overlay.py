@@ -12,7 +12,7 @@ from kstream_plan.model import Note, TaskId
 from kstream_plan.model.note import name_list
 from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
 from kstream_plan.model.times import format_time
-from kstream_plan.snapshots.broker.topology_text import changelog_topic
+from kstream_plan.snapshots.broker.topology_text import changelog_topic, changelogs_assumed
 from kstream_plan.snapshots.metrics.lags import (
     CopyScrape,
     LogEnds,
@@ -88,6 +88,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
         *_nothing_measured(lag_rows, held),
         *_not_assigned(lags.keys() - counted.keys() - held.active.keys()),
         *_offsets_of_others(measured.ends, seats),
+        *changelogs_assumed(() if _own_ends(row) else seats.assumed),
         *_restored_from_sources(seats, bounds),
         *_about_offsets(measured, counted, seats, _merged_rates(row.get("rates") or {}, rates), ends),
         *old_scrapes(counted.values(), reference_ms, _probing_interval_ms(row)),

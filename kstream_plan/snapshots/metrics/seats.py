@@ -9,7 +9,13 @@ from typing import Any
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import TaskId
-from kstream_plan.snapshots.broker.topology_text import Subtopology, SubtopologyKey, Topology, changelog_topic
+from kstream_plan.snapshots.broker.topology_text import (
+    Subtopology,
+    SubtopologyKey,
+    Topology,
+    changelog_topic,
+    reuses_sources,
+)
 from kstream_plan.snapshots.metrics.names import StoreLabel, client_of_thread, normal_topic
 from kstream_plan.snapshots.metrics.scrapes import Identity, Scrape, TopicPartition
 from kstream_plan.snapshots.rows.fields import Row, printable, shown
@@ -29,6 +35,7 @@ class Seats:
         tasks: partition of a changelog, its topic with underscores for dots → task id.
         changelogs: task id → the partitions of its changelogs, in the same form.
         sources: topics that are read; with underscores for dots.
+        assumed: topics of tables whose changelogs are taken to be in use, and may be left over.
         read_too: partitions of changelogs that are read as well, up to whose committed offsets a table is restored.
         table_tasks: store of a table, and partition, that the text of the topology tells → task id.
     """
@@ -39,6 +46,7 @@ class Seats:
     tasks: Mapping[TopicPartition, str]
     changelogs: Mapping[str, Sequence[TopicPartition]]
     sources: frozenset[str]
+    assumed: frozenset[str] = frozenset()
     read_too: frozenset[TopicPartition] = frozenset()
     table_tasks: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
@@ -133,23 +141,27 @@ def seats_of(
     """
     application_id = str(row["application_id"])
     changelogs: dict[str, list[TopicPartition]] = {}
-    sources, not_changelogs = set[TopicPartition](), set[str]()
+    sources, not_changelogs, assumed = set[TopicPartition](), set[str](), set[str]()
+    reuses = reuses_sources(row.get("config") or {})
     for item in row.get("tasks") or ():
+        task = TaskId.parse(item["task_id"])
+        left_over, reread = set[str](), set(restored)
+        for store, topic in _tables_of(task, topology):
+            changelog_of_store = normal_topic(changelog_topic(application_id, task.topology_name, store))
+            if normal_topic(topic) in restored or (reuses and changelog_of_store not in restored):
+                left_over.add(changelog_of_store)
+                reread.add(normal_topic(topic))
+            elif changelog_of_store in {*published}.difference(restored):
+                assumed.add(topic)
+        not_changelogs |= left_over
         own = [(partition["topic"], partition["partition"]) for partition in item.get("changelog_partitions") or ()]
         if not own and item.get("stateful") is not False:
-            task = TaskId.parse(item["task_id"])
             names = _stores_of(task, topology, stores)
-            tables = {store for store, topic in _tables_of(task, topology) if normal_topic(topic) in restored}
-            topics = {store: changelog_topic(application_id, task.topology_name, store) for store in names}
-            not_changelogs |= {normal_topic(topics[store]) for store in tables}
-            own = [
-                (topic, task.partition)
-                for store, topic in topics.items()
-                if store not in tables and normal_topic(topic) in published
-            ]
-        changelog = [(normal_topic(topic), number) for topic, number in own]
+            topics = [changelog_topic(application_id, task.topology_name, store) for store in names]
+            own = [(topic, task.partition) for topic in topics if normal_topic(topic) in published]
+        changelog = [(normal_topic(topic), number) for topic, number in own if normal_topic(topic) not in left_over]
         read = _read_by(item, topology)
-        changelog += sorted(partition for partition in read if partition[0] in restored and partition not in changelog)
+        changelog += sorted(partition for partition in read if partition[0] in reread and partition not in changelog)
         sources |= read
         if changelog:
             changelogs[item["task_id"]] = changelog
@@ -162,6 +174,7 @@ def seats_of(
         tasks,
         changelogs,
         frozenset({topic for topic, _ in sources} | not_changelogs),
+        frozenset(assumed),
         frozenset(sources & tasks.keys()),
         {
             (store, TaskId.parse(task_id).partition): task_id

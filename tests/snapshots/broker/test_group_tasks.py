@@ -25,9 +25,9 @@ DESCRIBED = next(row for row in rows(SCENARIO, "describe-groups") if row["genera
 TEXT = topology(SCENARIO)
 
 
-def taken(text: Topology | None, cluster: CapturedCluster | None = None) -> Any:
+def taken(text: Topology | None, cluster: CapturedCluster | None = None, **config: str) -> Any:
     cluster = cluster or CapturedCluster(SCENARIO, DESCRIBED)
-    return running_group(cluster, cluster.group_id, text, 1_800_000_000_000, {})
+    return running_group(cluster, cluster.group_id, text, 1_800_000_000_000, config)
 
 
 def with_subtopology(number: int, subtopology: Subtopology) -> Topology:
@@ -82,6 +82,27 @@ def test_a_table_is_restored_from_its_source_up_to_what_was_committed() -> None:
         else:
             assert task == before
     snapshot_from_row(found.rows[0], "x")
+
+
+@pytest.mark.parametrize("value", ["all", "reuse.ktable.source.topics, merge.repartition.topics"])
+def test_a_changelog_that_a_source_has_replaced_counts_no_more(value: str) -> None:
+    """Store B, whose changelog is still in the cluster, is that of a table of ``clicks``."""
+    table = with_subtopology(1, Subtopology(("clicks",), ("B", "C"), table_topics=(("B", "clicks"),)))
+    found = taken(table, _ReadsItsChangelog(SCENARIO, DESCRIBED), topology_optimization=value)
+    assert [note.code for note in found.notes] == ["lag-age-unknown", "source-topic-restored"]
+    tasks = {task["task_id"]: task for task in found.rows[0]["tasks"]}
+    ends = {partition["topic"]: partition["end_offset"] for partition in tasks["1_0"]["changelog_partitions"]}
+    assert ends.keys() == {"S2b-C-changelog", "clicks"}
+    assert ends["clicks"] == 700
+    assert tasks["1_0"]["end_offset_sum"] == sum(ends.values())
+
+
+@pytest.mark.parametrize("config", [{}, {"topology_optimization": "merge.repartition.topics"}])
+def test_of_a_table_with_a_changelog_of_its_own_it_is_said_which_counts(config: dict[str, str]) -> None:
+    table = with_subtopology(1, Subtopology(("clicks",), ("B", "C"), table_topics=(("B", "clicks"),)))
+    found = taken(table, _ReadsItsChangelog(SCENARIO, DESCRIBED), **config)
+    assert [(note.code, note.subjects) for note in found.notes[1:]] == [("changelog-assumed", ("clicks",))]
+    assert found.rows[0]["tasks"] == taken(TEXT).rows[0]["tasks"]
 
 
 def test_what_was_committed_by_a_past_moment_is_unknown() -> None:

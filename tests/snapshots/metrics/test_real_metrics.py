@@ -291,3 +291,38 @@ def test_a_table_that_is_restored_from_its_source_is_measured(tmp_path: Path) ->
     for lag in known.row["lags"]:
         other = by_copy[lag["process_id"], lag["task_id"]]
         assert other["lag"] <= lag["lag"] if lag["task_id"].startswith("1") else other == lag
+
+
+def _with_both(ends: Path, target: Path) -> Path:
+    """Write end offsets of a cluster that still has the changelog of B, which ended long ago, beside ``players``."""
+    text = gzip.decompress(ends.read_bytes()).decode()
+    sets = [json.loads(line) for line in text.splitlines()]
+    for found in sets:
+        found["end"] |= {f"players-{number}": found["end"].get(f"m.app-B-changelog-{number}", 0) for number in range(8)}
+        found["end"] |= {f"m.app-B-changelog-{number}": 7 for number in range(8)}
+    target.write_text("".join(json.dumps(found) + "\n" for found in sets), encoding="utf-8")
+    return target
+
+
+@pytest.mark.parametrize("scraped", [False, True])
+def test_a_changelog_that_is_left_over_beside_the_source_is_not_measured(tmp_path: Path, scraped: bool) -> None:
+    row = next(row for row in rows_of_the_log() if row["captured_at"] == "2026-11-22T13:58:00.713Z")
+    ends = REAL / "changelog_ends.jsonl.gz"
+    scrapes = [str(_with_source_topic(Path(path), tmp_path / Path(path).name)) for path in captured("04-warmup.i*")]
+    measured = read_measurements(
+        metrics=scrapes if scraped else [],
+        end_offsets=[str(_with_both(ends, tmp_path / "ends.jsonl"))],
+        topology_of=lambda _of: read_topology(TOPOLOGY, "topology.txt"),
+    )
+    own = read_measurements(metrics=captured("04-warmup.i*") if scraped else [], end_offsets=[str(ends)])
+    known = with_measured_lags(row, replace(own, topology_of=measured.topology_of))
+    reuses = {**row, "config": {**row["config"], "topology_optimization": "all"}}
+    found = with_measured_lags(reuses, measured)
+    assert [task.get("end_offset_sum") for task in found.row["tasks"]] == [
+        task.get("end_offset_sum") for task in known.row["tasks"]
+    ]
+    if scraped:  # what is restored tells as well
+        assert found.row["lags"] == known.row["lags"] == with_measured_lags(row, measured).row["lags"]
+    said = {note.code for note in with_measured_lags(row, measured).warnings}
+    assert ("changelog-assumed" in said) is not scraped
+    assert "changelog-assumed" not in {note.code for note in found.warnings}
