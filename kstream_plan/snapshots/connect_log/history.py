@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
@@ -16,7 +15,7 @@ from kstream_plan.snapshots.connect_log.notes import notes_about, notes_about_ga
 from kstream_plan.snapshots.connect_log.records import read_records
 from kstream_plan.snapshots.connect_log.rounds import FoundRounds, LoggedGroup, Told, rounds_of
 from kstream_plan.snapshots.connect_log.rows import hosts_of, row_of
-from kstream_plan.snapshots.leader_log.log_files import each_log
+from kstream_plan.snapshots.leader_log.log_files import StandardInput, each_log
 from kstream_plan.snapshots.leader_log.message_values import LogPlace
 from kstream_plan.snapshots.leader_log.other_logs import LogKind, other_log
 from kstream_plan.snapshots.rows.fields import printable
@@ -74,14 +73,15 @@ def read_connect_logs(
     Raises:
         SnapshotError: a log cannot be read, contradicts another one, or no round is in any.
     """
-    found = rounds_of(each_log(paths, stdin or sys.stdin.buffer, partial(read_records, dates=dates)))
+    piped = StandardInput(stdin)
+    found = rounds_of(each_log(paths, piped, partial(read_records, dates=dates)))
     entries = [
         entry
         for group_id, group in sorted(found.groups.items())
         for entry in _entries(group, found, config(group_id), now_ms)
     ]
     if not entries:
-        raise _nothing_found(paths, found)
+        raise _nothing_found(paths, found, piped)
     return entries
 
 
@@ -192,14 +192,14 @@ def _settings(of: Course, group: LoggedGroup, config: Config | None) -> Config:
     return {**({} if logged_ms is None else {name: logged_ms}), **(config or {})}
 
 
-def _nothing_found(paths: Sequence[str], found: FoundRounds) -> SnapshotError:
+def _nothing_found(paths: Sequence[str], found: FoundRounds, piped: StandardInput) -> SnapshotError:
     where = printable(", ".join("standard input" if path == "-" else path for path in paths[:3]))
     if found.gaps:
         place, why = found.gaps[0]
         what = f"no rebalance of Kafka Connect's workers can be read; the message at {place}: {printable(why)}"
         return SnapshotError(what, where=where, fix="give more of the logs, of all workers")
     lacks = "no rebalance of Kafka Connect's workers is in it"
-    other = other_log(paths, LogKind.CONNECT, lacks)
+    other = other_log(paths, LogKind.CONNECT, lacks, piped)
     if other is not None:
         return other
     fix = (

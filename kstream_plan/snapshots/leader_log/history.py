@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,7 +16,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.leader_log.copy_ages import copies_since
 from kstream_plan.snapshots.leader_log.decisions import decision_of, moved_tasks
 from kstream_plan.snapshots.leader_log.generations import FoundDecision, LoggedGeneration, generations_of
-from kstream_plan.snapshots.leader_log.log_files import each_log
+from kstream_plan.snapshots.leader_log.log_files import StandardInput, each_log
 from kstream_plan.snapshots.leader_log.log_times import Moment
 from kstream_plan.snapshots.leader_log.logged_settings import (
     GroupSettings,
@@ -118,10 +117,11 @@ def read_leader_logs(
     Raises:
         SnapshotError: a log cannot be read, no whole generation is in any of them, or which is the newest is not known.
     """
-    records = list(each_log(paths, stdin or sys.stdin.buffer, partial(read_records, dates=dates)))
+    piped = StandardInput(stdin)
+    records = list(each_log(paths, piped, partial(read_records, dates=dates)))
     found = generations_of(records)
     if not found.generations:
-        raise _nothing_found(paths, found)
+        raise _nothing_found(paths, found, piped)
     known, unused = _known(found.generations, hosts_of(found.generations, records), names or {})
     by_application: dict[str, list[LoggedGeneration]] = defaultdict(list)
     for generation in found.generations:
@@ -332,7 +332,7 @@ def _known(
     return known, tuple(sorted(names.keys() - used))
 
 
-def _nothing_found(paths: Sequence[str], found: FoundDecision) -> SnapshotError:
+def _nothing_found(paths: Sequence[str], found: FoundDecision, piped: StandardInput) -> SnapshotError:
     where = printable(", ".join("standard input" if path == "-" else path for path in paths[:3]))
     fix = "give more of the log, and the logs of all instances"
     if found.gaps and isinstance(found.gaps[0].message, Gap):
@@ -344,7 +344,7 @@ def _nothing_found(paths: Sequence[str], found: FoundDecision) -> SnapshotError:
         what = f"no rebalance is there from beginning to end; one begins at {found.incomplete[0].place}"
         return SnapshotError(what, where=where, fix=fix)
     lacks = "no decision of Kafka Streams' HighAvailabilityTaskAssignor is in it"
-    other = other_log(paths, LogKind.STREAMS, lacks)
+    other = other_log(paths, LogKind.STREAMS, lacks, piped)
     if other is not None:
         return other
     what = lacks

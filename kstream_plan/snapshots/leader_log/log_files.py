@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar, cast
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.content import at_hand, waited_for
@@ -11,9 +12,29 @@ from kstream_plan.snapshots.files.sources import check_paths
 from kstream_plan.snapshots.rows.fields import printable
 
 T = TypeVar("T")
+_KEPT_BYTES = 1 << 20
 
 
-def each_log(paths: Sequence[str], stdin: BinaryIO, read: Callable[[BinaryIO, str], Iterator[T]]) -> Iterator[T]:
+class StandardInput:
+    """What ``-`` stands for, by default the process's standard input; its beginning is kept."""
+
+    def __init__(self, stream: BinaryIO | None) -> None:
+        self._stream = stream or sys.stdin.buffer
+        self.beginning = b""
+
+    def fileno(self) -> int:
+        """Return the number of the file."""
+        return self._stream.fileno()
+
+    def read(self, size: int = -1) -> bytes:
+        """Read so many bytes."""
+        block = self._stream.read(size)
+        if len(self.beginning) < _KEPT_BYTES:
+            self.beginning += block[:_KEPT_BYTES]
+        return block
+
+
+def each_log(paths: Sequence[str], stdin: StandardInput, read: Callable[[BinaryIO, str], Iterator[T]]) -> Iterator[T]:
     """Yield what ``read`` finds in each log; it is given the log and how people know it.
 
     Args:
@@ -36,7 +57,7 @@ def each_log(paths: Sequence[str], stdin: BinaryIO, read: Callable[[BinaryIO, st
             raise SnapshotError(what, where=printable(file.name), fix="check the file") from None
     if checked.stdin:
         try:
-            yield from read(waited_for(stdin), "standard input")
+            yield from read(waited_for(cast(BinaryIO, stdin)), "standard input")
         except OSError as error:
             what = f"cannot be read: {error.strerror or error}"
             raise SnapshotError(what, where="standard input", fix="check what is piped into it") from None

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
-from typing import Any
+from io import BytesIO
+from typing import Any, BinaryIO
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.note import name_list
@@ -15,6 +16,7 @@ from kstream_plan.snapshots.files.content import at_hand
 from kstream_plan.snapshots.files.sources import OF_A_WORKER, check_paths
 from kstream_plan.snapshots.leader_log.lines import text_blocks
 from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, fields_of
+from kstream_plan.snapshots.leader_log.log_files import StandardInput
 from kstream_plan.snapshots.leader_log.log_stores import rows_in
 from kstream_plan.snapshots.rows.fields import printable
 
@@ -38,39 +40,45 @@ _SHOWN_FIELDS = 8
 _LOOKED_FOR = ("message", "msg", "log", "line", "textPayload", "body")
 
 
-def other_log(paths: Sequence[str], wanted: LogKind, lacks: str) -> SnapshotError | None:
+def other_log(paths: Sequence[str], wanted: LogKind, lacks: str, piped: StandardInput) -> SnapshotError | None:
     """Return the error that a log is of another kind than wanted, or has no messages; ``None``: that is not known.
 
     Args:
         paths: the logs, files among them.
         wanted: whose log was asked for.
         lacks: what was not found.
+        piped: standard input, if it was read.
     """
     for file in check_paths(paths).local:
-        head, kinds = b"", set[LogKind]()
-        try:
-            with open(at_hand(file.path), "rb") as stream:
-                for block, _ in zip(text_blocks(stream, file.name), range(_MOST_BLOCKS), strict=False):
-                    head = head or block
-                    kinds |= {kind for kind, sign in _SIGNS.items() if sign.search(block)}
-        except OSError:
-            continue
-        name = printable(file.name)
-        if kinds and wanted not in kinds:
-            (kind, *_) = kinds
-            called, option = kind.value
-            fix = f"make a snapshot of it with kstream-plan snapshot {option} {name}"
-            return SnapshotError(f"is {called}, and {lacks}", where=name, fix=fix)
-        names = _names_without_message(head)
-        if names:
-            shown = name_list([printable(name) for name in names], _SHOWN_FIELDS)
-            looked_for = f"{', '.join(_LOOKED_FOR)} and {len(TEXT_FIELDS) - len(_LOOKED_FOR)} more"
-            what = (
-                f"its records have no field with a message: they have {shown}; looked for are {looked_for}, and "
-                "Kafka's words in any field"
-            )
-            return SnapshotError(what, where=name, fix="export it again with the text that the application logged")
-    return None
+        with suppress(OSError), open(at_hand(file.path), "rb") as stream:
+            error = _other(stream, file.name, wanted, lacks)
+            if error is not None:
+                return error
+    return _other(BytesIO(piped.beginning), "standard input", wanted, lacks)
+
+
+def _other(stream: BinaryIO, name: str, wanted: LogKind, lacks: str) -> SnapshotError | None:
+    head, kinds, where = b"", set[LogKind](), printable(name)
+    with suppress(SnapshotError):  # of standard input only the beginning is there
+        for block, _ in zip(text_blocks(stream, name), range(_MOST_BLOCKS), strict=False):
+            head = head or block
+            kinds |= {kind for kind, sign in _SIGNS.items() if sign.search(block)}
+    if kinds and wanted not in kinds:
+        (kind, *_) = kinds
+        called, option = kind.value
+        path = "-" if name == "standard input" else where
+        fix = f"make a snapshot of it with kstream-plan snapshot {option} {path}"
+        return SnapshotError(f"is {called}, and {lacks}", where=where, fix=fix)
+    names = _names_without_message(head)
+    if not names:
+        return None
+    shown = name_list([printable(name) for name in names], _SHOWN_FIELDS)
+    looked_for = f"{', '.join(_LOOKED_FOR)} and {len(TEXT_FIELDS) - len(_LOOKED_FOR)} more"
+    what = (
+        f"its records have no field with a message: they have {shown}; looked for are {looked_for}, and "
+        "Kafka's words in any field"
+    )
+    return SnapshotError(what, where=where, fix="export it again with the text that the application logged")
 
 
 def _names_without_message(head: bytes) -> list[str]:
