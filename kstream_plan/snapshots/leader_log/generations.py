@@ -25,6 +25,8 @@ from kstream_plan.snapshots.leader_log.records import Record
 _LONGEST_US = 120_000_000
 #: So long its consumer takes at most from the last list of tasks to the number of the generation.
 _LONGEST_TO_NUMBER_US = 30_000_000
+#: The same where that line names one consumer of several, as any other rebalance might.
+_LONGEST_TO_SHORT_NUMBER_US = 500_000
 _SECOND_US = 1_000_000
 
 
@@ -278,7 +280,9 @@ class _Assembly:
         for process_id, generation in self._unnumbered.items():
             if message.member in generation.consumers[process_id]:
                 end = generation.ended_at, generation.source
-                if _are_together(end, record, _LONGEST_TO_NUMBER_US) and generation.is_numbered_by(message):
+                is_short = len(message.partitions) == 1 < len(generation.consumer_ids)
+                longest_us = _LONGEST_TO_SHORT_NUMBER_US if is_short else _LONGEST_TO_NUMBER_US
+                if _are_together(end, record, longest_us) and generation.is_numbered_by(message):
                     generation.number, generation.group = message.generation, message.group
                 self._forget_unnumbered(generation.clients.states)
                 return

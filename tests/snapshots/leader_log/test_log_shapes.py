@@ -174,3 +174,16 @@ def test_no_rebalance_takes_the_number_of_a_later_one_of_which_only_the_end_is_l
     numbers = [generation.number for generation in read(left.encode()).generations]
     assert numbers[:-1] == [*range(1, number)]
     assert numbers[-1] is None
+
+
+def test_of_a_later_rebalance_whose_end_names_one_consumer_no_number_is_taken() -> None:
+    """The captured ends are short: all that is left of the next rebalance is said 0.8 s later than the one before."""
+    records = [record for record in log_shapes.original() if "started task" not in record.message]
+    ends = [place for place, record in enumerate(records) if "Finished assignment" in record.message]
+    left = [*records[: ends[1]], records[ends[2]]]
+    text = "".join(
+        f"{record.at}Z {record.level} - {line}\n" if not number else f"{line}\n"
+        for record in left
+        for number, line in enumerate(record.message.split("\n"))
+    )
+    assert [generation.number for generation in read(text.encode()).generations] == [1, None]
