@@ -28,7 +28,9 @@ from kstream_plan.snapshots.files.kinds import (
 #: What settings may stand in.
 SETTINGS_KINDS = ("a file of settings", "a resource of Kubernetes")
 _WANTED = SETTINGS_KINDS[0]
-_YAML = (".yaml", ".yml", ".json")
+_YAML = (".yaml", ".yml", ".json", ".json5", ".jsonc")
+#: In JSON: a text, or a comment.
+_JSON_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w/])//[^\n]*", re.DOTALL)
 _EXPORT = re.compile(r"^[ \t]*(?:export|set)[ \t]+(?=[A-Za-z_]\w*=)", re.MULTILINE)
 #: Properties as Java prints them: in one line, in braces.
 _PRINTED, _NEXT_PRINTED = re.compile(r"\s*\{([\w.-]+=[^\n]*)\}\s*"), re.compile(r", (?=[\w.-]+=)")
@@ -87,6 +89,8 @@ def read_settings(path: str | Path, wanted: Wanted) -> SettingsFile:
     text = _EXPORT.sub("", _read(path, wanted.option))
     if (printed := _PRINTED.fullmatch(text)) is not None:
         text = _NEXT_PRINTED.sub("\n", printed[1])
+    if path.suffix.lower().startswith(".json"):
+        text = _JSON_COMMENT.sub(lambda match: match[1] or "\n" * match[0].count("\n"), text)
     data = text.encode("utf-8", "replace")
     kind = file_kind(data)
     if kind in (SNAPSHOT, SAVED_PLAN, HELM_TEMPLATE):  # whose settings would count as the file's own
@@ -125,7 +129,12 @@ def _scattered(path: Path, text: str, wanted: Wanted, where: str) -> SettingsFil
     if path.suffix.lower() in (*_YAML, ".properties"):
         return None
     file = _plain(settings_in_text(text), [], wanted, where)
-    return file if any(setting.known_as for setting in file.settings) else None
+    if any(setting.known_as for setting in file.settings):
+        return file
+    for warning in file.warnings:
+        place, _, what = warning.partition(": ")
+        raise ConfigError(what.rpartition(": ")[0], where=place, fix=what.rpartition(": ")[2])
+    return None
 
 
 def _plain(written: Sequence[Setting], left_out: Sequence[str], wanted: Wanted, where: str) -> SettingsFile:

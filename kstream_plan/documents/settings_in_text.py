@@ -36,6 +36,11 @@ _CODE = re.compile(r"\b[A-Z][A-Z_]+_CONFIG\b|\.(?:put|setProperty)\(|^(?:import|
 _CONSTANT = re.compile(r"(?:\w+\.)?([A-Z][A-Z0-9_]*)_CONFIG")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NUMBER = re.compile(r"\d+")
+#: What divides the cells of a table's line, of Markdown or a spreadsheet, and what a cell may stand in.
+_BETWEEN_CELLS, _AROUND_CELL = re.compile(r"[ \t]*\|[ \t]*|[ ]*\t[ \t]*|[ ]{2,}"), " \t`*\"'"
+_NAME_IN_CELL = re.compile(r"[A-Za-z][\w-]*(?:\.[\w-]+)+|[A-Z]+(?:_[A-Z]+)+")
+_NEXT_CELL, _TAG = re.compile(r"</t[dh]>\s*<t[dh]\b[^>]*>"), re.compile(r"</?t(?:able|body|head|r|d|h)\b[^>]*>")
+_HEADS_OF_VALUES = ("value", "values", "current", "current value", "setting value")
 
 
 def looks_like_code(text: str) -> bool:
@@ -50,9 +55,30 @@ def settings_in_text(text: str) -> list[Setting]:
     pairs: list[tuple[int, str, object]] = [(match.start(), match["name"], match["value"]) for match in named]
     spans = [match.span() for match in named]
     pairs += (pair for pair in _pairs(plain) if not any(start <= pair[0] < end for start, end in spans))
-    return [
-        Setting(name, value, plain.count("\n", 0, start) + 1) for start, name, value in sorted(pairs, key=itemgetter(0))
-    ]
+    found = [(plain.count("\n", 0, start) + 1, name, value) for start, name, value in pairs]
+    return [Setting(name, value, line) for line, name, value in sorted([*found, *_in_tables(text)], key=itemgetter(0))]
+
+
+def _in_tables(text: str) -> Iterator[tuple[int, str, object]]:
+    """Yield the lines of tables, of Markdown or a spreadsheet, that begin with a name: its value is in the next column.
+
+    Of more columns that one counts whose head says that it has the values.
+    """
+    text = _TAG.sub("\n", _NEXT_CELL.sub(" | ", text))
+    column, before = 0, dict[str, object]()
+    for number, line in enumerate(text.splitlines(), 1):
+        cells = [cell.strip(_AROUND_CELL) for cell in _BETWEEN_CELLS.split(line.strip("| \t"))]
+        if not _NAME_IN_CELL.fullmatch(cells[0]):
+            heads = [place for place, cell in enumerate(cells) if place and cell.lower() in _HEADS_OF_VALUES]
+            column = heads[0] if len(heads) == 1 else 0 if heads else column
+        elif len(cells) > 1:
+            place = column if len(cells) > 2 else 1
+            value: object = cells[place] if 0 < place < len(cells) else None
+            if value is None:
+                value = UnknownValue("a table of several columns", "keep those of the names and the values")
+            elif before.setdefault(cells[0], value) != value:
+                value = UnknownValue("two tables that differ", "keep the one that counts")
+            yield number, cells[0], value
 
 
 def _pairs(text: str) -> Iterator[tuple[int, str, object]]:

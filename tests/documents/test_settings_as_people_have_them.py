@@ -432,3 +432,23 @@ def test_settings_of_a_streams_group_are_told_for_a_classic_one(
     assert run(["assign", snapshot, "--streams-config", str(path), *now]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "Warning: streams.num.standby.replicas: set for a streams group, without effect in this one" in shown
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json5", "a.jsonc"])
+def test_json_may_have_comments_and_commas_at_the_end(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(
+        '// orders\n{"spring": {"kafka": {"streams": {"properties": {"num.standby.replicas": 1, /* so */\n'
+        '"max.warmup.replicas": 6,}, "bootstrap-servers": "http://a:1", // that\n}}}}\n',
+        encoding="utf-8",
+    )
+    assert load_streams_config(path).overrides == BOTH
+
+
+def test_a_table_of_which_no_value_is_known_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("| Setting | Default | Prod |\n|---|---|---|\n| max.warmup.replicas | 2 | 6 |\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="from a table of several columns") as error:
+        load_streams_config(path)
+    assert error.value.where.endswith("line 3")
+    assert error.value.fix == "keep those of the names and the values"

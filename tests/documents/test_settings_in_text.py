@@ -65,3 +65,31 @@ def test_hocon_nests_lists_and_quotes() -> None:
         ("a.e.f", "4", 5),
         ("g", "${?H}", 7),
     ]
+
+
+TABLES = [
+    "| Setting | Value |\n|---|---|\n| `max.warmup.replicas` | 6 |\n",
+    "| Setting | Default | Value |\n|---|---|---|\n| **max.warmup.replicas** | 2 | 6 |\n",
+    "max.warmup.replicas\t6\n",
+    "+---+---+\n| max.warmup.replicas | 6 |\n+---+---+\n",
+    "max.warmup.replicas     6\nnum.standby.replicas    1\n",
+    "<table><tr><td>max.warmup.replicas</td><td>6</td></tr></table>",
+]
+
+
+@pytest.mark.parametrize("text", TABLES)
+def test_a_table_gives_its_values(text: str) -> None:
+    assert settings_in_text(text)[0][:2] == ("max.warmup.replicas", "6")
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("| Setting | Default | Prod |\n| max.warmup.replicas | 2 | 6 |\n", "a table of several columns"),
+        ("| a.b | 1 |\n\n| a.b | 2 |\n", "two tables that differ"),
+    ],
+)
+def test_which_value_of_a_table_counts_may_be_unknown(text: str, source: str) -> None:
+    value = settings_in_text(text)[-1].value
+    assert isinstance(value, UnknownValue)
+    assert value.source == source
