@@ -1,8 +1,9 @@
 """When a line of a log was logged, in whatever form the time stands there.
 
-Read is every form that has one meaning: Java's layouts, syslog's (which has no year), those of web servers, seconds and
-milliseconds since 1970. Numbers whose order is not known (``03/04/2026``, ``26/11/21``) are kept as they may be read,
-until all dates of the log are known: one that can be read in one order only settles it for all.
+Read is every form that has one meaning: Java's layouts, syslog's and glog's (which have no year), those of web servers
+and of East Asia, weeks and days of ISO 8601, seconds and milliseconds since 1970. Numbers whose order is not known
+(``03/04/2026``, ``26/11/21``) are kept as they may be read, until all dates of the log are known: one that can be read
+in one order only settles it for all.
 """
 
 from __future__ import annotations
@@ -47,13 +48,17 @@ _ZONE = rf"(?:Z|[+-]\d\d:?\d\d|{'|'.join(sorted(_ZONES, key=len, reverse=True))}
 _TIME = re.compile(
     rf"""(?<![\w./-])(?:
         (?P<y1>20\d\d)(?P<sep1>[-/.])(?P<m1>\d\d?)(?P=sep1)(?P<d1>\d\d?)
-        | (?P<y2>20\d\d)(?P<m2>\d\d)(?P<d2>\d\d)
+        | [IWEF]?(?P<y2>20\d\d)(?P<m2>\d\d)(?P<d2>\d\d)
         | (?P<d3>\d\d?)\.?[-/\ ](?P<m3>{_MONTH})[-/,\ ]{{1,2}}(?P<y3>20\d\d|\d\d)
         | (?P<m4>{_MONTH})\ {{1,2}}(?P<d4>\d\d?)(?:,?\ (?P<y4>20\d\d))?
+        | (?P<y5>20\d\d)[年년]\ ?(?P<m5>\d\d?)[月월]\ ?(?P<d5>\d\d?)[日일]
+        | [IWEF](?P<m7>\d\d)(?P<d7>\d\d)(?=\ )
+        | (?P<of>20\d\d)(?:-?W(?P<week>\d\d)-?(?P<weekday>[1-7])|-(?P<yearday>[0-3]\d\d))
         | (?P<a>\d\d?)(?P<sep5>[-/.])(?P<b>\d\d?)(?P=sep5)(?P<c>20\d\d|\d\d)
     )
     (?:(?(a):|[T:_-])|,?\ {{1,2}}(?:@\ |at\ )?)
-    (?P<hour>\d\d?):?(?P<minute>\d\d):?(?P<second>\d\d)(?:[.,](?P<fraction>\d{{1,9}})|:(?P<millis>\d{{3}})(?!\d))?
+    (?P<hour>\d\d?)(?::|[時时]|시\ )?(?P<minute>\d\d)(?::|分|분\ )?(?P<second>\d\d)
+    (?:[.,](?P<fraction>\d{{1,9}})|:(?P<millis>\d{{3}})(?!\d))?
     (?:\s?(?P<half>[AP])\.?M(?:\b|(?={_ZONE}))\.?)?
     (?:\ ?(?P<zone>{_ZONE}))?
     (?:\ (?P<y6>20\d\d)(?![\w:]|[-/.]\d))?""",
@@ -221,12 +226,15 @@ class LogTimes:
         zoned = match["zone"] is not None
         if match["a"]:
             return self._numbers(match, us, zoned)
-        number = next(number for number in "1234" if match[f"m{number}"])
+        if match["of"]:
+            day_us = _day_of_year_us(int(match["of"]), match["week"], match["weekday"], match["yearday"])
+            return None if day_us is None else Moment(day_us + us, zoned)
+        number = next(number for number in "123457" if match[f"m{number}"])
         month = match[f"m{number}"]
         month_number = int(month) if month.isdigit() else _MONTHS[month[:3].lower()]
-        year = match[f"y{number}"] if number != "4" else match["y4"] or match["y6"]
+        year = match[f"y{number}"] if number in "1235" else match["y4"] or match["y6"]
         if year is None:
-            return self._without_year(month_number, int(match["d4"]), us, zoned)
+            return self._without_year(month_number, int(match[f"d{number}"]), us, zoned)
         day_us = _day_us(int(year) % 100 + 2000, month_number, int(match[f"d{number}"]))
         return None if day_us is None else Moment(day_us + us, zoned)
 
@@ -315,3 +323,14 @@ def _day_us(year: int, month: int, day: int) -> int | None:
         return (date(year, month, day).toordinal() - _EPOCH_DAY) * _DAY
     except ValueError:
         return None
+
+
+def _day_of_year_us(year: int, week: str | None, weekday: str | None, yearday: str | None) -> int | None:
+    """Return the day by the week of ISO 8601 and its day, else by the number of the day in its year."""
+    try:
+        if yearday is None:
+            return (date.fromisocalendar(year, int(week or 0), int(weekday or 0)).toordinal() - _EPOCH_DAY) * _DAY
+        day = date.fromordinal(date(year, 1, 1).toordinal() + int(yearday) - 1)
+    except ValueError:
+        return None
+    return _day_us(year, day.month, day.day) if day.year == year else None

@@ -36,6 +36,13 @@ def moment(text: str, order: str | None = None) -> Moment | None:
         ("2026.11.21 13:00:38.476", False),
         ("20261121 13:00:38.476", False),
         ("20261121T130038.476Z", True),
+        ("I20261121 13:00:38.476000 INFO", False),
+        ("2026年11月21日 13:00:38.476", False),
+        ("2026年11月21日 13時00分38.476秒", False),
+        ("2026년 11월 21일 13:00:38.476", False),
+        ("2026-W47-6 13:00:38.476", False),
+        ("2026W476T130038.476Z", True),
+        ("2026-325T13:00:38.476Z", True),
         ("21.11.2026 13:00:38.476", False),
         ("21.11.26 13:00:38,476", False),
         ("21-Nov-2026 13:00:38.476", False),
@@ -107,6 +114,20 @@ def test_an_order_that_is_not_known_is_asked_for(first: int, second: int, sign: 
     if first != second:
         with pytest.raises(AmbiguousDatesError):
             moment(text)
+
+
+def test_a_time_of_glog_has_the_newest_year_that_is_possible() -> None:
+    assert moment("I1121 13:00:38.476000 1 Assignor.java:5] ") == Moment(us_of(AT), zoned=False, year_assumed=True)
+    assert moment("I1128 13:00:38.476000 ") == Moment(
+        us_of(datetime(2025, 11, 28, 13, 0, 38, 476_000, tzinfo=UTC)), zoned=False, year_assumed=True
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-W54-1 13:00:38", "2026-W47-8 13:00:38", "2026-366 13:00:38", "2026-000 13:00:38"]
+)
+def test_a_day_that_no_year_has_is_none(text: str) -> None:
+    assert moment(text) is None
 
 
 def test_what_only_looks_like_a_time_is_none() -> None:
