@@ -7,7 +7,12 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 
 from kstream_plan.documents.frameworks import kafka_name
-from kstream_plan.documents.streams_config import StreamsConfigFile, of_streams_groups_only, with_overrides
+from kstream_plan.documents.streams_config import (
+    StreamsConfigFile,
+    of_another_application,
+    of_streams_groups_only,
+    with_overrides,
+)
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import warnings_of
@@ -57,7 +62,7 @@ class GivenSettings:
         snapshot = _of_stores(snapshot, self.stores, file.stores)
         ignored = (Note(SETTING_IGNORED, text) for text in file.warnings)
         deciding = (note for note in warnings_of(file.deciding, snapshot) if note not in snapshot.warnings)
-        warnings_of_file = (*deciding, *ignored)
+        warnings_of_file = (*of_another_application(file, snapshot.state.group.application_id), *deciding, *ignored)
         snapshot = replace(snapshot, warnings=(*snapshot.warnings, *warnings_of_file))
         values = {**file.overrides, **self.settings}
         if snapshot.group_protocol == "streams":

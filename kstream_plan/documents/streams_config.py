@@ -56,7 +56,7 @@ class StreamsConfigFile:
     ``group`` is what it sets of a streams group (``streams.…``), by the same names. ``threads`` is its
     ``num.stream.threads``, which is no setting of the assignor's: a snapshot tells the threads of each instance.
     ``stores`` is where the stores of the DSL are, if it says. ``deciding`` is what it sets that decides who runs what,
-    and is in no plan (:mod:`kstream_plan.model.not_modelled`).
+    and is in no plan (:mod:`kstream_plan.model.not_modelled`). ``application_id`` is whose they are, if it says.
     """
 
     overrides: Mapping[str, SettingValue]
@@ -65,6 +65,7 @@ class StreamsConfigFile:
     threads: int | None = None
     stores: Stores | None = None
     deciding: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    application_id: str | None = None
 
 
 def load_streams_config(path: str | Path) -> StreamsConfigFile:
@@ -99,7 +100,23 @@ def load_streams_config(path: str | Path) -> StreamsConfigFile:
     deciding |= {
         setting.key: str(setting.value).strip() for setting in file.ignored if setting.key in DECIDING_SETTINGS
     }
-    return StreamsConfigFile(own, (*warnings, *typos), group, _threads(found), stores_of(texts), deciding)
+    ids = {str(setting.value).strip() for setting in found if identifies(setting, _IDENTITY[:1])}
+    whose = ids.pop() if len(ids) == 1 else ""
+    application_id = whose if whose and "$" not in whose else None
+    return StreamsConfigFile(
+        own, (*warnings, *typos), group, _threads(found), stores_of(texts), deciding, application_id
+    )
+
+
+def of_another_application(file: StreamsConfigFile, application_id: str) -> tuple[Note, ...]:
+    """Warn of a file whose ``application.id`` is that of another application."""
+    if file.application_id in (None, application_id):
+        return ()
+    message = (
+        f"the settings are of application {file.application_id}, and count for {application_id} here: if they are not "
+        "its own, the plan does not hold"
+    )
+    return (Note("settings-of-another", message, (application_id,)),)
 
 
 def of_streams_groups_only(of_group: Mapping[str, SettingValue]) -> tuple[Note, ...]:

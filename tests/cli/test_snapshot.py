@@ -106,6 +106,8 @@ def test_a_configuration_without_settings_that_matter_is_said_so(
     assert [line.partition("warning: ")[2] for line in said.splitlines()] == [
         f"{path} sets nothing that the assignor goes by: Kafka's defaults will count",
         "generations have no number: a plan counts them from 0",
+        "the settings are of application orders, and count for S7 here: if they are not its own, the plan does not "
+        "hold",
     ]
 
 

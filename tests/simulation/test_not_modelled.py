@@ -108,6 +108,16 @@ def test_every_setting_that_decides_is_told(
     assert code in [note["code"] for note in json.loads(capsys.readouterr().out)["warnings"]]
 
 
+@pytest.mark.parametrize(("name", "is_told"), [("application.id=other", True), ("application.id=${APP}", False)])
+def test_settings_of_another_application_are_told(
+    tmp_path: Path, snapshot: str, capsys: pytest.CaptureFixture[str], name: str, is_told: bool
+) -> None:
+    (tmp_path / "a.properties").write_text(f"{name}\nnum.standby.replicas=0\n")
+    run(["assign", snapshot, "--streams-config", str(tmp_path / "a.properties"), "--output", "json"])
+    warnings = [note["code"] for note in json.loads(capsys.readouterr().out)["warnings"]]
+    assert ("settings-of-another" in warnings) is is_told
+
+
 def test_what_kafka_does_by_default_is_not_told(tmp_path: Path) -> None:
     path = tmp_path / "app.properties"
     path.write_text(

@@ -36,7 +36,12 @@ from kstream_plan.cli.output import bytes_written_at_once, check_target, write_s
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.instance_names import load_instance_names
-from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config, of_streams_groups_only
+from kstream_plan.documents.streams_config import (
+    StreamsConfigFile,
+    load_streams_config,
+    of_another_application,
+    of_streams_groups_only,
+)
 from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import kept_settings
@@ -295,6 +300,8 @@ def _with_stores(
 ) -> list[Mapping[str, Any]]:
     """Return the rows with where stores are, as the application's settings say; what was measured stays."""
     files = {row["application_id"]: settings.value_for(row["application_id"]) for row in rows}
+    for application_id, file in files.items():
+        _warn(() if file is None else of_another_application(file, application_id))
     place_by_id = {application_id: None if file is None else file.stores for application_id, file in files.items()}
     return [
         row if place_by_id[row["application_id"]] is None else {"stores": place_by_id[row["application_id"]], **row}
