@@ -126,7 +126,8 @@ def _written(path: Path, text: str, where: str) -> tuple[list[Setting], list[str
 
 def _scattered(path: Path, text: str, wanted: Wanted, where: str) -> SettingsFile | None:
     """Return the settings that stand scattered in a text; ``None``: none is known, or its suffix tells another form."""
-    if path.suffix.lower() in (*_YAML, ".properties"):
+    is_list = path.suffix.lower() in _YAML and text.lstrip().startswith(("- ", "["))
+    if path.suffix.lower() in (*_YAML, ".properties") and not is_list:
         return None
     file = _plain(settings_in_text(text), [], wanted, where)
     if any(setting.known_as for setting in file.settings):

@@ -452,3 +452,15 @@ def test_a_table_of_which_no_value_is_known_is_named(tmp_path: Path) -> None:
         load_streams_config(path)
     assert error.value.where.endswith("line 3")
     assert error.value.fix == "keep those of the names and the values"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.yaml", "- name: num.standby.replicas\n  value: '1'\n- name: max.warmup.replicas\n  value: 6\n"),
+        ("a.json", '[{"key": "num.standby.replicas", "value": "1"}, {"key": "max.warmup.replicas", "value": 6}]'),
+    ],
+)
+def test_a_list_of_names_and_values_is_read(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert load_streams_config(tmp_path / name).overrides == BOTH
