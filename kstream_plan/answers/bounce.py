@@ -99,6 +99,9 @@ _PLAYED = FORM.view(
     settles=at("played.settles", "In every random simulation."),
     pause_ms=at("played.pause_ms", "From one restart to the next; one of those that were simulated if none is safe."),
     ends_ms=at("played.ends_ms", "Time until all instances are back and every task has its final owner."),
+    duration_ms=added(
+        "The same as it is likely, at least and at most, without what cold starts restore.", get="played.lasts_ms"
+    ),
     still_at_once=at(
         "played.still_at_once",
         "Tasks of several instances that are paused at the same time, beyond a cut-over.",

@@ -20,6 +20,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Fact, Known, UnprovenStart
 from kstream_plan.plans.simulated import Draws, Range
 from kstream_plan.simulation.asked_moment import OVERDUE, asked_moment
+from kstream_plan.simulation.drain import settled_after_ms
 from kstream_plan.simulation.draws import usual_number
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.new_ids import drawn, is_random
@@ -153,6 +154,13 @@ class PlayedWay:
         return self.safe_pause.pause_ms
 
     @property
+    def lasts_ms(self) -> Range:
+        """How long it takes until everybody is back and every task where it stays, with the ends of what it may be."""
+        back_ms = max((outage.to_ms for outage in self.plan.outages), default=0)
+        likely_ms, least_ms, _ = self.figures.balanced_ms
+        return Range(max(likely_ms, back_ms), max(least_ms, back_ms), self.ends_ms)
+
+    @property
     def settles(self) -> bool:
         """Whether every draw settles."""
         return self.figures.settled == (1 if self.draws is None else self.draws.number)
@@ -165,7 +173,8 @@ class Bounces:
     ``process_ids``: those that are restarted, now and as they are; none: everybody. ``left_out``: ways with which
     everything has to be restored anew, a few copies at a time, and the least that this takes, in milliseconds, where
     that is too long to be worth playing. ``time`` is the moment that is asked of, RFC 3339 (``None``: not known),
-    ``doubts`` why what is known of the group may be over by then.
+    ``doubts`` why what is known of the group may be over by then. ``settles_in_ms``: how long it takes from then until
+    the group has settled, without a restart (``None``: it has, or may never).
     """
 
     restart_ms: int
@@ -174,6 +183,7 @@ class Bounces:
     process_ids: tuple[str, ...] = ()
     time: str | None = None
     doubts: tuple[Note, ...] = ()
+    settles_in_ms: int | None = None
 
     @property
     def first(self) -> Plan:
@@ -244,7 +254,6 @@ class Bounces:
         """
         if self.doubts:
             return None
-
         safe = [way for way in self.played if way.safe and not (self.process_ids and way.is_prepared)]
 
         def order(way: PlayedWay) -> tuple[bool, bool, int, int]:
@@ -312,7 +321,7 @@ def bounce(
     for played_way in in_processes(play, len(ways), workers if _worth_sharing(snapshot) else 1):
         played.append(played_way)
         on_way(len(played), len(ways))
-    return Bounces(
+    bounces = Bounces(
         restart_ms=restart_ms,
         played=tuple(played),
         left_out=tuple(left_out),
@@ -320,6 +329,11 @@ def bounce(
         time=None if when is None else when.time,
         doubts=() if when is None else when.doubts,
     )
+    if not bounces.goes_on:
+        return bounces
+    waiting_options, at_ms = (options, 0) if when is None else (when.options, when.at_ms)
+    waiting = plan(snapshot, replace(waiting_options, floor=False, ranges=False))
+    return replace(bounces, settles_in_ms=settled_after_ms(waiting, snapshot, at_ms))
 
 
 def _named(group: Group, instances: Sequence[str]) -> tuple[str, ...]:

@@ -240,22 +240,28 @@ def drain(
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
     waiting = plan_checked(snapshot, options, on_round=on_round)
-    under_way = bool(waiting.rounds) and waiting.verdict.kind == "settled"
-    settled_ms = _settled_ms(waiting, snapshot) if under_way else 0
-    wait_ms = settled_ms - when.at_ms if settled_ms > when.at_ms else None
+    wait_ms = settled_after_ms(waiting, snapshot, when.at_ms)
     return Drain(
         **{each.name: getattr(at_once, each.name) for each in fields(DrainNow)},
         waiting=waiting,
         wait_ms=wait_ms,
-        later=() if wait_ms is None else stopped_at(settled_ms, options, len(waiting.rounds))[1],
+        later=() if wait_ms is None else stopped_at(when.at_ms + wait_ms, options, len(waiting.rounds))[1],
     )
 
 
-def _settled_ms(waiting: Plan, snapshot: Snapshot) -> int:
-    """Return when all has settled: of a streams group once everything runs, of others a probing interval later."""
+def settled_after_ms(waiting: Plan, snapshot: Snapshot, at_ms: int) -> int | None:
+    """Return how long after a moment all has settled; ``None``: it has by then, or never does.
+
+    A streams group has once everything runs, others a probing interval after their last rebalance.
+    """
+    if not waiting.rounds or waiting.verdict.kind != "settled":
+        return None
+    last = waiting.rounds[-1]
     if snapshot.group_protocol == "streams":
-        return max(waiting.rounds[-1].ends_ms, waiting.summary.runs_by_ms or 0)
-    return waiting.rounds[-1].at_ms + snapshot.config.probing_rebalance_interval_ms
+        settled_ms = max(last.ends_ms, waiting.summary.runs_by_ms or 0)
+    else:
+        settled_ms = last.at_ms + snapshot.config.probing_rebalance_interval_ms
+    return settled_ms - at_ms if settled_ms > at_ms else None
 
 
 def _announced(now: DrainNow, snapshot: Snapshot, options: PlanOptions, on_round: OnRound | None) -> Drain:

@@ -48,6 +48,10 @@ class FoundPause:
     reason: Note | None = None
 
 
+#: Why restarts are not safe, where that shows before their end.
+_Seen = Literal["may-start-cold", "may-pause-together"]
+
+
 class _TooMuchWorkError(Exception):
     """More rounds would have to be played than a search is worth."""
 
@@ -198,7 +202,7 @@ class SafePause:
             self._made[number, pause_ms] = made
         if not safe:
             condition = self._condition(closes_wait=closes_wait, other_length=length_ms != self._lengths_ms[0])
-            self._reason = _reason(made, condition, is_cut_off=watch.unsafe)
+            self._reason = _reason(made, condition, watch.reason)
         return safe
 
     def _condition(self, *, closes_wait: bool, other_length: bool) -> str:
@@ -239,7 +243,14 @@ class _Watch:
     """Counts rounds, and ends a plan, and whatever is played beside it, once restarts have turned out to be unsafe."""
 
     def __init__(self, rounds_left: int, *, stops: bool = True) -> None:
-        self.rounds_left, self._stops, self.unsafe = rounds_left, stops, False
+        self.rounds_left, self._stops = rounds_left, stops
+        #: Why restarts have turned out to be unsafe; ``None``: they have not.
+        self.reason: _Seen | None = None
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether restarts have turned out to be unsafe."""
+        return self.reason is not None
 
     def __call__(self, number: int, ended: bool, so_far: Callable[[], PlayedSoFar]) -> bool:
         self.rounds_left -= not ended
@@ -247,17 +258,18 @@ class _Watch:
             raise _TooMuchWorkError
         looks = ended or not number & (number - 1)  # after rounds 1, 2, 4, 8, ...: at all of them every time
         if self._stops and not self.unsafe and looks:
-            self.unsafe = _is_unsafe(so_far())
+            self.reason = _unsafe_so_far(so_far())
         return self.unsafe
 
 
-def _is_unsafe(so_far: PlayedSoFar) -> bool:
-    """Tell what no round after these makes good: something has started cold, or two instances stood still at once."""
+def _unsafe_so_far(so_far: PlayedSoFar) -> _Seen | None:
+    """Return what no round after these makes good: a cold start, or pauses of two instances at once."""
     stateful, index = so_far.group.stateful_flags, so_far.group.task_index
     steps = chain.from_iterable(rnd.single_steps for rnd in so_far.rounds)
     starts = (step for step in steps if isinstance(step, HandOver | Promote))
-    cold = any(stateful[index[step.task_id]] and not step.caught_up for step in starts)
-    return cold or standing_still(so_far, 0) > 0
+    if any(stateful[index[step.task_id]] and not step.caught_up for step in starts):
+        return "may-start-cold"
+    return "may-pause-together" if standing_still(so_far, 0) > 0 else None
 
 
 def is_safe(made: Plan) -> bool:
@@ -273,21 +285,21 @@ def is_safe(made: Plan) -> bool:
     return settles and not most_cold(made, made.summary.cold_handovers) and not standing_still(made, 0)
 
 
-def _reason(made: Plan, condition: str, *, is_cut_off: bool) -> Note:
-    """Return why restarts are not safe in a plan; one that is cut off does not tell whether the group settles."""
-    if most_cold(made, made.summary.cold_handovers):
+def _reason(made: Plan, condition: str, seen: _Seen | None) -> Note:
+    """Return why restarts are not safe in a plan, which was cut off where that was ``seen`` before its end."""
+    if seen == "may-start-cold" or most_cold(made, made.summary.cold_handovers):
         return Note("may-start-cold", f"Tasks start cold {condition}")
     if made.restores_first:
         message = "Tasks count as caught up, because they are within acceptable.recovery.lag, and restore for long"
         return Note("restores-first", f"{message} {condition}")
-    if standing_still(made, 0):
+    if seen == "may-pause-together" or standing_still(made, 0):
         return Note("may-pause-together", f"Tasks of several instances pause at the same time {condition}")
     if made.may_be_restoring:
         return Note("may-be-restoring", f"Tasks of other instances may still restore {condition}")
-    if not is_cut_off and (made.verdict.kind not in ("settled", "unfinished") or made.ends("settles")[0] == 0):
+    if made.verdict.kind not in ("settled", "unfinished") or made.ends("settles")[0] == 0:
         message = "Whether the group settles is unknown: copies may never catch up"
         return Note("may-not-settle", f"{message} (--restore-rate and --produce-rate tell)")
-    return Note("may-be-unsafe", f"Tasks start cold, or tasks of several instances pause at once, {condition}")
+    return Note("may-be-unsafe", "The simulation stops before the group has settled (--max-rounds)")
 
 
 def most_cold(made: Plan, cold_handovers: int) -> int:

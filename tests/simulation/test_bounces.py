@@ -295,6 +295,12 @@ def test_a_follow_up_that_is_under_way_is_held_up_by_a_close_or_comes_before_it(
     assert now.as_it_is.safe_pause.reason.code == "may-pause-together"
 
 
+def test_what_ends_a_simulation_early_is_the_reason() -> None:
+    """Beyond the session time-out and without standbys everything starts cold, which shows long before the end."""
+    of_all = bounce(_group(3, 6, False), 60_000)
+    assert {way.safe_pause.reason.code for way in of_all.played if way.safe_pause.reason} == {"may-start-cold"}
+
+
 def test_several_named_are_restarted_in_this_order() -> None:
     found = bounce(_group(4, 8, True), 20_000, instances=["m2", "m0"]).best_safe
     assert found is not None

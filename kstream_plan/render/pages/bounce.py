@@ -28,7 +28,16 @@ from kstream_plan.render.page import (
 )
 from kstream_plan.render.pages.drain import instance_words, source_now
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list, span_to
+from kstream_plan.render.text.numbers import (
+    at_least,
+    at_most,
+    count,
+    count_range,
+    duration,
+    duration_range,
+    name_list,
+    span_to,
+)
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
 
 WAY_NAMES = {
@@ -44,8 +53,6 @@ _WAY_ACTIONS = {
     "static": "group.instance.id is set, and keeps the tasks",
     "surge": "a new instance joins before each one leaves",
 }
-#: What to do first where tasks move anyway.
-_SETTLE_FIRST = "The group is still moving tasks: wait until it has settled, then ask again with a new snapshot."
 #: The codes of what a plan warns of, or assumes, about the group as it is.
 _OF_NOW = (COMES_NO_CLOSER, MAYBE_RESTORING, MAYBE_READY, INPUT_BEHIND)
 
@@ -94,7 +101,7 @@ def _sentence(bounces: Bounces, names: Names) -> str:
         pause = f", one by one, {_wait(best)} between them" if len(bounces.process_ids) > 1 else ""
         return f"With {way_name(best.way)}{pause}, {_safe_words(bounces, best, names)}."
     if bounces.answer is Answer.NO:
-        return f"{_why_not(way, bounces.restarted)}.{other_way}"
+        return f"{_why_not(way, bounces.restarted)}.{other_way}{_settle_first(bounces)}"
     reasons = [as_sentence(_with_tasks(note, names)) for note in bounces.reasons]
     return f"{' '.join(['It is unknown whether the restart is safe.', *reasons, *would_tell(way.unproven)])}{other_way}"
 
@@ -138,14 +145,24 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
         return f"{safe[0].upper()}{safe[1:]}.{faster_ways}"
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:
-        return f"No way is safe. {_SETTLE_FIRST if bounces.goes_on else 'Standbys, or static members, would help.'}"
+        return f"No way is safe.{_settle_first(bounces) or ' Standbys, or static members, would help.'}"
     ways = " and ".join(dict.fromkeys(way_name(way.way) for way in uncertain))
     reasons = dict.fromkeys(as_sentence(text) for way in uncertain for text in _why_unsafe(way, 1))
     options = would_tell(start for way in uncertain for start in way.doubtful_starts)
-    cure = [_SETTLE_FIRST] if bounces.goes_on else options
+    cure = [_settle_first(bounces).strip()] if bounces.goes_on else options
     unsafe_ways = " and ".join(dict.fromkeys(way_name(way.way) for way in bounces.played if way not in uncertain))
     rest = f"; {unsafe_ways} are not" if unsafe_ways else ""
     return " ".join(filter(None, (f"No way is proven to be safe: {ways} may be{rest}.", *reasons, *cure)))
+
+
+def _settle_first(bounces: Bounces) -> str:
+    """Return what to wait for where tasks move anyway; empty where waiting does not keep their starts warm."""
+    has_copies = bounces.first.config.num_standby_replicas or bounces.back_within_ms is not None
+    if not bounces.goes_on or (bounces.process_ids and not has_copies):
+        return ""
+    wait_ms = bounces.settles_in_ms
+    how_long = "" if wait_ms is None else f", about {at_most(wait_ms)}"
+    return f" The group is still moving tasks: wait until it has settled{how_long}, then ask again with a new snapshot."
 
 
 def _wait(way: PlayedWay) -> str:
@@ -157,16 +174,17 @@ def _duration(way: PlayedWay) -> str:
     reason = way.safe_pause.reason
     if not way.settles or (reason is not None and reason.code == "may-not-settle"):
         return f"{duration(way.ends_ms)} or longer"
-    settles_ms = way.figures.balanced_ms
-    bound = "at most " if settles_ms.least < settles_ms.most else ""
-    return f"{'at least ' if way.plan.pauses_are_least else bound}{duration(way.ends_ms)}"
+    return f"at least {at_least(way.lasts_ms.least)}" if way.plan.pauses_are_least else duration_range(*way.lasts_ms)
 
 
 def _cold(way: PlayedWay) -> Cell:
     """Return how many starts are cold, with what else they may be."""
     cold, most = way.figures.cold_handovers, max(way.figures.cold_handovers.most, way.most_cold)
-    text = count_range(cold.median, cold.least, most) if most else "none"
-    return text_cell(text, "bad" if cold.median else "unknown" if most else "plain")
+    if not most:
+        reason = way.safe_pause.reason
+        is_unknown = reason is not None and reason.code == "may-start-cold"
+        return text_cell("unknown", "unknown") if is_unknown else text_cell("none")
+    return text_cell(count_range(cold.median, cold.least, most), "bad" if cold.median else "unknown")
 
 
 def _facts(bounces: Bounces) -> Iterator[Fact]:
@@ -178,9 +196,7 @@ def _facts(bounces: Bounces) -> Iterator[Fact]:
     yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled{anyway}")
     yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
     yield Fact("cold", "Cold starts", cold.text, cold.tone)
-    likely, *ends = _pause(way)
-    pause = f"{likely} ({' to '.join(ends)})" if ends else likely
-    yield Fact("pause", "Longest pause", f"{pause}, until the task runs again")
+    yield Fact("pause", "Longest pause", f"{_pause(way)}, until the task runs again")
     cut_overs = ", cut-overs included" * _cuts_over(way)
     yield Fact("at_once", "Paused at once", f"{count(way.figures.paused_at_once, 'task')} at most{cut_overs}")
 
@@ -194,8 +210,8 @@ def way_name(way: Way) -> str:
 
 
 def _table(bounces: Bounces, names: Names) -> Table:
-    figures = (">Duration", ">Rebalances", ">Paused at once", ">Longest pause", ">Cold starts", ">Range of pauses")
-    columns = columns_of("Way", "Safe", ">Wait between", *figures, wide={"Range of pauses": 105})
+    figures = (">Duration", ">Rebalances", ">Paused at once", ">Longest pause", ">Cold starts")
+    columns = columns_of("Way", "Safe", ">Wait between", *figures)
     rows = tuple(_row(bounces, way, names) for way in bounces.played)
     ways = [way.way for way in bounces.played if way.way.name in _WAY_ACTIONS and not way.way.settings]
     actions = [f"{way_name(way)}: {_WAY_ACTIONS[way.name]}" for way in ways]
@@ -216,7 +232,6 @@ def _table(bounces: Bounces, names: Names) -> Table:
 
 def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
     mark = " *" if way is bounces.best_safe else ""
-    likely, *ends = _pause(way)
     return text_row(
         names.escape(f"{way_name(way.way)}{mark}"),
         _safe(way, bounces),
@@ -224,18 +239,16 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
         _duration(way),
         count_range(*way.figures.rebalances),
         f"{way.figures.paused_at_once:,}",
-        likely,
+        _pause(way),
         _cold(way),
-        " to ".join(ends),
     )
 
 
-def _pause(way: PlayedWay) -> tuple[str, ...]:
-    """Return how long a task is paused at most, and both ends; what starts cold is paused until it is restored, too."""
+def _pause(way: PlayedWay) -> str:
+    """Return how long a task is paused at most; what starts cold is paused until it is restored, too."""
     pause = way.figures.max_paused_ms
-    if way.plan.pauses_are_least or way.plan.restores_first or way.most_cold or way.figures.cold_handovers.most:
-        return (f"at least {at_least(pause.least)}",)
-    return tuple(map(duration, pause)) if pause.least < pause.most else (duration(pause.median),)
+    is_open = way.plan.pauses_are_least or way.plan.restores_first or way.most_cold or way.figures.cold_handovers.most
+    return f"at least {at_least(pause.least)}" if is_open else duration_range(*pause)
 
 
 def _safe(way: PlayedWay, bounces: Bounces) -> Cell:
@@ -259,8 +272,9 @@ def _warnings(bounces: Bounces) -> Iterator[Note]:
         if not (bounces.process_ids and way is bounces.as_it_is):
             for text in _why_unsafe(way, number):
                 ways_of_reason.setdefault(text, []).append(way_name(way.way))
-    basis = "by what is known " * bool(bounces.doubts)
-    yield from (Note("way-not-safe", f"{', '.join(ways)}: {basis}{text}") for text, ways in ways_of_reason.items())
+    basis = "by what is known, " * bool(bounces.doubts)
+    for text, ways in ways_of_reason.items():
+        yield Note("way-not-safe", f"{', '.join(ways)}: {basis}{text[0].lower()}{text[1:]}")
 
 
 def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
@@ -335,7 +349,9 @@ def _assumptions(bounces: Bounces) -> Iterator[Note]:
 def _next(bounces: Bounces) -> Iterator[Note]:
     """Yield the command that saves the scenario of the best way, or that tells why none is safe."""
     if bounces.process_ids:
-        if bounces.answer is not Answer.YES and not bounces.doubts:  # else a new snapshot tells
+        if bounces.answer is not Answer.YES and _settle_first(bounces):
+            yield Note("until-when", "kstream-plan why SNAPSHOT")
+        elif bounces.answer is not Answer.YES and not bounces.doubts:  # else a new snapshot tells
             words = " ".join(instance_words(bounces.first.group, bounces.process_ids))
             yield Note("tasks-and-copies", f"kstream-plan drain SNAPSHOT {words}")
     elif bounces.best_safe is not None:

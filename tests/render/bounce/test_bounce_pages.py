@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.documents.scenario_file import load_scenario
-from kstream_plan.model import Group, Note, Snapshot
+from kstream_plan.model import Group, KnownDecision, Note, Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Bounce
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
@@ -23,9 +23,11 @@ from kstream_plan.render.answers import to_json
 from kstream_plan.render.answers import to_markdown as bounce_markdown
 from kstream_plan.render.answers import to_table as bounce_table
 from kstream_plan.render.pages.bounce import bounce_page
+from kstream_plan.render.text.numbers import at_most, duration_range
 from kstream_plan.simulation.bounces import Bounces, bounce
 from tests.helpers import captured_scenarios, plan_cases
 from tests.helpers.goldens import assert_golden
+from tests.helpers.safe_groups import safe_group
 from tests.helpers.schemas import validator
 
 #: When the group was as it is told.
@@ -124,7 +126,6 @@ def test_the_panel_and_the_table_have_the_same_figures(name: str) -> None:
     (table,), facts = page.tables, {fact.key: fact.value for fact in page.facts}
     row = table.rows[found.played.index(found.best_safe or found.as_it_is)]
     cells = {column.head: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
-    cells["Longest pause"] += f" ({cells['Range of pauses']})" * (cells["Range of pauses"] != "–")
     same = {"rebalances": "Rebalances", "cold": "Cold starts", "pause": "Longest pause"}
     cells["Longest pause"] += ", until the task runs again"
     assert {key: facts[key] for key in same} == {key: cells[head] for key, head in same.items()}
@@ -139,6 +140,44 @@ def test_markdown() -> None:
     every = [*tokens, *(child for token in tokens for child in token.children or ())]
     marked_up = [token for token in every if token.type in ("html_inline", "html_block", "link_open", "image")]
     assert {token.content for token in marked_up} == {"<sub>", "</sub>"}
+
+
+@lru_cache
+def _moving(*instances: str) -> Bounces:
+    """A group of which a rebalance is under way."""
+    decision = KnownDecision(generation=6, at_ms=0, probing_rebalance=False, rejoining=(1,))
+    snapshot = safe_group("10-nobody-runs/nobody.json")
+    return bounce(replace(snapshot, stores="persistent", decision=decision), 40_000, instances=instances)
+
+
+@pytest.mark.parametrize("instances", [(), ("i0",)])
+def test_a_group_that_moves_tasks_is_told_how_long_to_wait(instances: tuple[str, ...]) -> None:
+    bounces = _moving(*instances)
+    assert bounces.settles_in_ms is not None
+    wait = f"wait until it has settled, about {at_most(bounces.settles_in_ms)}, then ask again with a new snapshot."
+    page = bounce_page(bounces)
+    assert wait in page.sentences[0]
+    assert [line.text for line in page.lines if line.kind == "next"] == ["kstream-plan why SNAPSHOT"]
+
+
+def test_a_duration_has_its_likely_value_and_its_ends() -> None:
+    bounces = _case("within-the-time-out")
+    way = bounces.played[0]
+    (table,) = bounce_page(bounces).tables
+    place = [column.head for column in table.columns].index("Duration")
+    assert table.rows[0].cells[place].text == duration_range(*way.lasts_ms)
+    assert way.lasts_ms.least <= way.lasts_ms.median <= way.lasts_ms.most == way.ends_ms
+    assert json.loads(to_json(bounces))["ways"][0]["duration_ms"] == way.lasts_ms._asdict()
+
+
+def test_cold_starts_are_unknown_where_a_simulation_of_what_is_unknown_has_some() -> None:
+    bounces = _case("within-the-time-out")
+    way = bounces.played[0]
+    reason = Note("may-start-cold", "Tasks start cold in the worst case of what is unknown")
+    seen = replace(way, safe_pause=replace(way.safe_pause, outcome="unsafe", reason=reason))
+    (table,) = bounce_page(replace(bounces, played=(seen,))).tables
+    place = [column.head for column in table.columns].index("Cold starts")
+    assert (table.rows[0].cells[place].text, table.rows[0].cells[place].tone) == ("unknown", "unknown")
 
 
 def test_none_is_safe() -> None:
