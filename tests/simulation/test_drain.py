@@ -103,16 +103,24 @@ def test_as_markdown(name: str) -> None:
 def test_a_restart_is_told_of_only_where_it_may_be_safer() -> None:
     cold = CASES["no-standbys"]()
     assert cold.answer is Answer.NO
-    assert [note.code for note in drain_remarks(cold).notes] == ["if-only-restarted"]
+    assert [note.code for note in drain_remarks(cold).notes] == ["if-only-restarted", "standbys-catch-up-first"]
     assert [note.message for note in drain_remarks(cold).next] == [
         "kstream-plan drain SNAPSHOT i3 --num-standby-replicas 1"
     ]
     left = drain(SNAPSHOTS["no-standbys"](), ["i3"], leave=True)
-    assert (left.answer, drain_remarks(left).notes) == (Answer.NO, ()), "what leaves the group keeps no tasks"
+    codes = [note.code for note in drain_remarks(left).notes]
+    assert (left.answer, codes) == (Answer.NO, ["standbys-catch-up-first"]), "what leaves the group keeps no tasks"
     over = replace(cold, over=(Note("over", "what is known may be over"),))
     for drained in (over, replace(cold, now=()), CASES["with-standbys"]()):
         assert drained.over or drained.answer is Answer.YES
-        assert drain_remarks(drained).notes == ()
+        assert "if-only-restarted" not in [note.code for note in drain_remarks(drained).notes]
+
+
+def test_tasks_that_are_not_cold_are_counted_and_listed_where_that_is_asked() -> None:
+    drained = CASES["no-standbys"]()
+    tables = [page_of(drained, verbose=verbose).tables[0] for verbose in (False, True)]
+    assert [len(table.rows) for table in tables] == [8, len(drained.now)] == [8, 10]
+    assert [table.note for table in tables] == ["-v lists the other 2, not cold", ""]
 
 
 def test_names_of_tasks_in_a_doubt_are_harmless() -> None:
@@ -229,7 +237,7 @@ def test_a_copy_there_is_told_apart_from_left_over_state_and_from_none() -> None
     dropped = {0: Holding((0,)), 2: Holding((1,)), 4: Holding((2,))}
     on_disk = (*left_over.state.copies[:2], (Copy(**copies), left_over.state.copies[2][1]))
     held = state(left_over.state.group, dropped, dict(enumerate(on_disk)))
-    for snapshot, word in ((behind, "behind"), (replace(left_over, state=held), "left-over")):
+    for snapshot, word in ((behind, "behind"), (replace(left_over, state=held), "left on disk")):
         (row,) = page_of(drain(snapshot, ["i3"], max_rounds=1)).tables[0].rows
         assert (row.cells[1].text, row.cells[2].text) == ("i1", word)
 
@@ -360,7 +368,7 @@ def test_where_only_the_least_is_known_every_line_says_the_range() -> None:
     page = page_of(drained)
     assert page.sentences[0].startswith("It is unknown whether the only task of i3 starts warm. Copies count")
     assert _facts(drained)["cold"] == "0 to 1"
-    assert page.tables[0].rows[0].cells[2].items == ("unknown",)
+    assert page.tables[0].rows[0].cells[2].items == ("maybe behind",)
     assert json.loads(to_json(drained))["cold_now"] == [0, 1]
 
 

@@ -50,7 +50,7 @@ def test_copies_of_which_nobody_says_anything_may_be_behind() -> None:
     assert "UNKNOWN: It is unknown whether 2 of the 2 tasks of b start warm" in text
     assert "Cold starts 0 to 2 of 2 tasks" in text
     assert "Copy there To restore Pause" in text
-    assert "0_2 a unknown unknown" in text
+    assert "0_2 a maybe behind unknown" in text
     assert "How far copies are behind is unknown (--metrics and --lags would tell" in text
     assert "probing" not in text
 

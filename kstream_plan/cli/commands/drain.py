@@ -66,6 +66,7 @@ class DrainOptions(Drawing, PlansSnapshots):
         bool,
         typer.Option("--leave", help="Let the instances leave the group cleanly, not by Kafka Streams' default close."),
     ] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List the tasks that start warm as well.")] = False
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
 
@@ -114,7 +115,7 @@ def _render(options: DrainOptions, page: Page, snapshot: Snapshot, context: JobC
     name = snapshot.state.group.application_id
     source = input_of([options.path], name, is_plural=is_plural, option_words=options.option_words)
     in_json = options.output is OutputForm.JSON
-    text = "" if in_json else answer_text(answer, options.output, page, verbose=False, source=source)
+    text = "" if in_json else answer_text(answer, options.output, page, verbose=options.verbose, source=source)
     return _Shown(json_lines([answer], [source]), text, answer.answer, _section(answer) if options.report else None)
 
 

@@ -36,8 +36,13 @@ from kstream_plan.simulation.instance_names import process_id_of
 
 #: Up to so many tasks have a row each, the cold and the unknown ones first.
 _MOST_ROWS = 200
-#: What there is where a task starts cold.
-_COPIES: Mapping[CopyThere, str] = {"none": "none", "left-over": "left-over", "assigned": "behind"}
+#: What there is where a task starts cold, or may.
+_COPIES: Mapping[tuple[CopyThere, Answer], str] = {
+    ("none", Answer.NO): "none",
+    ("none", Answer.UNKNOWN): "none yet",
+    ("assigned", Answer.NO): "behind",
+    ("assigned", Answer.UNKNOWN): "maybe behind",
+}
 
 
 def drain_page(drain: Drain, *, verbose: bool = False) -> Page:
@@ -186,8 +191,9 @@ def _effects_on_others(drain: Drain) -> Iterator[Fact]:
 def _follow_on(drain: Drain) -> Fact:
     plan, follows = drain.plan, drain.follows
     if plan.verdict.kind != "settled":
-        scope = " within what was simulated" if plan.verdict.kind == "unfinished" else ""
-        return Fact("then", "Afterwards", f"the group does not settle{scope}", "unknown")
+        scope = f"still moving tasks after {count(len(plan.rounds), 'rebalance')}, where the simulation stops"
+        is_cut_off = plan.verdict.kind == "unfinished"
+        return Fact("then", "Afterwards", scope if is_cut_off else "the group does not settle", "unknown")
     share = f"{count(follows.instances, 'instance')} with {span_to(follows.least, follows.most)} stateful tasks each"
     bound = "at least" if plan.summary.duration_is == "least" else "about"
     outcome = f"settled after {bound} {duration(follows.duration_ms)} ({count(follows.rebalances, 'rebalance')})"
@@ -207,7 +213,7 @@ def _wait(drain: Drain) -> Iterator[Fact]:
             cause = "" if config.num_standby_replicas else f" ({'streams.' * is_streams}num.standby.replicas=0)"
             starts += f", without {'a copy where it goes' if len(cold) == 1 else 'copies where they go'}{cause}"
     if left_over := sum(task.caught_up and task.copy_there == "left-over" for task in drain.later):
-        starts += f"; {count(left_over, 'other starts', 'others start')} from left-over state"
+        starts += f"; {count(left_over, 'other starts', 'others start')} from state that an earlier run left on disk"
     is_least = summary.duration_is == "least" if drain.announced else is_streams and summary.runs_by_ms is None
     wait = f"at least {at_least(drain.wait_ms)}" if is_least else f"about {at_most(drain.wait_ms)}"
     if drain.time is not None:
@@ -232,17 +238,20 @@ def _tables(drain: Drain, names: Names, *, verbose: bool) -> Iterator[Table]:
     answers = drain.answers
     tasks = [task for task in drain.now if verbose or answers[task.task_id] is not Answer.YES]
     if tasks:
-        yield _table("Tasks that start cold, or may" if not verbose else "Tasks", tasks, answers, names)
+        title, rest = ("Tasks", 0) if verbose else ("Tasks that start cold, or may", len(drain.now) - len(tasks))
+        yield _table(title, tasks, answers, names, f"-v lists the other {rest:,}, not cold" * bool(rest))
     if drain.cold_later:
         later = dict.fromkeys((task.task_id for task in drain.cold_later), Answer.NO)
         yield _table("Tasks that start cold after waiting", drain.cold_later, later, names)
 
 
-def _table(title: str, tasks: Sequence[DrainedTask], answers: Mapping[WorkId, Answer], names: Names) -> Table:
+def _table(
+    title: str, tasks: Sequence[DrainedTask], answers: Mapping[WorkId, Answer], names: Names, rest: str = ""
+) -> Table:
     columns = columns_of("Task", "Starts on", "Copy there", ">To restore", ">Pause")
     rows = [_row(task, answers[task.task_id], names) for task in tasks[:_MOST_ROWS]]
-    note = f"{len(tasks) - _MOST_ROWS:,} more" if len(tasks) > _MOST_ROWS else ""
-    return Table(title, columns, tuple(rows), note)
+    more = [f"{len(tasks) - _MOST_ROWS:,} more"] * (len(tasks) > _MOST_ROWS)
+    return Table(title, columns, tuple(rows), "; ".join(filter(None, [*more, rest])))
 
 
 def _row(task: DrainedTask, answer: Answer, names: Names) -> Row:
@@ -260,8 +269,7 @@ def _copy_cell(task: DrainedTask, answer: Answer) -> Cell:
     """Return the state of the copy from which a task starts."""
     if not task.stateful or answer is Answer.YES:
         return text_cell("caught up" if task.stateful else "no state")
-    is_unknown = answer is Answer.UNKNOWN and task.copy_there != "left-over"
-    return text_cell("unknown" if is_unknown else _COPIES[task.copy_there], answer_tone(answer))
+    return text_cell(_COPIES.get((task.copy_there, answer), "left on disk"), answer_tone(answer))
 
 
 def _may_be_longer(task: DrainedTask, answer: Answer) -> bool:
@@ -288,7 +296,14 @@ def drain_remarks(drain: Drain) -> Remarks:
         notes.append(Note("if-only-restarted", message))
     codes = {warning.code for warning in warnings}
     assumed = [note for note in (*drain.rests_on, *drain.plan.assumptions) if note.code not in codes]
-    return Remarks(warnings, tuple(notes), tuple(assumed), tuple(_next(drain)))
+    commands = tuple(_next(drain))
+    if any(command.code == "with-standbys" for command in commands):
+        message = (
+            "Standbys help only once they have caught up, so with them the answer stays NO at first; the next command "
+            "says until when to wait: then ask again with a new snapshot"
+        )
+        notes.append(Note("standbys-catch-up-first", message))
+    return Remarks(warnings, tuple(notes), tuple(assumed), commands)
 
 
 def _next(drain: Drain) -> Iterator[Note]:
