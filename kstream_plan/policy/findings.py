@@ -35,12 +35,14 @@ class Status(StrEnum):
 class Cure:
     """Changed settings with which a plan was made that keeps to the rule, and what it then measures.
 
-    ``longer_ms``: how long it then takes, where that is longer.
+    ``longer_ms``: how long it then takes, where that is longer. ``still_broken``: the other rules that are broken then,
+    as they were before.
     """
 
     settings: tuple[tuple[str, object], ...]
     measured: int | None
     longer_ms: int | None = None
+    still_broken: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +124,8 @@ class CheckedPlan:
     """One plan with its findings, worst first, then those that do not apply and that passed, in the order of the rules.
 
     ``age_ms`` is that of the snapshot (``None``: not known); ``source`` says where the plan is kept, empty if nowhere.
-    ``draws``: the plan is one of these, and its findings are of them all.
+    ``draws``: the plan is one of these, and its findings are of them all. ``cures_sought``: what has no cure has none
+    among the settings that were tried.
     """
 
     plan: Plan
@@ -131,6 +134,7 @@ class CheckedPlan:
     source: str = ""
     baseline: Plan | None = None
     draws: OverDraws | None = None
+    cures_sought: bool = False
 
     @property
     def application_id(self) -> str:
@@ -140,6 +144,11 @@ class CheckedPlan:
     def of(self, status: Status) -> tuple[Finding, ...]:
         """Return the findings of one status."""
         return tuple(finding for finding in self.findings if finding.status is status)
+
+    @property
+    def violations(self) -> tuple[Finding, ...]:
+        """The findings that count against it: those of level error first."""
+        return (*self.of(Status.ERROR), *self.of(Status.WARNING))
 
     @property
     def caveats(self) -> tuple[Note, ...]:

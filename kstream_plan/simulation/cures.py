@@ -110,10 +110,10 @@ def with_cures(
             that what does not hold there need not be looked at any further.
     """
     if not any(_curable(finding, checked.plan) for finding in checked.findings):
-        return checked
+        return replace(checked, cures_sought=True)
     trials = _Trials(snapshot, check_again)
     findings = tuple(_cured(finding, checked, trials) for finding in checked.findings)
-    return replace(checked, findings=findings)
+    return replace(checked, findings=findings, cures_sought=True)
 
 
 def _curable(finding: Finding, plan: Plan) -> bool:
@@ -166,15 +166,16 @@ def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
     kept = {one.rule for one in checked.of(Status.PASSED)} | {finding.rule}
     candidates = _candidates(checked.plan)[finding.rule](checked.plan, finding)
     for settings in (each for each in candidates if _can_be_set(checked.plan, each)):
-        found, longer_ms = None, None
+        found, longer_ms, still_broken = None, None, tuple[Finding, ...]()
         for trial in trials.check(settings):
             broken = any(one.offences and one.rule in kept for one in trial.findings if not _guard(one))
             found = None if broken else next(one for one in trial.findings if one.rule == finding.rule)
             if broken:
                 break
             longer_ms = _longer_ms(checked.plan, trial.plan)
+            still_broken = tuple(one for one in trial.violations if one.rule != finding.rule)
         if found is not None:
-            return replace(finding, cure=Cure(tuple(sorted(settings.items())), found.measured, longer_ms))
+            return replace(finding, cure=Cure(tuple(sorted(settings.items())), found.measured, longer_ms, still_broken))
     return finding
 
 

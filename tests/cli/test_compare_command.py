@@ -214,6 +214,8 @@ def test_today_decides_whether_a_waiver_of_the_policy_is_in_force(
     given = ["scale-out", "--add", "2", "--draws", "1", "--vary", "max.warmup.replicas=20", "--policy", str(policy)]
     assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--today", "2027-01-31")] == [True]
     assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--today", "2027-02-01")] == [False]
+    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--now", "2027-01-31T12:00:00Z")] == [True]
+    assert [outcome["kept"] for outcome in outcomes(capsys, *given, "--now", "2027-02-01T00:00:00Z")] == [False]
     assert run(["compare", *given[:-2], "--today", "2027-01-31"]) == 2
     assert "--today goes with --policy" in capsys.readouterr().err
 

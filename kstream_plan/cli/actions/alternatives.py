@@ -50,7 +50,8 @@ def inputs_compared(
 ) -> list[Input]:
     """Return where the snapshot of every group was read."""
     names = (alike[0].one.plan.group.application_id for alike in outcomes)
-    return inputs_of(paths, names, options.option_words, is_selection=bool(options.application_id))
+    words = tuple(item for item in options.option_words if item[0] != "now" or options.now_ms is not None)
+    return inputs_of(paths, names, words, is_selection=bool(options.application_id))
 
 
 def report_compared(reports: Sequence[ReportFile] | None, outcomes: Sequence[Sequence[SameOutcome]]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -35,6 +36,7 @@ from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.errors import PlanFileError, UsageError
 from kstream_plan.model import Snapshot
+from kstream_plan.model.times import EPOCH
 from kstream_plan.policy.findings import Standard
 from kstream_plan.simulation.alternatives import saved_alternatives
 from kstream_plan.simulation.draws import MOST_DRAWS
@@ -83,6 +85,17 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
     ] = None
     output: shared.Output = OutputForm.TABLE
 
+    @cached_property
+    def now_ms(self) -> int | None:
+        """When plans begin: held against a policy, as of their snapshot, as in ``check``."""
+        return super().now_ms if self.policy is None else self.as_of_ms
+
+    @property
+    def clock(self) -> datetime:
+        """What counts as now for the age of snapshots and for waivers."""
+        named = None if self.now is None else EPOCH + timedelta(milliseconds=self.now)
+        return self.today or named or datetime.now(UTC)
+
     @property
     def designs(self) -> Sequence[str]:
         """Every design that is asked for: those that vary, if any does."""
@@ -112,7 +125,7 @@ def compare(options: CompareOptions) -> None:
 def _standard(options: CompareOptions) -> Standard | None:
     """Return what every alternative is held against, if anything."""
     if options.policy is not None:
-        return Standard(load_policy(options.policy), options.today or datetime.now(UTC))
+        return Standard(load_policy(options.policy), options.clock)
     if options.today is not None:
         raise UsageError("--today goes with --policy", fix="give a policy, or leave out --today")
     return None

@@ -18,7 +18,7 @@ from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.documents.policy_file import parse_date
 from kstream_plan.model.times import EPOCH
 from kstream_plan.render.check import REPORTS
-from kstream_plan.snapshots.rows.times import parse_time, time_asked_for
+from kstream_plan.snapshots.rows.times import parse_time
 
 
 def _moment(text: str) -> datetime:
@@ -130,7 +130,7 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
     @cached_property
     def now_ms(self) -> int | None:
         """When plans begin: a change is checked as of its snapshot, however old that is."""
-        return None if self.as_of is None else time_asked_for(self.as_of, "--as-of") // 1000
+        return self.as_of_ms
 
     @property
     def clock(self) -> datetime:

@@ -82,9 +82,12 @@ class Reading(Options, panel=INPUT):
         """When plans begin, since 1970; ``None``: when a snapshot says. The clock is read once."""
         if self.now is not None:
             return self.now
-        if self.as_of is not None:
-            return time_asked_for(self.as_of, "--as-of") // 1000
-        return time.time_ns() // 1_000_000 if self.is_about_now else None
+        return time.time_ns() // 1_000_000 if self.is_about_now and self.as_of is None else self.as_of_ms
+
+    @property
+    def as_of_ms(self) -> int | None:
+        """The time of ``--as-of``, since 1970; ``None``: it is not given."""
+        return None if self.as_of is None else time_asked_for(self.as_of, "--as-of") // 1000
 
 
 class Measuring(Options, panel=INPUT):

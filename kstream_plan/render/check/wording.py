@@ -149,7 +149,7 @@ def undecided_starts(finding: Finding, plan: Plan) -> tuple[UnprovenStart, ...]:
 
 
 def cure(remedy: Cure, finding: Finding, plan: Plan) -> tuple[str, ...]:
-    """Return the settings, with Kafka's names, and what is measured then: ``max.warmup.replicas=8``, ``then 9s``."""
+    """Return the settings, with Kafka's names, what is measured then, and which other rules are still broken."""
     values = {
         name.replace("_", "."): ",".join(map(str, value)) if isinstance(value, tuple) else value
         for name, value in remedy.settings
@@ -158,6 +158,10 @@ def cure(remedy: Cure, finding: Finding, plan: Plan) -> tuple[str, ...]:
     figure = figure_text(finding, remedy.measured, plan, says_likely=False)
     effects = [] if finding.kind is Kind.SWITCH else [f"then {figure}"]
     effects += [] if remedy.longer_ms is None else [f"but takes about {duration(remedy.longer_ms)}"]
+    broken_rules = [
+        f"{other.rule} ({figure_text(other, other.measured, plan, says_likely=False)})" for other in remedy.still_broken
+    ]
+    effects += [f"still broken: {name_list(broken_rules, 2)}"] if broken_rules else []
     return (settings, *effects)
 
 

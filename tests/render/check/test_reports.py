@@ -28,6 +28,7 @@ from kstream_plan.render.check.table import table_report
 from kstream_plan.render.pages.check import check_page
 from kstream_plan.render.report.reports import MOST_SECTIONS
 from kstream_plan.render.terminal import to_terminal
+from kstream_plan.simulation.cures import cures
 from tests.helpers import check_cases, plan_cases
 from tests.helpers.check_cases import NOW
 from tests.helpers.goldens import assert_golden
@@ -214,7 +215,7 @@ def test_a_rule_broken_in_another_draw_than_the_one_shown_has_no_more_to_tell() 
     checked = check_cases.case("strict").plans[0]
     (paused,) = (finding for finding in checked.findings if finding.rule == "max_pause_per_handover")
     elsewhere = replace(paused, rule="max_pause_per_task", worst_of=200, offences=(Offence(36_000),), cure=None)
-    [table] = check_page(replace(checked, findings=(elsewhere,), draws=OverDraws(200, 0, {}))).tables
+    [table, _] = check_page(replace(checked, findings=(elsewhere,), draws=OverDraws(200, 0, {}))).tables
     assert table.rows[0].cells[4].items == ("the worst of 200 random simulations",)
 
 
@@ -253,3 +254,18 @@ def test_the_rule_that_no_policy_has_to_name_is_named() -> None:
     standard = Standard(read_policy(b"version: 1\ndefaults: {max_cold_handovers: 0, max_duration: 45m}\n", "p"), NOW)
     checkup = check_plan(plan_cases.case("settled"), standard)
     assert check_page(checkup).sentences == ("All 3 rules are kept (must_settle is in every policy).",)
+
+
+def test_every_broken_rule_has_a_row_that_says_what_helps_or_that_no_setting_does() -> None:
+    """One setting helps against a rule, and leaves another one broken, against which none does."""
+    policy = read_policy(b"version: 1\ndefaults: {max_moves: 1, max_pause_per_task: 20s}", "p")
+    snapshot, standard = plan_cases.snapshot("scale-out"), Standard(policy, NOW)
+    checkup = cures(check_plan(plan_cases.case("scale-out"), standard), snapshot, standard)
+    rules, remedies = check_page(checkup).tables
+    assert rules.columns[2].head == "Worst"
+    assert [(row.cells[0].text, row.cells[1].items) for row in remedies.rows] == [
+        ("max_moves", ("no setting",)),
+        ("max_pause_per_task", ("max.warmup.replicas=4", "then 15.1s", "still broken: max_moves (20)")),
+    ]
+    assert remedies.note == "no setting: change the scenario, raise the limit, or waive the rule in the policy"
+    assert len(check_page(replace(checkup, cures_sought=False)).tables) == 1, "none were sought for a saved plan"
