@@ -76,7 +76,7 @@ class Alternative:
 
     ``drawn_ms``: how long each draw takes, in their order, where the same draws are there of other alternatives; empty
     if they are not. ``kept``: it keeps to the policy (``None``: nobody gave one); ``broken`` names the rules that it
-    breaks.
+    breaks, or of which that is unknown, and ``maybe_broken`` the latter.
     """
 
     changes: tuple[Change, ...]
@@ -86,6 +86,7 @@ class Alternative:
     drawn_ms: tuple[int, ...] = ()
     kept: bool | None = None
     broken: tuple[str, ...] = ()
+    maybe_broken: tuple[str, ...] = ()
 
     @property
     def is_known(self) -> bool:
@@ -188,6 +189,7 @@ def beside_each_other(alternatives: Sequence[Alternative]) -> Outcomes:
             alternative.settles,
             alternative.kept,
             alternative.broken,
+            alternative.maybe_broken,
         )
         folded.setdefault(key, []).append(alternative)
     groups = sorted(folded.values(), key=lambda group: group[0].kept is False)

@@ -210,7 +210,8 @@ def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snap
     since = "when last known" if later_ms else f"at {_clock(taken_ms + now_ms + first_ms)}"
     then = _clock(taken_ms + now_ms + doubts[0].to_ms)
     subject = f"Whether {count(len(doubts), 'copy catches', 'copies catch')} up by {then} is unknown"
-    condition = f"{'their instances restore' if many else 'its instance restores'} at least {count(rate, 'record')}/s"
+    restores = "their instances restore" if many else "its instance restores"
+    condition = f"{restores} at least {count(rate, 'record')}/s until then"
     result = f"{'they do' if many else 'it does'} if {condition}"
     return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}, {behind} {since}): {result}", tasks)
 

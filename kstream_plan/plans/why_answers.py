@@ -263,12 +263,19 @@ class Why:
     instance: InstanceAnswer | None = None
 
     @property
+    def goes_by_rates(self) -> bool:
+        """Whether when copies have caught up bears on the answer: it does not where a task has no state, or stays."""
+        return self.task is None or (self.task.why is not WhyTask.STATELESS and bool(self.task.steps))
+
+    @property
     def remarks(self) -> Remarks:
         """The warnings, notes, assumptions and commands, as the page and the JSON have them."""
         plan_notes = remarks(self.plan)
         if self.task is not None or self.instance is not None:
-            of_rate = tuple(note for note in plan_notes.assumptions if note.code == "no-restore-rate")
-            plan_notes = plan_notes._replace(assumptions=of_rate)
+            codes = ("no-restore-rate",) if self.goes_by_rates else ()
+            plan_notes = plan_notes._replace(
+                assumptions=tuple(note for note in plan_notes.assumptions if note.code in codes)
+            )
         if not self.plan.rounds:
             kept = tuple(note for note in plan_notes.assumptions if note.code not in _OF_ROUNDS)
             plan_notes = plan_notes._replace(assumptions=kept)

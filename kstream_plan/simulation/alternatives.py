@@ -12,6 +12,7 @@ from kstream_plan.comparison.alternatives import Alternative, Change, alternativ
 from kstream_plan.comparison.sides import are_rivals
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Scenario, SettingValue
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
@@ -124,7 +125,8 @@ def alternative(
         figures=alternative_figures(plan, draws, [outcome.stops for outcome in outcomes]),
         drawn_ms=tuple(outcome.figures.duration_ms for outcome in outcomes),
         kept=None if broken is None else not broken,
-        broken=broken or (),
+        broken=tuple(broken or ()),
+        maybe_broken=tuple(rule for rule, answer in (broken or {}).items() if answer is Answer.UNKNOWN),
     )
 
 
@@ -161,6 +163,6 @@ def _applied(
     return replace(snapshot, config=config), options, scenario
 
 
-def _broken(plan: Plan, draws: Draws | None, standard: Standard) -> tuple[str, ...]:
+def _broken(plan: Plan, draws: Draws | None, standard: Standard) -> dict[str, Answer]:
     checked = check_plan(plan, standard, draws=None if draws is None else draws.for_rules)
-    return tuple(dict.fromkeys(finding.rule for finding in checked.of(Status.ERROR)))
+    return {finding.rule: finding.answer for finding in checked.of(Status.ERROR)}

@@ -12,7 +12,6 @@ from kstream_plan.plans.note_codes import EXPERT_CODES
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.page import Cell, Column, Fact, Page, Table, Tone, remark_lines, text_cell, text_row
 from kstream_plan.render.pages.plan import plan_title, source_text
-from kstream_plan.render.pages.plan_facts import if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.rates import rates_text
 from kstream_plan.render.text.escape import printable
@@ -134,7 +133,10 @@ def _figure(name: str, field: str, show: Callable[[Alternative, Range], str] = _
 
 
 def _policy(alternative: Alternative) -> str:
-    return "kept" if alternative.kept else f"breaks or may break {', '.join(alternative.broken)}"
+    broken_rules = [rule for rule in alternative.broken if rule not in alternative.maybe_broken]
+    parts = [f"breaks {', '.join(broken_rules)}"] if broken_rules else []
+    parts += [f"unknown: {', '.join(alternative.maybe_broken)}"] if alternative.maybe_broken else []
+    return "; ".join(parts) or "kept"
 
 
 _OF_STATE = (
@@ -177,7 +179,7 @@ def conclusion(alike: Sequence[SameOutcome]) -> str:
         return "All alternatives come to the same." if len(alike[0].alternatives) > 1 else ""
     best = fastest(alike)
     if not best:
-        policy = " and keeps to the policy" if alike[0].one.kept is not None else ""
+        policy = " and to keep to the policy" if alike[0].one.kept is not None else ""
         return f"No alternative is known to settle{policy}."
     first = best[0]
     pauses = first.one.plan.is_of_workers
@@ -198,8 +200,7 @@ def _first_figure(alternative: Alternative) -> str:
     if alternative.plan.is_of_workers:
         return f"{_lasted(alternative, alternative.figures.paused_task_ms)} over all tasks"
     is_assumed = alternative.settles and alternative.plan.summary.duration_is in ("probes", "floor")
-    condition = f" {if_caught_up(alternative.plan)}" if is_assumed else ""
-    return f"{'about ' * is_assumed}{duration_text(alternative)}{condition}"
+    return f"{'about ' * is_assumed}{duration_text(alternative)}"
 
 
 def _names(outcomes: Sequence[SameOutcome]) -> str:

@@ -61,7 +61,7 @@ def _page_of_one(answers: Why, view: PlanView) -> Page:
         copies += [copy for copy in instance.waiting if copy not in copies]
     tables += waiting_table(copies, answers, names)
     tables += [_steps_table(task, answers, names)] if task is not None and task.steps else []
-    rates = rates_text(answers.plan) if copies else ""
+    rates = rates_text(answers.plan) if copies or answers.goes_by_rates else ""
     facts += [Fact("rates", "Rates", rates)] if rates else []
     topics = [f"task {names.task_and_topic(task.task_id)}"] if task is not None else []
     topics += [f"instance {names.instance(instance.process_id)}"] if instance is not None else []

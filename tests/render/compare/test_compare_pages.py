@@ -25,7 +25,7 @@ from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render.answers import to_json, to_markdown, to_table
-from kstream_plan.render.pages.compare import compare_page, duration_text
+from kstream_plan.render.pages.compare import compare_page, duration_text, figures_of
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.render.text.escape import printable
 from kstream_plan.simulation.alternatives import alternative, alternatives
@@ -277,3 +277,12 @@ def test_what_is_not_told_of_all_says_of_which_it_is() -> None:
             is_of_all = all(note in answer for answer in own)
             is_counted = note.message.count(" with ") >= len(outcomes)
             assert is_of_all + is_counted + note.message.startswith("With ") == 1, note
+
+
+def test_rules_that_are_broken_stand_apart_from_those_of_which_that_is_unknown() -> None:
+    alike = _nothing_follows()
+    broken = replace(alike[0].one, kept=False, broken=("max_moves", "max_duration"), maybe_broken=("max_duration",))
+    (policy,) = (figure for figure in figures_of([SameOutcome((broken,), False)]) if figure.name == "Policy")
+    assert policy.text(broken) == "breaks max_moves; unknown: max_duration"
+    assert policy.text(replace(broken, broken=("max_duration",))) == "unknown: max_duration"
+    assert policy.text(replace(broken, broken=(), maybe_broken=())) == "kept"

@@ -118,6 +118,20 @@ def test_the_copies_on_the_page_are_those_of_the_json(name: str) -> None:
     assert unknown == [copy["ready_is"] in ("rate-unknown", "size-unknown") for copy in waiting]
 
 
+def test_of_a_task_it_is_said_by_which_rate_its_copies_catch_up() -> None:
+    snapshot = replace(_taken("big", 15), rates=Rates())
+    group = snapshot.state.group
+    moving = why(snapshot, other_settings=False).probing.queued[0]
+    stateless = next(task.task_id for task in group.tasks if not task.stateful)
+    for task_id, codes in ((moving, ["no-restore-rate"]), (stateless, [])):
+        answers = why(snapshot, other_settings=False, task_id=task_id)
+        assert [line.code for line in page_of(answers).lines if line.kind == "assumption"] == codes
+    known = why(replace(snapshot, rates=Rates(restore_per_instance=500.0)), other_settings=False, task_id=moving)
+    assert [fact.value for fact in page_of(known).facts if fact.key == "rates"] == [
+        "500 records/s restored per instance; from options"
+    ]
+
+
 def test_of_a_copy_that_was_seen_to_come_no_closer_its_line_says_so() -> None:
     snapshot = _taken("big", 15)
     [first, *_] = why(snapshot, other_settings=False).probing.waiting
