@@ -32,18 +32,19 @@ def said_and_happened(
 
     Args:
         plan: what was said.
-        history: what was recorded from the plan's first generation on, at least one, in time.
+        history: what was recorded from the plan's first generation on, or from a later one, at least one, in time.
         event_ms: when the plan's clock was 0, since 1970; by default so that the first generations are at one time.
         whole: all of the history belongs to what was planned; else it ends before the next thing that happens to the
             group from outside once the plan has ended.
     """
     happened = history if whole else _course(plan, history)
-    first_ms = plan.rounds[0].at_ms if plan.rounds else 0
+    missed = _missed(plan, happened[0])
+    first_ms = plan.rounds[missed].at_ms if plan.rounds else 0
     starts_ms = happened[0].at_ms - first_ms if event_ms is None else event_ms
     names = names_of_newcomers(plan, happened)
     pairs = tuple(
         _pair(plan, number, said, seen, starts_ms, names)
-        for number, (said, seen) in enumerate(zip_longest(plan.rounds, happened), start=1)
+        for number, (said, seen) in enumerate(zip_longest(plan.rounds, [*[None] * missed, *happened]), start=1)
     )
     return SaidAndHappened(
         plan=plan,
@@ -51,10 +52,19 @@ def said_and_happened(
         starts_ms=starts_ms,
         assumed=event_ms is None,
         pairs=pairs,
-        first=_first_difference(plan, pairs, names),
-        elsewhere=_elsewhere(plan, happened, names) if len(happened) >= len(plan.rounds) else None,
+        first=_first_difference(plan, pairs, missed, names),
+        elsewhere=_elsewhere(plan, happened, names) if missed + len(happened) >= len(plan.rounds) else None,
         later=len(history) - len(happened),
     )
+
+
+def _missed(plan: Plan, first: Recorded) -> int:
+    """Return how many rounds of the plan come before the history, by the numbers of generations, where these tell."""
+    decision = first.snapshot.decision
+    if not plan.generation or not plan.rounds or decision is None:
+        return 0
+    missed = decision.generation - plan.rounds[0].generation
+    return missed if 0 < missed < len(plan.rounds) else 0
 
 
 def _course(plan: Plan, history: Sequence[Recorded]) -> Sequence[Recorded]:
@@ -108,12 +118,14 @@ def _elsewhere(plan: Plan, happened: Sequence[Recorded], names: Mapping[str, str
     return tuple(of for of in found if of.said.active != of.seen.active)
 
 
-def _first_difference(plan: Plan, pairs: Sequence[GenerationPair], names: Mapping[str, str]) -> FirstDifference | None:
+def _first_difference(
+    plan: Plan, pairs: Sequence[GenerationPair], missed: int, names: Mapping[str, str]
+) -> FirstDifference | None:
     threads = next((pair for pair in pairs if pair.likeness is Likeness.OTHER_THREADS), None)
-    pair = next((pair for pair in pairs if not pair.likeness.came), threads)
+    pair = next((pair for pair in pairs[missed:] if not pair.likeness.came), threads)
     if pair is None:
         return None
-    before = pairs[pair.number - 2] if pair.number > 1 else None
+    before = pairs[pair.number - 2] if pair.number > missed + 1 else None
     since_said = since_seen = None
     if pair.said is not None:
         since_said = pair.said.at_ms - (before.said.at_ms if before is not None and before.said is not None else 0)

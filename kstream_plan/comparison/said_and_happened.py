@@ -174,9 +174,9 @@ class SaidAndHappened:
 
     @property
     def ends_early(self) -> bool:
-        """Whether all came as said, as far as the history goes."""
+        """Whether all came as said, as far as the history goes, which may begin later or end earlier than the plan."""
         rest = (pair.likeness is Likeness.NOT_SEEN for pair in self.pairs if not pair.likeness.came)
-        return self.elsewhere is None and all(rest)
+        return not self.elsewhere and all(rest)
 
     @property
     def remarks(self) -> Remarks:
@@ -187,6 +187,8 @@ class SaidAndHappened:
             message = f"{subject} of the history, started by something else, {verb} left out"
             notes.append(Note("later-generations", f"{message}; --to POINT includes those up to it"))
         if self.assumed:
-            message = "The first rebalance is assumed to come at its planned time"
+            first = self.seen[0].number
+            subject = "The first rebalance" if first == 1 else f"The history begins with rebalance {first:,}, which"
+            message = f"{subject} is assumed to come at its planned time"
             assumptions.append(Note("start-assumed", f"{message}; --from TIME says when the event happened"))
         return Remarks(notes=tuple(notes), assumptions=tuple(assumptions))

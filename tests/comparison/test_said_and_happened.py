@@ -10,6 +10,7 @@ import pytest
 from kstream_plan.comparison.beside_history import said_and_happened
 from kstream_plan.comparison.said_and_happened import DifferenceCause, Likeness, Recorded
 from kstream_plan.model import Holding
+from kstream_plan.render.pages.happened import happened_page
 from kstream_plan.snapshots.leader_log.history import Entry
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import recorded_events
@@ -148,3 +149,22 @@ def test_threads_of_one_instance_that_raced() -> None:
     assert found.pairs[0].likeness is Likeness.OTHER_THREADS
     assert found.first is not None
     assert found.first.cause is DifferenceCause.THREAD_RACE
+
+
+def test_a_history_that_begins_after_the_plan_is_held_against_the_rounds_of_its_generations() -> None:
+    assert PLAN.generation
+    found = said_and_happened(PLAN, HAPPENED[1:])
+    assert [pair.seen is None for pair in found.pairs] == [True, False, False, False]
+    assert (found.pairs[1].late_ms, found.came, found.first) == (0, 3, None)
+    assert (found.elsewhere, found.alike, found.ends_early) == ((), False, True)
+    assert "begins with rebalance 2" in found.remarks.assumptions[0].message
+
+
+def test_rebalances_that_were_not_seen_share_a_row_that_says_why() -> None:
+    page = happened_page(said_and_happened(PLAN, HAPPENED[1:2]))
+    cells = [[cell.text for cell in row.cells] for row in page.tables[0].rows]
+    assert [(row[0], row[-1]) for row in cells] == [
+        ("1", "not seen: the history begins later"),
+        ("2", "as planned"),
+        ("3–4", f"not seen: the history ends at {cells[1][2]}"),
+    ]

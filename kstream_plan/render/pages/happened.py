@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from kstream_plan.answers.happened import WordedDifference
 from kstream_plan.comparison.said_and_happened import (
@@ -32,14 +33,13 @@ from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS
 from kstream_plan.render.pages.ways import End, Way, way_rows
 from kstream_plan.render.text.escape import printable
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, name_list, utc
+from kstream_plan.render.text.numbers import count, duration, name_list, number_range, utc
 
 _DECISIONS: dict[Likeness, tuple[str, Tone]] = {
     Likeness.AS_SAID: ("as planned", "plain"),
     Likeness.OTHER_THREADS: ("as planned, other threads", "plain"),
     Likeness.OTHER: ("different", "unknown"),
     Likeness.NOT_SAID: ("not planned", "unknown"),
-    Likeness.NOT_SEEN: ("did not come", "unknown"),
 }
 
 
@@ -51,7 +51,7 @@ def happened_page(comparison: SaidAndHappened, *, verbose: bool = False) -> Page
     """Return the page of a plan beside what happened; ``verbose`` names every task that differs."""
     names = Names(comparison.group)
     columns = columns_of(">#", ">Planned", ">Happened", ">Off by", "Rebalance", "Decision")
-    rebalances = Table("Rebalances", columns, tuple(map(_row, comparison.pairs)))
+    rebalances = Table("Rebalances", columns, tuple(_rows(comparison)))
     return Page(
         title=f"{names.escape(comparison.group.application_id)}: what was planned, and what happened",
         tone=_tone(comparison),
@@ -103,6 +103,8 @@ def happened_first_difference(comparison: SaidAndHappened) -> WordedDifference |
     if first is None:
         return None
     text = _because(comparison, first, Names(comparison.group))
+    if first.cause is DifferenceCause.UNKNOWN and len(comparison.plan.first_members) < len(comparison.group.instances):
+        text += "; new instances have random process ids, which decide between equals, so that others may be chosen"
     races = any(len(instance.consumers) > 1 for instance in comparison.group.instances)
     if races and first.cause in (DifferenceCause.LATE_FOLLOW_UP, DifferenceCause.RATE, DifferenceCause.UNKNOWN):
         text += "; or threads of one instance joined in another order"
@@ -212,6 +214,24 @@ def _length(comparison: SaidAndHappened, pair: GenerationPair) -> str:
     return "the history ends before it, the plan goes on"
 
 
+def _rows(comparison: SaidAndHappened) -> Iterator[Row]:
+    """Yield a row for each rebalance; those that were not seen one after the other share one."""
+    first, last = comparison.seen[0], comparison.seen[-1]
+    for number, pairs in groupby(comparison.pairs, lambda pair: 0 if pair.seen is None else pair.number):
+        if number:
+            yield from map(_row, pairs)
+            continue
+        not_seen = [pair.number for pair in pairs]
+        planned = [duration(comparison.plan.rounds[number - 1].at_ms) for number in (not_seen[0], not_seen[-1])]
+        reason = f"not seen: the history ends at {_time(last.seen_ms or 0)}"
+        if not_seen[0] < first.number:
+            reason = "not seen: the history begins later"
+        elif last.seen is not None and last.seen.settled:
+            reason = "did not come: the group had settled"
+        numbers = text_cell(number_range(not_seen[0], not_seen[-1]), "dim")
+        yield text_row(numbers, " to ".join(dict.fromkeys(planned)), "", "", "", text_cell(reason, "unknown"))
+
+
 def _row(pair: GenerationPair) -> Row:
     decision, tone = _DECISIONS[pair.likeness]
     if pair.likeness is Likeness.OTHER and pair.tasks:
@@ -253,7 +273,8 @@ def _way(task: TaskDifference, names: Names) -> Way:
 
 
 def _standbys(holders: HeldBy, names: Names) -> End:
-    text = f"standby {', '.join(names.instances(holders.copies)) or 'none'}"
+    instances = ", ".join(names.instances(holders.copies))
+    text = f"copy on {instances}" if instances else "no copy"
     return End((1, text), text)
 
 
