@@ -91,6 +91,8 @@ def _blocks(page: Page, width: int) -> Iterator[RenderableType]:
         yield from _table_lines(table, width)
         if table.note:
             yield Text(table.note, "tone.dim")
+        if wide_heads := [column.head for column in table.columns if column.from_width > width]:
+            yield Text(f"Wider pages also show: {', '.join(wide_heads)}.", "tone.dim")
     if page.lines:
         yield Text("")
         yield from map(_line, page.lines)

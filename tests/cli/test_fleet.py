@@ -201,7 +201,8 @@ def test_which_of_several_snapshots_of_an_application_counts_is_said(tmp_path: P
     said = capsys.readouterr()
     newest = {one["application_id"]: one["captured_at"] for one in map(json.loads, said.out.splitlines())}
     assert newest[rows[0]["application_id"]] == "2026-11-21T12:00:00.000Z"
-    which = f"{rows[0]['application_id']}: 3 snapshots, the newest counts"
+    newest_only = "the newest counts (of several clusters, ask about each alone)"
+    which = f"{rows[0]['application_id']}: 3 snapshots, {newest_only}"
     assert said.err == f"kstream-plan: note: {which}\n"
     assert run(["fleet", str(tmp_path), "--as-of", "2026-11-21T10:30:00Z", "--quiet"]) == 0
     assert capsys.readouterr().err == "", "what is too late does not count at all"

@@ -120,7 +120,9 @@ def test_a_column_of_wide_pages_comes_with_the_width() -> None:
     table = Table("", (Column("Task"), Column("Stateless", from_width=100)), (text_row("0_0", "6"),))
     page = Page(title="x", tables=(table,))
     assert "Stateless" in to_terminal(page, width=100)
-    assert "Stateless" not in to_terminal(page, width=99)
+    narrow = to_terminal(page, width=99)
+    assert "Stateless" not in narrow.partition("Wider")[0]
+    assert narrow.endswith("\nWider pages also show: Stateless.\n"), "nothing is left out without a word"
 
 
 def test_a_long_table_is_the_same_as_plain_text() -> None:

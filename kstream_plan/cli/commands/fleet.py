@@ -181,7 +181,8 @@ def _tell_older(outcomes: Sequence[Snapshot | SnapshotError]) -> None:
         if snapshot.older
     ]
     if several_of:
-        write_stderr(f"note: {name_list(several_of)}, {'each time ' * (len(several_of) > 1)}the newest counts")
+        newest_only = f"{'each time ' * (len(several_of) > 1)}the newest counts"
+        write_stderr(f"note: {name_list(several_of)}, {newest_only} (of several clusters, ask about each alone)")
     elif any(snapshot.older is None for snapshot in snapshots):
         write_stderr("note: where an application has several snapshots, the newest counts")
 

@@ -10,7 +10,17 @@ from kstream_plan.plans.result import Result
 from kstream_plan.render.page import Cell, Column, Page, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_facts import balance_text
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import arrow, at_least, count, count_range, duration, range_text, span_to, utc
+from kstream_plan.render.text.numbers import (
+    arrow,
+    at_least,
+    count,
+    count_range,
+    duration,
+    duration_range,
+    range_text,
+    span_to,
+    utc,
+)
 
 _NONE = text_cell("")
 _NO_END = ("stuck", "cyclic", "unfinished", "unreadable")
@@ -80,8 +90,8 @@ def _columns(member: str) -> tuple[Column, ...]:
     balance = f"Tasks per {member}"
     return columns_of(
         *("Application", "Status", ">Time left", f">{member.capitalize()}s", ">To move", ">Cold starts"),
-        *(">Longest pause", "Time range", ">State to restore", balance, "Pause range"),
-        wide={"Time range": 105, "State to restore": 125, balance: 145, "Pause range": 165},
+        *(">Longest pause", ">State to restore", balance),
+        wide={"State to restore": 105, balance: 125},
     )
 
 
@@ -99,7 +109,7 @@ def _table_note(selection: Sequence[Result]) -> Iterator[str]:
     if times:
         span = times[0] if len(times) == 1 else f"{times[0]} to {times[-1]}"
         is_moving = any(result.outcome == "moving" for result in selection)
-        yield f"Snapshots: {span}{'; time left counts from that of each application' * is_moving}."
+        yield f"Snapshots: {span}{'; time left counts from that of each application, or from --now' * is_moving}."
     if any(
         _first(result.duration_ms_likely, result.duration_ms_most) != _first(result.duration_ms_most)
         or _first(result.max_paused_task_ms_likely, result.max_paused_task_ms_most)
@@ -117,8 +127,7 @@ def _row(result: Result) -> Row:
     if result.outcome == "unreadable":
         return text_row(_name(result), _status(result), *[""] * len(_columns("instance")[2:]))
     figures = (_time_left(result), _instances(result), _moves(result), _cold(result), _pause(result))
-    ends = (_time_range(result), _restore_cell(result), _balance(result), _pause_range(result))
-    return text_row(_name(result), _status(result), *figures, *ends)
+    return text_row(_name(result), _status(result), *figures, _restore_cell(result), _balance(result))
 
 
 def _status(result: Result) -> Cell:
@@ -141,17 +150,12 @@ def _time_left(result: Result) -> Cell:
     likely_ms = _first(result.duration_ms_likely, result.duration_ms, result.duration_ms_most)
     if result.outcome == "unfinished" or result.duration_is == "least":
         return text_cell(f"at least {at_least(likely_ms)}")
-    return text_cell(f"about {duration(likely_ms)}" if likely_ms else "none")
-
-
-def _time_range(result: Result) -> str:
-    """Return both ends of the time that is left, or the least where the restore rate is unknown."""
-    if result.outcome != "moving" or result.duration_ms_least is None or result.duration_ms_most is None:
-        return ""
-    least, most = at_least(result.duration_ms_least), duration(result.duration_ms_most)
-    if is_least(result, "left") or result.duration_is in ("probes", "floor"):
-        return f"at least {least}"
-    return f"{least} to {most}" if result.duration_ms_least < result.duration_ms_most else ""
+    least_ms, most_ms = _first(result.duration_ms_least, likely_ms), _first(result.duration_ms_most, likely_ms)
+    is_open = is_least(result, "left") or result.duration_is in ("probes", "floor")
+    ends = f"at least {at_least(least_ms)}" if is_open else range_text(least_ms, most_ms)
+    return text_cell(
+        f"about {duration(likely_ms)}{f' ({ends})' if least_ms < most_ms else ''}" if likely_ms else "none"
+    )
 
 
 def _instances(result: Result) -> str:
@@ -184,13 +188,10 @@ def _pause(result: Result) -> Cell:
     likely_ms = _first(result.max_paused_task_ms_likely, result.max_paused_task_ms_most)
     if not likely_ms:
         return text_cell("unknown", "unknown") if is_least(result, "pause") else _NONE
-    bound = _bound(result, "pause")
-    return text_cell(f"{bound}{at_least(likely_ms) if bound else duration(likely_ms)}")
-
-
-def _pause_range(result: Result) -> str:
-    least_ms, most_ms = result.max_paused_task_ms_least or 0, result.max_paused_task_ms_most or 0
-    return range_text(least_ms, most_ms)
+    if _bound(result, "pause"):
+        return text_cell(f"at least {at_least(likely_ms)}")
+    least_ms, most_ms = result.max_paused_task_ms_least, result.max_paused_task_ms_most
+    return text_cell(duration_range(likely_ms, _first(least_ms, likely_ms), _first(most_ms, likely_ms)))
 
 
 def _restore_cell(result: Result) -> Cell:

@@ -17,13 +17,13 @@ from kstream_plan.render.page import (
     text_row,
 )
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import at_least, count, count_range, duration, range_text
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range
 from kstream_plan.simulation.switch_answer import Switch, SwitchFigures, SwitchRow
 
 _COLUMNS = columns_of(
     *("Event", ">Standbys", "Protocol", ">Cold starts", ">Longest pause", ">Settles after"),
-    *(">Assignments", ">State to restore", ">Range of pauses", ">Range until it settles"),
-    wide={"Assignments": 105, "State to restore": 120, "Range of pauses": 140, "Range until it settles": 165},
+    *(">Assignments", ">State to restore"),
+    wide={"Assignments": 105, "State to restore": 120},
 )
 _NOTE = (
     "A bounce counts the stop and the return. Longest pause: until a task has its next instance, and then until that "
@@ -102,12 +102,10 @@ def _row(switch: Switch, row: SwitchRow, names: Names) -> Row:
         "any" if switch.is_blind and row.what == "switch" else f"{row.standbys:,}",
         row.side,
         text_cell(count_range(*cold), tone),
-        f"{duration(figures.paused_ms.median)}{f' + {restoring}' if cold.median else ''}",
+        f"{duration_range(*figures.paused_ms)}{f' + {restoring}' if cold.median else ''}",
         _settle_cell(figures),
         count_range(*figures.rebalances),
         text_cell("unknown", "unknown") if records is None else text_cell(count_range(*records)),
-        range_text(*figures.paused_ms[1:]),
-        "" if figures.runs_ms is None else range_text(*figures.runs_ms[1:]),
     )
 
 
@@ -116,7 +114,7 @@ def _settle_cell(figures: SwitchFigures) -> Cell:
     if figures.settled < figures.draws:
         return text_cell("not settled", "bad")
     if figures.runs_ms is not None:
-        return text_cell(duration(figures.runs_ms.median))
+        return text_cell(duration_range(*figures.runs_ms))
     if figures.at_least_is == "least":
         return text_cell(f"at least {at_least(figures.at_least_ms.least)}")
     likely = duration(figures.at_least_ms.median)
