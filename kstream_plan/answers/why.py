@@ -185,6 +185,7 @@ FORM.record(
     waiting="Copies there that are waited for.",
     queued="Tasks that are to run there and have no copy there yet.",
     first_ms="When the next task starts there; null: none does.",
+    first_is_stateful=added("Whether that task has state."),
 )
 WHY = document(
     "why",

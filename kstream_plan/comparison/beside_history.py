@@ -20,6 +20,7 @@ from kstream_plan.comparison.said_and_happened import (
 from kstream_plan.model import UNKNOWN, Group, WorkId
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, Plan, Promote, Reason, Round, Trigger, Withhold
+from kstream_plan.snapshots.rows.times import parse_time
 
 #: A follow-up that comes so much later or earlier than said finds other lags.
 _LATE_MS = 500
@@ -59,12 +60,16 @@ def said_and_happened(
 
 
 def _missed(plan: Plan, first: Recorded) -> int:
-    """Return how many rounds of the plan come before the history, by the numbers of generations, where these tell."""
+    """Return how many rounds of the plan come before the history, by the number and the time of its generation."""
     decision = first.snapshot.decision
-    if not plan.generation or not plan.rounds or decision is None:
+    if not plan.generation or plan.captured_at is None or not plan.rounds or decision is None:
         return 0
     missed = decision.generation - plan.rounds[0].generation
-    return missed if 0 < missed < len(plan.rounds) else 0
+    if not 0 < missed < len(plan.rounds):
+        return 0
+    since_ms = first.at_ms - parse_time(plan.captured_at)
+    is_closer = abs(since_ms - plan.rounds[missed].at_ms) < abs(since_ms - plan.rounds[0].at_ms)
+    return missed if is_closer else 0  # generations that have no number are counted from 0
 
 
 def _course(plan: Plan, history: Sequence[Recorded]) -> Sequence[Recorded]:

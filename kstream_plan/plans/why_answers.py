@@ -219,7 +219,7 @@ class InstanceAnswer:
 
     It runs ``now`` tasks, ``stateful`` of them with state, and keeps ``copies``; it is to run ``target`` tasks with
     state, others ``least`` to ``most``, and runs ``then`` tasks at the end. ``queued`` tasks that it is to run have no
-    copy there; the first start of a task there is at ``first_ms``.
+    copy there; the first start of a task there is at ``first_ms``, and ``first_is_stateful`` if that task has state.
     """
 
     why: WhyInstance
@@ -235,6 +235,7 @@ class InstanceAnswer:
     waiting: tuple[WaitingCopy, ...]
     queued: tuple[WorkId, ...]
     first_ms: int | None
+    first_is_stateful: bool = False
 
     @property
     def catching_up(self) -> int:

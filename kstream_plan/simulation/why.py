@@ -303,11 +303,12 @@ def _instance(given: Stand, process_id: str, probing: Probing) -> InstanceAnswer
     waiting = tuple(item for item in probing.waiting if item.destination == process_id)
     here = {group.tasks[task].task_id for task, item in given.targets if item == instance}
     starts = (
-        rnd.at_ms
+        (rnd.at_ms, group.tasks[group.task_index[step.task_id]].stateful)
         for rnd in given.later
         for step in rnd.steps
         if isinstance(step, HandOver | Promote) and step.to.process_id == process_id
     )
+    first_ms, first_is_stateful = next(starts, (None, False))
     queued = tuple(item for item in probing.queued if item in here)
     decision = given.snapshot.decision
     newcomers = set() if decision is None else {group.instance_of[consumer] for consumer in decision.others}
@@ -334,5 +335,6 @@ def _instance(given: Stand, process_id: str, probing: Probing) -> InstanceAnswer
         then=instance_loads(group, plan.final)[instance].active,
         waiting=waiting,
         queued=queued,
-        first_ms=next(starts, None),
+        first_ms=first_ms,
+        first_is_stateful=first_is_stateful,
     )

@@ -93,8 +93,8 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
     @property
     def clock(self) -> datetime:
         """What counts as now for the age of snapshots and for waivers."""
-        named = None if self.now is None else EPOCH + timedelta(milliseconds=self.now)
-        return self.today or named or datetime.now(UTC)
+        moment = None if self.now is None else EPOCH + timedelta(milliseconds=self.now)
+        return self.today or moment or datetime.now(UTC)
 
     @property
     def designs(self) -> Sequence[str]:

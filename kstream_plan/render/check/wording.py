@@ -12,7 +12,7 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart, would_tell
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
-from kstream_plan.policy.findings import CheckedPlan, Cure, Finding
+from kstream_plan.policy.findings import CheckedPlan, Finding
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.policy.rules.restores import PAUSE_RULES
@@ -136,7 +136,7 @@ def sentence(finding: Finding, plan: Plan, names: Names) -> str:
         return _kept_plan(finding, plan)
     parts = _circumstances(finding, plan, names)
     parts += [f"{text[0].lower()}{text[1:-1]}" for text in would_tell(undecided_starts(finding, plan))]
-    parts += [f"cure: {', '.join(cure(finding.cure, finding, plan))}"] if finding.cure else []
+    parts += [f"cure: {', '.join(cure(finding, plan))}"] if finding.cure else []
     figure = comparison(finding, plan, names)
     return f"{figure}: {'; '.join(parts)}" if parts else figure
 
@@ -148,8 +148,11 @@ def undecided_starts(finding: Finding, plan: Plan) -> tuple[UnprovenStart, ...]:
     return tuple(start for start in plan.unproven_starts if start.evidence.known is Known.UNKNOWN)
 
 
-def cure(remedy: Cure, finding: Finding, plan: Plan) -> tuple[str, ...]:
+def cure(finding: Finding, plan: Plan) -> tuple[str, ...]:
     """Return the settings, with Kafka's names, what is measured then, and which other rules are still broken."""
+    remedy = finding.cure
+    if remedy is None:
+        return ("no setting",)
     values = {
         name.replace("_", "."): ",".join(map(str, value)) if isinstance(value, tuple) else value
         for name, value in remedy.settings
@@ -159,7 +162,7 @@ def cure(remedy: Cure, finding: Finding, plan: Plan) -> tuple[str, ...]:
     effects = [] if finding.kind is Kind.SWITCH else [f"then {figure}"]
     effects += [] if remedy.longer_ms is None else [f"but takes about {duration(remedy.longer_ms)}"]
     broken_rules = [
-        f"{other.rule} ({figure_text(other, other.measured, plan, says_likely=False)})" for other in remedy.still_broken
+        f"{rule.rule} ({figure_text(rule, rule.measured, plan, says_likely=False)})" for rule in remedy.still_broken
     ]
     effects += [f"still broken: {name_list(broken_rules, 2)}"] if broken_rules else []
     return (settings, *effects)

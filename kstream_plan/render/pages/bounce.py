@@ -101,7 +101,7 @@ def _sentence(bounces: Bounces, names: Names) -> str:
         pause = f", one by one, {_wait(best)} between them" if len(bounces.process_ids) > 1 else ""
         return f"With {way_name(best.way)}{pause}, {_safe_words(bounces, best, names)}."
     if bounces.answer is Answer.NO:
-        return f"{_why_not(way, bounces.restarted)}.{other_way}{_settle_first(bounces)}"
+        return " ".join(filter(None, [f"{_why_not(way, bounces.restarted)}.{other_way}", _settle_first(bounces)]))
     reasons = [as_sentence(_with_tasks(note, names)) for note in bounces.reasons]
     return f"{' '.join(['It is unknown whether the restart is safe.', *reasons, *would_tell(way.unproven)])}{other_way}"
 
@@ -145,11 +145,11 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
         return f"{safe[0].upper()}{safe[1:]}.{faster_ways}"
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:
-        return f"No way is safe.{_settle_first(bounces) or ' Standbys, or static members, would help.'}"
+        return f"No way is safe. {_settle_first(bounces) or 'Standbys, or static members, would help.'}"
     ways = " and ".join(dict.fromkeys(way_name(way.way) for way in uncertain))
     reasons = dict.fromkeys(as_sentence(text) for way in uncertain for text in _why_unsafe(way, 1))
     options = would_tell(start for way in uncertain for start in way.doubtful_starts)
-    cure = [_settle_first(bounces).strip()] if bounces.goes_on else options
+    cure = [_settle_first(bounces)] if bounces.goes_on else options
     unsafe_ways = " and ".join(dict.fromkeys(way_name(way.way) for way in bounces.played if way not in uncertain))
     rest = f"; {unsafe_ways} are not" if unsafe_ways else ""
     return " ".join(filter(None, (f"No way is proven to be safe: {ways} may be{rest}.", *reasons, *cure)))
@@ -162,7 +162,7 @@ def _settle_first(bounces: Bounces) -> str:
         return ""
     wait_ms = bounces.settles_in_ms
     how_long = "" if wait_ms is None else f", about {at_most(wait_ms)}"
-    return f" The group is still moving tasks: wait until it has settled{how_long}, then ask again with a new snapshot."
+    return f"The group is still moving tasks: wait until it has settled{how_long}, then ask again with a new snapshot."
 
 
 def _wait(way: PlayedWay) -> str:

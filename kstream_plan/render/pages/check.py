@@ -29,8 +29,9 @@ from kstream_plan.render.text.numbers import count, is_are, name_list
 
 _MARKS = {Status.ERROR: "✗", Status.WARNING: "!", Status.WAIVED: "○", Status.NOT_APPLICABLE: "–", Status.PASSED: "✓"}
 _TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "unknown", Status.PASSED: "plain"}
-#: Rules, and options of the same name, about the snapshot: no setting helps against them.
-_OF_SNAPSHOTS = ("max_snapshot_age", "require_generation", "expect_digest")
+#: Rules, and options, about the snapshot: no setting helps against them.
+_GUARDS = ("--max-snapshot-age", "--require-generation", "--expect-digest")
+_OF_SNAPSHOTS = (*_GUARDS, "max_snapshot_age", "require_generation")
 #: So many rules are named in a sentence.
 _MOST_NAMED = 3
 
@@ -141,14 +142,9 @@ def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Ta
     yield Table("", columns, tuple(_row(finding, checkup, names) for finding in findings), note)
     broken_rules = [finding for finding in checkup.violations if checkup.cures_sought and _may_have_cure(finding)]
     if broken_rules:
-        cures = (
-            ("no setting",) if finding.cure is None else wording.cure(finding.cure, finding, checkup.plan)
-            for finding in broken_rules
-        )
-        rows = tuple(
-            Row((text_cell(names.escape(finding.rule)), Cell(words)))
-            for finding, words in zip(broken_rules, cures, strict=True)
-        )
+        rules = (text_cell(names.escape(finding.rule)) for finding in broken_rules)
+        cures = (Cell(wording.cure(finding, checkup.plan)) for finding in broken_rules)
+        rows = tuple(map(Row, zip(rules, cures, strict=True)))
         has_none = any(finding.cure is None for finding in broken_rules)
         note = "no setting: change the scenario, raise the limit, or waive the rule in the policy" * has_none
         yield Table("", columns_of("Rule", "Would help"), rows, note)
@@ -156,7 +152,7 @@ def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Ta
 
 def _may_have_cure(finding: Finding) -> bool:
     """Return whether a setting helps, or might: none does against an old snapshot, or to tell what is unknown."""
-    is_about_plan = not finding.invariant and finding.rule.removeprefix("--").replace("-", "_") not in _OF_SNAPSHOTS
+    is_about_plan = not finding.invariant and finding.rule not in _OF_SNAPSHOTS
     return finding.cure is not None or (is_about_plan and finding.answer is Answer.NO)
 
 

@@ -134,9 +134,8 @@ def _figure(name: str, field: str, show: Callable[[Alternative, Range], str] = _
 
 def _policy(alternative: Alternative) -> str:
     broken_rules = [rule for rule in alternative.broken if rule not in alternative.maybe_broken]
-    parts = [f"breaks {', '.join(broken_rules)}"] if broken_rules else []
-    parts += [f"unknown: {', '.join(alternative.maybe_broken)}"] if alternative.maybe_broken else []
-    return "; ".join(parts) or "kept"
+    kinds = (("breaks ", broken_rules), ("unknown: ", alternative.maybe_broken))
+    return "; ".join(f"{words}{', '.join(rules)}" for words, rules in kinds if rules) or "kept"
 
 
 _OF_STATE = (

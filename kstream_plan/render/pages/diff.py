@@ -10,7 +10,6 @@ from kstream_plan.render.page import (
     Fact,
     Page,
     Row,
-    Section,
     Tone,
     columns_of,
     overview_page,
@@ -66,7 +65,6 @@ def diff_page(comparison: Comparison, *, verbose: bool = False, protocol_view: b
         source=_source(comparison),
         tables=tuple(tables),
         lines=remark_lines(comparison.remarks),
-        sections=tuple(_balance_section(comparison)) if verbose else (),
     )
 
 
@@ -291,18 +289,3 @@ def _balance_fact(comparison: Comparison) -> Fact:
     most = [max(side.active_tasks.values(), default=0) for side, _ in sides]
     ends = [(number - skew.balance_factor, number) for number, (_, skew) in zip(most, sides, strict=True)]
     return Fact("balance", "Balance", balance_words(*ends, of_workers=comparison.of_workers))
-
-
-def _balance_section(comparison: Comparison) -> Iterator[Section]:
-    """Yield how uneven the tasks lie by subtopology and by thread."""
-    if comparison.of_workers:
-        return
-    old_skew, new_skew = comparison.totals.skew_before, comparison.totals.skew_after
-    figures = {
-        "Tasks of one subtopology per instance, most minus fewest": (old_skew.subtopology, new_skew.subtopology),
-        "Instances per subtopology, most minus fewest": (old_skew.subtopology_spread, new_skew.subtopology_spread),
-        "Tasks per thread, most minus fewest": (old_skew.thread, new_skew.thread),
-    }
-    yield Section(
-        "Balance by subtopology and by thread", tuple(f"{words}: {arrow(*ends)}" for words, ends in figures.items())
-    )

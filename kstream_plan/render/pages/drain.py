@@ -250,8 +250,8 @@ def _table(
 ) -> Table:
     columns = columns_of("Task", "Starts on", "Copy there", ">To restore", ">Pause")
     rows = [_row(task, answers[task.task_id], names) for task in tasks[:_MOST_ROWS]]
-    more = [f"{len(tasks) - _MOST_ROWS:,} more"] * (len(tasks) > _MOST_ROWS)
-    return Table(title, columns, tuple(rows), "; ".join(filter(None, [*more, rest])))
+    remainder = [f"{len(tasks) - _MOST_ROWS:,} more"] * (len(tasks) > _MOST_ROWS)
+    return Table(title, columns, tuple(rows), "; ".join(filter(None, [*remainder, rest])))
 
 
 def _row(task: DrainedTask, answer: Answer, names: Names) -> Row:
@@ -298,11 +298,8 @@ def drain_remarks(drain: Drain) -> Remarks:
     assumed = [note for note in (*drain.rests_on, *drain.plan.assumptions) if note.code not in codes]
     commands = tuple(_next(drain))
     if any(command.code == "with-standbys" for command in commands):
-        message = (
-            "Standbys help only once they have caught up, so with them the answer stays NO at first; the next command "
-            "says until when to wait: then ask again with a new snapshot"
-        )
-        notes.append(Note("standbys-catch-up-first", message))
+        message = "Standbys help once they have caught up: the next command still says NO, and until when to wait. Then"
+        notes.append(Note("standbys-catch-up-first", f"{message} ask again with a new snapshot"))
     return Remarks(warnings, tuple(notes), tuple(assumed), commands)
 
 

@@ -216,20 +216,20 @@ def _length(comparison: SaidAndHappened, pair: GenerationPair) -> str:
 
 def _rows(comparison: SaidAndHappened) -> Iterator[Row]:
     """Yield a row for each rebalance; those that were not seen one after the other share one."""
-    first, last = comparison.seen[0], comparison.seen[-1]
+    last = comparison.seen[-1]
     for number, pairs in groupby(comparison.pairs, lambda pair: 0 if pair.seen is None else pair.number):
         if number:
             yield from map(_row, pairs)
             continue
         not_seen = [pair.number for pair in pairs]
-        planned = [duration(comparison.plan.rounds[number - 1].at_ms) for number in (not_seen[0], not_seen[-1])]
+        times = [duration(comparison.plan.rounds[number - 1].at_ms) for number in (not_seen[0], not_seen[-1])]
         reason = f"not seen: the history ends at {_time(last.seen_ms or 0)}"
-        if not_seen[0] < first.number:
+        if not_seen[0] < comparison.seen[0].number:
             reason = "not seen: the history begins later"
         elif last.seen is not None and last.seen.settled:
             reason = "did not come: the group had settled"
         numbers = text_cell(number_range(not_seen[0], not_seen[-1]), "dim")
-        yield text_row(numbers, " to ".join(dict.fromkeys(planned)), "", "", "", text_cell(reason, "unknown"))
+        yield text_row(numbers, " to ".join(dict.fromkeys(times)), "", "", "", text_cell(reason, "unknown"))
 
 
 def _row(pair: GenerationPair) -> Row:

@@ -32,7 +32,7 @@ def history_page(course: LagCourse, top: int) -> Page:
     length_ms = course.reported_steps * course.step_ms
     end = utc(format_time(course.until_ms))
     is_at_most = length_ms < course.until_ms - course.since_ms
-    period = f"within {duration(length_ms)} before {end}" if is_at_most else f"{duration(length_ms)} until {end}"
+    period = f"over {'at most' if is_at_most else 'the'} {duration(length_ms)} before {end}"
     copies = f"{count(course.copies, 'copy', 'copies')} on {count(len(course.instances), 'instance')}"
     return Page(
         title=f"{printable(course.application_id)}: {copies}, {period}",

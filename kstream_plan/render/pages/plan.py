@@ -85,12 +85,10 @@ def plan_title(view: PlanView) -> str:
 
 
 def _events_text(simulation: Simulation, names: Names) -> str:
-    """Return what happens first in a simulation, and how much more does, which a table has."""
-    if not simulation.events:
-        return ""
-    rest_count = len(simulation.events) - 1
-    remainder = f", then {count(rest_count, 'more event')}" if rest_count else ""
-    return f"; {event_text(simulation.events[0].event, names)}{remainder}"
+    """Return what happens in a simulation: two events, or the first and how many more there are, which a table has."""
+    texts = [event_text(outcome.event, names) for outcome in simulation.events]
+    parts = texts if len(texts) <= 2 else [texts[0], f"{len(texts) - 1:,} more events"]
+    return f"; {', then '.join(parts)}" if parts else ""
 
 
 def work_text(plan: Plan) -> str:

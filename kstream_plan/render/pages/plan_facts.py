@@ -108,8 +108,7 @@ def rebalances_fact(view: PlanView) -> Fact:
     parts += [f"{plan.summary.probing_rebalances:,} probing"] if plan.summary.probing_rebalances else []
     parts += [f"{follow_ups:,} follow-up"] if follow_ups else []
     total = count_range(*view.figure("rebalances"))
-    is_single = len(parts) == 1 and total == f"{plan.summary.rebalances:,}"
-    return Fact("rebalances", "Rebalances", parts[0] if is_single else f"{total}: {', '.join(parts)}")
+    return Fact("rebalances", "Rebalances", f"{total}: {', '.join(parts)}")
 
 
 def _trigger_text(activity: Activity, view: PlanView) -> str:

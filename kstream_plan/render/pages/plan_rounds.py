@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity, Move, NewCopy, only_return, records_of
-from kstream_plan.render.page import Cell, Row, Table, columns_of, text_cell, text_row
-from kstream_plan.render.pages.plan_folding import fold
+from kstream_plan.plans.folding import fold
+from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, number_range, span_to
@@ -63,7 +63,8 @@ def _legend(view: PlanView, at_once: str) -> str:
     pauses = f"Paused: tasks that pause for a while before the next row{at_once}: {', '.join(kinds)}."
     copies = (copy for activity in activities for copy in activity.kept_copies())
     is_passing = _kind_of_copies(view.plan) == "warm-up" and any(not copy.to_run for copy in copies)
-    return f"{pauses}{' TASK warm-up INSTANCE: it warms up there, but does not stay there.' * is_passing}"
+    pairs = " Two numbers: a rebalance with its follow-up." * any(len(event.rounds) > 1 for event in activities)
+    return f"{pauses}{pairs}{' TASK warm-up INSTANCE: it warms up there, but does not stay there.' * is_passing}"
 
 
 def _pauses(view: PlanView) -> dict[int, int]:

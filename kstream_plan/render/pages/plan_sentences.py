@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstream_plan.plans.caught_up_evidence import Fact, would_tell
-from kstream_plan.plans.design import BACK_BEFORE_FENCED
-from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
+from kstream_plan.plans.design import BACK_BEFORE_FENCED, CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
+from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, READY_AT_FOLLOW_UP, Left, shorter_than
 from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list
 
+#: What makes tasks start cold that are likely to start warm, by what warns of it.
+_COLD_IF = {
+    CLOSE_TO_TIME_OUT: "the group notices the stop before the return",
+    LEFT_OVER_CLEANUP: "state left on disks has been deleted",
+    LATE_FOLLOW_UP: "a follow-up rebalance comes late",
+    READY_AT_FOLLOW_UP: "copies catch up later than assumed",
+}
 _RATE_UNKNOWN = "the restore rate is unknown (--restore-rate would tell)"
 
 
@@ -131,15 +138,15 @@ def _moves(view: PlanView) -> Iterator[str]:
         yield f"No {'connector or task' if plan.is_of_workers else 'stateful task'} moves."
         return
     if not moves.most:
-        starts = count(view.figure("hops").median, "start")
-        yield f"No {'work' if plan.is_of_workers else 'stateful task'} moves for good ({starts} in between)."
+        noun = "connector or task" if plan.is_of_workers else "stateful task"
+        yield f"No {noun} runs elsewhere in the end ({count(view.figure('hops').median, 'start')} meanwhile)."
         return
     verb = "moves" if moves.median == 1 else "move"
     minimum = plan.summary.lower_bounds.moves
     enough = f"{count(minimum, 'move')} would balance the group as well" if minimum else "the balance needs none"
     fewer = f"; {enough}" if minimum < moves.median else ""
     hops = view.figure("hops").median
-    detour = f", in {hops:,} changes of owner" if hops > moves.median else ""
+    detour = f"; some move more than once, {hops:,} times in all" if hops > moves.median else ""
     yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{detour}{fewer}."
 
 
@@ -154,8 +161,12 @@ def _cold(view: PlanView) -> Iterator[str]:
         yield f"Up to {starts} if stores are in memory; whether they are is unknown (--stores would tell)."
     elif cold.most and not cold.median:
         facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)
-        reason = "; ".join(facts) or "that depends on what is unknown, as said below"
-        yield f"Up to {count(cold.most, 'cold start')}: {reason}."
+        codes = {note.code for note in (*plan.warnings, *plan.assumptions)}
+        causes = [cause for code, cause in _COLD_IF.items() if code in codes]
+        causes += ["new instances get other random ids"] * (not causes and view.draws is not None)
+        condition = f" if {' or '.join(causes)}" if causes else ", by what is unknown"
+        reason = f": {'; '.join(facts)}" if facts else condition
+        yield f"Up to {count(cold.most, 'cold start')}{reason}."
         yield from would_tell(plan.unproven_starts)
     elif cold.most:
         starts = "cold start" if cold.most == 1 else "cold starts"

@@ -121,7 +121,8 @@ def _what_if_row(what_if: WhatIf, view: PlanView) -> Row:
     most = what_if.most_cold_handovers
     is_empty = starts_empty(plan, what_if.setting, what_if.value)
     cold: Tone = "bad" if is_empty or most is None or most > plan.ends("cold_handovers")[1] else "plain"
-    cold_starts = f"{_cold_starts(what_if)}{' or more' if is_empty else ''}"
+    cold_text = f"at least {what_if.cold_handovers:,}" if most is None else span_to(what_if.cold_handovers, most)
+    cold_starts = f"{cold_text}{' or more' if is_empty else ''}"
     last = [Cell((f"{what_if.peak_extra_copies:,}",)), Cell((cold_starts,), tone=cold)]
     if what_if.paused_task_ms is not None:
         last = [text_cell(duration(what_if.paused_task_ms)), text_cell(f"{what_if.moves:,}")]
@@ -134,14 +135,6 @@ def _duration(likely_ms: int, least_ms: int | None, most_ms: int | None) -> str:
     if least_ms is None or most_ms is None:
         return f"about {duration(likely_ms)}"
     return f"about {duration_range(likely_ms, least_ms, most_ms)}"
-
-
-def _cold_starts(what_if: WhatIf) -> str:
-    """Return how many starts are cold, at most where that is not certain."""
-    least, most = what_if.cold_handovers, what_if.most_cold_handovers
-    if most is None:
-        return f"at least {least:,}"
-    return span_to(least, most)
 
 
 def setting_text(name: str, value: int) -> str:

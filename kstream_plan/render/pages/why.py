@@ -289,5 +289,6 @@ def _instance_facts(answer: InstanceAnswer, answers: Why, names: Names) -> Itera
         of_all = f"{len(answer.queued):,} of {len(answers.probing.queued):,} that wait for max.warmup.replicas"
         yield Fact("queued", "No copy there yet", f"{tasks} ({of_all}={answers.probing.at_once:,})")
     moment = f"in about {duration(answer.first_ms)}" if answer.first_ms else "now"
-    yield Fact("first", "Next task starts there", "none" if answer.first_ms is None else moment)
+    first = f"a {'stateful' if answer.first_is_stateful else 'stateless'} one, {moment}"
+    yield Fact("first", "Next task starts there", "none" if answer.first_ms is None else first)
     yield Fact("then", "At the end", f"{count(answer.then, 'task')}")

@@ -1,6 +1,7 @@
 """What people see of a simulation, looked at line by line once and kept."""
 
 import json
+import re
 
 import pytest
 from rich.cells import cell_len
@@ -9,6 +10,7 @@ from kstream_plan.documents.plan.read import read_plans
 from kstream_plan.documents.plan.simulation import simulation_json
 from kstream_plan.documents.plan.write import plan_document
 from kstream_plan.documents.scenario_file import read_scenario
+from kstream_plan.model.scenario import Return, Scenario, Stop
 from kstream_plan.plans import Trigger
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.note_codes import COLD_STARTS
@@ -145,3 +147,14 @@ def test_members_that_join_in_a_follow_up_are_counted_once_and_what_is_due_is_na
     assert "next probe" not in stopped.message, "it comes later, for a member is gone"
     [command] = (line.text for line in page.lines if line.kind == "next")
     assert command.startswith("kstream-plan compare SNAPSHOT --add 1 --vary max.warmup.replicas=")
+
+
+def test_a_late_return_is_named_and_so_is_what_may_make_tasks_start_cold() -> None:
+    """Within a heartbeat of the session time-out the group may notice the stop, or not."""
+    snapshot = captured_scenarios.before("scale-out")
+    process_ids = (snapshot.state.group.instances[2].process_id,)
+    stop, back = Stop(at_ms=0, process_ids=process_ids), Return(at_ms=9_000, process_ids=process_ids)
+    page = plan_page(simulate(snapshot, Scenario(events=(stop, back))))
+    assert page.title.endswith("; i2 stops, then i2 returns")
+    assert "No stateful task runs elsewhere in the end (8 starts meanwhile)." in page.sentences[0]
+    assert re.search(r"Up to \d+ cold starts if the group notices the stop before the return\.", page.sentences[0])
