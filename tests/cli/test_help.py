@@ -38,6 +38,7 @@ OF_THEIR_OWN = {
     ("upgrade", "--add"): "default: 2",
     ("upgrade", "--draws"): "each side",
     ("diff", "--verbose"): "task",
+    ("drain", "--verbose"): "start warm",
     ("compare", "--scenario"): "compared",
     ("compare", "--policy"): "which alternatives keep",
     ("compare", "--draws"): "each alternative",
