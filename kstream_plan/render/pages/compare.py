@@ -12,6 +12,7 @@ from kstream_plan.plans.note_codes import EXPERT_CODES
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.page import Cell, Column, Fact, Page, Table, Tone, remark_lines, text_cell, text_row
 from kstream_plan.render.pages.plan import plan_title, source_text
+from kstream_plan.render.pages.plan_facts import if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.pages.rates import rates_text
 from kstream_plan.render.text.escape import printable
@@ -199,7 +200,8 @@ def _first_figure(alternative: Alternative) -> str:
     if alternative.plan.is_of_workers:
         return f"{_lasted(alternative, alternative.figures.paused_task_ms)} over all tasks"
     is_assumed = alternative.settles and alternative.plan.summary.duration_is in ("probes", "floor")
-    return f"{'about ' * is_assumed}{duration_text(alternative)}"
+    condition = f" {if_caught_up(alternative.plan)}" if is_assumed else ""
+    return f"{'about ' * is_assumed}{duration_text(alternative)}{condition}"
 
 
 def _names(outcomes: Sequence[SameOutcome]) -> str:

@@ -8,7 +8,7 @@ from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity, Move, NewCopy, only_return, records_of
 from kstream_plan.plans.folding import fold
-from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_cell, text_row
+from kstream_plan.render.page import Cell, Row, Table, columns_of, text_cell, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import count, duration, name_list, number_range, span_to
