@@ -40,6 +40,7 @@ VERBOSE = (
 )
 WHOLE_FORMS: dict[str, str | bytes] = {
     "pretty": json.dumps(WHOLE, indent=2),
+    "coloured by jq": "\x1b[1;39m" + json.dumps(WHOLE, indent=2).replace('": ', '"\x1b[0m\x1b[1;39m: ') + "\x1b[0m",
     "windows": json.dumps(WHOLE, indent=2).replace("\n", "\r\n"),
     "PowerShell": TEXT.encode("utf-16"),
     "curl -i": HEADERS + TEXT,
