@@ -309,7 +309,7 @@ def test_how_to_see_more_of_a_short_history_is_said(
     assert run(["history", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert ("(steps of 1h" in out) == (not is_short), "a step or two are no picture"
-    assert (", over the 1h before" if is_short else ", over the 6h before") in out
+    assert (", over at most 1h before" if is_short else ", over at most 6h before") in out
     assert ("Note: The history is short: --over 1h shows it in finer steps" in out) == is_short
 
 
