@@ -97,7 +97,8 @@ class Answers:
         settles: whether the group settles for sure, where that is asked.
         rounds: in which rebalances they start, where nobody leaves, so that Kafka may let them wait.
         opened: in which rebalances they start, and on which consumers.
-        at_best: where tasks that are asked of start if the copies have caught up of which that is unknown.
+        at_best: where tasks that are asked of start if the copies have caught up of which that is unknown, and whether
+            warm.
         may_lose: whether stores are in memory or may be: then a copy is lost that another consumer opens, and by which
             one it is depends on all that is decided.
     """
@@ -110,7 +111,7 @@ class Answers:
     settles: bool = True
     rounds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     opened: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
-    at_best: Mapping[str, str] = field(default_factory=dict)
+    at_best: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
     may_lose: bool = False
 
 
@@ -139,7 +140,7 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
         most=now.how_many_cold[1],
         restoring=_restoring(now.plan),
         opened=_opened(now.plan),
-        at_best={str(task.task_id): task.destination for task in now.at_best},
+        at_best={str(task.task_id): (task.destination, task.caught_up) for task in now.at_best},
     )
 
 
@@ -297,9 +298,17 @@ def _is_other_course(before: Answers, after: Answers, worsening: Worsening) -> b
 
 
 def _elsewhere_at_best(before: Answers, after: Answers) -> frozenset[str]:
-    """Return the tasks of which it was unknown where they start, and that now start elsewhere at best."""
-    unknown = (task for task, answer in before.tasks.items() if answer is Answer.UNKNOWN)
-    return frozenset(task for task in unknown if before.at_best[task] != after.at_best.get(task))
+    """Return the tasks of which it was unknown where they start, and that now start elsewhere at best.
+
+    One that was cold at best, its copy in memory lost to another thread, may be on the same instance.
+    """
+    unknown = {task: before.at_best[task] for task, answer in before.tasks.items() if answer is Answer.UNKNOWN}
+    found = set[str]()
+    for task, (instance, is_warm) in unknown.items():
+        now = after.at_best.get(task)
+        if now is None or now[0] != instance or (before.may_lose and not is_warm):
+            found.add(task)
+    return frozenset(found)
 
 
 def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
@@ -565,7 +574,18 @@ class TestExceptions:
         assert before.starts == after.starts
         assert [before.tasks["0_0"], after.tasks["0_0"]] == [Answer.UNKNOWN, Answer.YES]
         hosts = {instance["process_id"]: instance["host"] for instance in group.row["instances"]}
-        assert [hosts[item.at_best["0_0"]] for item in (before, after)] == ["i2", "i1"]
+        assert [hosts[item.at_best["0_0"][0]] for item in (before, after)] == ["i2", "i1"]
+
+    def test_with_fewer_standbys_a_task_may_stay_on_the_thread_that_has_its_copy(self) -> None:
+        """If the copy of 0_0 has caught up it stays where it is, and another thread of ``i0`` opens 0_1, in memory."""
+        group = copied(random_group(random.Random(1_385_885_103)))
+        before = _drain(group)
+        group.row["instances"][0]["consumers"][0]["standby"].remove("0_0")
+        del group.row["lags"][0]
+        after = _drain(group)
+        assert before.opened == after.opened
+        assert [before.tasks["0_1"], after.tasks["0_1"]] == [Answer.UNKNOWN, Answer.YES]
+        assert [item.at_best["0_1"][1] for item in (before, after)] == [False, True]
 
     def test_a_copy_that_is_made_anew_begins_with_nothing(self) -> None:
         """What the standby of 0_1 has is unknown, and by when the group settles; of a new one the rate tells."""
