@@ -196,7 +196,7 @@ def _facts(bounces: Bounces) -> Iterator[Fact]:
     yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled{anyway}")
     yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
     yield Fact("cold", "Cold starts", cold.text, cold.tone)
-    yield Fact("pause", "Longest pause", f"{_pause(way)}, until the task runs again")
+    yield Fact("pause", "Longest pause", f"{_pause(way)} in all, of the task that pauses longest")
     cut_overs = ", cut-overs included" * _cuts_over(way)
     yield Fact("at_once", "Paused at once", f"{count(way.figures.paused_at_once, 'task')} at most{cut_overs}")
 

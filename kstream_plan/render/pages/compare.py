@@ -186,7 +186,8 @@ def conclusion(alike: Sequence[SameOutcome]) -> str:
     if len({_first_figure(outcome.one) for outcome in alike}) == 1 and all(outcome.one.settles for outcome in alike):
         equality = "have the same unassigned time" if pauses else "settle at the same time"
         return f"All alternatives {equality}: {_first_figure(first.one)}."
-    advantage = "has the shortest unassigned time" if pauses else "settles first"
+    is_alike = len({outcome.one.figures.balanced_ms.median for outcome in alike if outcome.one.settles}) == 1
+    advantage = "has the shortest unassigned time" if pauses else f"settles first{' at worst' * is_alike}"
     policy = " of those that keep to the policy" if first.one.kept and any(o.one.kept is False for o in alike) else ""
     parts = [f"{outcome_name(first)} {advantage}{policy}: {_first_figure(first.one)}."]
     overlap = f"Its range of times overlaps with that of {_names(best[1:])}: the random ids may decide which is faster."

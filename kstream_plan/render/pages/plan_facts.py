@@ -172,9 +172,10 @@ def pause_fact(view: PlanView) -> Fact:
     kind = "task" if plan.group.tasks[plan.group.task_index[worst.task_id]].stateful else "stateless task"
     task = names.task(worst.task_id) if plan.is_of_workers else f"{kind} {names.task_and_topic(worst.task_id)}"
     is_rated = plan.rates.restore is not None and not plan.rates.restore.at_least
-    restores = ", without restores" if is_rated else "; restores are unknown without --restore-rate"
-    times = count(worst.times, "pause")
-    pauses = f" {'in' if worst.times == 1 else 'summed over'} {times}{restores * plan.pauses_are_least}"
+    is_unknown = plan.pauses_are_least and not is_rated
+    restores = "restores are unknown without --restore-rate" if is_unknown else "restores of cold starts not counted"
+    restores = f"; {restores}" * bool(plan.pauses_are_least or view.figure("cold_handovers").most)
+    pauses = f" {'in' if worst.times == 1 else 'summed over'} {count(worst.times, 'pause')}{restores}"
     value = f"{task}: {pause_text(*total, is_open=plan.pauses_are_least)}{pauses}{unknown}"
     return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")
 

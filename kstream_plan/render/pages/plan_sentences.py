@@ -146,8 +146,10 @@ def _moves(view: PlanView) -> Iterator[str]:
     enough = f"{count(minimum, 'move')} would balance the group as well" if minimum else "the balance needs none"
     fewer = f"; {enough}" if minimum < moves.median else ""
     hops = view.figure("hops").median
-    detour = f"; some move more than once, {hops:,} times in all" if hops > moves.median else ""
-    yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{detour}{fewer}."
+    owned = {task for roles in plan.initial for task in roles.active}
+    reason = "some move more than once" if owned.issuperset(plan.group.stateful) else "with those of unassigned tasks"
+    starts = f", in {hops:,} {'starts' if plan.is_of_workers else 'cut-overs'} ({reason})" * (hops > moves.median)
+    yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{starts}{fewer}."
 
 
 def _cold(view: PlanView) -> Iterator[str]:

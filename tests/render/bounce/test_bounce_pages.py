@@ -127,7 +127,7 @@ def test_the_panel_and_the_table_have_the_same_figures(name: str) -> None:
     row = table.rows[found.played.index(found.best_safe or found.as_it_is)]
     cells = {column.head: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
     same = {"rebalances": "Rebalances", "cold": "Cold starts", "pause": "Longest pause"}
-    cells["Longest pause"] += ", until the task runs again"
+    cells["Longest pause"] += " in all, of the task that pauses longest"
     assert {key: facts[key] for key in same} == {key: cells[head] for key, head in same.items()}
     assert facts["duration"].startswith(f"{cells['Duration']}, ")
     assert facts["at_once"].startswith(f"{cells['Paused at once']} task")
