@@ -163,4 +163,4 @@ def test_what_starts_cold_in_one_course_only_is_no_proven_cold_start(
     out = capsys.readouterr().out
     assert "NO: 1 to 4 of the 6 tasks" in out
     [row] = [line.split() for line in out.splitlines() if line.startswith("0_4 ")]
-    assert row == ["0_4", "i1", "left-over", "unknown", "45s", "+", "restore"]
+    assert row == ["0_4", "i1", "left", "on", "disk", "unknown", "45s", "+", "restore"]
