@@ -38,9 +38,6 @@ class Restless(NamedTuple):
     asleep: Mapping[int, Sleep] = MappingProxyType({})
 
 
-_UNTOLD = Restless()
-
-
 @dataclass(frozen=True, kw_only=True)
 class GroupState:
     """A group between two rebalances: everything the next decision and the next round depend on.
@@ -49,10 +46,10 @@ class GroupState:
     each tuple sorted by instance and at most one copy per instance (empty for stateless tasks). ``at_ms`` is the
     time of the last assignment on the plan's clock. ``leader`` is an instance index, ``None`` if not known. ``revoked``
     maps each stateful task that the last assignment withheld to the instance that has given it up for that; once
-    members have changed meanwhile, each stateless one as well (``NOBODY``: the instance has gone). ``waiting`` are the
-    records by stateful task that its changelogs would have grown by, had somebody processed its input. ``memory`` is
-    what else the group remembers, in whatever way it coordinates: a frozen value that only its design looks into, made
-    of what is the same in every run (no sets), or ``None``.
+    members have changed meanwhile, each stateless one as well (``NOBODY``: the instance has gone). ``waiting`` is the
+    unprocessed input of each stateful task, in the records that its changelogs grow by once it is processed. ``memory``
+    is what else the group remembers, in whatever way it coordinates: a frozen value that only its design looks into,
+    made of what is the same in every run (no sets), or ``None``.
     """
 
     group: Group
@@ -182,7 +179,7 @@ class GroupState:
         copies: Mapping[int, tuple[Copy, ...]],
         revoked: Mapping[int, int],
         waiting: Mapping[int, int],
-        restless: Restless = _UNTOLD,
+        restless: Restless | None = None,
     ) -> GroupState:
         """Return the state one generation later; ``copies`` has every task of which a holder or a copy changed.
 
@@ -201,7 +198,7 @@ class GroupState:
             waiting=MappingProxyType(dict(waiting)),
         )
         vars(after)["_changed_since"] = (weakref.ref(self), changed)
-        vars(after)["_restless"] = restless
+        vars(after)["_restless"] = Restless() if restless is None else restless
         vars(after)["unsettled"] = self._unsettled_after(copies)
         return after
 

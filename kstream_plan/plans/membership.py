@@ -152,13 +152,12 @@ def disk_of(state: GroupState, instance: int, stopped_at_ms: int, at_ms: int, pr
     for task in state.group.stateful:
         for copy in state.copies[task]:
             if copy.instance == instance:
-                written = produced(task, stopped_at_ms, at_ms)
-                behind = 0 if copy.active else written
+                behind = 0 if copy.active else produced(task, stopped_at_ms, at_ms)
                 whole = state.group.tasks[task].end_offset_sum
                 lag = UNKNOWN if copy.lag == UNKNOWN else min(max(copy.remaining, behind), whole)
                 open_until_ms = None if copy.consumer is None else stopped_at_ms
-                waiting = state.waiting.get(task, 0)
-                found.append(DiskCopy(task, lag, at_ms, copy.made_at_ms, open_until_ms, waiting))
+                backlog = state.waiting.get(task, 0)
+                found.append(DiskCopy(task, lag, at_ms, copy.made_at_ms, open_until_ms, backlog))
     return tuple(found)
 
 

@@ -89,9 +89,9 @@ class Restoring:
     """How much every restoring copy has left after some time.
 
     ``rate_known`` is by instance; ``left`` maps (task, instance) to records for the copies of instances with a known
-    rate that had anything left at the start or fell behind. ``at_once``: every rate is infinite. ``written`` are the
-    records by task that its changelogs grew by, with the beginning of each part of the time; ``waiting`` those of its
-    input that nobody has processed by its end.
+    rate that had anything left at the start or fell behind. ``at_once``: every rate is infinite. ``written``: for each
+    part of the time its beginning, and the records by task that changelogs grew by; ``waiting``: the unprocessed input
+    at the end, by task, as of :class:`~kstream_plan.model.GroupState`.
     """
 
     group: Group
@@ -202,7 +202,7 @@ def _restoring_copies(
 ) -> dict[int, _Queue]:
     """Return what each instance restores in a phase, of active copies or else of the others.
 
-    The others have ``grown`` by what was written; all of those fall ``behind`` of whose tasks much came at once.
+    The others have ``grown`` by what was written; all copies of tasks in ``behind`` lack what was written at once.
     """
     queues: dict[int, _Queue] = {}
     if not any(known):
@@ -236,23 +236,25 @@ def _written(
     whole: Sequence[int],
     waiting: dict[int, int],
 ) -> tuple[dict[int, int], set[int]]:
-    """Return what is written of tasks in a phase, and of which of them some is at once; the others' input waits.
+    """Return the records written in a phase, by task, and the tasks of which some are written at once.
 
-    No more of it waits than the ``whole`` task: a copy that much behind has no state at all.
+    The input of the other tasks joins what is ``waiting``: at most the ``whole`` task, for a copy that much behind has
+    no state at all.
     """
     written, at_once = dict[int, int](), set[int]()
     if not (phase.rates.any_produce or phase.burst or waiting):
         return written, at_once
     for task, of_task in copies.items():
-        records = phase.produced(task)
-        if not _is_processed(task, of_task, known, phase, left):
-            waiting[task] = min(waiting.get(task, 0) + records, whole[task])
-            continue
         waited = waiting.pop(task, 0)
+        records = waited + phase.produced(task)
+        if not records:
+            continue
+        if not _is_processed(task, of_task, known, phase, left):
+            waiting[task] = min(records, whole[task])
+            continue
+        written[task] = records
         if waited or task in phase.burst:
             at_once.add(task)
-        if records + waited:
-            written[task] = records + waited
     return written, at_once
 
 

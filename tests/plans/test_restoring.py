@@ -48,7 +48,7 @@ PARTS = st.lists(st.tuples(st.integers(0, 60), st.booleans(), st.integers(0, 90)
 def test_all_that_comes_is_written_once_its_owner_runs_and_has_restored(
     parts: list[tuple[int, bool, int]], behind: int, produce_rate: int, cut: int
 ) -> None:
-    """Whether its owner stops or restores for a while, in one interval or in two of which the second goes on."""
+    """Its owner stops or restores for a while, in one interval or in two that follow each other."""
     owner = Copy(0, behind, (0,), behind, consumer=0, active=True)
     rates = Rates(restore_per_instance=10.0, produce_per_task=float(produce_rate))
     phases = [

@@ -260,7 +260,7 @@ class _Report:
 
     @property
     def waiting(self) -> Mapping[int, int]:
-        """What nobody has processed by then, by task."""
+        """The unprocessed input at the end of the interval, by task."""
         return self._restoring.waiting
 
     def of(self, task: int, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:

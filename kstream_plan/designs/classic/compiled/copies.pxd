@@ -20,7 +20,7 @@ cdef class Copies:
     cdef Ints number
     # who owns each task (-1: nobody), and gave it up for the decision before (-1: nobody)
     cdef Ints owner, revoked_by
-    # records of each task's input that nobody has processed yet
+    # the unprocessed input of each task, as a state's ``waiting``
     cdef Longs unprocessed
     # whether a task's copies stay as they are until it gets other seats
     cdef Flags rests

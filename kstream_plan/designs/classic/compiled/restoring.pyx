@@ -16,7 +16,7 @@ cdef enum:
     POLL_RECORDS = 1000
 
 #: More records than this do not wait: with what is restored and written they are within 64 bits.
-cdef int64_t MOST = 4611686018427387904
+cdef int64_t MOST = 4611686018427387903
 
 
 cdef class Restoring(Steps):
@@ -63,11 +63,9 @@ cdef class Restoring(Steps):
         return self.unprocessed[place] + self.produced(place, elapsed_ms)
 
     cdef void wait(self, Py_ssize_t place, int64_t elapsed_ms) noexcept:
-        """Let the input wait that nobody has processed in a time."""
-        if self._is_restoring(place, soon=False):
-            self.unprocessed[place] = min(self.unprocessed[place] + self.produced(place, elapsed_ms), self.whole[place], MOST)
-        else:
-            self.unprocessed[place] = 0
+        """Note the unprocessed input at the end of a time."""
+        cdef int64_t records = self.unprocessed[place] + self.produced(place, elapsed_ms)
+        self.unprocessed[place] = min(records, self.whole[place], MOST) if self._is_restoring(place, soon=False) else 0
 
     cdef void press(self) noexcept:
         """Find the instances of whose copies more is written than they restore, and let no task of theirs rest."""
