@@ -101,6 +101,11 @@ class Finding:
         return Answer.UNKNOWN if self.unknown else Answer.NO
 
     @property
+    def is_option(self) -> bool:
+        """Whether an option asks for it, as ``--max-snapshot-age``: other settings change nothing about it."""
+        return self.rule.startswith("--")
+
+    @property
     def round_number(self) -> int | None:
         """The round of the worst offence, if it has one."""
         return self.offences[0].round_number if self.offences else None

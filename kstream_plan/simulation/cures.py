@@ -168,7 +168,7 @@ def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
     for settings in (each for each in candidates if _can_be_set(checked.plan, each)):
         found, longer_ms, still_broken = None, None, tuple[Finding, ...]()
         for trial in trials.check(settings):
-            broken = any(one.offences and one.rule in kept for one in trial.findings if not _guard(one))
+            broken = any(one.offences and one.rule in kept for one in trial.findings if not one.is_option)
             found = None if broken else next(one for one in trial.findings if one.rule == finding.rule)
             if broken:
                 break
@@ -193,11 +193,6 @@ def _longer_ms(checked: Plan, cured: Plan) -> int | None:
         return None
     then_ms = cured.ends("duration_ms")[1]
     return then_ms if then_ms > checked.ends("duration_ms")[1] else None
-
-
-def _guard(finding: Finding) -> bool:
-    """What a plan is made from does not change by planning it differently; its digest does, by the settings."""
-    return finding.rule.startswith("--")
 
 
 def _more_warmups(plan: Plan, _finding: Finding) -> Iterator[Mapping[str, int]]:

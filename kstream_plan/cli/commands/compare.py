@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -36,7 +36,6 @@ from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.errors import PlanFileError, UsageError
 from kstream_plan.model import Snapshot
-from kstream_plan.model.times import EPOCH
 from kstream_plan.policy.findings import Standard
 from kstream_plan.simulation.alternatives import saved_alternatives
 from kstream_plan.simulation.draws import MOST_DRAWS
@@ -93,8 +92,7 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
     @property
     def clock(self) -> datetime:
         """What counts as now for the age of snapshots and for waivers."""
-        moment = None if self.now is None else EPOCH + timedelta(milliseconds=self.now)
-        return self.today or moment or datetime.now(UTC)
+        return self.today or super().clock
 
     @property
     def designs(self) -> Sequence[str]:

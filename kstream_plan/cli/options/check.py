@@ -131,8 +131,3 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
     def now_ms(self) -> int | None:
         """When plans begin: a change is checked as of its snapshot, however old that is."""
         return self.as_of_ms
-
-    @property
-    def clock(self) -> datetime:
-        """What counts as now for the age of snapshots and for waivers."""
-        return datetime.now(UTC) if self.now is None else EPOCH + timedelta(milliseconds=self.now)

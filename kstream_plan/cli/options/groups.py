@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +21,7 @@ from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, one_of
 from kstream_plan.cli.panels import INPUT, OUTPUT, PLANNING
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.quantities import parse_size
+from kstream_plan.model.times import EPOCH
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.snapshots.files.content import Limits, reading_within
@@ -83,6 +85,11 @@ class Reading(Options, panel=INPUT):
         if self.now is not None:
             return self.now
         return time.time_ns() // 1_000_000 if self.is_about_now and self.as_of is None else self.as_of_ms
+
+    @property
+    def clock(self) -> datetime:
+        """What counts as now for the age of snapshots and for waivers."""
+        return datetime.now(UTC) if self.now is None else EPOCH + timedelta(milliseconds=self.now)
 
     @property
     def as_of_ms(self) -> int | None:

@@ -29,9 +29,8 @@ from kstream_plan.render.text.numbers import count, is_are, name_list
 
 _MARKS = {Status.ERROR: "✗", Status.WARNING: "!", Status.WAIVED: "○", Status.NOT_APPLICABLE: "–", Status.PASSED: "✓"}
 _TONES: dict[Status, Tone] = {Status.ERROR: "bad", Status.WARNING: "unknown", Status.PASSED: "plain"}
-#: Rules, and options, about the snapshot: no setting helps against them.
-_GUARDS = ("--max-snapshot-age", "--require-generation", "--expect-digest")
-_OF_SNAPSHOTS = (*_GUARDS, "max_snapshot_age", "require_generation")
+#: Rules about the snapshot: no setting helps against them.
+_OF_SNAPSHOTS = ("max_snapshot_age", "require_generation")
 #: So many rules are named in a sentence.
 _MOST_NAMED = 3
 
@@ -152,7 +151,7 @@ def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Ta
 
 def _may_have_cure(finding: Finding) -> bool:
     """Return whether a setting helps, or might: none does against an old snapshot, or to tell what is unknown."""
-    is_about_plan = not finding.invariant and finding.rule not in _OF_SNAPSHOTS
+    is_about_plan = not (finding.invariant or finding.is_option or finding.rule in _OF_SNAPSHOTS)
     return finding.cure is not None or (is_about_plan and finding.answer is Answer.NO)
 
 
