@@ -76,7 +76,7 @@ class Alternative:
 
     ``drawn_ms``: how long each draw takes, in their order, where the same draws are there of other alternatives; empty
     if they are not. ``kept``: it keeps to the policy (``None``: nobody gave one); ``broken`` names the rules that it
-    breaks, or of which that is unknown, and ``maybe_broken`` the latter.
+    breaks or may break, ``maybe_broken`` those that it may break.
     """
 
     changes: tuple[Change, ...]

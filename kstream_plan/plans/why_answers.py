@@ -273,10 +273,8 @@ class Why:
         """The warnings, notes, assumptions and commands, as the page and the JSON have them."""
         plan_notes = remarks(self.plan)
         if self.task is not None or self.instance is not None:
-            codes = ("no-restore-rate",) if self.goes_by_rates else ()
-            plan_notes = plan_notes._replace(
-                assumptions=tuple(note for note in plan_notes.assumptions if note.code in codes)
-            )
+            of_rate = (note for note in plan_notes.assumptions if note.code == "no-restore-rate")
+            plan_notes = plan_notes._replace(assumptions=tuple(of_rate) if self.goes_by_rates else ())
         if not self.plan.rounds:
             kept = tuple(note for note in plan_notes.assumptions if note.code not in _OF_ROUNDS)
             plan_notes = plan_notes._replace(assumptions=kept)

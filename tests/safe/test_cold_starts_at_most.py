@@ -263,7 +263,7 @@ def test_a_copy_falls_behind_whatever_the_end_offset_is() -> None:
 def test_a_task_between_two_threads_starts_from_another_copy_whatever_that_has(stores: str, most: int) -> None:
     """``i0`` has closed 0_3 for another thread; where nothing is left of it, ``i1`` starts it by a report of a day.
 
-    When ``i0`` starts it again, it has restored it beside 0_1, of which only the least that it lacks is known.
+    When ``i0`` starts it again, it has restored it beside 0_1, which lacks an unknown number of records.
     """
     group = random_group(random.Random(86)).with_row(stores=stores)
     assert plan_checked(group.snapshot, group.options).ends("cold_handovers") == (0, most)

@@ -97,8 +97,7 @@ class Answers:
         settles: whether the group settles for sure, where that is asked.
         rounds: in which rebalances they start, where nobody leaves, so that Kafka may let them wait.
         opened: in which rebalances they start, and on which consumers.
-        at_best: where tasks that are asked of start if the copies have caught up of which that is unknown, and whether
-            warm.
+        at_best: where each drained task starts if all copies of unknown lag have caught up, and whether it is warm.
         may_lose: whether stores are in memory or may be: then a copy is lost that another consumer opens, and by which
             one it is depends on all that is decided.
     """

@@ -59,10 +59,10 @@ def connector_tasks(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
         if tasks > number(limit)
     )
     by_rest = any(note.code == COUNTS_ONLY for note in subject.plan.assumptions)
-    told = tells_connectors(subject.plan) and (offences or not by_rest)
-    if not told and max(totals.values(), default=0) > number(limit):
-        why = "REST tells neither whether work waits nor which tasks move"
-        return UNKNOWN._replace(offences=(Offence(None, note=why),))
+    is_known = tells_connectors(subject.plan) and (offences or not by_rest)
+    if not is_known and max(totals.values(), default=0) > number(limit):
+        reason = "REST tells neither whether work waits nor which tasks move"
+        return UNKNOWN._replace(offences=(Offence(None, note=reason),))
     return Measurement(max(counts.values(), default=0), offences)
 
 

@@ -27,7 +27,7 @@ class StandardInput:
         return self._stream.fileno()
 
     def read(self, size: int = -1) -> bytes:
-        """Read so many bytes."""
+        """Return up to ``size`` bytes, by default all that are left."""
         block = self._stream.read(size)
         if len(self.beginning) < _KEPT_BYTES:
             self.beginning += block[:_KEPT_BYTES]
