@@ -167,7 +167,9 @@ def test_a_target_that_stays_costs_as_little_as_any(snapshot: Snapshot, rates: R
         if kept := carry_on(state, config, *before):
             anew = balanced._afresh(state, config)
             costs = [_cost(state, config, item.owner, item.standbys) for item in (kept, anew)]
-            assert costs[0] == costs[1]
+            assert costs[0][:2] == costs[1][:2]
+            if kept.owner == anew.owner:  # among several optima of the active tasks, standbys may cost more or less
+                assert costs[0] == costs[1]
             assert kept.warnings == anew.warnings
         return kept
 

@@ -24,9 +24,10 @@ instance. While members stay, what follows a decision changes these costs only a
 - The task starts on its target: it is at home there from now on, and all others are a move away.
 
 So, task by task, the target's cost falls at least as much as any rival's: what was cheapest is. Of those as cheap as
-the target, one that costs no more may come first in the fixed order when tasks have got the copies they lacked; a plan
-keeps the target it has. The one exception: if nobody is caught up on a task and there are standbys to restore,
-whichever is caught up first runs it; that may change where the task is at home, and so the fewest moves.
+the target, one that costs no more may come first in the fixed order when tasks have got the copies they lacked, and
+its standbys may cost more or less; a plan keeps the target it has. The one exception: if nobody is caught up on a task
+and there are standbys to restore, whichever is caught up first runs it; that may change where the task is at home, and
+so the fewest moves.
 """
 
 from __future__ import annotations
