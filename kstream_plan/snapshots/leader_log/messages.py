@@ -76,7 +76,8 @@ _SPLIT_FIELD_BEGUN = re.compile(rf"(?:{'|'.join(_SPLIT_FIELDS)}) \{{[^{{}}]*+\Z"
 
 #: ``AbstractConfig.logAll`` when a client or an application starts: a line a setting.
 _CONFIG = re.compile(r"(?P<kind>Streams|Consumer)Config values:")
-_SETTING = re.compile(r"\s*([a-z][\w.-]*) = ?(.*?)\s*", re.DOTALL)
+#: What a layout writes behind a message, the logger with its line in brackets, is no part of the last value.
+_SETTING = re.compile(r"\s*([a-z][\w.-]*) = ?(.*?)(?:\s\((?:[\w$]+\.)+[\w$]+(?::\d+)?\))?\s*", re.DOTALL)
 _PREFIX = re.compile(r"\A(?:(?! = )[^\t]){1,200}\t(?=[a-z][\w.-]* =)")
 _SHIPPED_AT = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d) ")
 _JOINED_SETTING = re.compile(r"(?:(?<=\s)|^)(?=[a-z][\w-]*(?:\.[\w-]+)+ =(?:\s|$))")

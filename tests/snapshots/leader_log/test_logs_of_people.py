@@ -159,6 +159,16 @@ def test_settings_are_read_behind_prefixes(write: Callable[[str], str], saved: C
     assert (config["max_warmup_replicas"], config["acceptable_recovery_lag"]) == (6, 100)
 
 
+def test_the_logger_behind_settings_on_one_line_is_no_value(saved: Callable[..., list[str]]) -> None:
+    def change(text: str) -> str:
+        begin, time, rest = text.partition("2026-11-21T13:00:38.476Z")
+        return " ".join(begin.split("\n")).rstrip() + "\n" + time + rest
+
+    config = read_leader_logs(saved("with-values.log", change=change)).entries[-1].row["config"]
+    assert config["rack_aware_assignment_tags"] == []
+    assert config["max_warmup_replicas"] == 6
+
+
 def _started_twice(path: str, prefixes: tuple[str, str] = ("", "")) -> None:
     """Write a log in which an application starts twice, first with 2 warm-ups and then with 6."""
     text = Path(path).read_text(encoding="utf-8")
