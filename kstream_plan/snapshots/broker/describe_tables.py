@@ -14,14 +14,12 @@ from typing import NamedTuple
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.broker.pasted_tables import as_printed
-from kstream_plan.snapshots.files.content import unescaped
+from kstream_plan.snapshots.files.content import uncoloured, unescaped
 from kstream_plan.snapshots.rows.fields import shown
 
 #: Where a table begins; what stands before it, as a container's name, stands before each of its lines.
 _HEADER = re.compile(r"(?P<before>(?:.*[\s|>])?)GROUP\s+(?P<columns>[#A-Z(][A-Z# ()-]*?)\s*")
 _LONGEST_HEADER = 2_000
-#: What terminals and editors put into a text.
-_NOT_TEXT = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\ufeff")
 #: What spreadsheets, documents and chats make of spaces.
 _SPACES = re.compile("[\t\xa0\u2000-\u200a\u202f\u205f\u3000]")
 _FAILED = re.compile(r"^.{0,80}?\bError: (?P<message>.{1,300})", re.MULTILINE)
@@ -94,7 +92,7 @@ def read_tables(where: str, text: str) -> Iterator[TableRow]:
     Raises:
         SnapshotError: a line of a table cannot be read.
     """
-    lines = as_printed(_SPACES.sub(" ", unescaped(_NOT_TEXT.sub("", text))).splitlines())
+    lines = as_printed(_SPACES.sub(" ", unescaped(uncoloured(text.replace("\ufeff", "")))).splitlines())
     headers = {
         number: header
         for number, line in enumerate(lines)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from kstream_plan.snapshots.files.content import unescaped
+from kstream_plan.snapshots.files.content import uncoloured, unescaped
 from kstream_plan.snapshots.leader_log.log_fields import TEXT_FIELDS, fields_of
 
 #: What editors make of ``-->`` and ``<--``.
@@ -25,7 +25,7 @@ _NUMBERED = re.compile(
 
 def saved_lines(text: str) -> list[str]:
     """Return the lines of a text: ends of lines that are escaped count, and so do signs of HTML."""
-    text = _of_records(_SPACES.sub(" ", text))
+    text = _of_records(_SPACES.sub(" ", uncoloured(text)))
     if text.count("\\n") > text.count("\n"):
         text = text.replace("\\n", "\n").replace("\\t", "\t").rstrip("\"'}], \n")
     if text.count("#012") > text.count("\n"):

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from kstream_plan.snapshots.files.content import decoded, unescaped
+from kstream_plan.snapshots.files.content import decoded, uncoloured, unescaped
 from kstream_plan.snapshots.rows.fields import FieldError
 
 _OPENS = r"(?=\{\s*[\"}]|\[\s*[\[{\"\]])"
@@ -22,7 +22,6 @@ _PART = re.compile(r"^[ \t]*(?:\"[^\"\n]*\"[ \t]*:|[}\]]+,?[ \t]*\r?$)", re.MULT
 _FAILED = re.compile(r"^(?:< )?HTTP/[\d.]+ (?P<code>[345]\d\d)\b", re.MULTILINE)
 _YAML = re.compile(r"\s*(?:---|(?:apiVersion|kind):|[\w\"'.-]+:[ \t]*\r?$)", re.MULTILINE)
 _OF_HTML, _OF_PYTHON = re.compile(r"[\[{]\s*&(?:quot|#34);"), re.compile(r"[\[{]\s*(?:\{\s*)?'")
-_COLOURS = re.compile(r"\x1b\[[\d;]*m")
 _MOST_BYTES_OF_YAML = 1 << 24
 _DECODER = json.JSONDecoder()
 
@@ -34,7 +33,7 @@ def documents_of(content: bytes, fix: str) -> list[Any]:
         FieldError: a document is cut off, or there is none; ``fix`` is what to save instead.
     """
     try:
-        text = _plain(_COLOURS.sub("", decoded(content)).strip())
+        text = _plain(uncoloured(decoded(content)).strip())
     except UnicodeDecodeError:
         raise FieldError("", "is no UTF-8", fix) from None
     if not text:

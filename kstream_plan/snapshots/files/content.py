@@ -36,6 +36,7 @@ SETTINGS_BYTES = 64 << 20
 _BLOCK_BYTES = 1 << 20
 #: Signs that no text has: such data are of another kind.
 _NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ESCAPED = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#39|#34|#x27|#x2F);")
 
 
@@ -227,6 +228,11 @@ def text_in(data: bytes) -> str:
         if plain.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or _NO_TEXT.search(plain):
             raise OSError(errno.EINVAL, "it is not UTF-8") from None
         return plain.decode("cp1252", "replace")
+
+
+def uncoloured(text: str) -> str:
+    """Return a text without what colours it on a terminal."""
+    return _COLOUR.sub("", text) if "\x1b" in text else text
 
 
 def unescaped(text: str) -> str:

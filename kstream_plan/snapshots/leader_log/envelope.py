@@ -12,11 +12,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kstream_plan.snapshots.files.content import unescaped
+from kstream_plan.snapshots.files.content import uncoloured, unescaped
 from kstream_plan.snapshots.leader_log.log_fields import HOST_FIELDS, TEXT_FIELDS, TIME_FIELDS, fields_of, text_of
 from kstream_plan.snapshots.leader_log.log_times import LogTimes, Moment
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 #: What is no UTF-8, as Python keeps it in a text.
 _UNDECODED = re.compile("[\udc80-\udcff]+")
 _CRI = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)) (stdout|stderr) ([FP])(?::\S*)? (.*)", re.DOTALL)
@@ -75,7 +74,7 @@ def unwrap(line: bytes, times: LogTimes) -> Envelope:
 
     What is no UTF-8 is left to :func:`opened`, as the rest of a character may be in the next part; so is JSON.
     """
-    text = _uncoloured(line.decode("utf-8", "surrogateescape"))
+    text = uncoloured(line.decode("utf-8", "surrogateescape"))
     host, text = _host_prefix(text)
     if match := _CRI.match(text):
         at, stream, flag, inner = match.groups()
@@ -103,7 +102,7 @@ def of_row(row: Mapping[str, Any], wanted: Callable[[str], bool], times: LogTime
     if text is None:
         return None
     host = next((value for name in HOST_FIELDS if isinstance(value := fields.get(name), str) and value), None)
-    return Envelope(_uncoloured(text.removesuffix("\n")), _time_of(fields, times), host, host or "", was_json=True)
+    return Envelope(uncoloured(text.removesuffix("\n")), _time_of(fields, times), host, host or "", was_json=True)
 
 
 def opened(envelope: Envelope, wanted: Callable[[str], bool], times: LogTimes) -> Envelope:
@@ -117,7 +116,7 @@ def opened(envelope: Envelope, wanted: Callable[[str], bool], times: LogTimes) -
     Raises:
         CutLineError: it is a JSON object that ends too early.
     """
-    envelope = envelope._replace(text=unescaped(_uncoloured(_decoded(envelope.text))))
+    envelope = envelope._replace(text=unescaped(uncoloured(_decoded(envelope.text))))
     for _ in range(_MAX_DEPTH):
         start = envelope.text.lstrip()
         if not start.startswith(_JSON_STARTS):
@@ -148,10 +147,6 @@ def has_level(text: str) -> bool:
 def is_empty(text: str) -> bool:
     """Tell whether a line has no more than a time in it, as a shipper puts one before every line."""
     return len(text) < _LONGEST_TIME and " " not in text.strip()
-
-
-def _uncoloured(text: str) -> str:
-    return _COLOUR.sub("", text) if "\x1b" in text else text
 
 
 def _decoded(text: str) -> str:

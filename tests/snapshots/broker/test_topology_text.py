@@ -145,6 +145,7 @@ def test_the_name_of_an_object_is_no_topology() -> None:
         pytest.param(lambda text: text.replace(" ", "\xa0"), id="spaces of a document"),
         pytest.param(lambda text: text.replace("\n", "#012"), id="syslog"),
         pytest.param(lambda text: _each(text, lambda _, line: f"+{line}"), id="diff"),
+        pytest.param(lambda text: _each(text, lambda _, line: f"\x1b[32m{line}\x1b[0m"), id="colours"),
         pytest.param(lambda text: _each(text, lambda number, line: f"{number:4}  {line}"), id="numbers of lines"),
         pytest.param(lambda text: _each(text, lambda number, line: f"{number}:{line}"), id="grep -n"),
         pytest.param(lambda text: _each(text, lambda _, line: json.dumps({"message": line})), id="JSON a line"),
