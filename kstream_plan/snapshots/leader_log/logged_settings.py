@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Note
@@ -23,13 +23,16 @@ _OF_CONSUMERS = ("session_timeout_ms", "heartbeat_interval_ms", "max_poll_interv
 #: What each instance has a value of its own of.
 _OF_ONE_INSTANCE = ("group_instance_id",)
 _UNSET = ("", "null", "none")
+#: A consumer's id is its client id, a dash and a random UUID.
+_RANDOM_ID = 37
 _MAIN_CONSUMER = re.compile(r".+-StreamThread-\d+-consumer")
 
 
 class LoggedValues(NamedTuple):
     """What an instance said that it is set to, by the names of a snapshot's ``config``; when and where it said so.
 
-    ``deciding`` are settings that decide who runs what and are in no plan, as texts.
+    ``deciding`` are settings that decide who runs what and are in no plan, as texts. ``client`` is the client id of the
+    consumer that said so, empty of an application.
     """
 
     at_us: int
@@ -37,6 +40,7 @@ class LoggedValues(NamedTuple):
     source: tuple[str, str]
     config: Mapping[str, Any]
     deciding: Mapping[str, str]
+    client: str = ""
 
 
 class GroupSettings(NamedTuple):
@@ -47,6 +51,8 @@ class GroupSettings(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
+#: The log with the source in it, and the process id of the instance that spoke: empty where the log does not tell.
+_Speaker: TypeAlias = tuple[tuple[str, str], str]
 #: By application id.
 LoggedSettings = Mapping[str, Sequence[LoggedValues]]
 
@@ -60,7 +66,8 @@ def settings_of(records: Iterable[Record]) -> LoggedSettings:
         if isinstance(record.message, Settings):
             application_id, values = _application(record.message)
             if application_id:
-                statement = LoggedValues(at_us, record.place, record.source, *values)
+                client = record.message.values.get("client.id", "").strip() if record.message.kind == "consumer" else ""
+                statement = LoggedValues(at_us, record.place, record.source, *values, client)
                 values_by_id.setdefault(application_id, []).append(statement)
     return {
         name: sorted(statements, key=lambda statement: statement.at_us) for name, statements in values_by_id.items()
@@ -77,27 +84,60 @@ def settings_for(generation: LoggedGeneration, statements: Sequence[LoggedValues
     earlier = [values for values in statements if generation.at is None or values.at_us <= generation.at.us]
     config: dict[str, Any] = {}
     deciding: dict[str, str] = {}
-    for values in sorted(earlier or statements, key=lambda each: (each.source == generation.source, each.at_us)):
+    processes = _processes(generation)
+    speakers = [((values.source, processes.get(values.client, "")), values) for values in earlier or statements]
+    leader = processes.get(f"{generation.thread}-consumer")
+
+    def rank(said: tuple[_Speaker, LoggedValues]) -> tuple[bool, bool, int]:
+        (source, member), values = said
+        return source == generation.source, member == leader, values.at_us
+
+    for _, values in sorted(speakers, key=rank):
         config |= values.config
         deciding |= values.deciding
-    notes = tuple(_differences(earlier or statements, config, deciding))
+    notes = tuple(_differences(_apart(speakers), config, deciding))
     in_force = {name: text for name, text in deciding.items() if text not in _UNSET}
     return GroupSettings({name: value for name, value in config.items() if value is not None}, in_force, notes)
 
 
+def _processes(generation: LoggedGeneration) -> Mapping[str, str]:
+    """Return the process that each consumer belongs to, by client id: empty where several have consumers of it."""
+    processes: dict[str, str] = {}
+    for process_id, members in generation.consumers.items():
+        for member in members:
+            client = member[:-_RANDOM_ID]
+            processes[client] = "" if client in processes else process_id
+    return processes
+
+
+def _apart(speakers: Sequence[tuple[_Speaker, LoggedValues]]) -> list[tuple[_Speaker, LoggedValues]]:
+    """Tell instances apart where one source has several members of the generation; else it is of one instance.
+
+    A consumer of none of these members, one of before a restart, is left out then: whose it was is unknown.
+    """
+    members: dict[tuple[str, str], set[str]] = {}
+    for (source, member), _ in speakers:
+        members.setdefault(source, set()).update({member} - {""})
+    return [
+        ((source, member if len(members[source]) > 1 else ""), values)
+        for (source, member), values in speakers
+        if len(members[source]) < 2 or member or not values.client
+    ]
+
+
 def _differences(
-    statements: Sequence[LoggedValues], config: Mapping[str, Any], deciding: Mapping[str, str]
+    speakers: Sequence[tuple[_Speaker, LoggedValues]], config: Mapping[str, Any], deciding: Mapping[str, str]
 ) -> Iterator[Note]:
     """Yield a note of each setting that instances say unlike things of, or that one had another value of before."""
     in_force: dict[str, Any] = {**deciding, **config}
     for name, value in in_force.items():
         if name in _OF_ONE_INSTANCE:
             continue
-        said: dict[tuple[str, str], list[tuple[str, LoggedValues]]] = {}
-        for values in statements:
+        said: dict[_Speaker, list[tuple[str, LoggedValues]]] = {}
+        for speaker, values in speakers:
             known = {**values.deciding, **values.config}
             if name in known:
-                said.setdefault(values.source, []).append((_text(known[name]), values))
+                said.setdefault(speaker, []).append((_text(known[name]), values))
         newest = {text: values.place for text, values in (each[-1] for each in said.values())}
         key, shown = name.replace("_", "."), _text(value)
         if len(newest) > 1:

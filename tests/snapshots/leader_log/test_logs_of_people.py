@@ -216,6 +216,31 @@ def test_consumers_say_their_session_timeout(saved: Callable[..., list[str]]) ->
     assert "members-join-in-time" in codes(history)
 
 
+def test_members_of_one_log_with_other_session_timeouts_are_told(saved: Callable[..., list[str]]) -> None:
+    """Members of the generation that speak in one undivided log; the leader's value is used, whoever spoke last."""
+
+    def values(second: int, process: str, session: int) -> str:
+        return (
+            f"2026-11-21T12:59:{second:02}.000Z INFO ConsumerConfig values: \n"
+            f"\tclient.id = orders-{process}-StreamThread-1-consumer\n"
+            f"\tgroup.id = orders\n\tsession.timeout.ms = {session}\n\n"
+        )
+
+    leader, other = "4e008b6e-87cd-4480-aca4-a9941a960de5", "d4faea3e-f02c-40fb-b366-12552f6849ec"
+    gone = "00000000-0000-4000-8000-000000000000"
+    said = values(1, gone, 30_000) + values(2, leader, 10_000) + values(3, other, 45_000)
+    history = read_leader_logs(saved("with-values.log", change=lambda text: said + text))
+    (note,) = [note for note in notes_about(history, history.entries[-1:]) if note.code == "settings-differ"]
+    assert note.message.startswith("instances log different values of session.timeout.ms: 10000 (")
+    assert "30000" not in note.message
+    assert history.entries[-1].row["config"]["session_timeout_ms"] == 10_000
+
+    restarted = values(1, gone, 30_000) + values(2, leader, 10_000)
+    history = read_leader_logs(saved("with-values.log", change=lambda text: restarted + text))
+    (note,) = [note for note in notes_about(history, history.entries[-1:]) if note.code == "settings-differ"]
+    assert "and was 30000 before" in note.message
+
+
 @pytest.mark.parametrize(
     ("lost", "words"),
     [
