@@ -16,7 +16,7 @@ RELEASE_NOT_MODELLED = "release-not-modelled"
 NOT_MODELLED = (_NOT_MODELLED, LEAVES_ON_CLOSE, RELEASE_NOT_MODELLED)
 #: The code of the warning that a rebalance after the snapshot cannot be read.
 NEWER_UNREAD = "newer-rebalance-unread"
-_OLDEST_MODELLED = (3, 9)
+_OLDEST_MODELLED, _NEWEST_MODELLED = (3, 9), (4, 3)
 _ASSIGNOR = "HighAvailabilityTaskAssignor"
 _ASSIGNOR_CLASS = f"org.apache.kafka.streams.processor.internals.assignment.{_ASSIGNOR}"
 _UNSET = ("", "null", "none")
@@ -67,14 +67,13 @@ def warnings_of(settings: Mapping[str, str], snapshot: Snapshot) -> tuple[Note, 
 
 
 def warnings_of_release(release: str | None) -> tuple[Note, ...]:
-    """Return the warning that Kafka's ``release`` decides otherwise than a plan, if it does."""
-    if (
-        release is None
-        or tuple(int(number) for number in release.split(".")[:2] if number.isdigit()) >= _OLDEST_MODELLED
-    ):
+    """Return the warning that Kafka's ``release`` decides otherwise than a plan, or may, if that is so."""
+    numbers = () if release is None else tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
+    if release is None or _OLDEST_MODELLED <= numbers <= _NEWEST_MODELLED:
         return ()
-    message = f"plans go by what Kafka 3.9 to 4.3 decide; older releases, as {release} is, decide otherwise"
-    return (Note(RELEASE_NOT_MODELLED, message),)
+    is_older = numbers < _OLDEST_MODELLED
+    says = f"older releases, as {release} is, decide otherwise" if is_older else f"whether {release} does is unknown"
+    return (Note(RELEASE_NOT_MODELLED, f"plans go by what Kafka 3.9 to 4.3 decide; {says}"),)
 
 
 def newer_unread(place: str) -> Note:

@@ -12,9 +12,10 @@ from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.leader_log.records import Record
 
 _NUMBERS = re.compile(r"(?P<major>\d{1,4})\.(?P<minor>\d{1,4})(?P<rest>[\w.-]*)", re.ASCII)
-#: Confluent's builds are numbered by their platform: 7.9 is Kafka 3.9, 8.0 is 4.0.
 _CONFLUENT = re.compile(r"-(?:ccs|ce)\b")
-_CONFLUENT_AHEAD = 4
+#: Confluent's builds are numbered by their platform: 5.5 is Kafka 2.5, 6.0 is 2.6, 7.9 is 3.9. By major number: that of
+#: Kafka, and what is added to the minor.
+_CONFLUENT_MAJORS = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
 
 #: The last release without client tags, which is assumed where a log has none and names no release.
 BEFORE_TAGS = "3.1"
@@ -69,10 +70,11 @@ def _release(version: str) -> str | None:
     match = _NUMBERS.fullmatch(version)
     if match is None:
         return None
-    major = int(match["major"])
-    if _CONFLUENT.search(match["rest"]) and major > _CONFLUENT_AHEAD:
-        major -= _CONFLUENT_AHEAD
-    return f"{major}.{match['minor']}{match['rest']}"
+    major, minor = int(match["major"]), int(match["minor"])
+    if _CONFLUENT.search(match["rest"]) and major in _CONFLUENT_MAJORS:
+        major, ahead = _CONFLUENT_MAJORS[major]
+        minor += ahead
+    return f"{major}.{minor}{match['rest']}"
 
 
 def _order(release: str) -> tuple[tuple[int, ...], str]:

@@ -216,6 +216,17 @@ def test_consumers_say_their_session_timeout(saved: Callable[..., list[str]]) ->
     assert "members-join-in-time" in codes(history)
 
 
+@pytest.mark.parametrize(
+    ("release", "words"),
+    [("3.2.3", "older releases, as 3.2.3 is, decide otherwise"), ("4.5.0", "whether 4.5.0 does is unknown")],
+)
+def test_a_release_that_is_not_modelled_is_told(release: str, words: str, saved: Callable[..., list[str]]) -> None:
+    started = f"2026-11-21T12:59:01.000Z INFO AppInfoParser - Kafka version: {release}\n"
+    row = read_leader_logs(saved("with-values.log", change=lambda text: started + text)).entries[-1].row
+    (note,) = [note for note in snapshot_from_row(row, "a").warnings if note.code == RELEASE_NOT_MODELLED]
+    assert note.message.endswith(words)
+
+
 def test_members_of_one_log_with_other_session_timeouts_are_told(saved: Callable[..., list[str]]) -> None:
     """Members of the generation that speak in one undivided log; the leader's value is used, whoever spoke last."""
 

@@ -67,4 +67,6 @@ def test_the_version_of_the_clients_counts_where_no_member_s_start_is_told() -> 
 def test_builds_of_confluent_are_told_by_the_kafka_in_them() -> None:
     assert set(releases(start("7.9.1-ccs", CLIENTS[0]))) == {"3.9.1-ccs"}
     assert set(releases(start("8.3.0-ce", CLIENTS[0]))) == {"4.3.0-ce"}
+    assert set(releases(start("6.1.4-ccs", CLIENTS[0]))) == {"2.7.4-ccs"}
+    assert set(releases(start("5.5.0-ccs", CLIENTS[0]))) == {"2.5.0-ccs"}
     assert set(releases(start("unknown", CLIENTS[0]))) == {None}
