@@ -61,19 +61,28 @@ def _cut(phases: Sequence[Span], at_ms: Iterable[int]) -> Sequence[Span]:
     return found
 
 
-def pressed_instances(group: Group, holdings: Holdings, phases: Iterable[Span]) -> frozenset[int]:
-    """Return the instances of whose copies more is written in some phase than they restore."""
+def pressed_instances(
+    group: Group, holdings: Holdings, phases: Iterable[Span], copies: Collection[tuple[Copy, ...]]
+) -> frozenset[int]:
+    """Return the instances on which copies that have caught up may fall behind in some phase.
+
+    They have other ``copies`` to restore, which share their rate, or more is written of their copies than they restore.
+    """
     found = set[int]()
     for rates in (phase.rates for phase in phases if phase.rates.any_restore and phase.rates.any_produce):
         restores = [rates.restore_rate(instance) for instance in range(len(group.instances))]
+        restoring = {
+            copy.instance for of_task in copies for copy in of_task if copy.remaining and copy.consumer is not None
+        }
+        found |= {instance for instance in restoring if restores[instance] not in (None, inf)}
         writes = [rates.produce_rate(task) for task in range(len(group.tasks))]
         slowest = min((rate for rate in restores if rate is not None), default=inf)
         if sum(writes) <= slowest:
             continue
         pressure = [0.0] * len(restores)
         for consumer, held in enumerate(holdings.stateful):
-            copies = (*held.standby, *held.warmup, *held.temporary)
-            pressure[group.instance_of[consumer]] += sum(map(writes.__getitem__, copies))
+            copied = (*held.standby, *held.warmup, *held.temporary)
+            pressure[group.instance_of[consumer]] += sum(map(writes.__getitem__, copied))
         found |= {i for i, rate in enumerate(restores) if rate is not None and pressure[i] > rate}
     return frozenset(found)
 
@@ -119,8 +128,8 @@ class Restoring:
         processed. An instance's rate is known if it is in every phase. What a copy, by (task, instance), has remaining
         may be that of a later time than the beginning (``from_ms``): until then nothing becomes of it. The
         ``beginners``, instances, start to restore with the first phase: they are ahead of their rate by what is left of
-        a poll, for the first one comes at once. On the ``pressed``, instances, copies fall behind that had caught up:
-        more is written of them than these restore.
+        a poll, for the first one comes at once. On the ``pressed``, instances, copies that have caught up share the
+        rate as well, for what is written of them (:func:`pressed_instances`).
         """
         instances = range(len(group.instances))
         whole = group.end_offset_sums

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.model import LATEST, Copy, Rates, TaskId
-from kstream_plan.plans.restoring import Restoring, Span, restored_at_ms
+from kstream_plan.model import LATEST, Copy, Holding, Holdings, Rates, TaskId
+from kstream_plan.plans.restoring import Restoring, Span, pressed_instances, restored_at_ms
 from tests.helpers.small_groups import group
 
 STARTS = st.lists(st.tuples(st.integers(0, 60_000), st.integers(0, 90_000)), min_size=1, max_size=12)
@@ -96,3 +96,29 @@ def test_what_is_written_while_the_active_copy_restores_is_counted_once_it_has(b
     found = Restoring.over(group(stateful=1, end_offset_sum=900_000), {0: (active, standby)}, [Span(rates, 600_000)])
     assert found.remaining(0, active) == max(0, behind - 600_000)
     assert found.remaining(0, standby) == 650_000 + written - 600_000
+
+
+@given(
+    others=st.tuples(st.integers(0, 300), st.integers(0, 300)).map(sorted),
+    behind=st.integers(0, 30_000),
+    produce_rate=st.integers(0, 40),
+)
+def test_a_copy_beside_one_that_lacks_less_restores_no_slower(
+    others: list[int], behind: int, produce_rate: int
+) -> None:
+    """Also beside one that lacks nothing: what is written of that takes its share of the rate as well."""
+    members = group(stateful=2, stateless=0, end_offset_sum=10**6)
+    holdings = Holdings.of(members, [Holding(active=(0, 1)), Holding(), Holding(standby=(0, 1)), *[Holding()] * 3])
+    phases = [Span(Rates(restore_per_instance=50.0, produce_per_task=float(produce_rate)), 600_000)]
+
+    def left(other: int) -> int:
+        copies = {
+            task: (Copy(0, LATEST, (0,), 0, consumer=0, active=True), Copy(1, lag, (2,), lag, consumer=2))
+            for task, lag in enumerate((other, behind))
+        }
+        pressed = pressed_instances(members, holdings, phases, copies.values())
+        return Restoring.over(members, copies, phases, pressed=pressed).remaining(1, copies[1][1])
+
+    assert left(others[0]) <= left(others[1])
+    if behind and not others[0] and produce_rate <= 25:
+        assert left(0) == max(0, behind + 2 * produce_rate * 600 - 50 * 600)

@@ -72,15 +72,17 @@ def advance(
     revoking = frozenset[int]() if interval.tick else transition.revoking
     restless, asleep = _restless(state, phases, interval.to_ms, revoking)
     seated, held = _changed_seats(state, transition), transition.holdings
-    pressed = pressed_instances(state.group, held, phases)
-    falling_behind = copied_on(state.group, held, pressed)
-    tasks = tuple(restless.union(seated, falling_behind))
+    tasks = tuple(restless.union(seated))
     copies = dict(zip(tasks, state.copies_of(tasks), strict=True))
     for task, seats in seated.items():
         whole = state.group.end_offset_sums[task]
         copies[task] = _seated(
             copies[task], whole, seats, generation, interval.from_ms, stays_on_disk=not cleaner.in_memory
         )
+    pressed = pressed_instances(state.group, held, phases, copies.values())
+    falling_behind = copied_on(state.group, held, pressed)
+    resting_before = tuple(falling_behind.difference(copies))
+    copies.update(zip(resting_before, state.copies_of(resting_before), strict=True))
     report = _Report(
         state=state,
         transition=transition,

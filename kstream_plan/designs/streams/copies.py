@@ -81,7 +81,7 @@ def later(
     """
     group, changed = state.group, dict[int, tuple[Copy, ...]]()
     holdings = Holdings.of(group, state.holdings)
-    pressed = pressed_instances(group, holdings, spans)
+    pressed = pressed_instances(group, holdings, spans, state.copies)
     stopped = frozenset[int]().union(*(span.stopped for span in spans))
     falls_behind = copied_on(group, holdings, pressed | stopped)
     restless = {

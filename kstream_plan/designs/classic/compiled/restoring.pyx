@@ -68,18 +68,28 @@ cdef class Restoring(Steps):
         self.unprocessed[place] = min(records, self.whole[place], MOST) if self._is_restoring(place, soon=False) else 0
 
     cdef void press(self) noexcept:
-        """Find the instances of whose copies more is written than they restore, and let no task of theirs rest."""
+        """Find the instances on which copies that have caught up may fall behind, and let no task of theirs rest.
+
+        They have others to restore, which share their rate, or more is written of their copies than they restore.
+        """
         cdef Py_ssize_t place, at, instance
         cdef Slot* slots
         self.any_pressed = False
         memset(self.pressure, 0, self.instances * sizeof(double))
+        memset(self.pressed, 0, self.instances)
         for place in range(self.tasks):
             slots = &self.slots[place * self.room]
             for at in range(self.number[place]):
-                if slots[at].consumer >= 0 and slots[at].role != ACTIVE:
+                if slots[at].consumer < 0:
+                    continue
+                if slots[at].role != ACTIVE:
                     self.pressure[slots[at].instance] += self.writes[place]
+                if slots[at].remaining:
+                    self.pressed[slots[at].instance] = 1
         for instance in range(self.instances):
-            self.pressed[instance] = self.restores[instance] >= 0 and self.pressure[instance] > self.restores[instance]
+            self.pressed[instance] = self.pressure[instance] > 0 and 0 <= self.restores[instance] < INFINITY and (
+                self.pressed[instance] or self.pressure[instance] > self.restores[instance]
+            )
             self.any_pressed = self.any_pressed or self.pressed[instance]
         if not self.any_pressed:
             return
