@@ -113,7 +113,9 @@ _PLAYED = FORM.view(
     rebalances=at("played.figures.rebalances"),
     cold_handovers=at("played.figures.cold_handovers", "Cold starts."),
     most_cold=at("played.most_cold", "Maximum of cold starts, where they depend on something unknown."),
-    max_paused_ms=at("played.figures.max_paused_ms", "Longest pause of a task in total."),
+    max_paused_ms=at(
+        "played.figures.max_paused_ms", "Longest pause of a task in total, without what it restores before it runs."
+    ),
     restored_records=at("played.figures.restored_records", "Records restored; null: an end offset is unknown."),
     scenario=at(
         lambda each: scenario_yaml(each.played.scenario, each.played.way.name), "The scenario file, as YAML.", TEXT

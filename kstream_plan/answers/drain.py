@@ -99,6 +99,7 @@ FORM.record(
     copy_there=added(
         "What the destination has of it just before: none; left-over: state on disk that it is not assigned; assigned."
     ),
+    restores_ms=added("Part of pause_ms in which it restores before it runs; 0 if that is unknown."),
 )
 DRAIN = document(
     "drain",

@@ -17,7 +17,7 @@ NOTABLE_MS = 1_000
 
 
 def restores_within_limit(snapshot: Snapshot, group: Group, rounds: Sequence[Round]) -> tuple[Note, ...]:
-    """Warn of tasks that start warm by Kafka's rule and restore all the same before they run: no pause counts that.
+    """Warn of tasks that start warm by Kafka's rule and restore all the same before they run.
 
     Told are those whose instance takes a second or more for it, or, where nobody knows how fast it restores, those that
     begin with half of what they need or less, and lack more than a poll brings. ``group`` is everyone who takes part in
@@ -32,7 +32,7 @@ def restores_within_limit(snapshot: Snapshot, group: Group, rounds: Sequence[Rou
     takes = f" ({duration(max(known))})" if known else ""
     message = (
         "Tasks whose copies are behind, but within acceptable.recovery.lag, count as caught up and restore up to "
-        f"{records:,} records{takes} before they run: no pause includes that"
+        f"{records:,} records{takes} before they run: only the upper ends of pauses include that"
     )
     return (Note(RESTORES_WITHIN_LIMIT, message, tuple(map(str, found))),)
 

@@ -101,7 +101,7 @@ def _cold_starts(plan: Plan, total: Totals) -> Iterator[Note]:
     message = (
         f"{'1 task starts' if one else f'{len(task_ids):,} tasks start'} cold{starts}: {tasks}. "
         f"{'It restores' if one else 'They restore'} {records} records before "
-        f"{'it runs' if one else 'they run'}{lasts}; no pause includes that"
+        f"{'it runs' if one else 'they run'}{lasts}"
     )
     yield Note(COLD_STARTS, message, task_ids)
 

@@ -144,7 +144,7 @@ def summed_course(courses: Sequence[InstanceCourse]) -> InstanceCourse:
 
 def timeline(plan: Plan) -> Timeline:
     """Return the plan over time."""
-    cold, spans = tuple(_cold_starts(plan)), _spans(plan)
+    cold, spans = tuple(cold_starts_of(plan)), _spans(plan)
     begins_ms, ends_ms = _ends(plan, cold, spans)
     aside_ms = max(plan.config.heartbeat_interval_ms, (ends_ms - begins_ms) // _ASIDE)
     from_ms, to_ms = begins_ms - aside_ms, ends_ms + aside_ms
@@ -202,7 +202,7 @@ def _spans(plan: Plan) -> Mapping[tuple[int, int], int]:
     return Counter((pause.from_ms, pause.to_ms) for pause in _in_time(plan))
 
 
-def _cold_starts(plan: Plan) -> Iterator[ColdStart]:
+def cold_starts_of(plan: Plan) -> Iterator[ColdStart]:
     """Yield the starts of stateful tasks from copies that are not caught up, in time.
 
     How long each restores is told where all instances are known to restore at one rate, as the plan's figures count it:

@@ -36,9 +36,9 @@ CopyThere: TypeAlias = Literal["none", "left-over", "assigned"]
 class DrainedTask(NamedTuple):
     """What becomes of a task that a stopped instance ran.
 
-    ``destination`` is the process id of the instance that starts it first; ``pause_ms`` how long nobody runs it, what
-    a cold start restores included if that is known: else ``pause_is`` a floor. ``restore_records`` is ``None`` if the
-    end offset is not known; ``restore_is`` is a floor where only a lower bound of
+    ``destination`` is the process id of the instance that starts it first; ``pause_ms`` how long it is paused, with the
+    ``restores_ms`` of a cold start if known: else ``pause_is`` a floor. ``restore_records`` is ``None`` if the end
+    offset is not known; ``restore_is`` is a floor where only a lower bound of
     that copy's lag is. ``copy_there``: what its instance has of it just before: no copy, left-over state, or a copy
     that it was assigned.
     """
@@ -52,6 +52,7 @@ class DrainedTask(NamedTuple):
     restore_records: int | None
     restore_is: Literal["floor", "estimate"] = "estimate"
     copy_there: CopyThere = "none"
+    restores_ms: int = 0
 
 
 #: The codes of a plan's warnings that are about more than the tasks that stop.
@@ -403,6 +404,7 @@ def _drained(plan: Plan, snapshot: Snapshot, gone: Sequence[str], stopped_at_ms:
             restore_records=start.restore_records,
             restore_is="floor" if _restores_more(snapshot, start) else "estimate",
             copy_there=_copy_there(plan, snapshot, start, round_ms, first_ms.get((task_id, start.to.process_id))),
+            restores_ms=restoring_ms.get(task_id, 0),
         )
         for task_id, (start, at_ms, round_ms) in sorted(starts.items(), key=lambda item: item[0].sort_key)
     )

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from kstream_plan.documents.plan.read import SavedPlan, read_saved
+from kstream_plan.plans.longest_pause import longest_pause
 from kstream_plan.plans.simulated import range_of
 from kstream_plan.render.answers import page_of
+from kstream_plan.render.text.numbers import duration, duration_range
 from tests.helpers.pages import Page as HtmlPage
 from tests.helpers.screens import NOW, folder_of, run_in
 
@@ -187,6 +189,40 @@ READERS: Mapping[str, Callable[[Mapping[str, Any], str], Figures]] = {
     "why": figures_of_why,
     "drain": figures_of_drain,
 }
+
+
+#: One crash, with what starts cold: asked of every command that can answer.
+_CRASH = (
+    "simulate before.json crash.yaml --no-what-if",
+    "simulate-scaleout before.json --remove orders-1 --no-what-if",
+    "compare before.json --scenario crash.yaml --vary max.warmup.replicas=2,4",
+    "check before.json --scenario crash.yaml --policy strict.yaml",
+    "check before.json --remove orders-1 --policy strict.yaml",
+    f"drain before.json orders-1 {NOW}",
+)
+
+
+def test_one_crash_pauses_for_the_same_time_in_every_command() -> None:
+    """A pause lasts until the task runs: what it restores first counts, and a page says which part that is."""
+    folder, rates = folder_of("classic-5"), "--stores persistent --restore-rate 300/s"
+    crash = "version: 1\nevents:\n  - {at: 0s, crash: orders-1}\n"
+    (folder / "crash.yaml").write_text(crash, encoding="utf-8")
+    (folder / "strict.yaml").write_text("version: 1\ndefaults: {max_pause_per_task: 1s}\n", encoding="utf-8")
+    run_in("classic-5", f"{_CRASH[0]} {rates} --out crash.json")
+    [saved] = read_saved((folder / "crash.json").read_bytes(), "crash.json")
+    pause = longest_pause(saved.plan)
+    assert pause.most_ms is not None
+    assert pause.task_id is not None
+    assert 0 < pause.restores_ms == saved.plan.summary.max_cold_restore_ms
+    assert pause.starts_ms == saved.plan.pauses.ms[pause.task_id]
+    whole = duration_range(pause.ms, pause.least_ms, pause.most_ms)
+    parts = f"{duration(pause.starts_ms)} until it starts, {duration(pause.restores_ms)} restoring"
+    for words in _CRASH:
+        said = " ".join(run_in("classic-5", f"{words} {rates}").replace("│", " ").split())
+        assert (f"about {duration(pause.ms)}: {parts}" if words.startswith("drain") else whole) in said, words
+        assert words.startswith(("check", "compare")) or f"task {pause.task_id} " in said, words
+        assert not words.startswith("check") or f"max_pause_per_task {duration(pause.most_ms)} " in said, words
+        assert not words.startswith("simulate") or parts in said, words
 
 
 def figures_of(group: str, words: str) -> Figures:

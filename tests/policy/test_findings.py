@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from kstream_plan.model import Snapshot
 from kstream_plan.plans import Plan
+from kstream_plan.plans.longest_pause import PAUSE_RULES
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Check, CheckedPlan, Finding, Standard, Status
 from kstream_plan.policy.limits import Level, Limit, LimitValue, Percent, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Rule
-from kstream_plan.policy.rules.restores import PAUSE_RULES
 from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.table import table_report
 from kstream_plan.simulation.one_plan import plan

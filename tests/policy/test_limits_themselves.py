@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from kstream_plan.model import Group, Note
 from kstream_plan.model.times import format_time
 from kstream_plan.plans import FigureRange, HandOver, Place, Plan, Promote, Role, Step, restores_anew
+from kstream_plan.plans.longest_pause import PAUSE_RULES
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.rules import RULES, MeasuredPlan, Measurement, Offence
 from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.policy.rules.origins import snapshot_age
 from kstream_plan.policy.rules.over_draws import LATER_RULES, measured, no_better, over_draws, worst
-from kstream_plan.policy.rules.restores import PAUSE_RULES
 from tests.helpers import plan_cases
 from tests.helpers.random_scenarios import play
 

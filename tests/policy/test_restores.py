@@ -10,13 +10,14 @@ import pytest
 
 from kstream_plan.model.scenario import Scenario, Stop
 from kstream_plan.plans import FigureRange, HandOver, Plan, Promote
+from kstream_plan.plans.longest_pause import PAUSE_RULES, restored_key, whole
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.rules import RULES, MeasuredPlan, Measurement, Offence
-from kstream_plan.policy.rules.restores import PAUSE_RULES, restored_key, whole, with_restores
+from kstream_plan.policy.rules.restores import with_restores
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import captured_scenarios, plan_cases
 
-INCLUDED = "what tasks restore first included"
+INCLUDED = "restores included"
 
 
 @cache
@@ -51,11 +52,11 @@ def test_what_is_cold_restores_after_its_own_pause() -> None:
         "max_pause_in_all": paused_ms["max_pause_in_all"] + cold.total() * slowest_ms,
     }
     for rule in PAUSE_RULES:
-        assert whole(rule, result, paused_ms[rule]) == expected[rule]
+        assert whole(PAUSE_RULES[rule], result, paused_ms[rule]) == expected[rule]
     times = max(cold.values())
-    assert whole("max_pause_per_task", result, 10**9) == 10**9 + times * slowest_ms, "nobody knows whose pause that is"
-    assert whole("max_pause_per_handover", result, 10**9) == 10**9 + slowest_ms
-    assert whole("max_pause_in_all", result, 10**9) == 10**9 + cold.total() * slowest_ms
+    assert whole("max_paused_task_ms", result, 10**9) == 10**9 + times * slowest_ms, "nobody knows whose pause that is"
+    assert whole("longest_pause_ms", result, 10**9) == 10**9 + slowest_ms
+    assert whole("paused_task_ms", result, 10**9) == 10**9 + cold.total() * slowest_ms
 
 
 def test_who_pauses_longest_without_a_cold_start_counts_as_it_is() -> None:
@@ -69,7 +70,7 @@ def test_who_pauses_longest_without_a_cold_start_counts_as_it_is() -> None:
     )
     longer = replace(longer, summary=replace(longer.summary, ranges=(FigureRange("max_paused_task_ms", 0, 3_600_000),)))
     assert longer.figure("max_paused_task_ms") == 3_600_000
-    assert whole("max_pause_per_task", longer, 3_600_000) == 3_600_000
+    assert whole("max_paused_task_ms", longer, 3_600_000) == 3_600_000
 
 
 def test_what_may_start_cold_beside_what_does_may_be_what_pauses_longest() -> None:
@@ -77,17 +78,17 @@ def test_what_may_start_cold_beside_what_does_may_be_what_pauses_longest() -> No
     cold, slowest_ms = cold_starts(result).total(), result.summary.max_cold_restore_ms or 0
     maybe = replace(result, summary=replace(result.summary, ranges=(FigureRange("cold_handovers", cold, cold + 1),)))
     longest_ms = result.figure("max_paused_task_ms") or 0
-    assert whole("max_pause_per_task", maybe, longest_ms) == longest_ms + slowest_ms
+    assert whole("max_paused_task_ms", maybe, longest_ms) == longest_ms + slowest_ms
     in_all_ms = result.figure("paused_task_ms") or 0
-    assert whole("max_pause_in_all", maybe, in_all_ms) == in_all_ms + (cold + 1) * slowest_ms
+    assert whole("paused_task_ms", maybe, in_all_ms) == in_all_ms + (cold + 1) * slowest_ms
 
 
 def test_nothing_comes_on_top_where_nothing_starts_cold_and_what_is_unknown_is_unknown() -> None:
     warm = plan_cases.case("settled")
-    assert whole("max_pause_per_task", warm, 5) == 5
+    assert whole("max_paused_task_ms", warm, 5) == 5
     without_rate = crashed(None)
     assert without_rate.pauses_are_least
-    assert all(whole(rule, without_rate, 5) is None for rule in PAUSE_RULES)
+    assert all(whole(PAUSE_RULES[rule], without_rate, 5) is None for rule in PAUSE_RULES)
 
 
 def measured(rule: str, plan: Plan, limit: int, draws: OverDraws | None = None) -> Measurement:
@@ -100,7 +101,7 @@ def test_the_limit_itself_is_kept_and_one_less_is_broken_by_what_starts_cold(rul
     result = crashed()
     alone = RULES[rule].measure(MeasuredPlan(result), 2**62).value
     assert alone is not None
-    value = whole(rule, result, alone)
+    value = whole(PAUSE_RULES[rule], result, alone)
     assert value is not None
     assert value > alone
     assert measured(rule, result, value) == Measurement(value)
@@ -123,7 +124,7 @@ def test_the_limit_itself_is_kept_and_one_less_is_broken_by_what_starts_cold(rul
 @pytest.mark.parametrize("rule", PAUSE_RULES)
 def test_of_what_nobody_knows_how_long_it_restores_the_pause_is_unknown(rule: str) -> None:
     unknown = measured(rule, crashed(None), 2**62)
-    note = "how long tasks restore first is not known"
+    note = "how long tasks restore first is unknown"
     assert unknown == Measurement(None, (Offence(None, note=note),), unknown=True)
     broken = measured(rule, crashed(None), 0)
     assert broken.value is not None, "what it breaks by its pauses alone it breaks"

@@ -518,7 +518,7 @@ def test_of_pauses_that_read_the_same_the_one_that_may_be_longer_is_named() -> N
     known = task._replace(task_id=drained.plan.group.tasks[0].task_id, pause_ms=6_243, pause_is="estimate")
     for tasks in ((task, known), (known, task)):
         both = replace(drained, now=tasks, at_best=tasks)
-        assert _facts(both)["pause"] == f"task {task.task_id}: at least 6.2s"
+        assert _facts(both)["pause"] == f"task {task.task_id}: about 6.2s; restores are unknown"
 
 
 @pytest.mark.parametrize(("number", "named"), [(1, "0_0"), (4, "0_0, 0_1, 0_2, 0_3"), (6, "0_0, 0_1, 0_2 and 3 more")])

@@ -256,7 +256,8 @@ FORM.record(
     restored_records="Records restored on the way; null if an end offset is unknown.",
     paused_task_ms="Sum of the pauses of all tasks: from revoked, or stopped with their instance, to cut over, and "
     "while a static member restarts.",
-    max_paused_task="The task with the longest pause in total; null if no task pauses.",
+    max_paused_task="The task with the longest pause in total, without what it restores before it runs; null if no "
+    "task pauses.",
     peak_extra_copies="Maximum of warm-up and temporary copies at the same time.",
     stateless_hops="Changes of owning instance of stateless tasks.",
     floor_ms=Field(

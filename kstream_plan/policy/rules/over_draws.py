@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 from kstream_plan.plans import Plan
+from kstream_plan.plans.longest_pause import PAUSE_RULES, restored_key, whole
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.limits import LimitValue, TagCounts
 from kstream_plan.policy.rules import RULES
 from kstream_plan.policy.rules.measuring import UNKNOWN, Kind, MeasuredPlan, Measurement, Offence, Rule
-from kstream_plan.policy.rules.restores import PAUSE_RULES, restored_key, whole
 
 #: Rules that simulations do not tell which were saved before there were these: of their other draws nothing is known.
 LATER_RULES = ("max_pause_in_all", "max_connector_tasks_per_worker", *map(restored_key, PAUSE_RULES))
@@ -37,7 +37,7 @@ def _measured(plan: Plan) -> Iterator[tuple[str, int | None]]:
             value = rule.worst(subject, limit).value
             yield name, value
             if name in PAUSE_RULES and plan.ends("cold_handovers")[1]:
-                yield restored_key(name), None if value is None else whole(name, plan, value)
+                yield restored_key(name), None if value is None else whole(PAUSE_RULES[name], plan, value)
 
 
 def worst(draws: Iterable[Mapping[str, int | None]]) -> dict[str, int | None]:

@@ -10,14 +10,14 @@ from kstream_plan.model.connect_group import WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED, RELEASE_NOT_MODELLED
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart, would_tell
+from kstream_plan.plans.longest_pause import PAUSE_RULES, longest_pause
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
 from kstream_plan.policy.findings import CheckedPlan, Finding
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
-from kstream_plan.policy.rules.restores import PAUSE_RULES
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, generation, name_list, span_to
+from kstream_plan.render.text.numbers import count, duration, duration_range, generation, name_list, span_to
 
 #: Rules whose figure grows with the rounds: to blame is what comes from a round on.
 _ADDS_UP = ("max_duration", "max_pause_in_all", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
@@ -80,6 +80,9 @@ def figures(plan: Plan) -> str:
     least, most = plan.ends("cold_handovers")
     cold = f"{span_to(least, most)} cold {'start' if most == 1 else 'starts'}" if most else "no cold starts"
     parts = [length, count(summary.moves, "move"), cold]
+    pause = longest_pause(plan)
+    if pause.restores_ms and pause.most_ms is not None:
+        parts.append(f"longest pause {duration_range(pause.ms, pause.least_ms, pause.most_ms)}")
     if plan.design == "streams" and most:
         runs_by_ms = summary.runs_by_ms
         parts.append(

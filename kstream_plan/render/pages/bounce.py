@@ -10,6 +10,7 @@ from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.scenario import moment
 from kstream_plan.plans.caught_up_evidence import would_tell
+from kstream_plan.plans.longest_pause import longest_pause
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.plans.steps import Revoke
 from kstream_plan.render.page import (
@@ -246,9 +247,10 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
 
 def _pause(way: PlayedWay) -> str:
     """Return how long a task is paused at most; what starts cold is paused until it is restored, too."""
-    pause = way.figures.max_paused_ms
-    is_open = way.plan.pauses_are_least or way.plan.restores_first or way.most_cold or way.figures.cold_handovers.most
-    return f"at least {at_least(pause.least)}" if is_open else duration_range(*pause)
+    pause, known_cold = longest_pause(way.plan, way.draws), way.plan.ends("cold_handovers")[1]
+    if pause.most_ms is None or way.most_cold > max(way.figures.cold_handovers.most, known_cold):
+        return f"at least {at_least(pause.least_ms)}"
+    return duration_range(pause.ms, pause.least_ms, pause.most_ms)
 
 
 def _safe(way: PlayedWay, bounces: Bounces) -> Cell:

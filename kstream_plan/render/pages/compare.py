@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kstream_plan.comparison.alternative_remarks import compare_remarks, outcome_name, settings_text
 from kstream_plan.comparison.alternatives import Alternative, Change, DrawByDraw, SameOutcome, draw_by_draw, fastest
+from kstream_plan.plans.longest_pause import longest_pause
 from kstream_plan.plans.note_codes import EXPERT_CODES
 from kstream_plan.plans.simulated import Range
 from kstream_plan.render.page import Cell, Column, Fact, Page, Table, Tone, remark_lines, text_cell, text_row
@@ -112,9 +113,11 @@ def _lasted(alternative: Alternative, figure: Range) -> str:
     return pause_text(*figure, is_open=not alternative.settles)
 
 
-def _pause(alternative: Alternative, figure: Range) -> str:
-    """Return how long a task pauses; a cold start restores for an unknown time as well."""
-    return pause_text(*figure, is_open=alternative.plan.pauses_are_least or not alternative.settles)
+def _pause(alternative: Alternative) -> str:
+    """Return how long a task pauses at most, with what it restores before it runs."""
+    pause = longest_pause(alternative.plan, alternative.draws)
+    is_open = pause.most_ms is None or not alternative.settles
+    return pause_text(pause.ms, pause.least_ms, pause.most_ms or pause.ms, is_open=is_open)
 
 
 def _figure(name: str, field: str, show: Callable[[Alternative, Range], str] = _count) -> Figure:
@@ -144,7 +147,7 @@ _OF_STATE = (
     Figure(_RELIEF, _relief),
     _figure("Rebalances", "rebalances"),
     _figure("Stateful moves", "moves"),
-    _figure("Longest pause of a task, summed", "max_paused_ms", _pause),
+    Figure("Longest pause of a task, summed", _pause, lambda one: longest_pause(one.plan, one.draws).most_ms),
     _figure("Most tasks paused at once", "paused_tasks_at_once"),
     _figure("Cold starts", "cold_handovers"),
     _figure("Records to restore", "restored_records"),

@@ -14,6 +14,7 @@ from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.caught_up_evidence import Fact as Evident
 from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.plans.loads import Busiest
+from kstream_plan.plans.longest_pause import pause_parts
 from kstream_plan.render.page import (
     Cell,
     Fact,
@@ -147,16 +148,12 @@ def _facts(drain: Drain, names: Names) -> Iterator[Fact]:
     value = f"{tasks}{amount if least else ''}" if most else "none"
     yield Fact("cold", "Cold starts", value, tone)
     if drain.now:
-        longest = max(
-            drain.now, key=lambda task: (round(task.pause_ms, -2), task.pause_is == "floor", task.task_id.sort_key)
-        )
+        longest = max(drain.now, key=lambda task: (round(task.pause_ms, -2), task.pause_is == "floor"))
         is_open = any(_may_be_longer(task, drain.answers[task.task_id]) for task in drain.now)
-        bound = "at least " if is_open else "about "
-        yield Fact(
-            "pause",
-            "Longest single pause",
-            f"task {names.task_and_topic(longest.task_id)}: {bound}{duration(longest.pause_ms)}",
-        )
+        restores_ms = longest.restores_ms
+        parts = f": {pause_parts(longest.pause_ms - restores_ms, restores_ms)}" if restores_ms else ""
+        value = f"about {duration(longest.pause_ms)}{'; restores are unknown' if is_open else parts}"
+        yield Fact("pause", "Longest single pause", f"task {names.task_and_topic(longest.task_id)}: {value}")
     yield from _effects_on_others(drain)
     yield load_fact(drain.follows.busiest, "Busiest instance", "stateful task" if drain.plan.group.stateful else "task")
     yield _follow_on(drain)

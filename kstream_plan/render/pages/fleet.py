@@ -188,7 +188,7 @@ def _pause(result: Result) -> Cell:
     likely_ms = _first(result.max_paused_task_ms_likely, result.max_paused_task_ms_most)
     if not likely_ms:
         return text_cell("unknown", "unknown") if is_least(result, "pause") else _NONE
-    if _bound(result, "pause"):
+    if _bound(result, "pause") or result.cold_handovers_most:
         return text_cell(f"at least {at_least(likely_ms)}")
     least_ms, most_ms = result.max_paused_task_ms_least, result.max_paused_task_ms_most
     return text_cell(duration_range(likely_ms, _first(least_ms, likely_ms), _first(most_ms, likely_ms)))

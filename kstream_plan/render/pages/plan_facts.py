@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity
+from kstream_plan.plans.longest_pause import longest_pause, pause_parts
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.page import Fact, Tone
 from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS, trigger_word
@@ -157,27 +158,26 @@ def cold_fact(view: PlanView) -> Fact:
 
 
 def pause_fact(view: PlanView) -> Fact:
-    """Return which task pauses longest in total, and how often."""
-    plan, label = view.plan, "Longest pause"
-    worst, total = plan.summary.max_paused_task, view.figure("max_paused_task_ms")
+    """Return which task pauses longest in total, and why."""
+    plan, label, pause = view.plan, "Longest pause", longest_pause(view.plan, view.draws)
     if plan.verdict.is_never_over:
         tasks = count(len(plan.verdict.tasks), "task")
         return Fact("pause", label, f"unknown: {tasks} paused from the beginning on", "unknown")
     endless = plan.may_be_endless("max_paused_task_ms") or plan.may_be_endless("longest_pause_ms")
-    unknown = ", or unknown" if endless else ""
-    if worst is None or not plan.pauses.times:
-        value = f"none, or up to {duration(total.most)}" if total.most else "none"
-        return Fact("pause", label, f"{value}{unknown}")
+    is_open = plan.pauses_are_least
+    unknown = ", or unknown" if endless or (pause.most_ms is None and not is_open) else ""
+    most_ms = view.figure("max_paused_task_ms").most if pause.most_ms is None else pause.most_ms
+    if pause.task_id is None or not pause.ms:
+        return Fact("pause", label, f"{f'none, or up to {duration(most_ms)}' if most_ms else 'none'}{unknown}")
     names = view.names
-    kind = "task" if plan.group.tasks[plan.group.task_index[worst.task_id]].stateful else "stateless task"
-    task = names.task(worst.task_id) if plan.is_of_workers else f"{kind} {names.task_and_topic(worst.task_id)}"
+    kind = "task" if plan.group.tasks[plan.group.task_index[pause.task_id]].stateful else "stateless task"
+    task = names.task(pause.task_id) if plan.is_of_workers else f"{kind} {names.task_and_topic(pause.task_id)}"
     is_rated = plan.rates.restore is not None and not plan.rates.restore.at_least
-    is_unknown = plan.pauses_are_least and not is_rated
-    restores = "restores are unknown without --restore-rate" if is_unknown else "restores of cold starts not counted"
-    restores = f"; {restores}" * bool(plan.pauses_are_least or view.figure("cold_handovers").most)
-    pauses = f" {'in' if worst.times == 1 else 'summed over'} {count(worst.times, 'pause')}{restores}"
-    value = f"{task}: {pause_text(*total, is_open=plan.pauses_are_least)}{pauses}{unknown}"
-    return Fact("pause", label, value, "unknown" if plan.pauses_are_least or unknown else "plain")
+    restores = f"; restores are unknown{' without --restore-rate' * (not is_rated)}" * is_open
+    parts = f" {'in' if pause.times == 1 else 'summed over'} {count(pause.times, 'pause')}{restores}"
+    parts = f": {pause_parts(pause.starts_ms, pause.restores_ms, pause.times)}" if pause.restores_ms else parts
+    value = f"{task}: {pause_text(pause.ms, pause.least_ms, most_ms, is_open=is_open)}{parts}{unknown}"
+    return Fact("pause", label, value, "unknown" if is_open or unknown else "plain")
 
 
 def restore_fact(view: PlanView) -> Fact:

@@ -1,0 +1,169 @@
+"""How long a task is paused in all: until it starts, and while it restores before it runs. Every command asks here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import NamedTuple
+
+from kstream_plan.model import WorkId
+from kstream_plan.model.note import count
+from kstream_plan.model.times import duration
+from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.plans.rounds import Round
+from kstream_plan.plans.simulated import Draws, Range, range_of
+from kstream_plan.plans.step_rows import cold_starts, steps_of_kinds
+from kstream_plan.plans.steps import HandOver, Promote
+from kstream_plan.plans.timeline import cold_starts_of
+
+#: The rules of a policy that restores count for, and the figure that each is about.
+PAUSE_RULES = {
+    "max_pause_per_task": "max_paused_task_ms",
+    "max_pause_per_handover": "longest_pause_ms",
+    "max_pause_in_all": "paused_task_ms",
+}
+
+
+class LongestPause(NamedTuple):
+    """The longest pause of a task in a plan.
+
+    task_id: the task; ``None``: none pauses.
+    times: number of its pauses, which add up.
+    starts_ms: time until it starts, in the simulation that is shown.
+    restores_ms: time that it restores before it runs, in that simulation.
+    least_ms: the least that the longest pause may be.
+    most_ms: the most that it may be; ``None``: unknown.
+    """
+
+    task_id: WorkId | None
+    times: int
+    starts_ms: int
+    restores_ms: int
+    least_ms: int
+    most_ms: int | None
+
+    @property
+    def ms(self) -> int:
+        """The whole pause, in the simulation that is shown."""
+        return self.starts_ms + self.restores_ms
+
+
+def pause_parts(starts_ms: int, restores_ms: int, times: int = 1) -> str:
+    """Return what a pause consists of: ``45s until it starts, 2.4s restoring``."""
+    starts = "until it starts" if times == 1 else f"in {count(times, 'pause')}"
+    return f"{duration(starts_ms)} {starts}, {duration(restores_ms)} restoring"
+
+
+def longest_pause(plan: Plan, draws: Draws | None = None) -> LongestPause:
+    """Return the longest pause of a task, with what it restores before it runs, and the ends over all draws."""
+    paused, worst = range_of(plan, "max_paused_task_ms", draws), plan.summary.max_paused_task
+    restores = _restores_ms(plan)
+    task_id = None if worst is None else worst.task_id
+    starts_ms, restores_ms = paused.median, 0 if task_id is None else restores.get(task_id, 0)
+    for name, lasts_ms in sorted(restores.items(), key=lambda item: item[0].sort_key):
+        if plan.pauses.ms.get(name, 0) + lasts_ms > starts_ms + restores_ms:
+            task_id, starts_ms, restores_ms = name, plan.pauses.ms.get(name, 0), lasts_ms
+    most = [whole("max_paused_task_ms", plan, paused.most)]
+    if draws is not None and draws.number > 1 and draws.worst.get("max_cold_handovers", 0) != 0:
+        most.append(draws.worst.get(restored_key("max_pause_per_task")))
+    known = [value for value in most if value is not None]
+    likely_ms, cold, slowest = starts_ms + restores_ms, range_of(plan, "cold_handovers", draws), _slowest(plan)
+    least_ms = paused.least
+    if restores_ms and slowest.median and cold.least == cold.most:
+        beside_ms = paused.median - starts_ms
+        least_ms = max(least_ms, least_ms - beside_ms + restores_ms * slowest.least // slowest.median)
+    return LongestPause(
+        task_id=task_id,
+        times=0 if task_id is None else plan.pauses.times.get(task_id, 0),
+        starts_ms=starts_ms,
+        restores_ms=restores_ms,
+        least_ms=min(least_ms, likely_ms),
+        most_ms=max(likely_ms, *known) if len(known) == len(most) else None,
+    )
+
+
+def _slowest(plan: Plan) -> Range:
+    return range_of(plan, "max_cold_restore_ms", None)
+
+
+def _restores_ms(plan: Plan) -> Mapping[WorkId, int]:
+    """Return how long each task restores that starts cold, all its starts together; where some is unknown, none.
+
+    Where plans do not tell each, for rates differ or change, each counts as the slowest.
+    """
+    slowest_ms, restores = plan.summary.max_cold_restore_ms, Counter[WorkId]()
+    if not slowest_ms:
+        return restores
+    starts = list(cold_starts_of(plan))
+    is_told = max((start.restores_ms or 0 for start in starts), default=0) == slowest_ms
+    for start in starts:
+        lasts_ms = (start.restores_ms or 0) if is_told else slowest_ms
+        restores[plan.group.tasks[start.task].task_id] += lasts_ms
+    return restores
+
+
+def restored_key(name: str) -> str:
+    """Return under which key a simulation says what a rule measures at worst, restores included."""
+    return f"{name} restored"
+
+
+def whole(figure: str, plan: Plan, paused_ms: int) -> int | None:
+    """Return what a figure of pauses is at most with restores; ``paused_ms`` is the part before tasks start.
+
+    ``None``: how long tasks restore first is not known.
+    """
+    restoring_ms = _restoring_within_limit_ms(plan)
+    if restoring_ms is None:
+        return None
+    paused_ms += sum(restoring_ms) if figure == "paused_task_ms" else max(restoring_ms, default=0)
+    return _with_cold_starts(figure, plan, paused_ms) if plan.ends("cold_handovers")[1] else paused_ms
+
+
+def _with_cold_starts(figure: str, plan: Plan, paused_ms: int) -> int | None:
+    """Return what a figure of pauses is at most, with what cold starts restore; ``None``: unknown."""
+    most = plan.ends("cold_handovers")[1]
+    if plan.pauses_are_least or plan.may_be_endless("max_cold_restore_ms"):
+        return None
+    slowest_ms = plan.ends("max_cold_restore_ms")[1]
+    rounds = plan.rounds if plan.summary.cold_handovers else ()
+    starts = [step.task_id for rnd in rounds for step in cold_starts(rnd.steps)]
+    if figure == "paused_task_ms":
+        return paused_ms + most * slowest_ms
+    times = Counter(starts)
+    at_most_ms = paused_ms + slowest_ms * (1 if figure == "longest_pause_ms" else max(times.values(), default=1))
+    if most > len(starts) or paused_ms > (plan.figure(figure) or 0):  # unknown which
+        return at_most_ms
+    if figure == "max_paused_task_ms":
+        of_cold = (plan.pauses.ms.get(task_id, 0) + number * slowest_ms for task_id, number in times.items())
+        return max(paused_ms, *of_cold)
+    longest_ms = max((pause.length_ms for pause in plan.pauses if pause.task_id in times), default=0)
+    return max(paused_ms, longest_ms + slowest_ms)
+
+
+def _restoring_within_limit_ms(plan: Plan) -> Sequence[int] | None:
+    """Return how long each task restores that counts as caught up and restores all the same; ``None``: not known.
+
+    A plan tells which tasks these are where it is long, or not known; all starts of a task count.
+    """
+    rates = {} if plan.end is None else {rate.of: rate.per_second for rate in plan.end.restore}
+    lasts_ms = Counter[str]()
+    for _, of_round in groupby(restoring_starts(plan), key=lambda start: start[0].number):
+        starts = [replace(step, caught_up=False) for _, step in of_round]
+        round_ms = cold_restoring_ms(starts, rates.get)
+        if len(round_ms) < len({start.task_id for start in starts}):
+            return None
+        lasts_ms.update({str(task_id): ms for task_id, ms in round_ms.items()})
+    return list(lasts_ms.values())
+
+
+def restoring_starts(plan: Plan) -> Iterator[tuple[Round, HandOver | Promote]]:
+    """Yield the starts of tasks that count as caught up and restore for long all the same."""
+    task_ids = frozenset(plan.restores_first)
+    starts = ((rnd, step) for rnd in plan.rounds for step in steps_of_kinds(rnd.steps, (HandOver, Promote)))
+    for rnd, step in starts if task_ids else ():
+        assert isinstance(step, HandOver | Promote)
+        if step.caught_up and step.restore_records and str(step.task_id) in task_ids:
+            yield rnd, step
