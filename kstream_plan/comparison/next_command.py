@@ -15,8 +15,10 @@ _OPTIONS = ("assignor", "protocol", "design", "max_learners")
 
 
 def next_command(alike: Sequence[SameOutcome]) -> Iterator[Note]:
-    """Yield the command that shows the fastest alternative in full; the first one, if none is."""
+    """Yield the command that shows the fastest alternative in full; the first one, if none is, and it may be taken."""
     alternative = (fastest(alike) or alike)[0].one
+    if alternative.kept is False:
+        return
     changes, change = alternative.changes, change_option(alternative.plan)
     names = [change.name.replace(".", "_") for change in changes]
     if names == ["plan"]:

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple, Protocol
 from kstream_plan.model import Group, Holding, Note, Target, WorkId
 from kstream_plan.model.connect_group import DELAY_UNKNOWN
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.times import duration_span
+from kstream_plan.model.times import duration_span, utc
 from kstream_plan.plans.caught_up_evidence import UnprovenStart
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRates
@@ -229,6 +229,12 @@ class Plan(InNotebooks):
         known = [one for one in self.summary.ranges if one.figure == name]
         values = [*of_draws, *([] if shown is None else [shown]), *(end for one in known for end in one[1:])]
         return min(values, default=0), max(values, default=0)
+
+    @property
+    def begins_late_at(self) -> str | None:
+        """The moment that it begins at, RFC 3339, if the snapshot was taken a second or more before; else ``None``."""
+        begins_at = None if self.end is None else self.end.begins_at
+        return begins_at if begins_at and self.captured_at and utc(begins_at) > utc(self.captured_at) else None
 
     @property
     def balance_after(self) -> Balance:

@@ -188,7 +188,8 @@ def _starts(played: Played) -> Note:
     if played.goes_on:
         moment = "the snapshot's" if played.begins_at is None else utc(played.begins_at)
         parts = [f"Time 0s is {moment}", *_due(played)]
-        return Note("goes-on", f"The plan continues from the last known decision. {'; '.join(parts)}")
+        message = "The plan continues from the last known decision, as if no rebalance had come since"
+        return Note("goes-on", f"{message}. {'; '.join(parts)}")
     if not played.rounds or played.rounds[0].trigger is Trigger.MANUAL or played.scenario is None:
         return Note("starts-now", "A rebalance starts now; a probe that is already scheduled is not included")
     return Note("starts-now", "A probe that is already scheduled is not included")

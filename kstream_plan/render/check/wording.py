@@ -17,7 +17,7 @@ from kstream_plan.policy.findings import CheckedPlan, Finding
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import count, duration, duration_range, generation, name_list, span_to
+from kstream_plan.render.text.numbers import count, duration, duration_range, generation, name_list, span_to, utc
 
 #: Rules whose figure grows with the rounds: to blame is what comes from a round on.
 _ADDS_UP = ("max_duration", "max_pause_in_all", "max_rebalances", "max_moves", "max_warmups", "max_restored_records")
@@ -57,12 +57,14 @@ _EDITED = "the plan was edited since kstream-plan saved it: save it again"
 
 
 def origin(checkup: CheckedPlan) -> str:
-    """Return what the plan was made from: ``generation 1, 2 min old``."""
+    """Return what the plan was made from: ``generation 1, 2m old; plan begins …``."""
     generation_text = generation(checkup.plan.generation)
     if checkup.age_ms is None:
         return f"{generation_text}, of unknown age"
     age = duration(abs(checkup.age_ms) // 1000 * 1000)
-    return f"{generation_text}, {age} {'old' if checkup.age_ms >= 0 else 'ahead of the clock'}"
+    begins_at = None if checkup.plan.end is None else checkup.plan.end.begins_at
+    begins = "" if begins_at is None else f"; plan begins {utc(begins_at)}"
+    return f"{generation_text}, {age} {'old' if checkup.age_ms >= 0 else 'ahead of the clock'}{begins}"
 
 
 def figures(plan: Plan) -> str:

@@ -36,13 +36,7 @@ _MOST_NAMED = 3
 
 
 def check_page(checkup: CheckedPlan, *, verbose: bool = False, warnings_too: bool = False) -> Page:
-    """Return the page of one plan.
-
-    Args:
-        checkup: the plan and its findings.
-        verbose: list the rules that are kept as well.
-        warnings_too: a warning fails the check.
-    """
+    """Return the page of one plan; ``verbose`` lists kept rules as well, ``warnings_too``: warnings fail the check."""
     names = Names(checkup.plan.group)
     answer = checkup.answered(warnings_too=warnings_too)
     return Page(
@@ -51,7 +45,7 @@ def check_page(checkup: CheckedPlan, *, verbose: bool = False, warnings_too: boo
         answer=answer,
         sentences=(_sentence(checkup, warnings_too=warnings_too),),
         facts=tuple(_facts(checkup)),
-        source=f"snapshot: {wording.origin(checkup)}" + (f"; {names.escape(checkup.source)}" if checkup.source else ""),
+        source="; ".join(["snapshot: " + wording.origin(checkup), *filter(None, [names.escape(checkup.source)])]),
         tables=tuple(_tables(checkup, names, verbose=verbose)),
         lines=remark_lines(_remarks(checkup), names.escape_message),
     )

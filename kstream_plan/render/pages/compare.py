@@ -40,13 +40,13 @@ def compare_page(alike: Sequence[SameOutcome], *, verbose: bool = False) -> Page
     view = PlanView(plan, Names(plan.group))
     figures = [figure for figure in figures_of(alike) if any(figure.text(outcome.one) for outcome in alike)]
     different = [figure for figure in figures if len({figure.text(outcome.one) for outcome in alike}) > 1]
-    columns = figures if verbose or len(alike) == 1 else different
+    columns, with_policy = figures if verbose or len(alike) == 1 else different, alike[0].one.kept is not None
     return Page(
         title=_title(alike, view),
         tone=_tone(alike),
         sentences=tuple(filter(None, (conclusion(alike), _same(alike, figures, different)))),
         facts=(Fact("rates", "Rates", rates),) if (rates := rates_text(plan)) else (),
-        source=source_text(plan, view.names),
+        source=source_text(plan, view.names) + "; plans begin then" * (with_policy and plan.begins_late_at is None),
         tables=tuple(_tables(alike, columns)),
         lines=remark_lines(compare_remarks(alike), left_out=() if verbose or plan.is_of_workers else EXPERT_CODES),
     )

@@ -118,10 +118,8 @@ def source_text(plan: Plan, names: Names) -> str:
     origin = generation(plan.generation)
     if not plan.captured_at:
         return f"snapshot: {origin}, unknown time"
-    capture_time = utc(plan.captured_at)
-    begins_at = None if plan.end is None else plan.end.begins_at
-    begins = "" if begins_at is None or utc(begins_at) <= capture_time else f"; plan begins {utc(begins_at)}"
-    return names.escape_message(f"snapshot: {origin}, {capture_time}{begins}")
+    begins = "" if plan.begins_late_at is None else f"; plan begins {utc(plan.begins_late_at)}"
+    return names.escape_message(f"snapshot: {origin}, {utc(plan.captured_at)}{begins}")
 
 
 def _settled_facts(view: PlanView) -> Iterator[Fact]:

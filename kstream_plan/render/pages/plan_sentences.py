@@ -9,7 +9,7 @@ from kstream_plan.plans.design import BACK_BEFORE_FENCED, CLOSE_TO_TIME_OUT, LAT
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, READY_AT_FOLLOW_UP, Left, shorter_than
 from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
-from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list, utc
 
 #: What makes tasks start cold that are likely to start warm, by what warns of it.
 _COLD_IF = {
@@ -67,14 +67,15 @@ def _settles(view: PlanView) -> str:
 
 
 def _tasks_at_first(view: PlanView) -> Iterator[str]:
-    """Yield how many tasks are unassigned when the plan begins."""
+    """Yield how many tasks are unassigned when the plan begins, and that later news was not seen."""
     plan = view.plan
     tasks = len(plan.group.tasks)
     orphans = tasks - sum(len(roles.active) for roles in plan.initial)
     if orphans:
         noun = "connectors and tasks" if plan.is_of_workers else "tasks"
         verbs = "is unassigned, and pauses," if orphans == 1 else "are unassigned, and pause,"
-        yield f"{orphans:,} of {tasks:,} {noun} {verbs} when the plan begins."
+        caveat = f", if no rebalance came after {utc(plan.captured_at or '')}: none was seen"
+        yield f"{orphans:,} of {tasks:,} {noun} {verbs} when the plan begins{caveat * bool(plan.begins_late_at)}."
 
 
 def _settles_after(view: PlanView) -> str:
