@@ -192,7 +192,9 @@ def _stateless_moves(plan: Plan, total: Totals) -> Iterator[Note]:
     if moves < max(1, _MANY_HOPS * stateless):
         return
     tasks = "The stateless task is" if stateless == 1 else f"The {stateless:,} stateless tasks are"
-    message = f"{tasks} reassigned at every probe: {count(moves, 'move')} in all. Fewer probes mean fewer moves"
+    hops = plan.summary.stateless_hops
+    total_moves = f"{count(moves, 'move')}, {hops:,} with all rebalances" if hops > moves else count(moves, "move")
+    message = f"{tasks} reassigned at every probe: {total_moves}. Fewer probes mean fewer moves"
     yield Note(STATELESS_MOVES, message)
 
 

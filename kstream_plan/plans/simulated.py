@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from kstream_plan.model import Group
-from kstream_plan.model.scenario import Event, Scenario, in_time
+from kstream_plan.model.scenario import Event, Scenario, Stop, in_time
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.rounds import Phase, Round
@@ -159,6 +159,12 @@ class Simulation(InNotebooks):
     def over_draws(self) -> OverDraws | None:
         """What the rules of a policy go by, of all draws; ``None`` if nothing is random."""
         return None if self.draws is None else self.draws.for_rules
+
+    @property
+    def silent(self) -> Mapping[str, str]:
+        """The process ids that go without a word, and whether they ``crash`` or ``stop``."""
+        stops = [outcome.event for outcome in self.events if isinstance(outcome.event, Stop)]
+        return {name: "crash" if stop.crash else "stop" for stop in stops for name in stop.process_ids}
 
     @property
     def settles(self) -> bool:

@@ -105,7 +105,8 @@ def rebalances_fact(view: PlanView) -> Fact:
     plan = view.plan
     triggers = Counter(_trigger_text(activity, view) for activity in view.activities if activity.probe is None)
     follow_ups = plan.summary.rebalances - len(view.activities) + triggers.pop(TRIGGER_WORDS[Trigger.FOLLOW_UP], 0)
-    parts = [count(number, word, word if " with " in word else "") for word, number in triggers.items()]
+    plurals = {"crash": "crashes"} | {word: word for word in triggers if " with " in word}
+    parts = [count(number, word, plurals.get(word, "")) for word, number in triggers.items()]
     parts += [f"{plan.summary.probing_rebalances:,} probing"] if plan.summary.probing_rebalances else []
     parts += [f"{follow_ups:,} follow-up"] if follow_ups else []
     total = count_range(*view.figure("rebalances"))
@@ -116,6 +117,8 @@ def _trigger_text(activity: Activity, view: PlanView) -> str:
     """Return what started a rebalance, and whether members come or go in a follow-up."""
     word = trigger_word(activity, of_workers=view.plan.is_of_workers)
     joins = "joins" if activity.joined else "leaves" if activity.left else ""
+    if word == "leave" and activity.left and view.simulation is not None:
+        return view.simulation.silent.get(activity.left[0], word)
     return f"{word} with {joins}" if joins and activity.rounds[0].trigger is Trigger.FOLLOW_UP else word
 
 
@@ -186,9 +189,8 @@ def restore_fact(view: PlanView) -> Fact:
     records = plan.summary.restored_records
     extra = view.figure("peak_extra_copies")
     copies = "extra copy" if extra.most == 1 else "extra copies"
-    has_legend = view.simulation is not None and bool(view.simulation.what_ifs or view.simulation.cure)
-    legend = "" if has_legend else " (warm-ups, and copies that wait to be cut over)"
-    at_a_time = f", {count_range(*extra)} {copies} at a time{legend}" if extra.most else ""
+    legend = "(warm-ups, and copies that wait to be cut over)"
+    at_a_time = f", {count_range(*extra)} {copies} at a time {legend}" if extra.most else ""
     if records is None:
         return Fact("restore", label, f"unknown number of records{at_a_time}", "unknown")
     figure = view.figure("restored_records")

@@ -88,7 +88,7 @@ def _activity_row(activity: Activity, view: PlanView, pauses: dict[int, int]) ->
     return text_row(
         text_cell(number_range(first.number, last.number), "dim"),
         duration(first.at_ms),
-        text_cell(rebalance_name(activity, names), "unknown" if _not_all_ready(activity) else "plain"),
+        text_cell(rebalance_name(activity, view), "unknown" if _not_all_ready(activity) else "plain"),
         cut_over,
         warm_up,
         f"{activity.stateless:,}" if activity.stateless else "",
@@ -101,15 +101,15 @@ def _not_all_ready(activity: Activity) -> bool:
     return activity.ready < activity.expected
 
 
-def rebalance_name(activity: Activity, names: Names) -> str:
+def rebalance_name(activity: Activity, view: PlanView) -> str:
     """Return what started a rebalance, and who comes and goes: ``probe 3``, ``i4, i5 join``."""
     if activity.probe is not None:
         ready = f", {activity.ready:,} of {activity.expected:,} caught up" if _not_all_ready(activity) else ""
-        return "; ".join([f"probe {activity.probe:,}{ready}", *_members(activity, names)])
-    trigger, members = activity.rounds[0].trigger, _members(activity, names)
+        return "; ".join([f"probe {activity.probe:,}{ready}", *_members(activity, view)])
+    trigger, members = activity.rounds[0].trigger, _members(activity, view)
     if trigger in (Trigger.JOIN, Trigger.LEAVE) and members and not activity.resized:
         return "; ".join(members)
-    return "; ".join([trigger_word(activity, of_workers=not names.have_disks), *members])
+    return "; ".join([trigger_word(activity, of_workers=view.plan.is_of_workers), *members])
 
 
 def trigger_word(activity: Activity, *, of_workers: bool) -> str:
@@ -122,15 +122,16 @@ def trigger_word(activity: Activity, *, of_workers: bool) -> str:
     return "delay end" if of_workers and trigger is Trigger.DEADLINE else TRIGGER_WORDS[trigger]
 
 
-def _members(activity: Activity, names: Names) -> list[str]:
-    """Return who joins, or returns, and who leaves."""
+def _members(activity: Activity, view: PlanView) -> list[str]:
+    """Return who joins, or returns, and who has gone, and how."""
     departures = [process_id for process_id in activity.left if process_id not in activity.joined]
-    arrive = "return" if only_return(activity) else "join"
-    return [
-        f"{name_list(names.instances(ids), 2)} {verb}{'s' if len(ids) == 1 else ''}"
-        for ids, verb in ((activity.joined, arrive), (departures, "leave"))
-        if ids
-    ]
+    silent = {} if view.simulation is None else view.simulation.silent
+    ids_of = {"return" if only_return(activity) else "join": activity.joined}
+    for process_id in departures:
+        ids_of.setdefault(silent.get(process_id, "leave"), []).append(process_id)
+    past = {"crash": "crashed", "stop": "stopped"}
+    verbs = {verb: past.get(verb, f"{verb}s" if len(ids) == 1 else verb) for verb, ids in ids_of.items()}
+    return [f"{name_list(view.names.instances(ids), 2)} {verbs[verb]}" for verb, ids in ids_of.items() if ids]
 
 
 def _cut_over(activity: Activity, names: Names) -> Cell:

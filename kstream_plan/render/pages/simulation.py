@@ -84,10 +84,6 @@ def what_ifs_table(view: PlanView, what_ifs: Sequence[WhatIf]) -> Table:
 def _what_ifs_notes(view: PlanView, what_ifs: Sequence[WhatIf]) -> Iterator[str]:
     """Yield what stands below the table of other settings."""
     plan = view.plan
-    if view.draws is not None and view.draws.number > 1:
-        yield "The first row is over all simulations, each other row one of them, without its range (compare has all)."
-    if not plan.is_of_workers:
-        yield "Extra copies: warm-ups, and copies that wait to be cut over, the most at one time."
     all_at_once = min(plan.summary.hops, len(plan.group.stateful))
     if any(what_if.setting == "max_warmup_replicas" and what_if.value >= all_at_once for what_if in what_ifs):
         yield "With the largest max.warmup.replicas every task that moves warms up at once."
@@ -96,9 +92,10 @@ def _what_ifs_notes(view: PlanView, what_ifs: Sequence[WhatIf]) -> Iterator[str]
 
 
 def _with_cure(simulation: Simulation) -> tuple[WhatIf, ...]:
-    """Return the other settings, among them the one with which a group settles that does not."""
-    cure = simulation.cure
-    return simulation.what_ifs if cure is None or cure in simulation.what_ifs else (*simulation.what_ifs, cure)
+    """Return the other settings, and the one that lets a group settle; of random simulations compare tells more."""
+    cure, draws = simulation.cure, simulation.draws
+    what_ifs = simulation.what_ifs if draws is None or draws.number == 1 else ()
+    return what_ifs if cure is None or cure in what_ifs else (*what_ifs, cure)
 
 
 def _now_row(view: PlanView, setting: str) -> Row:
@@ -113,9 +110,8 @@ def _now_row(view: PlanView, setting: str) -> Row:
 
 
 def _what_if_row(what_if: WhatIf, view: PlanView) -> Row:
-    plan, is_one_of_many = view.plan, view.draws is not None and view.draws.number > 1
-    ends_ms = (None, None) if is_one_of_many else (what_if.least_duration_ms, what_if.most_duration_ms)
-    lasts = text_cell(_duration(what_if.duration_ms, *ends_ms))
+    plan = view.plan
+    lasts = text_cell(_duration(what_if.duration_ms, what_if.least_duration_ms, what_if.most_duration_ms))
     if what_if.verdict != "settled":
         lasts = Cell(("does not settle",), tone="bad")
     most = what_if.most_cold_handovers

@@ -73,9 +73,9 @@ class Names:
         return printable(str(task_id))
 
     def task_and_topic(self, task_id: WorkId) -> str:
-        """Return a task's id beside the topic its subtopology reads: ``2_0 (audit)``."""
+        """Return a task's id beside the topic its subtopology reads: ``2_0 (topic audit)``."""
         topic = self._topics.get(task_id.group)
-        return f"{self.task(task_id)} ({printable(_shorten(topic))})" if topic else self.task(task_id)
+        return f"{self.task(task_id)} (topic {printable(_shorten(topic))})" if topic else self.task(task_id)
 
     def move(self, task_id: WorkId, source: str | None, destination: str) -> str:
         """Return ``0_0 i3→i5``, or ``0_0 to i5`` if it was unassigned; the ends are process ids."""
