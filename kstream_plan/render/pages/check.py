@@ -128,11 +128,12 @@ def _facts(checkup: CheckedPlan) -> Iterator[Fact]:
 def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Table]:
     findings = [finding for finding in checkup.findings if verbose or finding.status is not Status.PASSED]
     passes = len(checkup.of(Status.PASSED))
-    note = f"{count(passes, 'more rule')} kept{_always(checkup)}" if passes and not verbose and findings else ""
+    kept = f"{count(passes, 'more rule')} kept{_always(checkup)}; " if passes and not verbose else ""
     if not findings:
         return
     columns = columns_of("", "Rule", ">Worst", ">Limit", "Where")
-    yield Table("", columns, tuple(_row(finding, checkup, names) for finding in findings), note)
+    rows = tuple(_row(finding, checkup, names) for finding in findings)
+    yield Table("", columns, rows, f"{kept}--report json=FILE has all")
     broken_rules = [finding for finding in checkup.violations if checkup.cures_sought and _may_have_cure(finding)]
     if broken_rules:
         rules = (text_cell(names.escape(finding.rule)) for finding in broken_rules)
