@@ -19,7 +19,8 @@ settle, settled, probing rebalance, probe, follow-up rebalance, cut over, warm u
 caught up, restore, simulation, random simulation, minimum, stateless moves, left-over state, at least,
 lower bound, at most, about, unassigned, yes, no, warning, note, assumption, next, duration, rebalances,
 stateful moves, cold starts, longest pause, state to restore, balance, instance, worker, member, thread, standby,
-generation, lag, task, stateful, stateless, moving, stuck
+generation, lag, task, stateful, stateless, moving, stuck, hop, hops, start, starts, keeps up, catching up,
+falls behind, likely, typical, noticed, needs, left-over, crash
 """
 
 
