@@ -21,10 +21,12 @@ from kstream_plan.answers.document import (
     shape,
 )
 from kstream_plan.documents.codec import COUNT, TEXT, WHOLE, Codec, Json, const, list_of, mapping_of, or_null
+from kstream_plan.documents.plan.fields import LONGEST_PAUSE
 from kstream_plan.documents.records import Field
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.plans import Plan
+from kstream_plan.plans.longest_pause import longest_pause
 from kstream_plan.policy.findings import CheckedPlan, Finding, Tally
 from kstream_plan.policy.limits import LimitValue, Percent, Waiver
 from kstream_plan.policy.rules import Kind, Offence
@@ -208,6 +210,7 @@ _SUMMARY = FORM.view(
     paused_tasks_at_once=_figure(
         "paused_tasks_at_once", "Tasks that are paused at the same time; null: pauses never end.", _NULLABLE
     ),
+    longest_pause=added(LONGEST_PAUSE, get=longest_pause),
 )
 _PLAN = FORM.view(
     WordedPlan,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from kstream_plan.answers.document import FORM, GROUP, INPUT, added, at, document
 from kstream_plan.comparison.alternatives import AlternativeFigures, Outcomes, SameOutcome
 from kstream_plan.documents.codec import TEXT, WHOLE, list_of, mapping_of, or_null
+from kstream_plan.documents.plan.fields import LONGEST_PAUSE
+from kstream_plan.plans.longest_pause import longest_pause
 
 _SHOWN = "in the random simulation that is shown"
 _FIGURES = FORM.view(
@@ -55,6 +57,7 @@ _OUTCOME = FORM.view(
         "As in a plan's summary: the minimum time if everything were restored at once; null where rates are known.",
     ),
     draws=at("one.draws.number", "Number of random simulations; null: nothing is random."),
+    longest_pause=added(LONGEST_PAUSE, get=lambda outcome: longest_pause(outcome.one.plan, outcome.one.draws)),
     drawn_ms=at(
         "one.drawn_ms",
         "Duration of each random simulation in milliseconds, the same ones in the same order in all alternatives; "

@@ -32,6 +32,7 @@ class LongestPause(NamedTuple):
 
     task_id: the task; ``None``: none pauses.
     times: number of its pauses, which add up.
+    ms: the whole pause, in the simulation that is shown.
     starts_ms: time until it starts, in the simulation that is shown.
     restores_ms: time that it restores before it runs, in that simulation.
     least_ms: the least that the longest pause may be.
@@ -40,15 +41,11 @@ class LongestPause(NamedTuple):
 
     task_id: WorkId | None
     times: int
+    ms: int
     starts_ms: int
     restores_ms: int
     least_ms: int
     most_ms: int | None
-
-    @property
-    def ms(self) -> int:
-        """The whole pause, in the simulation that is shown."""
-        return self.starts_ms + self.restores_ms
 
 
 def pause_parts(starts_ms: int, restores_ms: int, times: int = 1) -> str:
@@ -78,11 +75,18 @@ def longest_pause(plan: Plan, draws: Draws | None = None) -> LongestPause:
     return LongestPause(
         task_id=task_id,
         times=0 if task_id is None else plan.pauses.times.get(task_id, 0),
+        ms=likely_ms,
         starts_ms=starts_ms,
         restores_ms=restores_ms,
         least_ms=min(least_ms, likely_ms),
         most_ms=max(likely_ms, *known) if len(known) == len(most) else None,
     )
+
+
+def restored_pause(plan: Plan, draws: Draws | None = None) -> LongestPause | None:
+    """Return the longest pause of a task if it is longer than the time until it starts, or may be; else ``None``."""
+    pause, paused = longest_pause(plan, draws), range_of(plan, "max_paused_task_ms", draws)
+    return None if (pause.ms, pause.least_ms, pause.most_ms) == paused else pause
 
 
 def _slowest(plan: Plan) -> Range:

@@ -38,7 +38,8 @@ def test_the_table_says_that_new_ids_are_random(capsys: pytest.CaptureFixture[st
         text.replace("│", "").split()
     )
     assert "5.4 MB" in text
-    assert re.search(r"^max\.warmup\.replicas=4 +about ", text, re.MULTILINE)
+    assert "With other settings" not in text, "one simulation of many is no answer"
+    assert re.search(r"^Next: kstream-plan compare .*--vary max\.warmup\.replicas=2,4,8", text, re.MULTILINE)
 
 
 def test_a_single_draw_says_that_it_is_one(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,6 +49,7 @@ from kstream_plan.plans import (
 from kstream_plan.plans.caught_up_evidence import Evidence, UnprovenStart
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import NOTHING_KNOWN, KnownRate, KnownRates
+from kstream_plan.plans.longest_pause import LongestPause
 from kstream_plan.plans.summary import FIGURES
 from kstream_plan.snapshots.rows.times import parse_time
 
@@ -135,6 +136,7 @@ class PlanDocument:
     notes: tuple[Note, ...] = ()
     next: tuple[Note, ...] = ()
     verdict: Verdict
+    longest_pause: LongestPause | None = None
     later_configs: tuple[LaterConfig, ...] = ()
     outages: tuple[Outage, ...] = ()
     rates: KnownRates = NOTHING_KNOWN
@@ -203,6 +205,16 @@ FORM.record(
     assigned=Field(FORM.of(Held), "What the members then hold (only with --full).", missing=None, left_out=True),
 )
 FORM.record(PausedTask, ms="In all.", times="Number of pauses.")
+LONGEST_PAUSE = FORM.record(
+    LongestPause,
+    "The longest pause of a task until it runs, with what it restores before.",
+    times="Number of its pauses, which add up.",
+    ms="All of it.",
+    starts_ms="Time until it starts.",
+    restores_ms="Time that it restores before it runs.",
+    least_ms="The least that the longest pause may be, over all random simulations.",
+    most_ms="The most that it may be; null: unknown.",
+)
 FORM.record(
     LowerBounds,
     "Lower bounds for any plan.",
@@ -416,6 +428,12 @@ PLAN = FORM.record(
         list_of(NOTE),
         "Commands that answer the next questions; `SNAPSHOT` is the path and options.",
         missing=(),
+    ),
+    longest_pause=Field(
+        description="The longest pause of a task, restores included; left out where `summary.max_paused_task` and its "
+        "range tell the same.",
+        missing=None,
+        left_out=True,
     ),
     later_configs=Field(
         description="Settings that change during a simulation; left out if there are none.", missing=(), left_out=True

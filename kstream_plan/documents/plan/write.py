@@ -25,6 +25,7 @@ from kstream_plan.documents.plan.seal import seal_of
 from kstream_plan.documents.plan.simulation_fields import SimulationDocument
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.plans import Plan, Round
+from kstream_plan.plans.longest_pause import restored_pause
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.version import __version__
 
@@ -80,6 +81,7 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
         notes=said.notes,
         next=said.next,
         verdict=plan.verdict,
+        longest_pause=restored_pause(plan, None if simulation is None else simulation.draws),
         later_configs=tuple(LaterConfig(*later) for later in plan.later_configs),
         outages=plan.outages,
         rates=plan.rates,

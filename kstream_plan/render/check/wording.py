@@ -25,7 +25,7 @@ _ADDS_UP = ("max_duration", "max_pause_in_all", "max_rebalances", "max_moves", "
 _ABOUT_COLD_STARTS = ("max_cold_handovers", *PAUSE_RULES)
 _WITH_NOTE = (*_ABOUT_COLD_STARTS, "max_snapshot_age", "--max-snapshot-age")
 _OF_CONNECTORS = "max_connector_tasks_per_worker"
-_MOST_NAMED = 4
+MOST_NAMED = 4
 #: Kinds of rules whose figure is a sentence.
 IN_WORDS = (Kind.SWITCH, Kind.GENERATION, Kind.DIGEST, Kind.TAGS)
 #: Why a figure is unknown, in a few words, by what the plan says (the code of a warning or an assumption).
@@ -277,7 +277,7 @@ def _who_runs_what(finding: Finding, names: Names) -> str:
     ids = [offence.process_id for offence in finding.offences]
     workers = [f"{names.instance(process_id)} " if process_id else "" for process_id in ids]
     notes = [names.escape_message(offence.note) for offence in finding.offences]
-    return name_list(list(map(str.__add__, workers, notes)), _MOST_NAMED)
+    return name_list(list(map(str.__add__, workers, notes)), MOST_NAMED)
 
 
 def place_text(finding: Finding, plan: Plan, names: Names) -> str:
@@ -327,9 +327,9 @@ def _length(plan: Plan, milliseconds: int) -> str:
 
 def _tasks(tasks: tuple[WorkId, ...], names: Names) -> str:
     task_names = [names.task(task_id) for task_id in tasks]
-    if len(tasks) <= _MOST_NAMED and len({task_id.group for task_id in tasks}) == 1:
+    if len(tasks) <= MOST_NAMED and len({task_id.group for task_id in tasks}) == 1:
         task_names[-1] = names.task_and_topic(tasks[-1])
-    return name_list(task_names, _MOST_NAMED - 1)
+    return name_list(task_names, MOST_NAMED - 1)
 
 
 def members_text(plan: Plan) -> str:

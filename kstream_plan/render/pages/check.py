@@ -128,12 +128,13 @@ def _facts(checkup: CheckedPlan) -> Iterator[Fact]:
 def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Table]:
     findings = [finding for finding in checkup.findings if verbose or finding.status is not Status.PASSED]
     passes = len(checkup.of(Status.PASSED))
-    kept = f"{count(passes, 'more rule')} kept{_always(checkup)}; " if passes and not verbose else ""
+    rest = [f"{count(passes, 'more rule')} kept{_always(checkup)}"] if passes and not verbose else []
+    is_cut = bool(rest) or any(len(finding.tasks) > wording.MOST_NAMED for finding in findings)
     if not findings:
         return
     columns = columns_of("", "Rule", ">Worst", ">Limit", "Where")
     rows = tuple(_row(finding, checkup, names) for finding in findings)
-    yield Table("", columns, rows, f"{kept}--report json=FILE has all")
+    yield Table("", columns, rows, "; ".join([*rest, *["--report json=FILE has all"] * is_cut]))
     broken_rules = [finding for finding in checkup.violations if checkup.cures_sought and _may_have_cure(finding)]
     if broken_rules:
         rules = (text_cell(names.escape(finding.rule)) for finding in broken_rules)

@@ -147,7 +147,7 @@ _OF_STATE = (
     Figure(_RELIEF, _relief),
     _figure("Rebalances", "rebalances"),
     _figure("Stateful moves", "moves"),
-    Figure("Longest pause of a task, summed", _pause, lambda one: longest_pause(one.plan, one.draws).most_ms),
+    Figure("Longest pause of a task, summed", _pause, lambda way: longest_pause(way.plan, way.draws).most_ms),
     _figure("Most tasks paused at once", "paused_tasks_at_once"),
     _figure("Cold starts", "cold_handovers"),
     _figure("Records to restore", "restored_records"),

@@ -179,7 +179,7 @@ def test_what_is_broken_alone_and_by_one_draw_is_said_plainly() -> None:
         page = check_page(checked)
         assert page.sentences[0].startswith("The one rule is broken: ")
         assert page.facts[0].value.endswith(ending)
-        assert page.tables[0].note == ""
+        assert page.tables[0].note == "--report json=FILE has all"
 
 
 @pytest.mark.parametrize("unknown", [False, True])
