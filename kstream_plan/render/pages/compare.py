@@ -193,7 +193,9 @@ def conclusion(alike: Sequence[SameOutcome]) -> str:
     advantage = "has the shortest unassigned time" if pauses else f"settles first{' at worst' * is_alike}"
     policy = " of those that keep to the policy" if first.one.kept and any(o.one.kept is False for o in alike) else ""
     parts = [f"{outcome_name(first)} {advantage}{policy}: {_first_figure(first.one)}."]
-    overlap = f"Its range of times overlaps with that of {_names(best[1:])}: the random ids may decide which is faster."
+    rivals = _names(best[1:])
+    overlap = f"Its range of times overlaps with that of {rivals}: the random ids may decide which is faster."
+    overlap = overlap if first.one.is_random else f"{rivals} may be as fast."
     parts += [overlap] if len(best) > 1 else []
     parts += _in_the_same_draws(best)
     parts += _costs(first, alike)

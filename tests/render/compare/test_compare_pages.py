@@ -186,6 +186,13 @@ def test_times_that_overlap_are_said_to() -> None:
     sentence = compare_page(near).sentences[0]
     assert "Its range of times overlaps with that of" in sentence
     assert "random simulations and slower in" in sentence
+    alone = [
+        SameOutcome(tuple(replace(way, draws=None, drawn_ms=()) for way in item.alternatives), item.fastest)
+        for item in near
+    ]
+    sentence = compare_page(alone).sentences[0]
+    assert " may be as fast." in sentence, "where nothing is random, no ids decide"
+    assert "random ids" not in sentence
 
 
 def test_every_duration_is_that_of_the_json() -> None:
