@@ -51,7 +51,7 @@ class LongestPause(NamedTuple):
 def pause_parts(starts_ms: int, restores_ms: int, times: int = 1) -> str:
     """Return what a pause consists of: ``45s until it starts, 2.4s restoring``."""
     starts = "until it starts" if times == 1 else f"in {count(times, 'pause')}"
-    return f"{duration(starts_ms)} {starts}, {duration(restores_ms)} restoring"
+    return f"{f'{duration(starts_ms)} {starts}, ' if times else ''}{duration(restores_ms)} restoring"
 
 
 def longest_pause(plan: Plan, draws: Draws | None = None) -> LongestPause:
