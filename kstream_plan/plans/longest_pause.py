@@ -68,7 +68,8 @@ def longest_pause(plan: Plan, draws: Draws | None = None) -> LongestPause:
         most.append(draws.worst.get(restored_key("max_pause_per_task")))
     known = [value for value in most if value is not None]
     likely_ms, cold, slowest = starts_ms + restores_ms, range_of(plan, "cold_handovers", draws), _slowest(plan)
-    least_ms = paused.least
+    is_alone = draws is None or draws.number == 1
+    least_ms = max(paused.least, slowest.least if cold.least and is_alone else 0)
     if restores_ms and slowest.median and cold.least == cold.most:
         beside_ms = paused.median - starts_ms
         least_ms = max(least_ms, least_ms - beside_ms + restores_ms * slowest.least // slowest.median)
