@@ -58,7 +58,7 @@ def test_a_plan_that_breaks_it(plan_file: str, capsys: pytest.CaptureFixture[str
     assert run(["check", plan_file, *policy("defaults: {max_moves: 19}")]) == 3
     text = capsys.readouterr().out
     assert "│ NO: 1 of 2 rules is broken: max_moves." in text
-    assert "✗ max_moves 20 19 1_11 (clicks); from rebalance 22" in " ".join(text.split())
+    assert "✗ max_moves 20 19 1_11 (topic clicks); from rebalance 22" in " ".join(text.split())
 
 
 @pytest.mark.parametrize(("more", "code"), [([], 0), (["--fail-on-warning"], 3)])
@@ -119,7 +119,7 @@ def test_every_report_at_once(plan_file: str, capsys: pytest.CaptureFixture[str]
     assert Path("a.md").read_text().startswith(MARK)
     assert next(iter(JUnitXml.fromstring(Path("a.xml").read_bytes()))).failures == 1
     assert Path("a.txt").read_text() == (
-        "::error title=S1%3A max_moves::20, above the limit of 19: 1_11 (clicks); from rebalance 22\n"
+        "::error title=S1%3A max_moves::20, above the limit of 19: 1_11 (topic clicks); from rebalance 22\n"
     )
     assert "│ NO: " in capsys.readouterr().out
 
