@@ -116,8 +116,9 @@ class Snapshot:
     counted.
 
     About copies, by (task, instance): ``since_ms`` tells since when they are assigned, ``reported_ms`` when their lag
-    was reported, and ``told_lags`` how far behind they then were, all where that is known; ``measured_lags`` were
-    measured by what instances publish, not reported at a join, and of ``least_lags`` only the least that they are
+    was reported, the last store first, ``reported_from_ms`` when the oldest store was if not then, and ``told_lags``
+    how far behind they then were, all where that is known; of ``measured_lags`` all stores were measured by what
+    instances publish, none was reported at a join, and of ``least_lags`` only the least that they are
     behind is known; ``most_lags`` is the most that copies can have been behind by what was written since
     they reported, when the end offset was seen: when the snapshot was taken, unless ``ends_seen_ms`` (by task) tells
     otherwise; ``no_closer_ms`` tells for how long copies that are behind were seen to come no closer.
@@ -140,6 +141,7 @@ class Snapshot:
     seen_until_ms: int = 0
     since_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     reported_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
+    reported_from_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     told_lags: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     no_closer_ms: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))
     most_lags: Mapping[tuple[int, int], int] = field(default_factory=lambda: MappingProxyType({}))

@@ -565,7 +565,8 @@ class KnownCopies:
             seen_written = (_Report(most, self._end_seen_ms(task), Fact.SEEN_WRITTEN, at_most=True),)
             if seat not in self.snapshot.reported_ms:  # an offset of any time before
                 return seen_written
-        report = _Report(lag, self._reported_at_ms(task, instance), fact, most=None if fact is Fact.MEASURED else most)
+        from_ms = self.snapshot.reported_from_ms.get(seat, self._reported_at_ms(task, instance))
+        report = _Report(lag, from_ms, fact, most=None if fact is Fact.MEASURED else most)
         return (report, *seen_written)
 
     def _end_seen_ms(self, task: int) -> int:

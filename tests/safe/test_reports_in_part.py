@@ -46,6 +46,27 @@ def test_a_copy_of_which_a_part_is_told_is_not_known_to_have_caught_up(told: set
     assert _answer(_with_stores(*sorted(told))) is (Answer.YES if whole else Answer.UNKNOWN)
 
 
+@pytest.mark.parametrize("source", ["metrics", "join"])
+@pytest.mark.parametrize("old", STORES)
+def test_a_copy_is_as_old_as_the_oldest_report_of_its_stores(old: str, source: str) -> None:
+    row = _with_stores(*STORES)
+    for report in row["lags"]:
+        report["source"] = "metrics"
+    assert _answer(row) is Answer.YES
+    [report] = [report for report in row["lags"] if report["store"] == old]
+    report |= {"reported_at": "2026-11-22T11:00:00.000Z", "source": source}
+    assert _answer(row) is Answer.UNKNOWN
+
+
+def test_a_copy_of_which_one_store_reported_at_a_join_is_trusted_for_no_longer_than_that() -> None:
+    row = _with_stores(*STORES)
+    for number, report in enumerate(row["lags"]):
+        report |= {"reported_at": "2026-11-22T11:59:30.000Z", "source": "metrics" if number else "join"}
+    assert _answer(row) is Answer.UNKNOWN
+    row["lags"][0]["source"] = "metrics"
+    assert _answer(row) is Answer.YES
+
+
 @given(lag=st.integers(0, 2_000_000), whole=st.sampled_from([0, 5_000, 1_000_000]))
 def test_no_copy_is_far_behind_in_a_changelog_that_is_short(lag: int, whole: int) -> None:
     """The limit is 10,000 records: one of both is wrong where a copy lacks more, and the changelog has less."""

@@ -6,7 +6,7 @@ Plain Python values in, frozen model out; nothing here knows where rows come fro
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple, cast, get_args
@@ -183,6 +183,8 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         leader=None if leader is None else group.instance_index[leader],
         memory=broker_group,
     )
+    reported_ms = _reported_ms(reports, header.captured_at_ms, max)
+    reported_from_ms = _reported_ms(reports, header.captured_at_ms, min).items()
     snapshot = Snapshot(
         state=state,
         config=config,
@@ -202,7 +204,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         ),
         assumptions=(*assumptions, *(() if streams else no_settings(row, config))),
         coverage=coverage(reports, held_now, group, header.captured_at_ms),
-        measured_lags=_from(LagSource.METRICS, reports),
+        measured_lags=_from(LagSource.METRICS, reports) - _from(LagSource.JOIN, reports),
         least_lags=_from(LagSource.METRICS_AT_LEAST, reports) | told_in_part(reports, tasks),
         input_lags=MappingProxyType({n: row.input_lag for n, row in enumerate(task_rows) if row.input_lag}),
         decision=decision,
@@ -217,7 +219,8 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
             )
         ),
         no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
-        reported_ms=MappingProxyType(_reported_ms(reports, header.captured_at_ms)),
+        reported_ms=MappingProxyType(reported_ms),
+        reported_from_ms=MappingProxyType({seat: ms for seat, ms in reported_from_ms if ms < reported_ms[seat]}),
         undated_reports=_undated(reports) if header.captured_at_ms is None else frozenset(),
         started_ms=MappingProxyType(read_starts(row, counted_from_ms(row, header.captured_at_ms))),
         untold_protocols=untold_protocols(row),
@@ -323,14 +326,16 @@ def _streams_version(row: Row) -> str | None:
     return version
 
 
-def _reported_ms(reports: Reports, captured_at_ms: int | None) -> dict[tuple[int, int], int]:
-    """Return when the lag of each seat (task, instance) was reported, the last store first, where that is known."""
+def _reported_ms(
+    reports: Reports, captured_at_ms: int | None, of_stores: Callable[[list[int]], int]
+) -> dict[tuple[int, int], int]:
+    """Return when the lag of each seat (task, instance) was reported, of its stores this time, where all are known."""
     found = {}
     for seat, rows in reports.items():
         times = [row.at_ms if row.reported_at_ms is None else row.reported_at_ms for row in rows]
         known = [time for time in times if time is not None]
         if captured_at_ms is not None and known and len(known) == len(times):
-            found[seat] = max(known) - captured_at_ms
+            found[seat] = of_stores(known) - captured_at_ms
     return found
 
 
