@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import ceil
 
-from kstream_plan.model import Note, Snapshot
+from kstream_plan.model import UNKNOWN, Note, Snapshot
 from kstream_plan.model.note import count, name_list
+from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate
 from kstream_plan.model.times import duration
 from kstream_plan.planner.loop import Rehearsal
@@ -205,15 +206,24 @@ def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snap
         subject = f"Whether {count(len(doubts), 'copy has', 'copies have')} caught up is unknown"
         return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}){since}", tasks)
     amounts = [doubt.records for doubt in doubts if doubt.records is not None]
-    behind = f"{'up to ' if len(set(amounts)) > 1 else ''}{count(max(amounts), 'record')} behind"
     first_ms, *later_ms = sorted({doubt.since_ms for doubt in doubts if doubt.since_ms is not None})
     since = "when last known" if later_ms else f"at {_clock(taken_ms + now_ms + first_ms)}"
+    bound = "up to " if len(set(amounts)) > 1 else ""
+    bound = bound if any(_was_reported(doubt, snapshot) for doubt in doubts) else "never reported: at most "
+    behind = f"{bound}{count(max(amounts), 'record')} behind"
     then = _clock(taken_ms + now_ms + doubts[0].to_ms)
     subject = f"Whether {count(len(doubts), 'copy catches', 'copies catch')} up by {then} is unknown"
     restores = "their instances restore" if many else "its instance restores"
     condition = f"{restores} at least {count(rate, 'record')}/s until then"
     result = f"{'they do' if many else 'it does'} if {condition}"
     return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}, {behind} {since}): {result}", tasks)
+
+
+def _was_reported(doubt: CopyDoubt, snapshot: Snapshot) -> bool:
+    group = snapshot.state.group
+    instance = group.instance_index.get(doubt.process_id)
+    lag = None if instance is None else reported_lag(snapshot, group.task_index[doubt.task_id], instance)
+    return lag not in (None, UNKNOWN)
 
 
 def _clock(time_ms: int) -> str:

@@ -407,7 +407,7 @@ class KnownCopies:
         snapshot, seat = self.snapshot, (task, instance)
         lag = reported_lag(snapshot, task, instance)
         if lag is None or lag == UNKNOWN:
-            words = "the lag of the copy was never reported"
+            words = "the copy was never reported"
             return Evidence(known=Known.UNKNOWN, fact=Fact.NOT_REPORTED, words=words, settled_by=_TO_MEASURE)
         least = max(lag, 0)
         if seat in snapshot.least_lags:

@@ -22,7 +22,7 @@ _MESSAGES = {
     "restored at the measured rate",
     Fact.LEAST_LAG: "Only a lower bound of how far copies are behind is known",
     Fact.INPUT_BEHIND: "Tasks still work off a backlog of input, and copies fall behind by what they write",
-    Fact.NOT_REPORTED: "How far copies are behind is unknown (--metrics and --lags would tell{brokers})",
+    Fact.NOT_REPORTED: "Copies were never reported{bound} (--metrics and --lags would tell{brokers})",
     Fact.LEFT_OVER: "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",
     Fact.STORES_UNKNOWN: "Tasks are closed and opened again, by a restart or on another thread, which empties "
     "stores in memory; whether stores are persistent or in memory is unknown (--stores)",
@@ -47,7 +47,8 @@ def doubts_of(snapshot: Snapshot, unproven: Sequence[UnprovenStart]) -> tuple[No
     brokers = ", and so would brokers and clients of 4.4" if snapshot.group_protocol == "streams" else ""
     for (fact, behind), starts in by_fact.items():
         template = _BEHIND if behind and fact is not Fact.IN_MEMORY else _MESSAGES.get(fact, _BEHIND)
-        message = template.format(when=_when(snapshot, starts), unsaid=unsaid, brokers=brokers)
+        bound = _bound(snapshot, starts)
+        message = template.format(when=_when(snapshot, starts), unsaid=unsaid, brokers=brokers, bound=bound)
         notes.append(Note(fact.value, message, tuple(dict.fromkeys(str(start.task_id) for start in starts))))
     return tuple(notes)
 
@@ -59,6 +60,16 @@ def heard_at(snapshot: Snapshot, start: UnprovenStart) -> str | None:
 
 def _heard_at(captured_at_ms: int, evidence: Evidence) -> str | None:
     return None if evidence.heard_ms is None else format_time(captured_at_ms + evidence.heard_ms)
+
+
+def _bound(snapshot: Snapshot, starts: Sequence[UnprovenStart]) -> str:
+    """Return how far copies that were never reported are behind at most in the snapshot; empty: not known."""
+    group = snapshot.state.group
+    tasks = [group.tasks[group.task_index[start.task_id]] for start in starts]
+    is_known = all(task.end_offset_known for task in tasks)
+    return (
+        f": at most {max(task.end_offset_sum for task in tasks):,} records behind in the snapshot" if is_known else ""
+    )
 
 
 def _when(snapshot: Snapshot, starts: Sequence[UnprovenStart]) -> str:

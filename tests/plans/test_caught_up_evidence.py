@@ -388,8 +388,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
             _evidence(
                 Known.UNKNOWN,
                 Fact.WITHIN_LIMIT,
-                "the lag of the copy was never reported; "
-                "acceptable.recovery.lag has no limit: every copy counts as caught up",
+                "the copy was never reported; acceptable.recovery.lag has no limit: every copy counts as caught up",
                 settled_by=("--metrics",),
             ),
         ),
@@ -409,8 +408,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
             _evidence(
                 Known.UNKNOWN,
                 Fact.WITHIN_LIMIT,
-                "the lag of the copy was never reported; "
-                "the whole changelog, 10,000 records, is within acceptable.recovery.lag",
+                "the copy was never reported; the whole changelog, 10,000 records, is within acceptable.recovery.lag",
                 at_most=10000,
                 settled_by=("--metrics",),
             ),
@@ -420,8 +418,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
             _evidence(
                 Known.UNKNOWN,
                 Fact.WITHIN_LIMIT,
-                "the lag of the copy was never reported; "
-                "the whole changelog, 10,000 records, is within acceptable.recovery.lag",
+                "the copy was never reported; the whole changelog, 10,000 records, is within acceptable.recovery.lag",
                 at_most=10000,
                 settled_by=("--metrics",),
             ),
@@ -482,9 +479,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
         ),
         (
             lambda: _known(snapshot(lag=None)),
-            _evidence(
-                Known.UNKNOWN, Fact.NOT_REPORTED, "the lag of the copy was never reported", settled_by=("--metrics",)
-            ),
+            _evidence(Known.UNKNOWN, Fact.NOT_REPORTED, "the copy was never reported", settled_by=("--metrics",)),
         ),
         (
             lambda: _known(replace(snapshot(lag=10_000), least_lags=_SEAT)),

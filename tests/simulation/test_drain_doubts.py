@@ -53,7 +53,11 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         ),
         (Fact.LEAST_LAG, "Only a lower bound of how far copies are behind is known"),
         (Fact.INPUT_BEHIND, "Tasks still work off a backlog of input, and copies fall behind by what they write"),
-        (Fact.NOT_REPORTED, "How far copies are behind is unknown (--metrics and --lags would tell)"),
+        (
+            Fact.NOT_REPORTED,
+            "Copies were never reported: at most 1,000,000 records behind in the snapshot "
+            "(--metrics and --lags would tell)",
+        ),
         (
             Fact.LEFT_OVER,
             "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",

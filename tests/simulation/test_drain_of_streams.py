@@ -51,7 +51,7 @@ def test_copies_of_which_nobody_says_anything_may_be_behind() -> None:
     assert "Cold starts 0 to 2 of 2 tasks" in text
     assert "Copy there To restore Pause" in text
     assert "0_2 a maybe behind unknown" in text
-    assert "How far copies are behind is unknown (--metrics and --lags would tell" in text
+    assert "Copies were never reported: at most " in text
     assert "probing" not in text
 
 

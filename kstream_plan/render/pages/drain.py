@@ -275,11 +275,10 @@ def _may_be_longer(task: DrainedTask, answer: Answer) -> bool:
 
 
 def _to_restore(task: DrainedTask, answer: Answer) -> str:
-    if task.stateful and answer is Answer.UNKNOWN and not task.restore_records:
-        return "unknown"
-    if task.restore_is == "floor":
-        return f"at least {task.restore_records:,}" if task.restore_records else "unknown"
-    return "unknown" if task.restore_records is None else f"{task.restore_records:,}" if task.restore_records else ""
+    maybe = task.stateful and answer is Answer.UNKNOWN
+    if not task.restore_records:
+        return "unknown" if maybe or task.restore_is == "floor" or task.restore_records is None else ""
+    return f"{'at least ' if task.restore_is == 'floor' else 'at most ' * maybe}{task.restore_records:,}"
 
 
 def drain_remarks(drain: Drain) -> Remarks:

@@ -29,7 +29,7 @@ def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Na
     next_ms = answers.probing.next_ms
     needs = any(copy.needed_rate is not None for copy in waiting_copies) and next_ms is not None
     notes = [f"caught up: at most {answers.plan.config.acceptable_recovery_lag:,} records behind"]
-    notes += ["not reported: the whole changelog counts"] * any(copy.lag_is == "whole" for copy in waiting_copies)
+    notes += ["never reported: the whole changelog counts"] * any(copy.lag_is == "whole" for copy in waiting_copies)
     notes += [f"needs: to be caught up at the next probe, in {duration(next_ms)}"] if needs and next_ms else []
     unseen = dict.fromkeys(
         names.instance(copy.destination)
@@ -54,7 +54,7 @@ def _places(copies: Sequence[WaitingCopy], names: Names) -> tuple[Cell, ...]:
 def _figures(copy: WaitingCopy, answers: Why) -> tuple[Cell, ...]:
     """Return how far behind a copy is, how that is known, how fast it restores, and when its task starts there."""
     return (
-        text_cell(records(copy.lag)),
+        text_cell(f"{'at most ' * (copy.lag_is == 'whole' and copy.lag is not None)}{records(copy.lag)}"),
         text_cell(_known_state(copy)),
         text_cell(_rate(copy)),
         text_cell(*caught_up(copy, answers)),
@@ -65,7 +65,7 @@ def _figures(copy: WaitingCopy, answers: Why) -> tuple[Cell, ...]:
 def _known_state(copy: WaitingCopy) -> str:
     """Return how it is known how far behind a copy is, and how long ago that was."""
     if copy.lag_is == "whole":
-        return "not reported"
+        return "never reported"
     age = "" if copy.lag_at_ms is None or copy.lag_at_ms > -1_000 else f" {duration(-copy.lag_at_ms)} ago"
     still = "" if copy.no_closer_ms is None else f", no closer for {duration(copy.no_closer_ms)}"
     return f"{_KNOWN[copy.lag_is]}{age}{still}"
