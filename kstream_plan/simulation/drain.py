@@ -29,6 +29,8 @@ from kstream_plan.simulation.one_plan import design_of, plan_checked
 
 #: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
 _SOON = (16, 128)
+#: With fewer tasks times instances all rounds are played at once.
+_SMALL = 2_000
 #: What an instance has of a task: no copy, left-over state, or a copy that it is assigned.
 CopyThere: TypeAlias = Literal["none", "left-over", "assigned"]
 
@@ -222,7 +224,8 @@ def drain(
         scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
         most = options.max_rounds
         # what becomes of these tasks shows soon; the whole plan of a large group takes minutes
-        for limit in [after + rounds for rounds in _SOON if most is None or after + rounds < most] + [most]:
+        soon = _SOON if len(group.tasks) * len(group.instances) >= _SMALL else ()
+        for limit in [after + rounds for rounds in soon if most is None or after + rounds < most] + [most]:
             some = replace(options, max_rounds=limit, floor=False, ranges=False)
             result = plan_checked(snapshot, some, scenario=scenario, on_round=on_round)
             drained = _drained(result, snapshot, process_ids, at_ms)

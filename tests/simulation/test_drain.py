@@ -404,10 +404,16 @@ def test_a_leaders_log_tells_the_group_after_its_last_decision(
 def test_the_first_rounds_tell_what_whole_plans_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = SNAPSHOTS[name]()
     who = snapshot.state.group.instances[0].process_id
-    soon = drain(snapshot, [who])
-    monkeypatch.setattr(drain_study, "_SOON", ())
+    with monkeypatch.context() as large:
+        large.setattr(drain_study, "_SMALL", 0)
+        soon = drain(snapshot, [who])
     whole = drain(snapshot, [who])
     assert (soon.now, soon.at_best, soon.later, soon.wait_ms) == (whole.now, whole.at_best, whole.later, whole.wait_ms)
+
+
+def test_a_small_group_is_simulated_to_the_end() -> None:
+    snapshot = SNAPSHOTS["never-settles"]()
+    assert drain(snapshot, ["i1"]).plan.verdict.kind != "unfinished"
 
 
 def test_a_session_time_out_beyond_a_probing_interval_makes_no_copy_warm() -> None:

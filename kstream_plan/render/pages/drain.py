@@ -188,7 +188,7 @@ def _effects_on_others(drain: Drain) -> Iterator[Fact]:
 def _follow_on(drain: Drain) -> Fact:
     plan, follows = drain.plan, drain.follows
     if plan.verdict.kind != "settled":
-        scope = f"still moving tasks after {count(len(plan.rounds), 'rebalance')}, where the simulation stops"
+        scope = f"more moves follow the {count(len(plan.rounds), 'rebalance')} that are simulated here"
         is_cut_off = plan.verdict.kind == "unfinished"
         return Fact("then", "Afterwards", scope if is_cut_off else "the group does not settle", "unknown")
     share = f"{count(follows.instances, 'instance')} with {span_to(follows.least, follows.most)} stateful tasks each"
@@ -294,8 +294,10 @@ def drain_remarks(drain: Drain) -> Remarks:
     assumed = [note for note in (*drain.rests_on, *drain.plan.assumptions) if note.code not in codes]
     commands = tuple(_next(drain))
     if any(command.code == "with-standbys" for command in commands):
-        message = "Standbys help once they have caught up: the next command still says NO, and until when to wait. Then"
-        notes.append(Note("standbys-catch-up-first", f"{message} ask again with a new snapshot"))
+        message = (
+            "With standbys that have caught up it may be YES: the next command says when, at If you wait; now it is NO"
+        )
+        notes.append(Note("standbys-catch-up-first", message))
     return Remarks(warnings, tuple(notes), tuple(assumed), commands)
 
 
@@ -305,7 +307,8 @@ def _next(drain: Drain) -> Iterator[Note]:
     standbys = max(drain.plan.config.num_standby_replicas + 1, len(words))
     if drain.plan.design != "classic" or not drain.now:
         return
-    if drain.answer is not Answer.YES and drain.wait_ms is not None and not drain.cold_later:
+    is_endless = drain.waiting.verdict.kind in ("stuck", "cyclic")
+    if is_endless or (drain.answer is not Answer.YES and drain.wait_ms is not None and not drain.cold_later):
         yield Note("ask-why", "kstream-plan why SNAPSHOT")
     elif drain.how_many_cold[0] and standbys < len(drain.plan.group.instances):
         yield Note("with-standbys", f"kstream-plan drain SNAPSHOT {' '.join(words)} --num-standby-replicas {standbys}")
