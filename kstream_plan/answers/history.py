@@ -81,6 +81,11 @@ HISTORY = document(
     models_at=None,
     since=_time("since_ms", "Where this time begins."),
     until=_time("until_ms", "The application's newest row."),
+    first_at=added(
+        or_null(_TIME),
+        "Its oldest row in this time.",
+        get=lambda course: None if course.first_ms is None else format_time(course.first_ms),
+    ),
     step_ms="How long one of the steps is.",
     rows=whole(1).said("Lag rows in this time."),
     **_PROGRESS,

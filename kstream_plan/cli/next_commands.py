@@ -103,11 +103,12 @@ def _kept_words(text: str, option_words: OptionWords) -> list[str]:
     return [word for name, words in option_words if name in takes and is_free[name] for word in words]
 
 
-def lags_command(paths: Sequence[str]) -> Command:
+def lags_command(paths: Sequence[str], application_ids: Sequence[str]) -> Command:
     """Return what puts the lag rows that were given into a command."""
-    words = shlex.join(word for path in paths for word in ("--lags", path))
+    names = [word for name in application_ids for word in ("--application-id", name)]
+    words = shlex.join([*paths, *names])
     is_known = STDIN not in paths and printable(words) == words
-    return lambda text: text.replace("--lags LAGS", words) if is_known else text
+    return lambda text: text.replace("LAGS", words) if is_known else text
 
 
 #: Options of ``snapshot`` that go with ``--list``, and not with a single snapshot.

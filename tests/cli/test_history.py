@@ -309,8 +309,9 @@ def test_how_to_see_more_of_a_short_history_is_said(
     assert run(["history", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert ("(steps of 1h" in out) == (not is_short), "a step or two are no picture"
-    assert (", over at most 1h before" if is_short else ", over at most 6h before") in out
-    assert ("Note: The history is short: --over 1h shows it in finer steps" in out) == is_short
+    assert ("to 00:10:00 UTC" if is_short else "to 05:00:00 UTC") in out
+    assert ("Note: The history is short: the next command shows it in finer steps." in out) == is_short
+    assert (f"Next: kstream-plan history {tmp_path} --over 11m" in out) == is_short
 
 
 def test_an_offset_beyond_the_end_hides_no_lag_of_others(tmp_path: Path, capsys: Capture) -> None:

@@ -71,7 +71,7 @@ def history(options: HistoryOptions) -> None:
             write_stderr(
                 f"warning: {rows} without a readable application_id, process_id, task_id or captured_at left out"
             )
-        command = lags_command(options.lags)
+        command = lags_command(options.lags, options.application_id or ())
         if options.output is OutputForm.JSON:
             write_stdout("".join(f"{lag_history_json(course, command)}\n" for course in outcomes.courses))
         else:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, remark_lines, text_cell, text_row
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import count, duration, is_are, utc
+from kstream_plan.render.text.numbers import count, duration, is_are, utc_pair
 from kstream_plan.snapshots.rows.lag_course import NOTABLE, InstanceCourse, LagCourse, Progress, Series, TaskCourse
 from kstream_plan.snapshots.rows.lag_remarks import FEW_STEPS, instance_names, lag_remarks
 
@@ -29,10 +29,8 @@ _TASKS = columns_of("Task", ">Copies", ">Largest lag", ">Written/s")
 
 def history_page(course: LagCourse, top: int) -> Page:
     """Return the page of an application with at most ``top`` instances and tasks."""
-    length_ms = course.reported_steps * course.step_ms
-    end = utc(format_time(course.until_ms))
-    is_at_most = length_ms < course.until_ms - course.since_ms
-    period = f"over {'at most' if is_at_most else 'the'} {duration(length_ms)} before {end}"
+    ends = utc_pair(format_time(course.until_ms - course.length_ms), format_time(course.until_ms))
+    period = f"from {ends[0]} to {ends[1]} ({duration(course.length_ms)})"
     copies = f"{count(course.copies, 'copy', 'copies')} on {count(len(course.instances), 'instance')}"
     return Page(
         title=f"{printable(course.application_id)}: {copies}, {period}",

@@ -94,7 +94,7 @@ class LagCourse(NamedTuple):
     """An application from one time to another, in :data:`STEPS` steps.
 
     Instances come with those first that fall behind, then those that may, of either those that do most; of tasks those
-    come first that are written to most.
+    come first that are written to most. ``first_ms``: the oldest row of that time; ``None``: not known.
     """
 
     application_id: str
@@ -106,6 +106,12 @@ class LagCourse(NamedTuple):
     lags: Series
     instances: tuple[InstanceCourse, ...]
     tasks: tuple[TaskCourse, ...]
+    first_ms: int | None = None
+
+    @property
+    def length_ms(self) -> int:
+        """How long it is from the oldest row to the newest."""
+        return self.until_ms - (self.since_ms if self.first_ms is None else self.first_ms)
 
     @property
     def step_ms(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from kstream_plan.model import Note
@@ -19,8 +18,13 @@ FEW_STEPS = 2
 def lag_remarks(course: LagCourse) -> Remarks:
     """Return what is told beside the figures of a lag history."""
     names = instance_names(course.instances)
-    command = Note("plan-with-lags", "kstream-plan assign SNAPSHOT --lags LAGS")
-    return Remarks(tuple(_warnings(course, names)), tuple(_short_history(course)), next=(command,))
+    notes = [Note("plan-with-lags", "To plan from these lags, give them to assign, with a snapshot: --lags")]
+    over_ms = (course.length_ms // 60_000 + 1) * 60_000
+    if course.reported_steps > FEW_STEPS or over_ms >= course.until_ms - course.since_ms:
+        return Remarks(tuple(_warnings(course, names)), tuple(notes))
+    notes.insert(0, Note("short-history", "The history is short: the next command shows it in finer steps"))
+    command = f"kstream-plan history LAGS --over {duration(over_ms)}"
+    return Remarks(tuple(_warnings(course, names)), tuple(notes), next=(Note("finer-steps", command),))
 
 
 def instance_names(instances: Sequence[InstanceCourse]) -> dict[str, str]:
@@ -53,12 +57,3 @@ def _copies_behind(instance: InstanceCourse) -> str:
     task_id, growth = instance.most_behind or ("", 0)
     noun = "copy" if instance.copies == 1 else "copies"
     return f"{instance.copies_behind:,} of {instance.copies:,} {noun}, most {task_id} by {growth:,} records"
-
-
-def _short_history(course: LagCourse) -> Iterator[Note]:
-    """Yield how to see more of a history that is so short that it fills hardly a step."""
-    if course.reported_steps <= FEW_STEPS:
-        whole_minutes_ms = math.ceil(course.reported_steps * course.step_ms / 60_000) * 60_000
-        yield Note(
-            "short-history", f"The history is short: --over {duration(whole_minutes_ms)} shows it in finer steps"
-        )

@@ -272,6 +272,7 @@ def _course(
         sum_of([one.lags for one in found]),
         tuple(found),
         tuple(of_tasks),
+        min(row["begin"] for row in instances) // 1000,
     )
 
 
