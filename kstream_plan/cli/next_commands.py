@@ -44,16 +44,19 @@ class Input(NamedTuple):
     paths: as they were given; empty, or with standard input among them: no command finds it again.
     application_id: the application, where others are there too; ``None``: it is the only one.
     option_words: the options that were given.
+    is_plan: they are of a saved plan, which does not know its snapshot: what needs that shows the plan in full instead.
     """
 
     paths: tuple[str, ...] = ()
     application_id: str | None = None
     option_words: OptionWords = ()
+    is_plan: bool = False
 
     def command(self, text: str) -> str:
         """Return a command with the paths and options, so that it can be copied, where it is known what was read."""
         if not self.paths or STDIN in self.paths or (len(self.paths) > 1 and text.startswith(_ONE_PATH)):
             return text
+        text = f"kstream-plan show {_PLACEHOLDER} -v" if self.is_plan and _PLACEHOLDER in text else text
         paths = [f"./{path}" if path.startswith("-") else path for path in self.paths]
         option = [] if self.application_id is None else ["--application-id", glob.escape(self.application_id)]
         command = text.replace(_PLACEHOLDER, shlex.join([*paths, *option]), 1)

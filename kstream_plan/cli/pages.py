@@ -65,18 +65,19 @@ def join_pages(overviews: Sequence[str], in_full: Sequence[str], form: OutputFor
     return "\n".join([*overviews, *in_full]) + hint
 
 
-def saved_page(entries: Sequence[SavedPlan], form: OutputForm, page: Page, *, full: bool, verbose: bool) -> str:
+def saved_page(entries: Sequence[SavedPlan], form: OutputForm, source: Input, *, full: bool, verbose: bool) -> str:
     """Return what was saved as it was shown then."""
     if form is OutputForm.JSON:
         return "".join(_line(entry, full=full) for entry in entries)
-    results = [result_of(entry.plan, entry.simulation) for entry in entries]
+    page, results = page_shape(), [result_of(entry.plan, entry.simulation) for entry in entries]
     is_plural = len(entries) > 1
     in_full = (
         sorted(zip(results, entries, strict=True), key=lambda pair: badness(pair[0]))
         if verbose or not is_plural
         else []
     )
-    pages = [answer_text(entry.simulation or entry.plan, form, page, verbose=verbose) for _, entry in in_full]
+    plans = [entry.simulation or entry.plan for _, entry in in_full]
+    pages = [answer_text(plan, form, page, verbose=verbose, source=source) for plan in plans]
     return join_pages([overview(results, form, page)] if is_plural else [], pages, form)
 
 

@@ -12,11 +12,12 @@ import typer
 from kstream_plan.cli.actions.remote_plans import download_plans
 from kstream_plan.cli.actions.reports import check_reports, write_saved_reports
 from kstream_plan.cli.failures import expected_failures
+from kstream_plan.cli.next_commands import Input
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Drawing
-from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, page, write_stderr, write_stdout
+from kstream_plan.cli.output import OutputForm, bytes_written_at_once, check_target, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages, saved_page
 from kstream_plan.documents.plan.end_snapshot import end_snapshot
 from kstream_plan.documents.plan.files import read_saved_file
@@ -78,7 +79,8 @@ def show(options: ShowOptions) -> None:
             return
         write_saved_reports(options.report, entries)
         if options.round_number is None and options.task is None and options.instance is None:
-            write_stdout(saved_page(entries, options.output, page(), full=options.full, verbose=options.verbose))
+            source = Input(() if options.verbose else tuple(options.files), is_plan=True)
+            write_stdout(saved_page(entries, options.output, source, full=options.full, verbose=options.verbose))
             return
         if options.output is OutputForm.JSON:
             raise UsageError("--round, --task and --instance pick from the table", fix="leave out --output json")
