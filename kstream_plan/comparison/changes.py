@@ -262,6 +262,12 @@ class Comparison:
         tasks = [change.task_id for change in self.tasks if change.kind is TaskClass.ORPHANED]
         return len(tasks), sum(task_id in self.next_owners for task_id in tasks)
 
+    @property
+    def temporary(self) -> int:
+        """How many of the copies that changed are temporary standbys on the new side."""
+        seats = [copy.to for change in self.tasks for copy in change.copies if copy.to is not None]
+        return sum(seat.role is Role.TEMPORARY for seat in seats)
+
     @cached_property
     def unassigned_on_both(self) -> int:
         """How many tasks of both sides nobody runs on either."""

@@ -100,7 +100,7 @@ def _all_tasks(old: Group, new: Group) -> Iterable[WorkId]:
 
 
 class _Seats:
-    """Who holds what on one side, by task id."""
+    """Who holds what on one side, by task id; where no standbys are wanted, a copy that is reported as one warms up."""
 
     def __init__(self, side: Side) -> None:
         group = side.group
@@ -117,7 +117,8 @@ class _Seats:
                 if self.active.setdefault(task_id, active) is not active:
                     self.also_active[task_id].append(active)
             for role, tasks in zip(_COPY_ROLES, held[1:], strict=True):
-                seat = Seat(*place, role)
+                warms_up = role is Role.STANDBY and not side.config.num_standby_replicas
+                seat = Seat(*place, Role.WARMUP if warms_up else role)
                 for task in tasks:
                     self.copies[group.tasks[task].task_id].add(seat)
 

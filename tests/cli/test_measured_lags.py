@@ -327,7 +327,7 @@ def test_a_lower_bound_is_never_printed_as_the_figure(
     assert run(asked) == 0
     page = " ".join(capsys.readouterr().out.split())
     assert "They restore at least 320 records before they run" in page
-    assert "which had a standby cold, at least 160 records to restore first" in page
+    assert "which had a copy, cold: at least 160 records to restore first" in page
     assert re.search(r"0_1 two→one cold – 2 at least 320", page)
 
 

@@ -43,7 +43,9 @@ def held(side: Side) -> Held:
     found: Held = {task.task_id: set() for task in side.group.tasks}
     for consumer, roles in enumerate(side.holdings):
         process_id = side.group.instances[side.group.instance_of[consumer]].process_id
-        for role, tasks in zip(Role, roles, strict=True):
+        for kind, tasks in zip(Role, roles, strict=True):
+            warms_up = kind is Role.STANDBY and not side.config.num_standby_replicas
+            role = Role.WARMUP if warms_up else kind
             for task in tasks:
                 seat = Seat(process_id, side.group.consumer_ids[consumer], role)
                 found[side.group.tasks[task].task_id].add(place(seat))

@@ -81,7 +81,10 @@ BOTH = {"w0": {"c0": (-1,)}, "w1": {"c0": (0, 1)}}
         (
             BOTH,
             {"w0": {"c0": (-1,)}},
-            ["No connector or task runs on another worker.", "2 connectors and tasks that ran before are unassigned."],
+            [
+                "2 connectors and tasks that ran before are unassigned. "
+                "No other connector or task runs on another worker."
+            ],
         ),
         (BOTH, {"w0": {"c0": (-1, 0, 1)}}, ["2 of 3 connectors and tasks run on another worker."]),
         ({"w0": {"c0": (-1,)}}, {"w0": {"c0": (-1, 0, 1)}}, ["2 connectors and tasks that were unassigned started."]),

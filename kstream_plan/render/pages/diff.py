@@ -147,7 +147,9 @@ def diff_verdict(comparison: Comparison) -> str:
     """Return the whole in a paragraph, as the JSON has it."""
     if comparison.empty:
         return "Nothing changed."
-    return " ".join([*_moves_text(comparison), *_came_and_went(comparison), *_cold(comparison)])
+    parts = [[*_moves_text(comparison)], [*_came_and_went(comparison)]]
+    moves, changes = parts if comparison.totals.moved else reversed(parts)
+    return " ".join([*moves, *changes, *_cold(comparison)])
 
 
 def _nouns(comparison: Comparison, number: int) -> str:
@@ -161,7 +163,8 @@ def _moves_text(comparison: Comparison) -> Iterator[str]:
         verb = "runs" if totals.moved == 1 else "run"
         yield f"{totals.moved:,} of {_nouns(comparison, totals.tasks)} {verb} on another {member}."
     else:
-        yield f"No {'connector or task' if comparison.of_workers else 'task'} runs on another {member}."
+        other = "other " * bool(comparison.orphans[0])
+        yield f"No {other}{'connector or task' if comparison.of_workers else 'task'} runs on another {member}."
     if totals.started:
         verb = "was" if totals.started == 1 else "were"
         yield f"{_nouns(comparison, totals.started)} that {verb} unassigned started."
@@ -206,7 +209,8 @@ def _facts(comparison: Comparison, names: Names) -> Iterator[Fact]:
     copies = {kind.value: number for kind, number in comparison.totals.copies.items() if number}
     if copies:
         roles = (f"{number:,} {kind}{' or in another role' * (kind == 'moved')}" for kind, number in copies.items())
-        yield Fact("copies", "Copies", ", ".join(roles))
+        temporary = f", {comparison.temporary:,} of them as temporary standbys" if comparison.temporary else ""
+        yield Fact("copies", "Copies", f"{', '.join(roles)}{temporary}")
     if not comparison.empty:
         yield from [] if comparison.of_workers else [_restored_fact(comparison)]
         yield _pause_fact(comparison, names)

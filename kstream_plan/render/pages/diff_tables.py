@@ -35,7 +35,7 @@ _CHANGES = {
     TaskClass.STAYED: "stayed",
 }
 _CHANGES_OF_WORKERS = _CHANGES | {TaskClass.WARM: "moved", TaskClass.GONE: "deleted"}
-_ROLES = {Role.STANDBY: "standby", Role.WARMUP: "warm-up", Role.TEMPORARY: "temporary copy"}
+_ROLES = {Role.STANDBY: "standby", Role.WARMUP: "warm-up", Role.TEMPORARY: "temporary standby"}
 
 
 def _member_changes(comparison: Comparison) -> dict[str, str]:
@@ -58,15 +58,6 @@ class _Ends:
             return End((1,), placeholder)
         name = self.names.seat(seat) if thread else self.names.instance(seat.process_id)
         return End((0, self.names.reading_order(seat.process_id), name), name, self._changes.get(seat.process_id, ""))
-
-    def roles(self, copy: CopyChange) -> list[str]:
-        """Return what a copy was, and is; where no standbys are wanted, it warms up."""
-        sides = ((copy.from_, self.comparison.old), (copy.to, self.comparison.new))
-        return [
-            "warm-up" if seat.role is Role.STANDBY and not side.config.num_standby_replicas else _ROLES[seat.role]
-            for seat, side in sides
-            if seat is not None
-        ]
 
 
 def moves_table(comparison: Comparison, names: Names, *, whole: bool) -> Iterator[Table]:
@@ -124,7 +115,7 @@ def _way(change: TaskChange, ends: _Ends) -> Way:
 
 
 def _copy_way(task_id: WorkId, copy: CopyChange, ends: _Ends) -> Way:
-    roles = list(dict.fromkeys(ends.roles(copy)))
+    roles = list(dict.fromkeys(_ROLES[seat.role] for seat in (copy.from_, copy.to) if seat is not None))
     to_restore = f" ({records(copy.restore_records)} records)" if copy.restore_records != 0 else ""
     change = "swapped with the task" if copy.kind is CopyChangeKind.SWAPPED else copy.kind.value
     kind = f"{' → '.join(roles)} {change}" if len(roles) == 1 else " → ".join(roles)
@@ -173,4 +164,5 @@ def instances_table(comparison: Comparison, names: Names) -> Iterator[Table]:
         for member in old.keys() | new.keys()
     ]
     if members:
-        yield members_table(members, names, of_workers=comparison.of_workers)
+        note = "Copies: without temporary standbys, which are cut over next" if comparison.temporary else ""
+        yield members_table(members, names, of_workers=comparison.of_workers, note=note)

@@ -17,7 +17,7 @@ _MOST_NAMED = 6
 _ROLE_WORDS = {
     Role.ACTIVE: "active",
     Role.STANDBY: "standby",
-    Role.WARMUP: "warm-up copy",
+    Role.WARMUP: "warm-up",
     Role.TEMPORARY: "temporary standby",
 }
 
@@ -60,19 +60,18 @@ def _sentence(  # noqa: C901, PLR0911, PLR0912 - one case per kind of step
             return f"{names.task(step.task_id)} stops on {names.seat(step.from_)}"
         case kinds.Demote():
             kept_role = _ROLE_WORDS[step.to.role]
-            return f"{names.task(step.task_id)} stops on {names.seat(step.from_)} and stays there as {kept_role}"
+            return f"{names.task(step.task_id)} stops on {names.seat(step.from_)} and keeps its state as a {kept_role}"
         case kinds.HandOver():
             source = f", from {names.seat(step.from_)}" if step.from_ else ""
             return f"{names.task(step.task_id)} starts on {names.seat(step.to)}{source}{_cold(step, lower_bounds)}"
         case kinds.Promote():
-            old_role = _ROLE_WORDS[step.from_.role]
             cold = _cold(step, lower_bounds)
-            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a {old_role}{cold}"
+            return f"{names.task(step.task_id)} starts on {names.seat(step.to)}, which had a copy{cold}"
         case kinds.ThreadMove():
-            role = "" if step.to.role is Role.ACTIVE else f" as {_ROLE_WORDS[step.to.role]}"
-            return f"{names.task(step.task_id)} moves from {names.seat(step.from_)} to {names.seat(step.to)}{role}"
+            noun = "" if step.to.role is Role.ACTIVE else "the copy of "
+            return f"{noun}{names.task(step.task_id)} moves from {names.seat(step.from_)} to {names.seat(step.to)}"
         case kinds.Drop():
-            return f"{names.task(step.task_id)} {_ROLE_WORDS[step.from_.role]} on {names.seat(step.from_)} ends"
+            return f"the copy of {names.task(step.task_id)} on {names.seat(step.from_)} ends"
         case _:
             assert_never(step)
 
@@ -84,13 +83,13 @@ def _task_list(task_ids: Sequence[WorkId], names: Names) -> str:
 def _placed(step: kinds.Place, names: Names, lower_bounds: Collection[str]) -> str:
     target = names.seat(step.to)
     if step.from_ is not None:
-        return f"{_ROLE_WORDS[step.from_.role]} becomes {_ROLE_WORDS[step.to.role]} on {target}"
+        return f"keeps its copy on {target}, as a {_ROLE_WORDS[step.to.role]}"
     does = "warms up on" if step.to.role is Role.WARMUP else f"gets a {_ROLE_WORDS[step.to.role]} on"
     return f"{does} {target} ({_records(step, lower_bounds)} records to restore)"
 
 
 def _cold(step: kinds.HandOver | kinds.Promote, lower_bounds: Collection[str]) -> str:
-    return "" if step.caught_up else f" cold, {_records(step, lower_bounds)} records to restore first"
+    return "" if step.caught_up else f", cold: {_records(step, lower_bounds)} records to restore first"
 
 
 def _records(step: kinds.Place | kinds.HandOver | kinds.Promote, lower_bounds: Collection[str]) -> str:

@@ -25,7 +25,10 @@ def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Na
     for place, copy in enumerate(waiting_copies):
         key = _figures(copy, answers)
         alike[key if len(waiting_copies) > _MOST_ROWS else (*key, text_cell(f"{place}"))].append(copy)
-    rows = tuple(Row((*_places(copies, names), *key[: len(_COLUMNS) - len(_WHERE)])) for key, copies in alike.items())
+    kept = "standby" if answers.plan.config.num_standby_replicas else "warm-up"
+    rows = tuple(
+        Row((*_places(copies, names, kept), *key[: len(_COLUMNS) - len(_WHERE)])) for key, copies in alike.items()
+    )
     next_ms = answers.probing.next_ms
     needs = any(copy.needed_rate is not None for copy in waiting_copies) and next_ms is not None
     notes = [f"caught up: at most {answers.plan.config.acceptable_recovery_lag:,} records behind"]
@@ -42,11 +45,14 @@ def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Na
     yield Table("Copies that tasks wait for", _COLUMNS, rows, "; ".join(notes))
 
 
-def _places(copies: Sequence[WaitingCopy], names: Names) -> tuple[Cell, ...]:
-    """Return which tasks, where they run, and where the copies are; counts if several share a row."""
+def _places(copies: Sequence[WaitingCopy], names: Names, kept: str) -> tuple[Cell, ...]:
+    """Return which tasks, where they run, and where the copies are; counts if several share a row.
+
+    ``kept`` is what a copy is on which its task is not to run.
+    """
     tasks = [names.task(copy.task_id) for copy in copies]
     owners = list(dict.fromkeys("–" if copy.owner is None else names.instance(copy.owner) for copy in copies))
-    homes = dict.fromkeys(f"{names.instance(copy.destination)}{'' if copy.to_run else ' (standby)'}" for copy in copies)
+    homes = dict.fromkeys(f"{names.instance(copy.destination)}{'' if copy.to_run else f' ({kept})'}" for copy in copies)
     columns = ((tasks, "task"), (owners, "instance"), (list(homes), "instance"))
     return tuple(text_cell(items[0] if len(items) == 1 else count(len(items), noun)) for items, noun in columns)
 
@@ -97,5 +103,5 @@ def _starts(copy: WaitingCopy) -> str:
     if copy.decided_ms is None or (copy.to_run and copy.takes_over_ms is None):
         return "not in this plan"
     if not copy.to_run:
-        return "stays a standby"
+        return "stays a copy"
     return f"in {duration(copy.takes_over_ms)}" if copy.takes_over_ms else "now"

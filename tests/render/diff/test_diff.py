@@ -96,7 +96,7 @@ def test_a_side_that_the_next_decision_ended_says_until_when_it_was_so() -> None
 
 def test_copies_of_a_group_without_standbys_warm_up() -> None:
     rows = table(diff_page(diff_cases.case("evil-names")), "Standbys and warm-ups").rows
-    assert {row.cells[0].text for row in rows} == {"warm-up → temporary copy", "warm-up placed"}
+    assert {row.cells[0].text for row in rows} == {"warm-up → temporary standby", "warm-up placed"}
     with_standbys = table(diff_page(diff_cases.case("member-lost")), "Standbys and warm-ups").rows
     assert {row.cells[0].text for row in with_standbys} == {"standby dropped"}
 

@@ -112,7 +112,11 @@ def test_the_copies_on_the_page_are_those_of_the_json(name: str) -> None:
     waiting = json.loads(to_json(answers))["probing"]["waiting"]
     shown = next(table for table in page_of(answers).tables if table.title.startswith("Copies"))
     assert [(row.cells[0].items[0], row.cells[3].items[0]) for row in shown.rows] == [
-        (copy["task_id"], "unknown" if copy["lag"] is None else f"{copy['lag']:,}") for copy in waiting
+        (
+            copy["task_id"],
+            "unknown" if copy["lag"] is None else f"{'at most ' * (copy['lag_is'] == 'whole')}{copy['lag']:,}",
+        )
+        for copy in waiting
     ]
     unknown = [row.cells[6].items[0] == "unknown" for row in shown.rows]
     assert unknown == [copy["ready_is"] in ("rate-unknown", "size-unknown") for copy in waiting]
