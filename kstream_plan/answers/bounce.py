@@ -70,6 +70,11 @@ def _origin() -> Codec[Any]:
     )
 
 
+def _longest_paused(way: PlayedWay) -> str | None:
+    worst = way.plan.summary.max_paused_task
+    return None if worst is None else str(worst.task_id)
+
+
 _PLAYED = FORM.view(
     _Played,
     **_of_way("played.way"),
@@ -116,6 +121,16 @@ _PLAYED = FORM.view(
     max_paused_ms=at(
         "played.figures.max_paused_ms", "Longest pause of a task in total, without what it restores before it runs."
     ),
+    max_paused_task=added(
+        or_null(TEXT),
+        "The task of it; null: none pauses.",
+        get=lambda each: _longest_paused(each.played),
+    ),
+    paused_tasks=added(
+        list_of(TEXT),
+        "The tasks that are paused at the same time when most are, in the simulation that is shown.",
+        get=lambda each: list(map(str, each.played.plan.pauses.most_together())),
+    ),
     restored_records=at("played.figures.restored_records", "Records restored; null: an end offset is unknown."),
     scenario=at(
         lambda each: scenario_yaml(each.played.scenario, each.played.way.name), "The scenario file, as YAML.", TEXT
@@ -137,6 +152,11 @@ BOUNCE = document(
         get=lambda bounces: bounces.process_ids or None,
     ),
     answer=added("Whether those that are named may restart now, by default close; null: all are asked about."),
+    settles_in_ms=added(
+        or_null(whole(0)),
+        "How long to wait until the group has settled without a restart, with one more probing interval; null: it has, "
+        "or may never.",
+    ),
     margin_ms=added(
         or_null(list_of(whole(0), 2, 2)),
         "How long a restart ends before the session time-out, at least and at most; null: it does not, or leaves.",

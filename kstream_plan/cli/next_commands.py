@@ -34,7 +34,7 @@ _OF_SOME = {
     **dict.fromkeys(("simulate-scaleout", "check"), _names(NewInstances) | {"draws"}),
     "compare": _names(NewInstances) | {"draws", "policy", "today"},
     "drain": frozenset({"leave"}),
-    **dict.fromkeys(("assign", "why"), frozenset[str]()),
+    **dict.fromkeys(("assign", "simulate", "why"), frozenset[str]()),
 }
 
 

@@ -72,6 +72,17 @@ class Pauses:
             stopped[index] += len({task for pauses in together for task in pauses.places.tolist()})
         return stopped
 
+    def most_together(self) -> tuple[WorkId, ...]:
+        """Return the tasks that stand still at the same time when most do, at first, in their order."""
+        index = self.rounds.group.task_index
+        spans = ((index[task], since, to) for task, since, to in self if since < to)
+        edges = sorted(edge for task, since, to in spans for edge in ((since, 1, task), (to, 0, task)))
+        still, most = set[int](), list[int]()
+        for _, stops, task in edges:
+            (still.add if stops else still.discard)(task)
+            most = sorted(still) if len(still) > len(most) else most
+        return tuple(self.rounds.group.tasks[task].task_id for task in most)
+
     def unrun_from(self, starts_ms: Sequence[int]) -> list[frozenset[WorkId]]:
         """Return what of a Connect group nobody runs from each of these times, of rounds, until the next one.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,6 +16,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.not_modelled import NEWER_UNREAD
 from kstream_plan.model.scenario import ALL, Bounce, Event, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
+from kstream_plan.model.times import duration
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Fact, Known, UnprovenStart
@@ -30,6 +32,12 @@ from kstream_plan.simulation.processes import in_processes
 from kstream_plan.simulation.safe_pause import DRAWS, FoundPause, SafePause, most_cold
 from kstream_plan.simulation.simulate import simulate
 
+_LABELS = {
+    "default-close": "default close",
+    "leave": "leave on close",
+    "static": "static members",
+    "surge": "surge of one",
+}
 #: Ways in which an instance comes back as itself.
 _ALONE_WAYS = ("default-close", "leave", "static")
 #: A pause is found to this many milliseconds.
@@ -59,6 +67,12 @@ class Way:
     settings: tuple[tuple[str, int], ...] = ()
     tag: str | None = None
     zones: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def label(self) -> str:
+        """The way in words: ``default close``, ``by zone, leave on close``."""
+        name = _LABELS.get(self.name, f"by {self.tag}{', leave on close' * (self.name == 'zone-leave')}")
+        return name + "".join(f", time-out {duration(value)}" for _, value in self.settings)
 
     def scenario(self, restart_ms: int, pause_ms: int, process_ids: Sequence[str] = (ALL,)) -> Scenario:
         """Return the restarts of these instances, in this order; of zones, all of them."""
@@ -127,6 +141,11 @@ class PlayedWay:
         return _doubtful_starts(self.unproven, self.takes_proof)
 
     @property
+    def uncounted(self) -> int:
+        """How many starts count as warm that nothing proves to be, and are not in ``most_cold`` either."""
+        return len(set(self.unproven).difference(self.doubtful_starts, self.behind))
+
+    @property
     def needs_static(self) -> bool:
         """Whether members have to be made static first."""
         return self.way.name == "static" and not all(instance.is_static for instance in self.plan.group.instances)
@@ -174,7 +193,8 @@ class Bounces:
     everything has to be restored anew, a few copies at a time, and the least that this takes, in milliseconds, where
     that is too long to be worth playing. ``time`` is the moment that is asked of, RFC 3339 (``None``: not known),
     ``doubts`` why what is known of the group may be over by then. ``settles_in_ms``: how long it takes from then until
-    the group has settled, without a restart (``None``: it has, or may never).
+    the group has settled, without a restart (``None``: it has, or may never). ``saved_in``: the file that the scenario
+    of the best way was written to.
     """
 
     restart_ms: int
@@ -184,6 +204,7 @@ class Bounces:
     time: str | None = None
     doubts: tuple[Note, ...] = ()
     settles_in_ms: int | None = None
+    saved_in: str | None = None
 
     @property
     def first(self) -> Plan:
@@ -245,6 +266,36 @@ class Bounces:
             return self.doubts
         reason = self.as_it_is.safe_pause.reason if self.answer is Answer.UNKNOWN else None
         return (*self.doubts, *_unproven(self.as_it_is.unproven), *([] if reason is None else [reason]))
+
+    @property
+    def scenario_command(self) -> str:
+        """What saves the scenario of the best way, or simulates it once it is saved."""
+        if self.saved_in is None or (self.best_safe and self.best_safe.way.settings):
+            return "kstream-plan bounce SNAPSHOT --out restart.yaml"
+        return f"kstream-plan simulate SNAPSHOT {shlex.quote(self.saved_in)}"
+
+    @property
+    def wait_parts(self) -> str:
+        """What ``settles_in_ms`` is made of, in words."""
+        interval_ms = self.first.config.probing_rebalance_interval_ms
+        settled_ms = max((self.settles_in_ms or 0) - interval_ms, 0)
+        more = f"{duration(interval_ms)} in which no probe moves any more"
+        return f"{duration(settled_ms)} until it has settled, and {more}" if settled_ms else more
+
+    @property
+    def beside_simulate(self) -> tuple[str, ...]:
+        """In what the figures of the scenarios differ if they are given to ``simulate``."""
+        texts = []
+        if self.goes_on and self.process_ids:
+            texts.append("a default close begins when the rebalance under way has ended")
+        if any(way.plan.outages for way in self.played):
+            texts.append("static members' time ends with the last rebalance")
+        if any(way.draws is not None for way in self.played):
+            texts.append("more random simulations")
+        if uncounted := [f"{way.way.label}: {way.uncounted:,}" for way in self.played if way.uncounted]:
+            text = "cold starts at worst include those that count as warm, and nothing proves it"
+            texts.append(f"{text} ({', '.join(uncounted)})")
+        return tuple(texts)
 
     @property
     def best_safe(self) -> PlayedWay | None:

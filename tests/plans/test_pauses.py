@@ -106,7 +106,7 @@ def test_pauses_are_what_a_literal_account_of_each_task_gives(
     assert pauses.longest_ms == max(lengths_ms, default=0)
     moments = [from_ms for _, from_ms, _ in expected]
     at_once = (sum(from_ms <= at_ms < to_ms for _, from_ms, to_ms in expected) for at_ms in moments)
-    assert pauses.most_at_once == max(at_once, default=0)
+    assert pauses.most_at_once == len(pauses.most_together()) == max(at_once, default=0)
     assert sum(pauses.ms.values()) == sum(lengths_ms)
     for task in GROUP.tasks:
         own_ms = [to_ms - from_ms for task_id, from_ms, to_ms in expected if task_id == task.task_id]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,6 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import moment
-from kstream_plan.render.pages.bounce import WAY_NAMES
 from kstream_plan.render.text.escape import printable
 from kstream_plan.simulation.bounces import Bounces, PlayedWay
 from kstream_plan.simulation.bounces import bounce as bounces_of
@@ -112,6 +112,7 @@ def _deliver(groups: Sequence[Bounces], options: BounceOptions) -> None:
         if (best := groups[0].best_safe) is not None:
             with written_at_once(options.out) as file:
                 file.write(_scenario_text(best))
+            groups = [replace(groups[0], saved_in=str(options.out))]
     names = (bounces.first.group.application_id for bounces in groups)
     sources = inputs_of(options.paths, names, options.option_words, is_selection=bool(options.application_id))
     if groups:
@@ -125,4 +126,4 @@ def _scenario_text(best: PlayedWay) -> str:
         for name, value in best.way.settings
     )
     name = printable(best.plan.group.application_id)
-    return scenario_yaml(best.scenario, f"restarts of {name}: {WAY_NAMES.get(best.way.name, best.way.name)}{settings}")
+    return scenario_yaml(best.scenario, f"restarts of {name}: {best.way.label}{settings}")

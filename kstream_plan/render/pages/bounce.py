@@ -28,10 +28,10 @@ from kstream_plan.render.page import (
     text_row,
 )
 from kstream_plan.render.pages.drain import instance_words, source_now
+from kstream_plan.render.pages.plan_facts import paused_task
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
     at_least,
-    at_most,
     count,
     count_range,
     duration,
@@ -39,14 +39,8 @@ from kstream_plan.render.text.numbers import (
     name_list,
     span_to,
 )
-from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
+from kstream_plan.simulation.bounces import Bounces, PlayedWay
 
-WAY_NAMES = {
-    "default-close": "default close",
-    "leave": "leave on close",
-    "static": "static members",
-    "surge": "surge of one",
-}
 #: What is done in each way, for the line below the table.
 _WAY_ACTIONS = {
     "default-close": "close() stays in the group until session.timeout.ms",
@@ -67,7 +61,7 @@ def bounce_page(bounces: Bounces) -> Page:
         tone=_tone(bounces),
         answer=bounces.answer,
         sentences=(_sentence(bounces, names), _time_out(bounces)),
-        facts=tuple(_facts(bounces)) if bounces.process_ids else (),
+        facts=tuple(_facts(bounces, names)),
         source=source_now(plan, names, bounces.time),
         tables=(_table(bounces, names),),
         lines=remark_lines(bounce_remarks(bounces), names.escape_message),
@@ -96,11 +90,11 @@ def _sentence(bounces: Bounces, names: Names) -> str:
     if bounces.answer is None:
         return _best_of_all(bounces, best, names)
     way = bounces.as_it_is
-    other_way = "" if best is None else f" It is safe by another way: {way_name(best.way)}."
+    other_way = "" if best is None else f" It is safe by another way: {best.way.label}."
     if bounces.answer is Answer.YES:
         assert best is not None
         pause = f", one by one, {_wait(best)} between them" if len(bounces.process_ids) > 1 else ""
-        return f"With {way_name(best.way)}{pause}, {_safe_words(bounces, best, names)}."
+        return f"With {best.way.label}{pause}, {_safe_words(bounces, best, names)}."
     if bounces.answer is Answer.NO:
         return " ".join(filter(None, [f"{_why_not(way, bounces.restarted)}.{other_way}", _settle_first(bounces)]))
     reasons = [as_sentence(_with_tasks(note, names)) for note in bounces.reasons]
@@ -139,19 +133,19 @@ def _cuts_over(way: PlayedWay) -> bool:
 def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
     if best is not None:
         pause = f" with {_wait(best)} between restarts" if bounces.restarted > 1 else ""
-        faster = ", ".join(dict.fromkeys(way_name(way.way) for way in bounces.faster_safe))
+        faster = ", ".join(dict.fromkeys(way.way.label for way in bounces.faster_safe))
         faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
         stores = ", if stores are persistent (--stores)" if bounces.are_stores_unknown else ""
-        safe = f"{way_name(best.way)} is safe{pause}{stores}: {_safe_words(bounces, best, names)}"
+        safe = f"{best.way.label} is safe{pause}{stores}: {_safe_words(bounces, best, names)}"
         return f"{safe[0].upper()}{safe[1:]}.{faster_ways}"
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:
         return f"No way is safe. {_settle_first(bounces) or 'Standbys, or static members, would help.'}"
-    ways = " and ".join(dict.fromkeys(way_name(way.way) for way in uncertain))
+    ways = " and ".join(dict.fromkeys(way.way.label for way in uncertain))
     reasons = dict.fromkeys(as_sentence(text) for way in uncertain for text in _why_unsafe(way, 1))
     options = would_tell(start for way in uncertain for start in way.doubtful_starts)
     cure = [_settle_first(bounces)] if bounces.goes_on else options
-    unsafe_ways = " and ".join(dict.fromkeys(way_name(way.way) for way in bounces.played if way not in uncertain))
+    unsafe_ways = " and ".join(dict.fromkeys(way.way.label for way in bounces.played if way not in uncertain))
     rest = f"; {unsafe_ways} are not" if unsafe_ways else ""
     return " ".join(filter(None, (f"No way is proven to be safe: {ways} may be{rest}.", *reasons, *cure)))
 
@@ -162,8 +156,8 @@ def _settle_first(bounces: Bounces) -> str:
     if not bounces.goes_on or (bounces.process_ids and not has_copies):
         return ""
     wait_ms = bounces.settles_in_ms
-    how_long = "" if wait_ms is None else f", about {at_most(wait_ms)}"
-    return f"The group is still moving tasks: wait until it has settled{how_long}, then ask again with a new snapshot."
+    how_long = "until it has settled" if wait_ms is None else f"about {duration(wait_ms)} ({bounces.wait_parts})"
+    return f"The group is still moving tasks: wait {how_long}, then ask again with a new snapshot."
 
 
 def _wait(way: PlayedWay) -> str:
@@ -188,36 +182,38 @@ def _cold(way: PlayedWay) -> Cell:
     return text_cell(count_range(cold.median, cold.least, most), "bad" if cold.median else "unknown")
 
 
-def _facts(bounces: Bounces) -> Iterator[Fact]:
-    """Yield the figures of the way that is asked about."""
+def _facts(bounces: Bounces, names: Names) -> Iterator[Fact]:
+    """Yield the figures of the way that is asked about, or of the best one; of all instances the table has most."""
     way = bounces.best_safe or bounces.as_it_is
     cold = _cold(way)
-    yield Fact("way", "Way", way_name(way.way))
-    anyway = ", with what is still moving anyway" if bounces.goes_on else ""
-    yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled{anyway}")
-    yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
-    yield Fact("cold", "Cold starts", cold.text, cold.tone)
-    yield Fact("pause", "Longest pause", f"{_pause(way)} in all, of the task that pauses longest")
+    yield Fact("way", "Way", way.way.label)
+    if bounces.process_ids:
+        anyway = ", with what is still moving anyway" if bounces.goes_on else ""
+        yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled{anyway}")
+        yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
+        yield Fact("cold", "Cold starts", cold.text, cold.tone)
+    if worst := way.plan.summary.max_paused_task:
+        pauses = f"{'in' if worst.times == 1 else 'summed over'} {count(worst.times, 'pause')}"
+        yield Fact("pause", "Longest pause", f"{paused_task(way.plan, worst.task_id, names)}: {_pause(way)} {pauses}")
+    tasks = [names.task(task_id) for task_id in way.plan.pauses.most_together()]
+    likely = f"; likely {len(tasks):,}: " if len(tasks) < way.figures.paused_at_once else ": "
+    hint = " (--output json)" * (name_list(tasks) != ", ".join(tasks))
+    task_text = f"{likely}{name_list(tasks)}{hint}" if tasks else ""
     cut_overs = ", cut-overs included" * _cuts_over(way)
-    yield Fact("at_once", "Paused at once", f"{count(way.figures.paused_at_once, 'task')} at most{cut_overs}")
-
-
-def way_name(way: Way) -> str:
-    """Return a way in words: ``default close``, ``by zone, leave on close``."""
-    name = WAY_NAMES.get(way.name, "")
-    if way.tag is not None:
-        name = f"by {way.tag}{', leave on close' if way.name == 'zone-leave' else ''}"
-    return name + "".join(f", time-out {duration(value)}" for _, value in way.settings)
+    yield Fact(
+        "at_once", "Paused at once", f"{count(way.figures.paused_at_once, 'task')} at most{cut_overs}{task_text}"
+    )
 
 
 def _table(bounces: Bounces, names: Names) -> Table:
     figures = (">Duration", ">Rebalances", ">Paused at once", ">Longest pause", ">Cold starts")
     columns = columns_of("Way", "Safe", ">Wait between", *figures)
     rows = tuple(_row(bounces, way, names) for way in bounces.played)
+    is_plural = bounces.restarted > 1
     ways = [way.way for way in bounces.played if way.way.name in _WAY_ACTIONS and not way.way.settings]
-    actions = [f"{way_name(way)}: {_WAY_ACTIONS[way.name]}" for way in ways]
-    wait = "wait between: from when one is back; a default close then waits for the end of a rebalance"
-    actions += [wait] * (bounces.restarted > 1)
+    actions = [f"{way.label}: {_WAY_ACTIONS[way.name]}" for way in ways]
+    actions += ["wait between: from when one is back; a default close then awaits the end of a rebalance"] * is_plural
+    actions += ["duration: until all are back and the group has settled"] * is_plural
     at_once = "paused at once: with tasks of other instances that are cut over"
     actions += [*[at_once] * any(map(_cuts_over, bounces.played)), "longest pause: of one task, in sum"]
     actions += ["ranges: what may follow from what is unknown"] * any(
@@ -228,13 +224,13 @@ def _table(bounces: Bounces, names: Names) -> Table:
     actions += ["cold starts: over all restarts, so a task may count more than once"] if is_repeated else []
     actions += [] if bounces.best_safe is None else ["*: best safe way"]
     table = Table("Ways to restart", columns, rows, "; ".join(actions))
-    return table if bounces.restarted > 1 else table.leave_out("Wait between")
+    return table if is_plural else table.leave_out("Wait between")
 
 
 def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
     mark = " *" if way is bounces.best_safe else ""
     return text_row(
-        names.escape(f"{way_name(way.way)}{mark}"),
+        names.escape(f"{way.way.label}{mark}"),
         _safe(way, bounces),
         moment(way.pause_ms),
         _duration(way),
@@ -273,7 +269,7 @@ def _warnings(bounces: Bounces) -> Iterator[Note]:
     for way in bounces.played:
         if not (bounces.process_ids and way is bounces.as_it_is):
             for text in _why_unsafe(way, number):
-                ways_of_reason.setdefault(text, []).append(way_name(way.way))
+                ways_of_reason.setdefault(text, []).append(way.way.label)
     basis = "by what is known, " * bool(bounces.doubts)
     for text, ways in ways_of_reason.items():
         yield Note("way-not-safe", f"{', '.join(ways)}: {basis}{text[0].lower()}{text[1:]}")
@@ -317,7 +313,7 @@ def _notes(bounces: Bounces) -> Iterator[Note]:
     """Yield what is good to know of each way, and which ways were not simulated."""
     number = bounces.restarted
     for way in bounces.played:
-        name, pause = way_name(way.way), moment(way.pause_ms)
+        name, pause = way.way.label, moment(way.pause_ms)
         if way.safe_pause.outcome == "safe" and way.safe_pause.longer_ms is not None:
             message = f"{name}: safe with {pause} between restarts, not with {moment(way.safe_pause.longer_ms)}"
             yield Note("longer-wait-not-safe", message)
@@ -330,9 +326,11 @@ def _notes(bounces: Bounces) -> Iterator[Note]:
             yield Note("random-process-ids", message)
         if way.restarts < number:
             yield Note("first-restarts-only", f"{name}: figures are of the first {way.restarts:,} restarts")
+    if texts := bounces.beside_simulate:
+        yield Note("beside-simulate", f"simulate differs: {'; '.join(texts)}")
     for left_out, least_ms in bounces.left_out:
         reason = "every stateful task moves to an empty disk, which takes at least"
-        message = f"{way_name(left_out)} was not simulated: {reason} {duration(least_ms)}"
+        message = f"{left_out.label} was not simulated: {reason} {duration(least_ms)}"
         yield Note("way-not-simulated", message)
 
 
@@ -357,7 +355,7 @@ def _next(bounces: Bounces) -> Iterator[Note]:
             words = " ".join(instance_words(bounces.first.group, bounces.process_ids))
             yield Note("tasks-and-copies", f"kstream-plan drain SNAPSHOT {words}")
     elif bounces.best_safe is not None:
-        yield Note("save-scenario", "kstream-plan bounce SNAPSHOT --out restart.yaml")
+        yield Note("save-scenario", bounces.scenario_command)
     elif bounces.goes_on:
         yield Note("until-when", "kstream-plan why SNAPSHOT")
 

@@ -163,8 +163,8 @@ def _moves_text(comparison: Comparison) -> Iterator[str]:
         verb = "runs" if totals.moved == 1 else "run"
         yield f"{totals.moved:,} of {_nouns(comparison, totals.tasks)} {verb} on another {member}."
     else:
-        other = "other " * bool(comparison.orphans[0])
-        yield f"No {other}{'connector or task' if comparison.of_workers else 'task'} runs on another {member}."
+        rest = "other " * bool(comparison.orphans[0])
+        yield f"No {rest}{'connector or task' if comparison.of_workers else 'task'} runs on another {member}."
     if totals.started:
         verb = "was" if totals.started == 1 else "were"
         yield f"{_nouns(comparison, totals.started)} that {verb} unassigned started."

@@ -31,7 +31,7 @@ from kstream_plan.render.page import (
 )
 from kstream_plan.render.pages.plan import source_text
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import at_least, at_most, count, duration, later, name_list, span_to, utc
+from kstream_plan.render.text.numbers import at_least, count, duration, later, name_list, span_to, utc
 from kstream_plan.simulation.drain import CopyThere, Drain, DrainedTask
 from kstream_plan.simulation.instance_names import process_id_of
 
@@ -212,9 +212,9 @@ def _wait(drain: Drain) -> Iterator[Fact]:
     if left_over := sum(task.caught_up and task.copy_there == "left-over" for task in drain.later):
         starts += f"; {count(left_over, 'other starts', 'others start')} from state that an earlier run left on disk"
     is_least = summary.duration_is == "least" if drain.announced else is_streams and summary.runs_by_ms is None
-    wait = f"at least {at_least(drain.wait_ms)}" if is_least else f"about {at_most(drain.wait_ms)}"
+    wait = f"at least {at_least(drain.wait_ms)}" if is_least else f"about {duration(drain.wait_ms)}"
     if drain.time is not None:
-        wait += f", until {utc(later(drain.time, drain.wait_ms + 999))}{' or later' * is_least}"
+        wait += f", until {utc(later(drain.time, drain.wait_ms))}{' or later' * is_least}"
     deadline = "when all tasks run" if is_streams else "the last rebalance and one more probing interval"
     deadline = "when they are let go" if drain.announced else deadline
     yield Fact("wait", "If you wait", f"{wait} ({deadline}): {starts}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Trigger
 from kstream_plan.plans.activity import Activity
 from kstream_plan.plans.longest_pause import longest_pause, pause_parts
@@ -12,6 +13,7 @@ from kstream_plan.plans.plan import ENDS_NOT_PLAYED
 from kstream_plan.render.page import Fact, Tone
 from kstream_plan.render.pages.plan_rounds import TRIGGER_WORDS, trigger_word
 from kstream_plan.render.pages.plan_view import PlanView
+from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import (
     amount,
     arrow,
@@ -172,15 +174,19 @@ def pause_fact(view: PlanView) -> Fact:
     most_ms = view.figure("max_paused_task_ms").most if pause.most_ms is None else pause.most_ms
     if pause.task_id is None or not pause.ms:
         return Fact("pause", label, f"{f'none, or up to {duration(most_ms)}' if most_ms else 'none'}{unknown}")
-    names = view.names
-    kind = "task" if plan.group.tasks[plan.group.task_index[pause.task_id]].stateful else "stateless task"
-    task = names.task(pause.task_id) if plan.is_of_workers else f"{kind} {names.task_and_topic(pause.task_id)}"
+    task = paused_task(plan, pause.task_id, view.names)
     is_rated = plan.rates.restore is not None and not plan.rates.restore.at_least
     restores = f"; restores are unknown{' without --restore-rate' * (not is_rated)}" * is_open
     parts = f" {'in' if pause.times == 1 else 'summed over'} {count(pause.times, 'pause')}{restores}"
     parts = f": {pause_parts(pause.starts_ms, pause.restores_ms, pause.times)}" if pause.restores_ms else parts
     value = f"{task}: {pause_text(pause.ms, pause.least_ms, most_ms, is_open=is_open)}{parts}{unknown}"
     return Fact("pause", label, value, "unknown" if is_open or unknown else "plain")
+
+
+def paused_task(plan: Plan, task_id: WorkId, names: Names) -> str:
+    """Return a task that pauses, with its kind."""
+    kind = "task" if plan.group.tasks[plan.group.task_index[task_id]].stateful else "stateless task"
+    return names.task(task_id) if plan.is_of_workers else f"{kind} {names.task_and_topic(task_id)}"
 
 
 def restore_fact(view: PlanView) -> Fact:

@@ -25,9 +25,9 @@ def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Na
     for place, copy in enumerate(waiting_copies):
         key = _figures(copy, answers)
         alike[key if len(waiting_copies) > _MOST_ROWS else (*key, text_cell(f"{place}"))].append(copy)
-    kept = "standby" if answers.plan.config.num_standby_replicas else "warm-up"
+    role = "standby" if answers.plan.config.num_standby_replicas else "warm-up"
     rows = tuple(
-        Row((*_places(copies, names, kept), *key[: len(_COLUMNS) - len(_WHERE)])) for key, copies in alike.items()
+        Row((*_places(copies, names, role), *key[: len(_COLUMNS) - len(_WHERE)])) for key, copies in alike.items()
     )
     next_ms = answers.probing.next_ms
     needs = any(copy.needed_rate is not None for copy in waiting_copies) and next_ms is not None
@@ -45,14 +45,11 @@ def waiting_table(waiting_copies: Sequence[WaitingCopy], answers: Why, names: Na
     yield Table("Copies that tasks wait for", _COLUMNS, rows, "; ".join(notes))
 
 
-def _places(copies: Sequence[WaitingCopy], names: Names, kept: str) -> tuple[Cell, ...]:
-    """Return which tasks, where they run, and where the copies are; counts if several share a row.
-
-    ``kept`` is what a copy is on which its task is not to run.
-    """
+def _places(copies: Sequence[WaitingCopy], names: Names, role: str) -> tuple[Cell, ...]:
+    """Return which tasks, where they run, and where the copies are, with the ``role`` of those that stay copies."""
     tasks = [names.task(copy.task_id) for copy in copies]
     owners = list(dict.fromkeys("–" if copy.owner is None else names.instance(copy.owner) for copy in copies))
-    homes = dict.fromkeys(f"{names.instance(copy.destination)}{'' if copy.to_run else f' ({kept})'}" for copy in copies)
+    homes = dict.fromkeys(f"{names.instance(copy.destination)}{'' if copy.to_run else f' ({role})'}" for copy in copies)
     columns = ((tasks, "task"), (owners, "instance"), (list(homes), "instance"))
     return tuple(text_cell(items[0] if len(items) == 1 else count(len(items), noun)) for items, noun in columns)
 

@@ -23,7 +23,7 @@ from kstream_plan.render.answers import to_json
 from kstream_plan.render.answers import to_markdown as bounce_markdown
 from kstream_plan.render.answers import to_table as bounce_table
 from kstream_plan.render.pages.bounce import bounce_page
-from kstream_plan.render.text.numbers import at_most, duration_range
+from kstream_plan.render.text.numbers import duration, duration_range
 from kstream_plan.simulation.bounces import Bounces, bounce
 from tests.helpers import captured_scenarios, plan_cases
 from tests.helpers.goldens import assert_golden
@@ -126,8 +126,12 @@ def test_the_panel_and_the_table_have_the_same_figures(name: str) -> None:
     (table,), facts = page.tables, {fact.key: fact.value for fact in page.facts}
     row = table.rows[found.played.index(found.best_safe or found.as_it_is)]
     cells = {column.head: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
-    same = {"rebalances": "Rebalances", "cold": "Cold starts", "pause": "Longest pause"}
-    cells["Longest pause"] += " in all, of the task that pauses longest"
+    same = {"rebalances": "Rebalances", "cold": "Cold starts"}
+    way = json.loads(to_json(found))["ways"][found.played.index(found.best_safe or found.as_it_is)]
+    assert facts["pause"].startswith(f"task {way['max_paused_task']} ")
+    assert f": {cells['Longest pause']} " in facts["pause"]
+    assert way["paused_tasks"][0] in facts["at_once"]
+    assert len(way["paused_tasks"]) == way["paused_at_once"]
     assert {key: facts[key] for key in same} == {key: cells[head] for key, head in same.items()}
     assert facts["duration"].startswith(f"{cells['Duration']}, ")
     assert facts["at_once"].startswith(f"{cells['Paused at once']} task")
@@ -154,7 +158,9 @@ def _moving(*instances: str) -> Bounces:
 def test_a_group_that_moves_tasks_is_told_how_long_to_wait(instances: tuple[str, ...]) -> None:
     bounces = _moving(*instances)
     assert bounces.settles_in_ms is not None
-    wait = f"wait until it has settled, about {at_most(bounces.settles_in_ms)}, then ask again with a new snapshot."
+    wait_ms, interval_ms = bounces.settles_in_ms, bounces.first.config.probing_rebalance_interval_ms
+    settled = f"{duration(wait_ms - interval_ms)} until it has settled, and {duration(interval_ms)} in which no probe "
+    wait = f"wait about {duration(wait_ms)} ({settled}moves any more), then ask again with a new snapshot."
     page = bounce_page(bounces)
     assert wait in page.sentences[0]
     assert [line.text for line in page.lines if line.kind == "next"] == ["kstream-plan why SNAPSHOT"]
