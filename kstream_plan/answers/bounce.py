@@ -70,9 +70,9 @@ def _origin() -> Codec[Any]:
     )
 
 
-def _longest_paused(way: PlayedWay) -> str | None:
-    worst = way.plan.summary.max_paused_task
-    return None if worst is None else str(worst.task_id)
+def _of_longest_pause(field: str) -> Callable[[_Played], Any]:
+    """Return what gives a field of the task that pauses longest in all."""
+    return lambda each: getattr(each.played.plan.summary.max_paused_task, field, None)
 
 
 _PLAYED = FORM.view(
@@ -124,7 +124,10 @@ _PLAYED = FORM.view(
     max_paused_task=added(
         or_null(TEXT),
         "The task of it; null: none pauses.",
-        get=lambda each: _longest_paused(each.played),
+        get=lambda each: None if (task_id := _of_longest_pause("task_id")(each)) is None else str(task_id),
+    ),
+    max_paused_times=added(
+        or_null(whole(1)), "Number of its pauses; null: none pauses.", get=_of_longest_pause("times")
     ),
     paused_tasks=added(
         list_of(TEXT),

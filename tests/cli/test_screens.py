@@ -31,7 +31,7 @@ IN_COLOUR = (
 )
 #: Settings, limits and settings of what is also tried, which are no result.
 _OF_THE_RULE = {
-    "classic-5/bounce": {"45s"},  # session.timeout.ms
+    "classic-5/bounce": {"45s", "9"},  # session.timeout.ms; tasks that are not named
     "classic-5/bounce-instance": {"45s"},
     "classic-5/history": {"10,000"},  # a lag that grew by less is none
     "classic-5/why": {"100"},  # acceptable.recovery.lag

@@ -12,7 +12,7 @@ from kstream_plan.model.times import duration
 from kstream_plan.render.text.numbers import at_least, at_most
 from kstream_plan.snapshots.rows.times import parse_time
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?|\b\d\d:\d\d:\d\d\b")
 _TASK = re.compile(r"\b\d+_\d+\b")
 #: A number or duration that is no part of a name, such as orders-1, w1-0, max.warmup.replicas=2 or 1d296588….
 _FIGURE = re.compile(r"(?<![\w.\-/=:])\d[\d,]*(?:\.\d+)?(?:[dhm](?:\d+[hms])?|ms|s)?(?![\w\-/…])")
