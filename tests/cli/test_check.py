@@ -103,6 +103,13 @@ def test_guards(plan_file: str, guard: list[str], code: int) -> None:
     assert run(["check", plan_file, *TODAY, *given]) == code
 
 
+def test_a_rule_that_is_waived_is_in_a_policy(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = 'defaults: {max_moves: 1}\nwaivers: [{application: "S*", rule: max_moves, until: 2027-01-31, reason: x}]'
+    assert run(["check", plan_file, *policy(text)]) == 0
+    answer = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "YES: Only must_settle is checked, and kept. 1 rule waived." in answer
+
+
 def test_today_decides_whether_a_waiver_is_in_force(plan_file: str) -> None:
     text = 'defaults: {max_moves: 1}\nwaivers: [{application: "S*", rule: max_moves, until: 2027-01-31, reason: x}]'
     waived = policy(text)[:2]

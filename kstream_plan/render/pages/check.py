@@ -85,11 +85,8 @@ def _nothing_broken(
     if mild_violations:
         yield "No rule of level error is broken."
     elif rules == 1:
-        yield (
-            f"Only {ALWAYS} is checked, and kept: no policy has a rule for this application (--policy)."
-            if always
-            else "The rule is kept."
-        )
+        no_others = "" if checkup.of(Status.WAIVED) else ": no policy has a rule for this application (--policy)"
+        yield f"Only {ALWAYS} is checked, and kept{no_others}." if always else "The rule is kept."
     else:
         yield f"All {rules:,} rules are kept{always}."
     if any(finding.likely for finding in checkup.of(Status.PASSED)):
