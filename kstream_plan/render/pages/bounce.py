@@ -192,7 +192,8 @@ def _facts(bounces: Bounces, names: Names) -> Iterator[Fact]:
         yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled{anyway}")
         yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
         yield Fact("cold", "Cold starts", cold.text, cold.tone)
-    if worst := way.plan.summary.max_paused_task:
+    worst = longest_pause(way.plan, way.draws)
+    if worst.task_id is not None:
         pauses = f"{'in' if worst.times == 1 else 'summed over'} {count(worst.times, 'pause')}"
         yield Fact("pause", "Longest pause", f"{paused_task(way.plan, worst.task_id, names)}: {_pause(way)} {pauses}")
     tasks = [names.task(task_id) for task_id in way.plan.pauses.most_together()]
