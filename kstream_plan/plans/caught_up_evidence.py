@@ -566,7 +566,7 @@ class KnownCopies:
             if seat not in self.snapshot.reported_ms:  # an offset of any time before
                 return seen_written
         from_ms = self.snapshot.reported_from_ms.get(seat, self._reported_at_ms(task, instance))
-        report = _Report(lag, from_ms, fact, most=None if fact is Fact.MEASURED else most)
+        report = _Report(lag, from_ms, fact, most=most)
         return (report, *seen_written)
 
     def _end_seen_ms(self, task: int) -> int:

@@ -376,7 +376,10 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
         (
             lambda: _known(
                 snapshot(
-                    tasks=[{"task_id": "0_0", "stateful": False}, *_tasks(5)[1:]], lags=[], lag=None, left_over=True
+                    tasks=[{"task_id": f"0_{number}", "stateful": False} for number in range(3)],
+                    lags=[],
+                    lag=None,
+                    left_over=True,
                 )
             ),
             _evidence(Known.CAUGHT_UP, Fact.STATELESS, "the task has no state", at_most=0),

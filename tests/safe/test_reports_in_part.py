@@ -25,9 +25,9 @@ from tests.helpers.check_cases import NOW
 STORES = ("a", "b", "c")
 
 
-def _answer(row: dict[str, Any], *, leave: bool = True) -> Answer:
+def _answer(row: dict[str, Any], *, leave: bool = True, trust_ms: int | None = 60_000) -> Answer:
     snapshot = snapshot_from_row({**row, "stores": "persistent", "streams_version": "4.3.1"}, "x")
-    return drain(snapshot, ["i0"], PlanOptions(trust_ms=60_000), leave=leave).answer
+    return drain(snapshot, ["i0"], PlanOptions(trust_ms=trust_ms), leave=leave).answer
 
 
 def _with_stores(*reported: str) -> dict[str, Any]:
@@ -93,3 +93,28 @@ def test_what_others_restore_within_the_limit_counts_as_well(leave: bool) -> Non
     end = Leave if leave else Stop
     result = plan(snapshot, scenario=Scenario(events=(end(at_ms=0, process_ids=(one_standby.IDS[0],)),)))
     assert check_plan(result, Standard(Policy({"max_cold_handovers": Limit(0)}), NOW)).answer is Answer.NO
+
+
+@pytest.mark.parametrize("open_fields", [{}, {"source_partitions": [{"topic": "orders", "partition": 0}]}])
+def test_a_task_beside_tasks_with_state_has_state(open_fields: dict[str, Any]) -> None:
+    """Kafka makes all tasks of a subtopology with the same stores: what the row leaves open is unknown, not empty."""
+    row = one_standby.row(lag=None)
+    row["tasks"][0] = {"task_id": "0_0", **open_fields}
+    for instance in row["instances"]:
+        instance["consumers"][0]["standby"] = []
+    assert _answer(row) is Answer.NO
+    row["tasks"][0]["stateful"] = False
+    with pytest.raises(SnapshotError, match="0_0 is not stateful, and others of its subtopology are"):
+        snapshot_from_row(row, "x")
+
+
+@pytest.mark.parametrize("source", ["metrics", "join"])
+def test_a_report_of_an_end_below_that_of_its_task_proves_nothing(source: str) -> None:
+    """At one moment a changelog has one end: by the task's the copy lacks a tenth of it."""
+    row = one_standby.row()
+    [report] = row["lags"]
+    del report["lag"]
+    report |= {"offset": 900_000, "end_offset": 900_000, "source": source}
+    assert _answer(row, trust_ms=None) is Answer.UNKNOWN
+    report |= {"offset": 995_000, "end_offset": 995_000}
+    assert _answer(row, trust_ms=None) is Answer.YES

@@ -77,10 +77,11 @@ def complete_tasks(
     Returns:
         The tasks, and a warning about those whose end offset nobody tells (2^63-1 stands in for it).
     """
+    stateful = {row.task_id.group for index, row in enumerate(rows) if _says_stateful(row, index in reported_end)}
     tasks = []
     for index, row in enumerate(rows):
         end = 0 if index in nothing_logged and not row.changelog_partitions else reported_end.get(index)
-        tasks.append(_complete(row, index in reported_end, end))
+        tasks.append(_complete(row, row.task_id.group in stateful, end))
     unknown = tuple(str(task.task_id) for task in tasks if not task.end_offset_known)
     if not unknown:
         return tasks, []
@@ -91,16 +92,25 @@ def complete_tasks(
     return tasks, [Note("end-offset-unknown", message, unknown)]
 
 
-def _complete(row: TaskRow, has_lag_row: bool, reported_end: int | None) -> Task:
+def _says_stateful(row: TaskRow, has_lag_row: bool) -> bool:
+    """Tell whether a task has state, as far as its own row and those of its lags say."""
+    if row.stateful is not None:
+        return row.stateful
+    return bool(row.changelog_partitions) or row.end_offset_sum is not None or has_lag_row
+
+
+def _complete(row: TaskRow, of_stateful: bool, reported_end: int | None) -> Task:
+    """Return a task; ``of_stateful``: its subtopology has state, and so has every task of that, as Kafka makes them."""
     end = row.end_offset_sum if row.end_offset_sum is not None else reported_end
-    stateful = row.stateful
-    if stateful is None:
-        stateful = bool(row.changelog_partitions) or row.end_offset_sum is not None or has_lag_row
-    elif not stateful and (row.changelog_partitions or row.end_offset_sum):
+    stateful = of_stateful if row.stateful is None else row.stateful
+    if not stateful and (row.changelog_partitions or row.end_offset_sum):
         what = f"is false, and {row.task_id} has {_of_changelog(row)}"
         raise FieldError(
             "tasks", f"contradict themselves: stateful {what}", 'write "stateful": true, or leave the changelog out'
         )
+    if of_stateful and not stateful:
+        what = f"{row.task_id} is not stateful, and others of its subtopology are: all tasks of one have state, or none"
+        raise FieldError("tasks", f"contradict themselves: {what}", 'write "stateful": true')
     if not stateful:
         end = 0
     return Task(
