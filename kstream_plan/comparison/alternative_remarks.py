@@ -63,7 +63,19 @@ def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
     warnings, notes, assumptions = (
         tuple(_of_alternatives(note, owners[note], len(alike)) for note in owners) for owners in owners_by_kind
     )
+    assumptions += tuple(_in_force_at_once(alike))
     return Remarks((*_safety_warnings(alike), *warnings), notes, assumptions, tuple(next_command(alike)))
+
+
+def _in_force_at_once(alike: Sequence[SameOutcome]) -> Iterator[Note]:
+    """Yield that settings are planned as if they held from the beginning, where instances restart to get them."""
+    one = alike[0].one
+    if len(alike) > 1 and one.plan.design != "streams" and any("." in change.name for change in one.changes):
+        message = (
+            "Settings are planned as if in force when the plan begins; instances restart to get them, which moves and "
+            "pauses tasks, too (bounce)"
+        )
+        yield Note("settings-at-once", message)
 
 
 def _safety_warnings(alike: Sequence[SameOutcome]) -> Iterator[Note]:

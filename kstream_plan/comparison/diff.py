@@ -81,7 +81,8 @@ def _remarks(old: Side, new: Side, course: Between, remarks: Remarks) -> Remarks
         notes.append(Note("decision-not-compared", f"{message}; what that changes is not shown here"))
         commands = (Note("plan-decision", "kstream-plan assign SNAPSHOT"),)
     elif new.models is None and _is_moving(new):
-        commands = (Note("ask-why", "kstream-plan why SNAPSHOT"),)
+        which = f" --generation {new.generation}" * course.seen
+        commands = (Note("ask-why", f"kstream-plan why SNAPSHOT{which}"),)
     return remarks._replace(notes=tuple(notes), next=commands)
 
 

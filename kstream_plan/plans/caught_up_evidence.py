@@ -678,7 +678,8 @@ def settled_by(starts: Iterable[UnprovenStart]) -> list[str]:
     return list(options_that_tell(start.evidence for start in starts))
 
 
-def would_tell(starts: Iterable[UnprovenStart]) -> list[str]:
-    """Return the same as a sentence; none if no option would."""
+def would_tell(starts: Iterable[UnprovenStart], first: str = "") -> list[str]:
+    """Return the same as a sentence, after an option that comes ``first``; none if no option would."""
     *options, last = settled_by(starts) or [""]
-    return [f"To find out, add {', '.join(options)}{' or ' * bool(options)}{last}."] if last else []
+    texts = [first, f"{', '.join(options)}{' or ' * bool(options)}{last}"]
+    return [f"To find out, add {', and if that is not enough '.join(filter(None, texts))}."] if any(texts) else []

@@ -79,7 +79,7 @@ def test_every_form_says_it(name: str) -> None:
     facts, follows = _facts(answer), answer.follows
     assert ("others" in facts) == bool(follows.others_paused)
     assert f"stateful tasks now, at most {follows.busiest.most} meanwhile" in facts["load"]
-    assert facts["then"].startswith(("the group does not settle", "still moving")) == (
+    assert facts["then"].startswith(("the group does not settle", "more moves follow")) == (
         answer.plan.verdict.kind != "settled"
     )
     assert drain_section(answer).page.facts == page_of(answer).facts

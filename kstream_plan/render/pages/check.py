@@ -156,7 +156,8 @@ def _row(finding: Finding, checkup: CheckedPlan, names: Names) -> Row:
     if finding.invariant or not finding.applies:
         texts = ["", "", wording.sentence(finding, plan, names)]
     elif finding.kind in wording.IN_WORDS:
-        words = wording.comparison(finding, plan, names) if finding.offences else "kept"
+        tasks = f": {wording.place_text(finding, plan, names)}" * bool(finding.tasks)
+        words = f"{wording.comparison(finding, plan, names)}{tasks}" if finding.offences else "kept"
         texts = ["", wording.allowed(finding.allowed, finding), words]
     else:
         figure = wording.figure_text(finding, finding.measured, plan, says_likely=False)  # the panel does

@@ -129,9 +129,8 @@ def _source(comparison: Comparison) -> str:
 
 
 def _moment(side: Side, time: str) -> str:
-    """Return when a side was so, or when the next generation replaced it, where that is known."""
-    is_over = side.next_decision not in (None, side.generation)
-    return f"{generation(side.generation)}{' replaced' if is_over else ''} at {time}"
+    """Return when a side was so, or until when, where the next generation replaced it."""
+    return f"{generation(side.generation)} {'at' if side.next_decision in (None, side.generation) else 'until'} {time}"
 
 
 def _tone(comparison: Comparison) -> Tone:

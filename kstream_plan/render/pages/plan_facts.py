@@ -176,7 +176,7 @@ def pause_fact(view: PlanView) -> Fact:
         return Fact("pause", label, f"{f'none, or up to {duration(most_ms)}' if most_ms else 'none'}{unknown}")
     task = paused_task(plan, pause.task_id, view.names)
     is_rated = plan.rates.restore is not None and not plan.rates.restore.at_least
-    restores = f"; restores are unknown{' without --restore-rate' * (not is_rated)}" * is_open
+    restores = f", plus restores, unknown{' without --restore-rate' * (not is_rated)}" * is_open
     parts = f" {'in' if pause.times == 1 else 'summed over'} {count(pause.times, 'pause')}{restores}"
     parts = f": {pause_parts(pause.starts_ms, pause.restores_ms, pause.times)}" if pause.restores_ms else parts
     value = f"{task}: {pause_text(pause.ms, pause.least_ms, most_ms, is_open=is_open)}{parts}{unknown}"

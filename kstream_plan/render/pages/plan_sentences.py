@@ -24,8 +24,7 @@ _RATE_UNKNOWN = "the restore rate is unknown (--restore-rate would tell)"
 def plan_sentences(view: PlanView) -> tuple[str, ...]:
     """Return the paragraphs of a plan that has rounds."""
     first = " ".join([_settles(view), *_tasks_at_first(view), *_moves(view), *_cold(view)])
-    second = " ".join([*_random(view), *_unknown_ends(view)])
-    return tuple(filter(None, (first, second)))
+    return tuple(filter(None, (first, " ".join([*_random(view), *_unknown_ends(view)]))))
 
 
 def settled_sentences(view: PlanView) -> tuple[str, ...]:
@@ -158,6 +157,8 @@ def _cold(view: PlanView) -> Iterator[str]:
     plan, cold = view.plan, view.figure("cold_handovers")
     if plan.is_of_workers or not plan.group.stateful:
         return
+    has_ends = any(ends.figure == "cold_handovers" for ends in plan.summary.ranges)
+    rate = "--restore-rate" * (has_ends and plan.summary.duration_is in ("probes", "floor"))
     only_stores = {start.evidence.fact for start in plan.unproven_starts} == {Fact.STORES_UNKNOWN}
     if cold.most and not cold.median and only_stores:
         starts = count(cold.most, "cold start")
@@ -170,11 +171,11 @@ def _cold(view: PlanView) -> Iterator[str]:
         condition = f" if {' or '.join(causes)}" if causes else ", by what is unknown"
         reason = f": {'; '.join(facts)}" if facts else condition
         yield f"Up to {count(cold.most, 'cold start')}{reason}."
-        yield from would_tell(plan.unproven_starts)
+        yield from would_tell(plan.unproven_starts, rate)
     elif cold.most:
         starts = "cold start" if cold.most == 1 else "cold starts"
         yield f"{count_range(*cold)} {starts}: no copy has caught up where the task goes, so it restores first."
-        yield from would_tell(plan.unproven_starts) if cold.most > cold.median else ()
+        yield from would_tell(plan.unproven_starts, rate) if cold.most > cold.median else ()
     elif not view.figure("moves").most:
         yield "No task starts cold."
     elif plan.summary.warmups >= plan.summary.hops:

@@ -26,8 +26,7 @@ def report_of(plans: Sequence[CheckedPlan], tally: Tally) -> str:
     number = len(sections) + len(plans)
     first_plans = plans[: max(0, MOST_SECTIONS - len(sections))]
     sections += [_section(plan, is_single=number == 1, warnings_too=tally.fail_on_warning) for plan in first_plans]
-    overview = (_overview(plans, tally),) if number > 1 else ()
-    return sections_html(sections, number, overview)
+    return sections_html(sections, number, (_overview(plans, tally),) if number > 1 else ())
 
 
 def _unchecked(application_id: str | None, message: str) -> Section:
