@@ -80,7 +80,10 @@ def _remarks(old: Side, new: Side, course: Between, remarks: Remarks) -> Remarks
         message = f"The newer snapshot also has the decision of generation {new.next_decision:,}"
         notes.append(Note("decision-not-compared", f"{message}; what that changes is not shown here"))
         commands = (Note("plan-decision", "kstream-plan assign SNAPSHOT"),)
-    elif new.models is None and _is_moving(new):
+    elif new.next_decision not in (None, new.generation):
+        message = f"The history goes on: what generation {new.next_decision:,} changes is not shown here"
+        notes.append(Note("history-goes-on", message))
+    if not commands and new.models is None and _is_moving(new):
         which = f" --generation {new.generation}" * course.seen
         commands = (Note("ask-why", f"kstream-plan why SNAPSHOT{which}"),)
     return remarks._replace(notes=tuple(notes), next=commands)

@@ -71,7 +71,7 @@ def _paused_ms(change: TaskChange, after: Side, stopped_ms: dict[WorkId, int | N
 
 def _restored(before: Side, after: Side) -> int | None:
     """Return what all copies restored between the reports of two sides; ``None`` if an end offset is not known."""
-    total = 0
+    total, ran = 0, {before.group.tasks[task].task_id for held in before.holdings for task in held.active}
     for task_id, process_id in _assigned(after):
         if process_id not in before.group.instance_index or task_id not in before.group.task_index:
             continue
@@ -86,7 +86,8 @@ def _restored(before: Side, after: Side) -> int | None:
             made = progress(first, lag, written, after.config.acceptable_recovery_lag)
             total += 0 if made is None else made.records
         elif old.end_offset_known:
-            total += max(old.end_offset_sum - lag + written, 0)
+            is_first = last == LATEST and old.task_id not in ran  # what was written is its own
+            total += max(old.end_offset_sum - lag + (0 if is_first else written), 0)
         else:
             return None
     return total

@@ -293,7 +293,7 @@ class Bounces:
         if any(way.draws is not None for way in self.played):
             texts.append("more random simulations")
         if uncounted := [f"{way.way.label}: {way.uncounted:,}" for way in self.played if way.uncounted]:
-            text = "cold starts at worst include those that count as warm, and nothing proves it"
+            text = "its cold starts at worst have, in addition, those that count as warm without proof"
             texts.append(f"{text} ({', '.join(uncounted)})")
         return tuple(texts)
 

@@ -134,8 +134,7 @@ def _unique_prefixes(ids: Sequence[str]) -> list[str]:
 
 
 def _shared_beginning(first: str, second: str) -> str:
-    pairs = zip(first, second, strict=False)
-    return first[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))]
+    return first[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))]
 
 
 def _without_common_domain(hosts: list[str]) -> list[str]:
