@@ -89,7 +89,7 @@ def _what_ifs_notes(view: PlanView, what_ifs: Sequence[WhatIf]) -> Iterator[str]
         yield "With the largest max.warmup.replicas every task that moves warms up at once."
     if any(starts_empty(plan, what_if.setting, what_if.value) for what_if in what_ifs):
         yield "With so high a limit, tasks also start on instances without any state, and restore before they run."
-    yield from ("Settings are as if in force at once; instances restart to get them.",) * (plan.design != "streams")
+    yield from ("Settings are as if in force at once; they take a restart.",) * (plan.design != "streams")
 
 
 def _with_cure(simulation: Simulation) -> tuple[WhatIf, ...]:
