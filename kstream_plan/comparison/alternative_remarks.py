@@ -69,8 +69,8 @@ def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
 
 def _in_force_at_once(alike: Sequence[SameOutcome]) -> Iterator[Note]:
     """Yield that settings are planned as if they held from the beginning, where instances restart to get them."""
-    one = alike[0].one
-    if len(alike) > 1 and one.plan.design != "streams" and any("." in change.name for change in one.changes):
+    first = alike[0].one
+    if len(alike) > 1 and first.plan.design != "streams" and any("." in change.name for change in first.changes):
         message = (
             "Settings are planned as if in force when the plan begins; instances restart to get them, which moves and "
             "pauses tasks, too (bounce)"

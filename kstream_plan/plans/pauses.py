@@ -73,14 +73,14 @@ class Pauses:
         return stopped
 
     def most_together(self) -> tuple[WorkId, ...]:
-        """Return the tasks that stand still at the same time when most do, at first, in their order."""
+        """Return the tasks that are paused when most are for the first time, in their order."""
         index = self.rounds.group.task_index
         spans = ((index[task], since, to) for task, since, to in self if since < to)
         edges = sorted(edge for task, since, to in spans for edge in ((since, 1, task), (to, 0, task)))
-        still, most = set[int](), list[int]()
+        paused, most = set[int](), list[int]()
         for _, stops, task in edges:
-            (still.add if stops else still.discard)(task)
-            most = sorted(still) if len(still) > len(most) else most
+            (paused.add if stops else paused.discard)(task)
+            most = sorted(paused) if len(paused) > len(most) else most
         return tuple(self.rounds.group.tasks[task].task_id for task in most)
 
     def unrun_from(self, starts_ms: Sequence[int]) -> list[frozenset[WorkId]]:

@@ -29,7 +29,7 @@ from kstream_plan.simulation.one_plan import design_of, plan_checked
 
 #: So many rounds of a plan are played at first to see what becomes of the tasks; all of them if these do not tell.
 _SOON = (16, 128)
-#: With fewer tasks times instances all rounds are played at once.
+#: With fewer tasks times instances all rounds are simulated at once.
 _SMALL = 2_000
 #: What an instance has of a task: no copy, left-over state, or a copy that it is assigned.
 CopyThere: TypeAlias = Literal["none", "left-over", "assigned"]

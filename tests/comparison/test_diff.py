@@ -293,9 +293,9 @@ def test_pauses_and_restores_of_a_history_are_those_that_were_seen() -> None:
 def test_what_a_group_writes_from_its_first_start_on_is_not_restored() -> None:
     """No task ran before, and every changelog was empty."""
     history = [snapshot_side(snapshot) for snapshot in captured.inputs("scale-out")[:2]]
-    found = compare(history[0], history[-1], history_course(history))
-    assert any(change.start is not None for change in found.tasks)
-    assert found.totals.restore_records == 0
+    comparison = compare(history[0], history[-1], history_course(history))
+    assert any(change.start is not None for change in comparison.tasks)
+    assert comparison.totals.restore_records == 0
 
 
 def test_since_when_the_tasks_of_a_gone_instance_stood_still_is_not_told() -> None:

@@ -54,7 +54,7 @@ def test_what_is_cold_restores_after_its_own_pause() -> None:
     for rule in PAUSE_RULES:
         assert whole(PAUSE_RULES[rule], result, paused_ms[rule]) == expected[rule]
     times = max(cold.values())
-    assert whole("max_paused_task_ms", result, 10**9) == 10**9 + times * slowest_ms, "nobody knows whose pause that is"
+    assert whole("max_paused_task_ms", result, 10**9) == 10**9 + times * slowest_ms, "whose pause that is, is unknown"
     assert whole("longest_pause_ms", result, 10**9) == 10**9 + slowest_ms
     assert whole("paused_task_ms", result, 10**9) == 10**9 + cold.total() * slowest_ms
 

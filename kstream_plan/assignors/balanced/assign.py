@@ -25,9 +25,9 @@ instance. While members stay, what follows a decision changes these costs only a
 
 So, task by task, the target's cost falls at least as much as any rival's: what was cheapest is. Of those as cheap as
 the target, one that costs no more may come first in the fixed order when tasks have got the copies they lacked, and
-its standbys may cost more or less; a plan keeps the target it has. The one exception: if nobody is caught up on a task
-and there are standbys to restore, whichever is caught up first runs it; that may change where the task is at home, and
-so the fewest moves.
+its standbys may cost more or less; a plan keeps the target it has. The one exception: if no copy of a task has caught
+up and there are standbys to restore, whichever is caught up first runs it; that may change where the task is at home,
+and so the fewest moves.
 """
 
 from __future__ import annotations

@@ -109,8 +109,9 @@ def _complete(row: TaskRow, of_stateful: bool, reported_end: int | None) -> Task
             "tasks", f"contradict themselves: stateful {what}", 'write "stateful": true, or leave the changelog out'
         )
     if of_stateful and not stateful:
-        what = f"{row.task_id} is not stateful, and others of its subtopology are: all tasks of one have state, or none"
-        raise FieldError("tasks", f"contradict themselves: {what}", 'write "stateful": true')
+        contradiction = f"{row.task_id} is not stateful, and others of its subtopology are"
+        rule = "all tasks of one have state, or none"
+        raise FieldError("tasks", f"contradict themselves: {contradiction}: {rule}", 'write "stateful": true')
     if not stateful:
         end = 0
     return Task(
