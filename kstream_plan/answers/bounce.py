@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kstream_plan.answers.document import FORM, added, at, document
 from kstream_plan.documents.codec import COUNT, TEXT, WHOLE, Codec, list_of, mapping_of, named, one_of, or_null, whole
 from kstream_plan.documents.frameworks import kafka_name
+from kstream_plan.documents.plan.fields import LONGEST_PAUSE
 from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.plans.caught_up_evidence import options_that_tell
 from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
@@ -70,11 +71,6 @@ def _origin() -> Codec[Any]:
     )
 
 
-def _of_longest_pause(field: str) -> Callable[[_Played], Any]:
-    """Return what gives a field of the task that pauses longest in all."""
-    return lambda each: getattr(each.played.plan.summary.max_paused_task, field, None)
-
-
 _PLAYED = FORM.view(
     _Played,
     **_of_way("played.way"),
@@ -121,14 +117,7 @@ _PLAYED = FORM.view(
     max_paused_ms=at(
         "played.figures.max_paused_ms", "Longest pause of a task in total, without what it restores before it runs."
     ),
-    max_paused_task=added(
-        or_null(TEXT),
-        "The task of it; null: none pauses.",
-        get=lambda each: None if (task_id := _of_longest_pause("task_id")(each)) is None else str(task_id),
-    ),
-    max_paused_times=added(
-        or_null(whole(1)), "Number of its pauses; null: none pauses.", get=_of_longest_pause("times")
-    ),
+    longest_pause=added(LONGEST_PAUSE, get="played.longest_pause"),
     paused_tasks=added(
         list_of(TEXT),
         "The tasks that are paused at the same time when most are, in the simulation that is shown.",

@@ -20,6 +20,7 @@ from kstream_plan.model.times import duration
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.caught_up_evidence import Fact, Known, UnprovenStart
+from kstream_plan.plans.longest_pause import LongestPause, longest_pause
 from kstream_plan.plans.simulated import Draws, Range
 from kstream_plan.simulation.asked_moment import OVERDUE, asked_moment
 from kstream_plan.simulation.drain import settled_after_ms
@@ -166,6 +167,13 @@ class PlayedWay:
         restoring = self.behind or self.plan.restores_first
         cold = self.plan.summary.cold_handovers or self.figures.cold_handovers.median or restoring
         return bool(cold or self.still_at_once.median or not self.settles)
+
+    @property
+    def longest_pause(self) -> LongestPause:
+        """The longest pause of a task, which has no known end where more may start cold than the plan counts."""
+        pause, known_cold = longest_pause(self.plan, self.draws), self.plan.ends("cold_handovers")[1]
+        is_counted = self.most_cold <= max(self.figures.cold_handovers.most, known_cold)
+        return pause if is_counted else pause._replace(most_ms=None)
 
     @property
     def pause_ms(self) -> int:

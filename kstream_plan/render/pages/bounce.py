@@ -10,7 +10,6 @@ from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.scenario import moment
 from kstream_plan.plans.caught_up_evidence import would_tell
-from kstream_plan.plans.longest_pause import longest_pause
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.plans.steps import Revoke
 from kstream_plan.render.page import (
@@ -192,7 +191,7 @@ def _facts(bounces: Bounces, names: Names) -> Iterator[Fact]:
         yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled{anyway}")
         yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
         yield Fact("cold", "Cold starts", cold.text, cold.tone)
-    worst = longest_pause(way.plan, way.draws)
+    worst = way.longest_pause
     if worst.task_id is not None:
         pauses = f"{'in' if worst.times == 1 else 'summed over'} {count(worst.times, 'pause')}"
         yield Fact("pause", "Longest pause", f"{paused_task(way.plan, worst.task_id, names)}: {_pause(way)} {pauses}")
@@ -244,8 +243,8 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
 
 def _pause(way: PlayedWay) -> str:
     """Return how long a task is paused at most; what starts cold is paused until it is restored, too."""
-    pause, known_cold = longest_pause(way.plan, way.draws), way.plan.ends("cold_handovers")[1]
-    if pause.most_ms is None or way.most_cold > max(way.figures.cold_handovers.most, known_cold):
+    pause = way.longest_pause
+    if pause.most_ms is None:
         return f"at least {at_least(pause.least_ms)}"
     return duration_range(pause.ms, pause.least_ms, pause.most_ms)
 

@@ -128,7 +128,7 @@ def test_the_panel_and_the_table_have_the_same_figures(name: str) -> None:
     cells = {column.head: cell.text for column, cell in zip(table.columns, row.cells, strict=True)}
     same = {"rebalances": "Rebalances", "cold": "Cold starts"}
     way = json.loads(to_json(found))["ways"][found.played.index(found.best_safe or found.as_it_is)]
-    assert facts["pause"].startswith(f"task {way['max_paused_task']} ")
+    assert facts["pause"].startswith(f"task {way['longest_pause']['task_id']} ")
     assert f": {cells['Longest pause']} " in facts["pause"]
     assert way["paused_tasks"][0] in facts["at_once"]
     assert len(way["paused_tasks"]) == way["paused_at_once"]
