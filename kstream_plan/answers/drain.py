@@ -133,6 +133,11 @@ DRAIN = document(
         "`now` is the maximum.",
         get="how_many_cold",
     ),
+    cold_again=added(
+        list_of(TEXT),
+        "Tasks of `now` that start warm, and start cold where they move again.",
+        get=lambda drain: list(map(str, drain.cold_again)),
+    ),
     follows=added(_FOLLOWS, get=lambda drain: _Follows(drain.follows, drain.plan)),
     wait_ms="How long until everything under way has settled and a probing interval has passed; null: nothing is under "
     "way, or it does not settle.",

@@ -99,23 +99,40 @@ class DrainNow:
     def answer(self) -> Answer:
         """Whether they may stop now without a cold start: NO if one is proven or likely, YES if none can be."""
         others = [answer_of(start.evidence) for start in self.unproven if start.task_id not in self.answers]
-        cold = [Answer.NO] if self.follows.others_cold or self.others_restoring else []
+        cold = [Answer.NO] if self.follows.others_cold or self.cold_again or self.restoring_later else []
         unseen = [Answer.UNKNOWN] if self.not_seen or self.over else []
         return worst_of([*self.answers.values(), *others, *cold, *unseen])
 
     @property
-    def others_restoring(self) -> tuple[str, ...]:
-        """The tasks of others that start warm by Kafka's rule, and restore for long before they run."""
-        own = {str(task.task_id) for task in self.now}
+    def cold_again(self) -> tuple[WorkId, ...]:
+        """The tasks that ran there, start warm, and start cold where they move again."""
+        warm = {task.task_id for task in self.now if task.stateful and task.caught_up}
+        starts = (
+            step
+            for rnd in self.plan.rounds
+            if rnd.at_ms >= self.at_ms
+            for step in rnd.single_steps
+            if isinstance(step, HandOver | Promote) and step.task_id in warm
+        )
+        return tuple(dict.fromkeys(step.task_id for step in starts if not step.caught_up))
+
+    @property
+    def restoring_later(self) -> tuple[str, ...]:
+        """The tasks that start warm by Kafka's rule and restore for long before they run: others', or moved again."""
+        at_once = {str(task.task_id) for task in self.now if task.restore_records != 0}
+        return tuple(name for name in self._restoring if name not in at_once)
+
+    @property
+    def _restoring(self) -> tuple[str, ...]:
         notes = (note for note in self.doubts if note.code == RESTORES_WITHIN_LIMIT)
-        return tuple(name for note in notes for name in note.subjects if name not in own)
+        return tuple(name for note in notes for name in note.subjects)
 
     @property
     def answers(self) -> Mapping[WorkId, Answer]:
         """Whether each of the tasks that run there starts warm elsewhere."""
         evidence = {start.task_id: start.evidence for start in self.unproven}
         cold_at_best = {task.task_id for task in self.cold_at_best}
-        restoring = {name for doubt in self.doubts if doubt.code == RESTORES_WITHIN_LIMIT for name in doubt.subjects}
+        restoring = set(self._restoring).difference(self.restoring_later)
         answers = dict[WorkId, Answer]()
         for task in self.now:
             may_be_cold = task.task_id in cold_at_best

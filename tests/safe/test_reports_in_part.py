@@ -89,7 +89,7 @@ def test_what_others_restore_within_the_limit_counts_as_well(leave: bool) -> Non
     snapshot = snapshot_from_row({**row, "stores": "persistent"}, "x")
     drained = drain(snapshot, ["i0"], leave=leave)
     assert set(drained.answers.values()) == {Answer.YES}
-    assert (drained.others_restoring, drained.answer) == (("0_1", "0_2"), Answer.NO)
+    assert (drained.restoring_later, drained.answer) == (("0_1", "0_2"), Answer.NO)
     end = Leave if leave else Stop
     result = plan(snapshot, scenario=Scenario(events=(end(at_ms=0, process_ids=(one_standby.IDS[0],)),)))
     assert check_plan(result, Standard(Policy({"max_cold_handovers": Limit(0)}), NOW)).answer is Answer.NO

@@ -6,6 +6,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -40,6 +41,7 @@ from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import captured, captured_scenarios
 from tests.helpers.goldens import assert_golden
+from tests.helpers.random_groups import random_group
 from tests.helpers.recorded_events import generations
 from tests.helpers.schemas import schema, validator
 from tests.helpers.small_groups import group, state
@@ -335,6 +337,11 @@ def test_what_is_strange_about_the_snapshot_is_told() -> None:
     ]
 
 
+def _drained_random(seed: int) -> Drain:
+    asked = random_group(Random(seed))
+    return drain(asked.snapshot, [asked.busiest], asked.options)
+
+
 def _with_copy(lag: int | None, remaining: int = 0) -> Snapshot:
     """i3's only task has a copy on i1, of this lag."""
     held = {0: Holding((0,), standby=(2,)), 2: Holding((1,)), 4: Holding((2,))}
@@ -538,3 +545,28 @@ def test_a_warning_about_tasks_names_them(number: int, named: str) -> None:
         f"{named}: Copies may be behind by now.",
         "This is about no task.",
     ]
+
+
+def test_a_task_that_starts_warm_and_cold_where_it_moves_again_is_no_yes() -> None:
+    """At a limit of 0, 60 records are written while the thread that started it hands it to another one."""
+    drained = _drained_random(5202)
+    task_id = drained.now[1].task_id
+    assert drained.cold_again == (task_id,)
+    assert drained.answers[task_id] is Answer.YES
+    assert drained.answer is Answer.NO
+    assert page_of(drained).sentences[0] == "1 task starts warm, and restores state when moved again."
+    document = json.loads(to_json(drained))
+    validator("drain").validate(document)
+    assert document["cold_again"] == [str(task_id)]
+
+
+def test_what_a_task_restores_where_it_moves_again_is_not_told_of_its_first_start() -> None:
+    """Hours later its next owner is within the limit, and restores the rest before it runs."""
+    drained = _drained_random(38044)
+    task = drained.now[0]
+    assert (task.restore_records, drained.restoring_later) == (0, (str(task.task_id),))
+    assert drained.answers[task.task_id] is Answer.YES
+    assert drained.answer is Answer.NO
+    page = page_of(drained)
+    assert page.sentences[0] == "1 task starts warm, and restores state when moved again."
+    assert not page.tables

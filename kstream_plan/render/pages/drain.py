@@ -70,14 +70,13 @@ def _tone(drain: Drain) -> Tone:
 
 def _sentences(drain: Drain, instances: str) -> Iterator[str]:
     least, most = drain.how_many_cold
-    tasks = len(drain.now)
+    tasks, verb = len(drain.now), "starts" if most == 1 else "start"
 
     def part(number: str) -> str:
         return f"the only task of {instances}" if tasks == 1 else f"{number} of the {tasks:,} tasks of {instances}"
 
     if not tasks:
-        effects = [*_of_others(drain)]
-        yield from effects
+        yield from (effects := [*_of_others(drain)])
         runs = "runs" if len(drain.process_ids) == 1 else "run"
         yield f"{instances} {runs} no task{' itself' if effects else ', so none has to start elsewhere'}."
     elif drain.answer is Answer.YES:
@@ -85,32 +84,34 @@ def _sentences(drain: Drain, instances: str) -> Iterator[str]:
         copies = f"each stateful task of {instances} has a copy that has provably caught up"
         yield f"No task starts cold: {copies if has_state else f'no task of {instances} has state'}."
     elif least:
-        verb = "starts" if most == 1 else "start"
         subject = part(span_to(least, most))
         state = "its state" if most == 1 else "the state of each"
         yield f"{subject[0].upper()}{subject[1:]} {verb} cold: {state} is restored before it runs."
     elif restoring := sum(answer is Answer.NO for answer in drain.answers.values()):
-        verb, copies = ("restores", "its copy counts") if restoring == 1 else ("restore", "their copies count")
         subject = part(f"{restoring:,}")
-        text = f"{subject[0].upper()}{subject[1:]} {verb} state first, though {copies} as caught up."
-        yield f"{text} {_reason(drain)}"
+        yield f"{subject[0].upper()}{subject[1:]} {_restores_first(restoring)} {_reason(drain)}"
         yield from _of_others(drain)
-    elif not most or drain.follows.others_cold or drain.others_restoring:
+    elif not most or drain.follows.others_cold or drain.cold_again or drain.restoring_later:
         yield from _of_others(drain)
     else:
-        verb = "starts" if most == 1 else "start"
         yield f"It is unknown whether {part(f'{most:,}')} {verb} warm. {_reason(drain)}"
     yield _notice(drain)
 
 
+def _restores_first(tasks: int) -> str:
+    verb, copies = ("restores", "its copy counts") if tasks == 1 else ("restore", "their copies count")
+    return f"{verb} state first, though {copies} as caught up."
+
+
 def _of_others(drain: Drain) -> Iterator[str]:
-    """Yield whether tasks of other instances start cold in what follows."""
-    restoring = len(drain.others_restoring)
-    if restoring:
-        verb, copies = ("restores", "its copy counts") if restoring == 1 else ("restore", "their copies count")
-        yield f"{count(restoring, 'task')} of other instances {verb} state first, though {copies} as caught up."
-    cold = drain.follows.others_cold
-    if cold:
+    """Yield whether tasks of other instances, or tasks that move again, start cold in what follows."""
+    own = sum(str(task.task_id) in drain.restoring_later for task in drain.now)
+    if others := len(drain.restoring_later) - own:
+        yield f"{count(others, 'task')} of other instances {_restores_first(others)}"
+    if again := own + len(drain.cold_again):
+        end = "s" * (again == 1)
+        yield f"{count(again, 'task')} start{end} warm, and restore{end} state when moved again."
+    if cold := drain.follows.others_cold:
         yield f"{count(cold, 'task')} of other instances would start cold in what follows."
     elif drain.answer is Answer.UNKNOWN:
         other_tasks = "tasks of other instances start warm in what follows"
