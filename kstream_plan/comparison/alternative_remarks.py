@@ -56,7 +56,9 @@ def compare_remarks(alike: Sequence[SameOutcome]) -> Remarks:
     for name, outcome in zip(names, alike, strict=True):
         activities = events(outcome.one.plan)
         stateless_moves.append(totals(activities).stateless_at_probes)
-        for owners, notes in zip(owners_by_kind, remarks(outcome.one.plan, activities)[:3], strict=True):
+        for owners, notes in zip(
+            owners_by_kind, remarks(outcome.one.plan, activities, outcome.one.draws)[:3], strict=True
+        ):
             for note in dict.fromkeys(notes):
                 owners.setdefault(note, []).append(name)
     _in_one_note(owners_by_kind[1], STATELESS_MOVES, "Moves of stateless tasks at probes", names, stateless_moves)

@@ -680,6 +680,6 @@ def settled_by(starts: Iterable[UnprovenStart]) -> list[str]:
 
 def would_tell(starts: Iterable[UnprovenStart], first: str = "") -> list[str]:
     """Return the same as a sentence, after an option that comes ``first``; none if no option would."""
-    *options, last = settled_by(starts) or [""]
+    *options, last = [option for option in settled_by(starts) if option != first] or [""]
     texts = [first, f"{', '.join(options)}{' or ' * bool(options)}{last}"]
     return [f"To find out, add {', and if that is not enough '.join(filter(None, texts))}."] if any(texts) else []

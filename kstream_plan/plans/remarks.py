@@ -26,6 +26,7 @@ from kstream_plan.plans.note_codes import (
 )
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.rounds import Trigger
+from kstream_plan.plans.simulated import Draws, range_of
 
 #: Stateless tasks that change the instance so often each are worth a note.
 _MANY_HOPS = 3
@@ -34,12 +35,15 @@ _MOST_NAMED = 5
 _MOST_OWNERS = 8
 
 
-def remarks(plan: Plan, activities: Sequence[Activity] | None = None) -> Remarks:
-    """Return what is told beside the figures of a plan; ``activities`` are its events, if they are known."""
+def remarks(plan: Plan, activities: Sequence[Activity] | None = None, draws: Draws | None = None) -> Remarks:
+    """Return what is told beside the figures of a plan.
+
+    ``activities`` are its events, if they are known; ``draws`` the random simulations that figures are ranges over.
+    """
     activities = events(plan) if activities is None else activities
     total = totals(activities)
     return Remarks(
-        warnings=(*_cold_starts(plan, total), *(note for note in plan.warnings if note.code not in NOTE_CODES)),
+        warnings=(*_cold_starts(plan, total, draws), *(note for note in plan.warnings if note.code not in NOTE_CODES)),
         notes=(
             *(note for note in plan.warnings if note.code in NOTE_CODES),
             *_kept_work(plan),
@@ -86,24 +90,35 @@ def change_option(plan: Plan) -> str | None:
     return f" --add {len(joining)}" if joining and is_whole and is_plain and not leaving else None
 
 
-def _cold_starts(plan: Plan, total: Totals) -> Iterator[Note]:
-    """Yield which tasks start cold, and what they restore before they run."""
+def _cold_starts(plan: Plan, total: Totals, draws: Draws | None) -> Iterator[Note]:
+    """Yield which tasks start cold, what they restore before they run, and which more are not proven to be warm."""
     if not total.cold:
         return
     task_ids = tuple(dict.fromkeys(str(move.task_id) for move in total.cold))
     bound = "at least " if plan.lower_bound_lags.intersection(task_ids) else ""
     records = "an unknown number of" if total.cold_records is None else f"{bound}{total.cold_records:,}"
-    starts = f" ({len(total.cold):,} starts)" if len(total.cold) > len(task_ids) else ""
+    cold = range_of(plan, "cold_handovers", draws)
+    ends = f" ({cold.least:,} to {cold.most:,})" if cold.least < cold.most else ""
+    starts = f", in {len(total.cold):,}{ends} starts" if ends or len(total.cold) > len(task_ids) else ""
     longest_ms = plan.summary.max_cold_restore_ms
     lasts = "" if not longest_ms else f", the slowest for about {duration(longest_ms)}"
     one = len(task_ids) == 1
-    tasks = name_list(task_ids, _MOST_NAMED)
     message = (
-        f"{'1 task starts' if one else f'{len(task_ids):,} tasks start'} cold{starts}: {tasks}. "
-        f"{'It restores' if one else 'They restore'} {records} records before "
-        f"{'it runs' if one else 'they run'}{lasts}"
+        f"{'1 task starts' if one else f'{len(task_ids):,} tasks start'} cold{starts}: "
+        f"{name_list(task_ids, _MOST_NAMED)}. {'It restores' if one else 'They restore'} {records} records before "
+        f"{'it runs' if one else 'they run'}{lasts}{_not_proven(plan)}"
     )
     yield Note(COLD_STARTS, message, task_ids)
+
+
+def _not_proven(plan: Plan) -> str:
+    """Return which starts may be cold beside those that are, as a further sentence; empty if none."""
+    starts = plan.unproven_starts
+    if not starts:
+        return ""
+    times = dict.fromkeys(duration(at_ms) for at_ms in (starts[0].at_ms, starts[-1].at_ms))
+    tasks = name_list(tuple(dict.fromkeys(str(start.task_id) for start in starts)), _MOST_NAMED)
+    return f". Not proven to be warm: {count(len(starts), 'more start')}, at {' to '.join(times)} ({tasks})"
 
 
 def _kept_work(plan: Plan) -> Iterator[Note]:

@@ -51,3 +51,29 @@ def test_a_plan_that_begins_later_says_that_nothing_was_seen_since() -> None:
         "assign moving.json --now 2026-11-21T13:10:00Z"
     )
     assert "came after" not in said("assign moving.json")
+
+
+def test_a_lost_zone_names_why_tasks_start_cold_what_avoids_it_and_which_more_may() -> None:
+    zones, rate = EXAMPLES / "zones", "--restore-rate 5000/s"
+    text = said(f"simulate {zones}/orders.json {zones}/zone-a-lost.yaml")
+    assert "4 (4 to 8) cold starts: all copies of each task were in one zone (a), so it restores first; " in text
+    assert "rack.aware.assignment.tags=zone would keep a standby in another zone. Whether 4 more are cold is" in text
+    assert "No other setting here avoids the cold starts." in text
+    assert "4 tasks start cold, in 4 (4 to 8) starts: 0_0, 0_1, 0_4, 0_5. " in text
+    assert "Not proven to be warm: 4 more starts, at 30m06s to 40m12s (0_0, 0_1, 0_4, 0_5)." in text
+    assert "7 at least 40m18s 0 to 4 40m18s" in text
+    crash = "version: 1\nevents:\n  - {at: 0s, crash: [orders-0, orders-1]}\n"
+    (folder_of("classic-5") / "crash.yaml").write_text(crash, encoding="utf-8")
+    lost = f"simulate {zones}/orders.json crash.yaml --no-what-if"
+    assert "4 tasks that start cold still restore then: until when is unknown." in said(lost)
+    assert "4 tasks that start cold still restore then: all tasks run after about 4m45s." in said(f"{lost} {rate}")
+    tagged = said(f"{lost} {rate} --rack-aware-assignment-tags zone")
+    assert "in one zone (a), so it restores first. " in tagged
+
+
+def test_without_standbys_the_only_copy_of_what_an_instance_ran_is_gone() -> None:
+    example = EXAMPLES / "scale-out"
+    text = said(f"simulate {example}/before.json {example}/scenario.yaml --draws 1 --no-what-if")
+    cause = "the only copy of each task was on an instance that is gone (num.standby.replicas=0), so it restores first."
+    assert cause in text
+    assert "all copies" not in text

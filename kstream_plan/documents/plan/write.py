@@ -53,7 +53,8 @@ def notes(found: Iterable[Note]) -> Json:
 
 
 def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> PlanDocument:
-    group, said = plan.group, remarks(plan)
+    draws = None if simulation is None else simulation.draws
+    group, said = plan.group, remarks(plan, draws=draws)
     return PlanDocument(
         format_version=FORMAT_VERSION,
         application_id=group.application_id,
@@ -81,7 +82,7 @@ def _document(plan: Plan, full: bool, simulation: SimulationDocument | None) -> 
         notes=said.notes,
         next=said.next,
         verdict=plan.verdict,
-        longest_pause=restored_pause(plan, None if simulation is None else simulation.draws),
+        longest_pause=restored_pause(plan, draws),
         later_configs=tuple(LaterConfig(*later) for later in plan.later_configs),
         outages=plan.outages,
         rates=plan.rates,

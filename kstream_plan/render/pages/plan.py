@@ -38,7 +38,7 @@ def plan_page(answer: Plan | Simulation, *, verbose: bool = False) -> Page:
         facts=plan_facts(view) if plan.rounds else tuple(_settled_facts(view)),
         source=source_text(plan, view.names),
         tables=(*tables, *simulation_tables(view)),
-        lines=remark_lines(remarks(plan, view.activities), view.names.escape_message, left_out=left_out),
+        lines=remark_lines(remarks(plan, view.activities, view.draws), view.names.escape_message, left_out=left_out),
         sections=tuple(_sections(view)) if verbose else (),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstream_plan.plans.caught_up_evidence import Fact, would_tell
+from kstream_plan.plans.cold_causes import cold_cause, still_restoring
 from kstream_plan.plans.design import BACK_BEFORE_FENCED, CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, READY_AT_FOLLOW_UP, Left, shorter_than
 from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
@@ -23,7 +24,15 @@ _RATE_UNKNOWN = "the restore rate is unknown (--restore-rate would tell)"
 
 def plan_sentences(view: PlanView) -> tuple[str, ...]:
     """Return the paragraphs of a plan that has rounds."""
-    first = " ".join([_settles(view), *_tasks_at_first(view), *_moves(view), *_cold(view)])
+    first = " ".join(
+        [
+            _settles(view),
+            *filter(None, [still_restoring(view.plan)]),
+            *_tasks_at_first(view),
+            *_moves(view),
+            *_cold(view),
+        ]
+    )
     return tuple(filter(None, (first, " ".join([*_random(view), *_unknown_ends(view)]))))
 
 
@@ -174,8 +183,11 @@ def _cold(view: PlanView) -> Iterator[str]:
         yield from would_tell(plan.unproven_starts, rate)
     elif cold.most:
         starts = "cold start" if cold.most == 1 else "cold starts"
-        yield f"{count_range(*cold)} {starts}: no copy has caught up where the task goes, so it restores first."
-        yield from would_tell(plan.unproven_starts, rate) if cold.most > cold.median else ()
+        cause = cold_cause(plan, view.activities) or "no copy has caught up where the task goes, so it restores first"
+        yield f"{count_range(*cold)} {starts}: {view.names.escape_message(cause)}."
+        if cold.most > cold.median:
+            yield f"Whether {cold.most - cold.median:,} more are cold is unknown."
+            yield from would_tell(plan.unproven_starts, rate)
     elif not view.figure("moves").most:
         yield "No task starts cold."
     elif plan.summary.warmups >= plan.summary.hops:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 
 from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.plans import Plan
@@ -43,23 +44,27 @@ def _events_table(simulation: Simulation, view: PlanView) -> Table:
         or bool(outcome.cold_handovers)
         for place, outcome in enumerate(simulation.events)
     ]
-    rows = [_event_row(*row, view) for row in zip(simulation.events, may_restore, strict=True)]
+    ends_ms = [*(later.event.at_ms for later in simulation.events[1:]), inf]
+    rows = [_event_row(*row, view) for row in zip(simulation.events, may_restore, ends_ms, strict=True)]
     notes = ["caught up after: no copy is waited for from then on"] * with_state
     notes += ["–: not before the next event"] * any(outcome.balanced_ms is None for outcome in simulation.events)
     table = Table("What each event leads to", columns, tuple(rows), "; ".join(notes))
     return table if with_state else table.leave_out("Caught up after", "Cold starts")
 
 
-def _event_row(outcome: EventOutcome, may_restore: bool, view: PlanView) -> Row:
-    """Return what follows from an event; ``may_restore``: tasks that started cold may restore for longer."""
+def _event_row(outcome: EventOutcome, may_restore: bool, end_ms: float, view: PlanView) -> Row:
+    """Return what follows from an event, until ``end_ms``; ``may_restore``: cold starts may restore for longer."""
     warm, balanced = ("" if ms is None else duration(ms) for ms in (outcome.warm_ms, outcome.balanced_ms))
-    cold = text_cell(f"{outcome.cold_handovers:,}", "bad" if outcome.cold_handovers else "plain")
+    most = outcome.cold_handovers + sum(
+        outcome.event.at_ms <= start.at_ms < end_ms for start in view.plan.unproven_starts
+    )
+    tone: Tone = "bad" if outcome.cold_handovers else "unknown" if most else "plain"
     return text_row(
         duration(outcome.event.at_ms),
         event_text(outcome.event, view.names),
         f"{outcome.rebalances:,}",
         f"{'at least ' if may_restore and warm else ''}{warm}",
-        cold,
+        text_cell(span_to(outcome.cold_handovers, most), tone),
         balanced,
     )
 
@@ -89,6 +94,8 @@ def _what_ifs_notes(view: PlanView, what_ifs: Sequence[WhatIf]) -> Iterator[str]
         yield "With the largest max.warmup.replicas every task that moves warms up at once."
     if any(starts_empty(plan, what_if.setting, what_if.value) for what_if in what_ifs):
         yield "With so high a limit, tasks also start on instances without any state, and restore before they run."
+    if view.figure("cold_handovers").least and all(what_if.cold_handovers for what_if in what_ifs):
+        yield f"{'No other setting here avoids' if len(what_ifs) > 1 else 'This does not avoid'} the cold starts."
     yield from ("Settings are as if in force at once; they take a restart.",) * (plan.design != "streams")
 
 
