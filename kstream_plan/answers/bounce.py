@@ -113,7 +113,7 @@ _PLAYED = FORM.view(
     draws=at("played.draws.number", "Number of random simulations of new ids; null: nothing is random."),
     rebalances=at("played.figures.rebalances"),
     cold_handovers=at("played.figures.cold_handovers", "Cold starts."),
-    most_cold=at("played.most_cold", "Maximum of cold starts, where they depend on something unknown."),
+    most_cold=at("played.worst_cold", "Maximum of cold starts, where they depend on something unknown."),
     max_paused_ms=at(
         "played.figures.max_paused_ms", "Longest pause of a task in total, without what it restores before it runs."
     ),

@@ -131,6 +131,10 @@ _CURE = FORM.view(
     measured=at(
         lambda finding: None if finding.cure is None else _measure(finding, finding.cure.measured), codec=_MEASURED
     ),
+    duration_ms=added(
+        or_null(WHOLE), "How long the plan then takes; null: unknown, or nothing moves.", get="cure.lasts_ms"
+    ),
+    cold_handovers=added("Minimum and maximum of cold starts then.", get="cure.cold"),
 )
 _FINDING = FORM.view(
     WordedFinding,

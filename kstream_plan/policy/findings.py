@@ -35,14 +35,17 @@ class Status(StrEnum):
 class Cure:
     """Changed settings with which a plan was made that keeps to the rule, and what it then measures.
 
-    ``longer_ms``: how long it then takes, where that is longer. ``still_broken``: the other rules that are broken then,
-    as they were before.
+    ``lasts_ms``: how long it then takes; ``None``: unknown. ``longer_ms``: the same, where that is longer than now.
+    ``cold``: how many starts are cold then, at least and at most. ``still_broken``: the other rules that are broken
+    then, as they were before.
     """
 
     settings: tuple[tuple[str, object], ...]
     measured: int | None
     longer_ms: int | None = None
     still_broken: tuple[Finding, ...] = ()
+    lasts_ms: int | None = None
+    cold: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,9 +216,11 @@ class CheckedPlan:
     @property
     def warnings(self) -> tuple[Note, ...]:
         """What the plan warns of beside its rules, caveats included."""
-        cold = self.plan.summary.cold_handovers
-        message = f"{'1 start is' if cold == 1 else f'{cold:,} starts are'} cold"
-        starts = (Note(COLD_STARTS, message),) if cold else ()
+        worst = None if self.draws is None else self.draws.worst.get("max_cold_handovers")
+        least, most = self.plan.ends("cold_handovers", *([] if worst is None else [worst]))
+        number = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+        message = f"{number} {'start is' if most == 1 else 'starts are'} cold"
+        starts = (Note(COLD_STARTS, message),) if self.plan.summary.cold_handovers else ()
         said = {note.code for note in self.plan.warnings} | NOTE_CODES
         of_plan = tuple(note for note in self.plan.warnings if note.code not in NOTE_CODES)
         return (*starts, *of_plan, *(caveat for caveat in self.caveats if caveat.code not in said))

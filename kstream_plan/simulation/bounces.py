@@ -143,8 +143,19 @@ class PlayedWay:
 
     @property
     def uncounted(self) -> int:
+        """How many starts count as warm because stores are assumed to be persistent, and are in no figure."""
+        facts = [start.evidence.fact for start in set(self.unproven).difference(self.doubtful_starts, self.behind)]
+        return facts.count(Fact.STORES_UNKNOWN)
+
+    @property
+    def likely_warm(self) -> int:
         """How many starts count as warm that nothing proves to be, and are not in ``most_cold`` either."""
-        return len(set(self.unproven).difference(self.doubtful_starts, self.behind))
+        return len(set(self.unproven).difference(self.doubtful_starts, self.behind)) - self.uncounted
+
+    @property
+    def worst_cold(self) -> int:
+        """How many starts may be cold, those included that are likely to be warm."""
+        return max(self.most_cold, self.figures.cold_handovers.most) + self.likely_warm
 
     @property
     def needs_static(self) -> bool:
@@ -172,7 +183,7 @@ class PlayedWay:
     def longest_pause(self) -> LongestPause:
         """The longest pause of a task, which has no known end where more may start cold than the plan counts."""
         pause, known_cold = longest_pause(self.plan, self.draws), self.plan.ends("cold_handovers")[1]
-        is_counted = self.most_cold <= max(self.figures.cold_handovers.most, known_cold)
+        is_counted = self.worst_cold <= max(self.figures.cold_handovers.most, known_cold)
         return pause if is_counted else pause._replace(most_ms=None)
 
     @property
@@ -297,11 +308,11 @@ class Bounces:
         if self.goes_on and self.process_ids:
             texts.append("a default close begins when the rebalance under way has ended")
         if any(way.plan.outages for way in self.played):
-            texts.append("static members' time ends with the last rebalance")
+            texts.append("for static members, time ends with the last rebalance")
         if any(way.draws is not None for way in self.played):
-            texts.append("more random simulations")
+            texts.append("more random simulations are run")
         if uncounted := [f"{way.way.label}: {way.uncounted:,}" for way in self.played if way.uncounted]:
-            text = "its cold starts at worst have, in addition, those that count as warm without proof"
+            text = "its cold starts at worst have, in addition, those from stores that may be in memory"
             texts.append(f"{text} ({', '.join(uncounted)})")
         return tuple(texts)
 

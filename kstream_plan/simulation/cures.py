@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from types import MappingProxyType
@@ -166,17 +166,31 @@ def _cured(finding: Finding, checked: CheckedPlan, trials: _Trials) -> Finding:
     kept = {one.rule for one in checked.of(Status.PASSED)} | {finding.rule}
     candidates = _candidates(checked.plan)[finding.rule](checked.plan, finding)
     for settings in (each for each in candidates if _can_be_set(checked.plan, each)):
-        found, longer_ms, still_broken = None, None, tuple[Finding, ...]()
+        found, longer_ms, still_broken, plans = None, None, tuple[Finding, ...](), list[Plan]()
         for trial in trials.check(settings):
             broken = any(one.offences and one.rule in kept for one in trial.findings if not one.is_option)
             found = None if broken else next(one for one in trial.findings if one.rule == finding.rule)
             if broken:
                 break
             longer_ms = _longer_ms(checked.plan, trial.plan)
+            plans.append(trial.plan)
             still_broken = tuple(one for one in trial.violations if one.rule != finding.rule)
         if found is not None:
-            return replace(finding, cure=Cure(tuple(sorted(settings.items())), found.measured, longer_ms, still_broken))
+            ends = [trial.ends("cold_handovers") for trial in plans]
+            cure = Cure(
+                settings=tuple(sorted(settings.items())),
+                measured=found.measured,
+                longer_ms=longer_ms,
+                still_broken=still_broken,
+                lasts_ms=max(trial.ends("duration_ms")[1] for trial in plans) if _all_settle(plans) else None,
+                cold=(min(least for least, _ in ends), max(most for _, most in ends)),
+            )
+            return replace(finding, cure=cure)
     return finding
+
+
+def _all_settle(plans: Sequence[Plan]) -> bool:
+    return all(plan.verdict.kind == "settled" and plan.rounds for plan in plans)
 
 
 def _can_be_set(plan: Plan, settings: Settings) -> bool:

@@ -77,3 +77,29 @@ def test_without_standbys_the_only_copy_of_what_an_instance_ran_is_gone() -> Non
     cause = "the only copy of each task was on an instance that is gone (num.standby.replicas=0), so it restores first."
     assert cause in text
     assert "all copies" not in text
+
+
+def test_a_start_that_is_not_proven_warm_is_in_the_range_of_cold_starts_of_a_restart() -> None:
+    text = said(f"bounce {EXAMPLES}/zones/orders.json --stores persistent")
+    assert (
+        "Leave on close is likely, not proven, to be safe with no wait between restarts: up to 17 starts may be cold"
+        in text
+    )
+    assert "Proven to be safe: default close, static members. " in text
+    assert "leave likely 0s 2m43s 7 (7 to 8) 5 at least 0 (0 to 17)" in text
+    assert "surge of one: up to 50 cold starts may follow" in text
+    assert "a process in its default close() also waits until a rebalance under way has ended" in text
+    assert "without proof" not in text
+
+
+def test_a_setting_that_would_help_a_rule_says_how_long_the_plan_then_takes_and_what_still_starts_cold() -> None:
+    zones, folder = EXAMPLES / "zones", folder_of("classic-5")
+    tags = said(f"check {zones}/orders.json --policy {zones}/policy.yaml --now 2026-11-21T12:00:10Z")
+    assert "distinct_tag_values zone: 1 zone: 2 1 of 2 values of zone: 0_0, 0_1, 0_2 and 5 more" in tags
+    (folder / "soon.yaml").write_text("version: 1\ndefaults: {max_duration: 30m}\n", encoding="utf-8")
+    lost = f"--scenario {zones}/zone-a-lost.yaml --policy soon.yaml --now 2026-11-21T12:00:10Z"
+    text = said(f"check {zones}/orders.json {lost}")
+    assert "4 to 8 starts are cold." in text
+    assert "then about 24m18s, still 4 to 8 cold starts" in text
+    pauses = said(f"check {EXAMPLES}/scale-out/snapshot.json --policy {EXAMPLES}/ci/policy.yaml")
+    assert "max.warmup.replicas=4, then 15.1s, settled in about 5m30s" in pauses

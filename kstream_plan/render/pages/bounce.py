@@ -80,7 +80,7 @@ def _tone(bounces: Bounces) -> Tone:
     if bounces.answer is not None:
         return answer_tone(bounces.answer)
     if bounces.best_safe is not None:
-        return "unknown" if bounces.are_stores_unknown else "good"
+        return "unknown" if bounces.are_stores_unknown or bounces.best_safe.likely_warm else "good"
     return "unknown" if any(way.is_likely_safe for way in bounces.played) else "bad"
 
 
@@ -120,7 +120,8 @@ def _safe_words(bounces: Bounces, best: PlayedWay, names: Names) -> str:
     members = names.instances(bounces.process_ids)
     pausing = f"only the tasks of {members[0]}" if len(members) == 1 else "one instance's tasks at a time"
     exception = " (besides tasks that are cut over, for a moment)" * _cuts_over(best)
-    return f"no task starts cold, and {pausing} pause{exception}"
+    cold = f"up to {count(best.likely_warm, 'start')} may be cold" if best.likely_warm else "no task starts cold"
+    return f"{cold}, and {pausing} pause{exception}"
 
 
 def _cuts_over(way: PlayedWay) -> bool:
@@ -135,8 +136,11 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
         faster = ", ".join(dict.fromkeys(way.way.label for way in bounces.faster_safe))
         faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
         stores = ", if stores are persistent (--stores)" if bounces.are_stores_unknown else ""
-        safe = f"{best.way.label} is safe{pause}{stores}: {_safe_words(bounces, best, names)}"
-        return f"{safe[0].upper()}{safe[1:]}.{faster_ways}"
+        is_safe = "is likely, not proven, to be safe" if best.likely_warm else "is safe"
+        safe = f"{best.way.label} {is_safe}{pause}{stores}: {_safe_words(bounces, best, names)}"
+        proven = ", ".join(way.way.label for way in bounces.played if way.safe and not way.likely_warm)
+        proven_ways = f" Proven to be safe: {proven}." if proven and best.likely_warm else ""
+        return f"{safe[0].upper()}{safe[1:]}.{proven_ways}{faster_ways}"
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:
         return f"No way is safe. {_settle_first(bounces) or 'Standbys, or static members, would help.'}"
@@ -173,7 +177,7 @@ def _duration(way: PlayedWay) -> str:
 
 def _cold(way: PlayedWay) -> Cell:
     """Return how many starts are cold, with what else they may be."""
-    cold, most = way.figures.cold_handovers, max(way.figures.cold_handovers.most, way.most_cold)
+    cold, most = way.figures.cold_handovers, way.worst_cold
     if not most:
         reason = way.safe_pause.reason
         is_unknown = reason is not None and reason.code == "may-start-cold"
@@ -212,15 +216,16 @@ def _table(bounces: Bounces, names: Names) -> Table:
     is_plural = bounces.restarted > 1
     ways = [way.way for way in bounces.played if way.way.name in _WAY_ACTIONS and not way.way.settings]
     actions = [f"{way.label}: {_WAY_ACTIONS[way.name]}" for way in ways]
-    actions += ["wait between: from when one is back; a default close then awaits the end of a rebalance"] * is_plural
+    wait = "wait between: from when one is back until the next stops; a process in its default close() also waits"
+    actions += [f"{wait} until a rebalance under way has ended"] * is_plural
     actions += ["duration: until all are back and the group has settled"] * is_plural
     at_once = "paused at once: with tasks of other instances that are cut over"
-    actions += [*[at_once] * any(map(_cuts_over, bounces.played)), "longest pause: of one task, in sum"]
+    actions += [*[at_once] * any(map(_cuts_over, bounces.played)), "longest pause: all pauses of one task together"]
     actions += ["ranges: what may follow from what is unknown"] * any(
-        way.figures.rebalances.least < way.figures.rebalances.most or way.most_cold for way in bounces.played
+        way.figures.rebalances.least < way.figures.rebalances.most or way.worst_cold for way in bounces.played
     )
     tasks = len(bounces.first.group.stateful)
-    is_repeated = any(max(way.most_cold, way.figures.cold_handovers.most) > tasks for way in bounces.played)
+    is_repeated = any(way.worst_cold > tasks for way in bounces.played)
     actions += ["cold starts: over all restarts, so a task may count more than once"] if is_repeated else []
     actions += [] if bounces.best_safe is None else ["*: best safe way"]
     table = Table("Ways to restart", columns, rows, "; ".join(actions))
@@ -252,6 +257,8 @@ def _pause(way: PlayedWay) -> str:
 def _safe(way: PlayedWay, bounces: Bounces) -> Cell:
     if bounces.doubts or not (way.safe or way.is_likely_unsafe):
         return text_cell("unknown", "unknown")
+    if way.safe and way.likely_warm:
+        return text_cell("likely", "unknown")
     return text_cell("if set up" if way.is_prepared else "yes", "good") if way.safe else text_cell("no", "bad")
 
 
@@ -291,10 +298,12 @@ def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
 
 def _why_not(way: PlayedWay, number: int) -> str:
     cold, at_once = way.figures.cold_handovers, way.still_at_once
-    most = max(way.most_cold, cold.most)
+    most = way.worst_cold
     verb = "would" if cold.median or way.behind else "may"
     starts = "cold start" if most == 1 else "cold starts"
-    reasons = [f"{span_to(cold.least, most)} {starts} {verb} follow"] if most else []
+    reasons = (
+        [f"{span_to(cold.least, most) if cold.least else f'up to {most:,}'} {starts} {verb} follow"] if most else []
+    )
     if restoring := len(way.plan.restores_first):
         verb = "counts as caught up and restores" if restoring == 1 else "count as caught up and restore"
         reasons.append(f"{count(restoring, 'task')} {verb} for long before running (acceptable.recovery.lag)")
