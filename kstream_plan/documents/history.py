@@ -99,10 +99,10 @@ def _led_to(entries: Sequence[HistoryEntry], generation: int) -> int:
             known[number if isinstance(number, int) else generation_of(entry.row) + 1] = place
     if generation in known:
         return known[generation]
-    what = f"tells no decision that led to generation {generation}"
+    what = f"holds no decision of generation {generation}"
     fix = "make the history again with kstream-plan snapshot --all"
     if known:
-        fix = f"it tells those that led to {min(known)} to {max(known)}: choose one of them"
+        fix = f"it holds those of generations {min(known)} to {max(known)}: choose one of them"
     raise SnapshotError(what, where=_place(entries), fix=fix)
 
 

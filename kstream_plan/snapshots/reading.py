@@ -334,8 +334,13 @@ def _only_snapshot(rows: Sequence[_SnapshotRow], lags_as_reported: bool, measure
 
 
 def _read_row(row: _SnapshotRow, lags_as_reported: bool) -> Snapshot:
+    is_counted = bool(row.older) and row.row.get("generation") is None  # as a history's are, from 0
     found = snapshot_from_row(
-        row.row, row.file, lags=row.lags, lags_as_reported=lags_as_reported, config_as_text=row.config_as_text
+        {**row.row, "generation": row.older} if is_counted else row.row,
+        row.file,
+        lags=row.lags,
+        lags_as_reported=lags_as_reported,
+        config_as_text=row.config_as_text,
     )
     if row.lags is None:
         found = with_no_closer(found, _earlier(row, found))

@@ -103,3 +103,19 @@ def test_a_setting_that_would_help_a_rule_says_how_long_the_plan_then_takes_and_
     assert "then about 24m18s, still 4 to 8 cold starts" in text
     pauses = said(f"check {EXAMPLES}/scale-out/snapshot.json --policy {EXAMPLES}/ci/policy.yaml")
     assert "max.warmup.replicas=4, then 15.1s, settled in about 5m30s" in pauses
+
+
+def test_generations_of_a_log_without_their_numbers_have_one_number_in_every_command() -> None:
+    log, settings = EXAMPLES / "scale-out" / "leader.log.gz", EXAMPLES / "scale-out" / "app.properties"
+    source = f"--leader-log {log} --streams-config {settings}"
+    listed = said(f"snapshot {source} --list")
+    assert "2026-11-21 13:00:17 1 join 3" in listed
+    assert "2026-11-21 13:11:34 23 follow-up 5" in listed
+    assert "counted in it, and why and diff take these numbers." in listed
+    run_in("classic-5", f"snapshot {source} --all --out numbered.jsonl")
+    assert "snapshot: generation 23, 2026-11-21 13:11:34 UTC" in said("assign numbered.jsonl")
+    assert "snapshot: generation 13, 2026-11-21 13:06:06 UTC" in said("why numbered.jsonl --generation 13")
+    first = said("diff numbered.jsonl --from 0 --to 1")
+    assert "S1: generation 0 → 1, " in first
+    assert "before generation 1 until 2026-11-21 13:00:17" in first
+    assert "unknown" not in first.splitlines()[0]

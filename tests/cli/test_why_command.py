@@ -59,7 +59,7 @@ def test_a_plan_that_is_cut_off_is_no_success(history: str, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("more", "code", "said"),
     [
-        (["--generation", "99"], 1, "it tells those that led to 1 to 51"),
+        (["--generation", "99"], 1, "it holds those of generations 1 to 51"),
         (["--generation", "17", "--task", "9_9"], 1, "there is no task '9_9'"),
         (["--generation", "17", "--instance", "i9"], 1, "there is no instance 'i9'"),
         (["--generation", "17", "--replay", "--now", "2026-11-22T13:00:00Z"], 2, "--replay begins when"),

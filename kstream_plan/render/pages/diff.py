@@ -130,6 +130,8 @@ def _source(comparison: Comparison) -> str:
 
 def _moment(side: Side, time: str) -> str:
     """Return when a side was so, or until when, where the next generation replaced it."""
+    if not side.generation and side.next_decision:
+        return f"before generation {side.next_decision:,} until {time}"
     return f"{generation(side.generation)} {'at' if side.next_decision in (None, side.generation) else 'until'} {time}"
 
 

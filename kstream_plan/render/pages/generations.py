@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Column, Line, Page, Row, Table, as_sentence, columns_of, text_cell, text_row
 from kstream_plan.render.text.escape import printable
-from kstream_plan.render.text.numbers import count, duration, records, utc, utc_pair
+from kstream_plan.render.text.numbers import count, duration, utc, utc_pair
 from kstream_plan.snapshots.connect_log.history import ConnectEntry
 
 
@@ -18,7 +19,7 @@ class Generation(NamedTuple):
 
     application_id: whose.
     captured_at: when it was decided.
-    generation: its number.
+    generation: its number; counted from 1 on a page where it is not known.
     trigger: what started the rebalance.
     instances: how many took part.
     consumers: threads of these.
@@ -51,6 +52,7 @@ _NOTE = (
     "probing rebalance follows. The last one is planned from, with --as-of TIME the newest by then."
 )
 _GONE = " Gone: an instance left, was stopped or was killed; the records do not tell which."
+_COUNTED = " The log does not tell Kafka's generations: they are counted in it, and why and diff take these numbers."
 _CONNECT_NOTE = (
     "Stopped, started: connectors and tasks that a worker no longer has, or newly has. Unassigned: those that no "
     "worker has after it. The last one is planned from, with --generation N that one."
@@ -60,11 +62,14 @@ _PARTIAL = " Or more, or less: workers whose logs are not there are not counted.
 
 def generations_page(generations: Sequence[Generation]) -> Page:
     """Return the page of generations: a table for each application."""
-    rows = [(generation.application_id, _row(generation)) for generation in generations]
-    note_on_leavers = _GONE if any(generation.trigger == "leave" for generation in generations) else ""
-    return _page(
-        "application", rows, [generation.captured_at for generation in generations], _COLUMNS, _NOTE + note_on_leavers
-    )
+    places = Counter[str]()
+    rows = list[tuple[str, Row]]()
+    for entry in generations:
+        places[entry.application_id] += 1
+        rows.append((entry.application_id, _row(entry, places[entry.application_id])))
+    note = _NOTE + _GONE * any(entry.trigger == "leave" for entry in generations)
+    note += _COUNTED * any(entry.generation is None for entry in generations)
+    return _page("application", rows, [entry.captured_at for entry in generations], _COLUMNS, note)
 
 
 def connect_generations_page(entries: Sequence[ConnectEntry]) -> Page:
@@ -110,11 +115,12 @@ def _time(captured_at: str | None) -> str:
     return "unknown" if captured_at is None else f"{captured_at[:10]} {captured_at[11:19]}"
 
 
-def _row(generation: Generation) -> Row:
+def _row(generation: Generation, place: int) -> Row:
+    """Return a row; ``place`` counts it, where its number is unknown."""
     trigger = generation.trigger or "unknown"
     return text_row(
         _time(generation.captured_at),
-        records(generation.generation),
+        f"{place if generation.generation is None else generation.generation:,}",
         "gone" if trigger == "leave" else trigger,  # left, stopped or killed: the records do not tell which
         f"{generation.instances:,}",
         f"{generation.moved_tasks:,}",

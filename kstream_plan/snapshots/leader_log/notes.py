@@ -83,7 +83,7 @@ def _about_groups(entries: Sequence[Entry]) -> list[Note | None]:
         )
         if absent
         else None,
-        Note("no-generation", "generations have no number: a plan counts them from 0")
+        Note("no-generation", "Kafka's generation numbers are not in the log: generations are counted from 1")
         if any("generation" not in entry.row for entry in entries)
         else None,
         Note(
