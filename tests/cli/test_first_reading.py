@@ -115,7 +115,9 @@ def test_generations_of_a_log_without_their_numbers_have_one_number_in_every_com
     run_in("classic-5", f"snapshot {source} --all --out numbered.jsonl")
     assert "snapshot: generation 23, 2026-11-21 13:11:34 UTC" in said("assign numbered.jsonl")
     assert "snapshot: generation 13, 2026-11-21 13:06:06 UTC" in said("why numbered.jsonl --generation 13")
-    first = said("diff numbered.jsonl --from 0 --to 1")
+    first = said("diff numbered.jsonl --from 0 --to 1 -v")
     assert "S1: generation 0 → 1, " in first
     assert "before generation 1 until 2026-11-21 13:00:17" in first
-    assert "unknown" not in first.splitlines()[0]
+    assert "Tasks that started From To Tasks Which" in first
+    assert "0_0 started – i3/1 0 0 –" in first
+    assert "left-over" not in first

@@ -72,7 +72,8 @@ def moves_table(comparison: Comparison, names: Names, *, whole: bool) -> Iterato
     columns = columns_of("From", "To", f">{noun}", "Which")
     member = "worker" if comparison.of_workers else "instance"
     rows = tuple(Row(cells, tone) for cells, tone in way_rows(ways, whole=whole, member=member))
-    yield Table(f"{noun} that {'moved' if all_moves else 'changed'}", columns, rows)
+    verb = "started" if all(change.from_ is None for change in changes) else "moved"
+    yield Table(f"{noun} that {verb if all_moves else 'changed'}", columns, rows)
 
 
 def copies_table(comparison: Comparison, names: Names, *, whole: bool) -> Iterator[Table]:
@@ -137,7 +138,9 @@ def every_task_table(comparison: Comparison, names: Names) -> Iterator[Table]:
 
 def _task_row(change: TaskChange, words: Mapping[TaskClass, str], names: Names) -> Row:
     seats = ("" if seat is None else names.seat(seat) for seat in (change.from_, change.to))
-    texts = (names.task(change.task_id), words[change.kind], *seats, *_start_texts(change.start), _pause_text(change))
+    is_start = change.from_ is None and change.kind in (TaskClass.WARM, TaskClass.STATELESS_MOVED)
+    word = "started" if is_start else words[change.kind]
+    texts = (names.task(change.task_id), word, *seats, *_start_texts(change.start), _pause_text(change))
     return text_row(*texts, tone="bad" if change.kind in (TaskClass.COLD, TaskClass.ORPHANED) else "plain")
 
 
