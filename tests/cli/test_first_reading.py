@@ -121,3 +121,10 @@ def test_generations_of_a_log_without_their_numbers_have_one_number_in_every_com
     assert "Tasks that started From To Tasks Which" in first
     assert "0_0 started – i3/1 0 0 –" in first
     assert "left-over" not in first
+
+
+def test_a_connect_worker_that_returns_has_one_member_id_in_the_plan() -> None:
+    workers, back = EXAMPLES / "connect" / "workers.json", folder_of("classic-5") / "back.yaml"
+    back.write_text("version: 1\nevents:\n  - {at: 0s, bounce: {instances: all, restart: 20s}}\n", encoding="utf-8")
+    text = said(f"simulate {workers} back.yaml --no-what-if")
+    assert "its member id is random. The plan takes its old id for the new one, which is unknown: with " in text

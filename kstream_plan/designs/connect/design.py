@@ -152,15 +152,15 @@ def _notes(played: Played) -> Iterator[Note]:
     events = () if played.scenario is None else played.scenario.events
     back = [event for event in events if isinstance(event, Bounce | Return)]
     if back:
-        what = "A worker that returns is a new process with a new random member id, and holds and remembers nothing"
+        what = "A worker that returns is a new process: it holds and remembers nothing, and its member id is random"
         if all(event.new_instances if isinstance(event, Bounce) else event.new_process_ids for event in back):
             decides = (
                 "; ids decide which worker leads next, and so whether there is a delay, and which keeps an extra item"
             )
         else:
             decides = (
-                "; it keeps its old id here: with another id another worker may lead next, with or without a delay, "
-                "and others keep an extra item"
+                ". The plan takes its old id for the new one, which is unknown: with another id another worker may "
+                "lead next, with or without a delay, and others keep an extra item"
             )
         yield Note("restarted-workers", what + decides)
     if any(isinstance(event, ConfigChange) for event in events):

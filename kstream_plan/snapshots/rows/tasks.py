@@ -75,7 +75,7 @@ def complete_tasks(
         nothing_logged: the tasks (by index) whose lag rows are all about stores without a changelog: they end at 0.
 
     Returns:
-        The tasks, and a warning about those whose end offset nobody tells (2^63-1 stands in for it).
+        The tasks, and a warning about those whose end offset nobody tells (2^63-1 counts for it).
     """
     stateful = {row.task_id.group for index, row in enumerate(rows) if _says_stateful(row, index in reported_end)}
     tasks = []
@@ -87,7 +87,7 @@ def complete_tasks(
         return tasks, []
     message = (
         f"no end offset is known for {len(unknown)} stateful task{'s'[: len(unknown) > 1]}, {unknown[0]} first: "
-        "2^63-1 stands in for it and how much they restore is unknown"
+        "how much they restore is unknown (2^63-1 counts as their end offset)"
     )
     return tasks, [Note("end-offset-unknown", message, unknown)]
 
