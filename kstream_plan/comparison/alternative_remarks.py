@@ -9,6 +9,7 @@ from kstream_plan.comparison.alternatives import Change, SameOutcome
 from kstream_plan.comparison.next_command import next_command
 from kstream_plan.model import Note
 from kstream_plan.model.note import Remarks
+from kstream_plan.model.settings import SETTINGS_IN_FORCE
 from kstream_plan.plans.activity import events, totals
 from kstream_plan.plans.note_codes import STATELESS_MOVES
 from kstream_plan.plans.remarks import remarks
@@ -73,11 +74,7 @@ def _in_force_at_once(alike: Sequence[SameOutcome]) -> Iterator[Note]:
     """Yield that settings are planned as if they held from the beginning, where instances restart to get them."""
     first = alike[0].one
     if len(alike) > 1 and first.plan.design != "streams" and any("." in change.name for change in first.changes):
-        message = (
-            "Settings are planned as if in force when the plan begins; instances restart to get them, which moves and "
-            "pauses tasks, too (bounce)"
-        )
-        yield Note("settings-at-once", message)
+        yield Note("settings-at-once", SETTINGS_IN_FORCE)
 
 
 def _safety_warnings(alike: Sequence[SameOutcome]) -> Iterator[Note]:

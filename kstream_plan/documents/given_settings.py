@@ -17,7 +17,13 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import warnings_of
 from kstream_plan.model.scenario import SettingValue
-from kstream_plan.model.settings import DEFAULT_SETTINGS, SETTINGS_GIVEN, THREADS_NOT_PLANNED, AssignmentConfig
+from kstream_plan.model.settings import (
+    DEFAULT_SETTINGS,
+    SETTINGS_GIVEN,
+    SETTINGS_IN_FORCE,
+    THREADS_NOT_PLANNED,
+    AssignmentConfig,
+)
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.times import duration
 
@@ -90,7 +96,9 @@ def _with_changes_noted(snapshot: Snapshot, old: AssignmentConfig, *, were_read:
         f"{text} instead of {_in_words(name, old_value)}"
         for text, (name, (_, old_value)) in zip(texts, values.items(), strict=True)
     )
-    note = Note(SETTINGS_GIVEN, f"Settings that are given, not the group's own: {', '.join(changes)}", texts)
+    in_force = "" if snapshot.group_protocol == "streams" else f". {SETTINGS_IN_FORCE}"
+    message = f"Settings that are given, not the group's own: {', '.join(changes)}{in_force}"
+    note = Note(SETTINGS_GIVEN, message, texts)
     return replace(snapshot, assumptions=(*snapshot.assumptions, note))
 
 

@@ -90,6 +90,11 @@ CONNECT_GROUP_ONLY = ("scheduled_rebalance_max_delay_ms", "rebalance_timeout_ms"
 DEFAULT_SETTINGS = "default-settings"
 #: The code of the assumption that settings count which are given, not those of the snapshot.
 SETTINGS_GIVEN = "settings-given"
+#: What every plan with other settings takes for granted, but of streams groups, whose settings the broker has.
+SETTINGS_IN_FORCE = (
+    "Settings are planned as if in force when the plan begins; instances restart to get them, which moves and pauses "
+    "tasks, too (bounce)"
+)
 #: The code of the warning that an application's file has another number of threads than its instances have.
 THREADS_NOT_PLANNED = "threads-not-planned"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kstream_plan.model.settings import SETTINGS_IN_FORCE
 from tests.helpers.screens import EXAMPLES, folder_of, run_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark"), pytest.mark.xdist_group("spark")]
@@ -128,3 +129,19 @@ def test_a_connect_worker_that_returns_has_one_member_id_in_the_plan() -> None:
     back.write_text("version: 1\nevents:\n  - {at: 0s, bounce: {instances: all, restart: 20s}}\n", encoding="utf-8")
     text = said(f"simulate {workers} back.yaml --no-what-if")
     assert "its member id is random. The plan takes its old id for the new one, which is unknown: with " in text
+
+
+def test_every_command_says_in_the_same_words_that_other_settings_take_a_restart() -> None:
+    words, now = f"{SETTINGS_IN_FORCE}.", "--now 2026-11-21T12:00:10Z"
+    orders = f"{EXAMPLES}/zones/orders.json"
+    more = "--max-warmup-replicas 8"
+    for command in (
+        f"assign {orders} {more}",
+        f"why {orders} {more}",
+        f"bounce {orders} --stores persistent --instance orders-1 {more} {now}",
+        f"drain {orders} orders-1 {more} {now}",
+        f"compare {orders} --add 1 --draws 1 --vary max.warmup.replicas=2,8",
+        f"simulate {orders} {EXAMPLES}/zones/zone-a-lost.yaml",
+        f"drain {EXAMPLES}/scale-out/before.json i3 --now 2026-11-21T13:00:39Z",
+    ):
+        assert said(command).count(words) == 1, command

@@ -9,6 +9,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.coverage import COMES_NO_CLOSER
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.scenario import moment
+from kstream_plan.model.settings import SETTINGS_GIVEN
 from kstream_plan.plans.caught_up_evidence import would_tell
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING
 from kstream_plan.plans.steps import Revoke
@@ -350,6 +351,7 @@ def _assumptions(bounces: Bounces) -> Iterator[Note]:
     yield Note("restart-length", length)
     disk = "Instances keep their disk; with an empty one (emptyDir) everything they ran and copied is restored"
     yield Note("keeps-disk", disk)
+    yield from (note for note in bounces.first.assumptions if note.code == SETTINGS_GIVEN)
     if not bounces.process_ids and bounces.are_stores_unknown:
         stores = "Stores are persistent; stores in memory are restored at every restart (--stores in-memory)"
         yield Note("stores-persistent", stores)

@@ -9,6 +9,7 @@ from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, Note, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
+from kstream_plan.model.settings import SETTINGS_IN_FORCE
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.caught_up_evidence import Fact as Evident
@@ -295,10 +296,8 @@ def drain_remarks(drain: Drain) -> Remarks:
     assumed = [note for note in (*drain.rests_on, *drain.plan.assumptions) if note.code not in codes]
     commands = tuple(_next(drain))
     if any(command.code == "with-standbys" for command in commands):
-        message = (
-            "With standbys that have caught up it may be YES: the next command says when, at If you wait; now it is NO"
-        )
-        notes.append(Note("standbys-catch-up-first", message))
+        message = "With standbys that have caught up it may be YES: the next command says when, at If you wait"
+        notes.append(Note("standbys-catch-up-first", f"{message}; now it is NO. {SETTINGS_IN_FORCE}"))
     return Remarks(warnings, tuple(notes), tuple(assumed), commands)
 
 

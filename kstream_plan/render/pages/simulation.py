@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 
 from kstream_plan.documents.frameworks import kafka_name
+from kstream_plan.model.settings import SETTINGS_IN_FORCE
 from kstream_plan.plans import Plan
 from kstream_plan.plans.loads import busiest, relief_ms
 from kstream_plan.plans.simulated import EventOutcome, Simulation, WhatIf
@@ -96,7 +97,7 @@ def _what_ifs_notes(view: PlanView, what_ifs: Sequence[WhatIf]) -> Iterator[str]
         yield "With so high a limit, tasks also start on instances without any state, and restore before they run."
     if view.figure("cold_handovers").least and all(what_if.cold_handovers for what_if in what_ifs):
         yield f"{'No other setting here avoids' if len(what_ifs) > 1 else 'This does not avoid'} the cold starts."
-    yield from ("Settings are as if in force at once; they take a restart.",) * (plan.design != "streams")
+    yield from (f"{SETTINGS_IN_FORCE}.",) * (plan.design != "streams")
 
 
 def _with_cure(simulation: Simulation) -> tuple[WhatIf, ...]:
