@@ -24,7 +24,8 @@ def check_reports(
         if file == STDIN:
             if form != shares_stdout:
                 message = f"{form} cannot share standard output with the table"
-                raise UsageError(message, where="--report", fix=f"write --report {form}=FILE")
+                hint = f", or take --output {form}" * (bool(shares_stdout) and form in ("json", "markdown"))
+                raise UsageError(message, where="--report", fix=f"write --report {form}=FILE{hint}")
             continue
         check_target(Path(file), "--report")
         targets.append(Path(file).resolve())

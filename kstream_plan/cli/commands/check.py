@@ -17,7 +17,7 @@ from kstream_plan.cli.failures import report as report_error
 from kstream_plan.cli.next_commands import input_of
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.output import page, write_stdout
+from kstream_plan.cli.output import OutputForm, page, write_stdout
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.policy_file import load_policy
 from kstream_plan.model import Note
@@ -35,11 +35,12 @@ def check(options: CheckOptions) -> None:
     """Check what plans, saved or made now, do to a group against a policy; exit code 3 if they break it."""
     with expected_failures(debug=options.debug):
         check_before_reading(options, options.out)
-        check_reports(options.report, options.out, _BESIDE_THE_TABLE)
+        stdout_forms = () if options.output is OutputForm.TABLE else (options.output.value,)
+        check_reports(options.report, options.out, "" if stdout_forms else _BESIDE_THE_TABLE)
         rules = Policy() if options.policy is None else load_policy(options.policy)
         settings = overrides(options)
         standard = Standard(rules, options.clock, _guards(options))
-        forms = tuple(dict.fromkeys(report.form for report in options.report or ()))
+        forms = tuple(dict.fromkeys([*(report.form for report in options.report or ()), *stdout_forms]))
         words = dict(options.option_words)
         if words.pop("now", None) and options.policy:  # only compare goes by it as this command does
             words["today"] = ("--now", f"{options.clock:%Y-%m-%dT%H:%M:%SZ}")
@@ -89,9 +90,9 @@ def _not_checked(application_id: str) -> Note:
 
 
 def _deliver(result: CheckReport, options: CheckOptions) -> None:
-    """Write the reports, then show the table."""
+    """Write the reports, then show the answer."""
     write_reports([report for report in options.report or () if report.file != STDIN], result.reports)
-    text = result.table()
+    text = result.table() if options.output is OutputForm.TABLE else result.reports[options.output.value]()
     if any(file == STDIN for _, file in options.report or ()):
         text = not_for_the_runner(text) + result.reports[_BESIDE_THE_TABLE]()
     write_stdout(text)

@@ -15,6 +15,7 @@ from kstream_plan.cli.options.groups import PlansSnapshots, Triggered
 from kstream_plan.cli.options.reports import ReportFile, report_option
 from kstream_plan.cli.options.shared import A_WHILE, WrongValueError, parser, whole_number
 from kstream_plan.cli.options.simulation import Chance, NewInstances
+from kstream_plan.cli.output import OutputForm
 from kstream_plan.documents.policy_file import parse_date
 from kstream_plan.model.times import EPOCH
 from kstream_plan.render.check import REPORTS
@@ -49,6 +50,7 @@ class Planning(Triggered):
         Path | None,
         typer.Option("--scenario", metavar="FILE", help="Scenario to check (format: kstream-plan schema scenario)."),
     ] = None
+    output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
     full: shared.Full = False
 

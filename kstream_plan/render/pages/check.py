@@ -131,7 +131,7 @@ def _tables(checkup: CheckedPlan, names: Names, *, verbose: bool) -> Iterator[Ta
         return
     columns = columns_of("", "Rule", ">Worst", ">Limit", "Where")
     rows = tuple(_row(finding, checkup, names) for finding in findings)
-    yield Table("", columns, rows, "; ".join([*rest, *["--report json=FILE has all"] * is_cut]))
+    yield Table("", columns, rows, "; ".join([*rest, *["--output json has all"] * is_cut]))
     broken_rules = [finding for finding in checkup.violations if checkup.cures_sought and _may_have_cure(finding)]
     if broken_rules:
         rules = (text_cell(names.escape(finding.rule)) for finding in broken_rules)

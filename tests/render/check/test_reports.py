@@ -179,7 +179,7 @@ def test_what_is_broken_alone_and_by_one_draw_is_said_plainly() -> None:
         page = check_page(checked)
         assert page.sentences[0].startswith("The one rule is broken: ")
         assert page.facts[0].value.endswith(ending)
-        assert page.tables[0].note == "--report json=FILE has all"
+        assert page.tables[0].note == "--output json has all"
 
 
 @pytest.mark.parametrize("unknown", [False, True])
@@ -265,7 +265,10 @@ def test_every_broken_rule_has_a_row_that_says_what_helps_or_that_no_setting_doe
     assert rules.columns[2].head == "Worst"
     assert [(row.cells[0].text, row.cells[1].items) for row in remedies.rows] == [
         ("max_moves", ("no setting",)),
-        ("max_pause_per_task", ("max.warmup.replicas=4", "then 15.1s", "still broken: max_moves (20)")),
+        (
+            "max_pause_per_task",
+            ("max.warmup.replicas=4", "then 15.1s", "settled in about 5m30s", "still broken: max_moves (20)"),
+        ),
     ]
     assert remedies.note == "no setting: change the scenario, raise the limit, or waive the rule in the policy"
     assert len(check_page(replace(checkup, cures_sought=False)).tables) == 1, "none were sought for a saved plan"
