@@ -1,4 +1,4 @@
-"""The glossary, the page ``terms``: words in all their forms, and what they mean."""
+"""The glossary, the page ``terms``: words in all their forms, and what they mean; and the rules of policies."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _MARKUP = re.compile(r"<script.*?</script>|<[^>]*>", re.DOTALL)
 def definition(word: str) -> str | None:
     """Return the meaning of a word as Markdown; ``None`` if it is not there."""
     text = " ".join(word.lower().split())
+    rows = [*_rows(_page()), *_rows(page_text("check"))]
     return next(
-        (f"**{text}**: {meaning}" for forms, meaning in _rows(_page()) if text in forms.lower().split(", ")), None
+        (f"**{text}**: {meaning}" for forms, meaning in rows if text in forms.lower().replace("`", "").split(", ")),
+        None,
     )
 
 

@@ -20,7 +20,8 @@ caught up, restore, simulation, random simulation, minimum, stateless moves, lef
 lower bound, at most, about, unassigned, yes, no, warning, note, assumption, next, duration, rebalances,
 stateful moves, cold starts, longest pause, state to restore, balance, instance, worker, member, thread, standby,
 generation, lag, task, stateful, stateless, moving, stuck, hop, hops, start, starts, keeps up, catching up,
-falls behind, likely, typical, noticed, needs, left-over, crash
+falls behind, likely, typical, noticed, needs, left-over, crash, replaced, in sum, if set up, maybe behind, placed,
+dropped, on another thread, no copy where it goes, values of, distinct_tag_values, max_pause_per_task, restart
 """
 
 
