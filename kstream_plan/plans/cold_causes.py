@@ -1,4 +1,4 @@
-"""Why tasks start cold: whether an instance that stays has a copy of them; and when they run."""
+"""Whether and why tasks start cold, and when they run: sentences."""
 
 from __future__ import annotations
 
@@ -11,13 +11,61 @@ from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.model.note import count, name_list
 from kstream_plan.model.times import duration
 from kstream_plan.plans.activity import Activity
-from kstream_plan.plans.plan import Plan
+from kstream_plan.plans.caught_up_evidence import Fact, would_tell
+from kstream_plan.plans.design import CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
+from kstream_plan.plans.plan import READY_AT_FOLLOW_UP, Plan
+from kstream_plan.plans.simulated import Draws, range_of
 from kstream_plan.plans.timeline import cold_starts_of
+
+#: What makes tasks start cold that are likely to start warm, by what warns of it.
+_COLD_IF = {
+    CLOSE_TO_TIME_OUT: "the group notices the stop before the return",
+    LEFT_OVER_CLEANUP: "state left on disks has been deleted",
+    LATE_FOLLOW_UP: "a follow-up rebalance comes late",
+    READY_AT_FOLLOW_UP: "copies catch up later than assumed",
+}
+
+
+def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | None) -> Iterator[str]:
+    """Yield whether tasks start cold, how many, why, and what would tell where that is unknown."""
+    cold = range_of(plan, "cold_handovers", draws)
+    if plan.is_of_workers or not plan.group.stateful:
+        return
+    has_ends = any(ends.figure == "cold_handovers" for ends in plan.summary.ranges)
+    rate = "--restore-rate" * (has_ends and plan.summary.duration_is in ("probes", "floor"))
+    only_stores = {start.evidence.fact for start in plan.unproven_starts} == {Fact.STORES_UNKNOWN}
+    if cold.most and not cold.median and only_stores:
+        starts = count(cold.most, "cold start")
+        yield f"Up to {starts} if stores are in memory; whether they are is unknown (--stores would tell)."
+    elif cold.most and not cold.median:
+        facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)
+        codes = {note.code for note in (*plan.warnings, *plan.assumptions)}
+        causes = [cause for code, cause in _COLD_IF.items() if code in codes]
+        causes += ["new instances get other random ids"] * (not causes and draws is not None)
+        condition = f" if {' or '.join(causes)}" if causes else ", by what is unknown"
+        reason = f": {'; '.join(facts)}" if facts else condition
+        yield f"Up to {count(cold.most, 'cold start')}{reason}."
+        yield from would_tell(plan.unproven_starts, rate)
+    elif cold.most:
+        ends = f" ({cold.least:,} to {cold.most:,})" if cold.least < cold.most else ""
+        cause = cold_cause(plan, activities) or "no copy has caught up where the task goes, so it restores first"
+        yield f"{cold.median:,}{ends} cold {'start' if cold.most == 1 else 'starts'}: {cause}."
+        if cold.most > cold.median:
+            yield f"Whether {cold.most - cold.median:,} more are cold is unknown."
+            yield from would_tell(plan.unproven_starts, rate)
+    elif not range_of(plan, "moves", draws).most:
+        yield "No task starts cold."
+    elif plan.summary.warmups >= plan.summary.hops:
+        yield "No task starts cold: each one is restored on its new instance before it moves."
+    else:
+        yield "No task starts cold: each one moves to a copy that has caught up."
 
 
 def cold_cause(plan: Plan, activities: Sequence[Activity]) -> str:
     """Return why no instance that stays has a copy of any task that starts cold; empty: some have one."""
     places = list(_lost_places(plan, activities))
+    if not all(places) and plan.design == "streams":
+        return "a streams group has no warm-ups: a task moves before its state is restored there"
     if not places or not all(places):
         return ""
     tasks = "the task" if len({move.task_id for activity in activities for move in activity.cold}) == 1 else "each task"

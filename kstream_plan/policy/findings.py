@@ -104,6 +104,13 @@ class Finding:
         return Answer.UNKNOWN if self.unknown else Answer.NO
 
     @property
+    def worst_tag(self) -> str:
+        """The client tag over too few values of which copies lie, and over how many: ``zone: 1``; empty of others."""
+        worst = self.offences[0] if self.kind is Kind.TAGS and self.offences else None
+        is_known = worst is not None and worst.note and worst.measured is not None
+        return f"{worst.note.rpartition(': ')[0]}: {worst.measured:,}" if worst and is_known else ""
+
+    @property
     def is_option(self) -> bool:
         """Whether an option asks for it, as ``--max-snapshot-age``: other settings change nothing about it."""
         return self.rule.startswith("--")

@@ -21,6 +21,11 @@ def next_command(checkup: CheckedPlan) -> Iterator[Note]:
             values = f"{name.replace('_', '.')}={current},{value}"
             yield Note("other-settings", f"kstream-plan compare SNAPSHOT{change} --vary {values}")
             return
+        if name == "rack_aware_assignment_tags" and isinstance(value, tuple):
+            option = f"--rack-aware-assignment-tags {shlex.quote(','.join(value))}"
+            command = "simulate-scaleout" if change else "assign"
+            yield Note("other-settings", f"kstream-plan {command} SNAPSHOT{change} {option}")
+            return
     if checkup.source.isprintable() and checkup.source:
         yield Note("in-full", f"kstream-plan show {shlex.quote(checkup.source)}")
     elif change is not None:

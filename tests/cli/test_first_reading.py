@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from kstream_plan.model.settings import SETTINGS_IN_FORCE
@@ -97,6 +99,7 @@ def test_a_setting_that_would_help_a_rule_says_how_long_the_plan_then_takes_and_
     zones, folder = EXAMPLES / "zones", folder_of("classic-5")
     tags = said(f"check {zones}/orders.json --policy {zones}/policy.yaml --now 2026-11-21T12:00:10Z")
     assert "distinct_tag_values zone: 1 zone: 2 1 of 2 values of zone: 0_0, 0_1, 0_2 and 5 more" in tags
+    assert tags.endswith("--rack-aware-assignment-tags zone")
     (folder / "soon.yaml").write_text("version: 1\ndefaults: {max_duration: 30m}\n", encoding="utf-8")
     lost = f"--scenario {zones}/zone-a-lost.yaml --policy soon.yaml --now 2026-11-21T12:00:10Z"
     text = said(f"check {zones}/orders.json {lost}")
@@ -143,5 +146,24 @@ def test_every_command_says_in_the_same_words_that_other_settings_take_a_restart
         f"compare {orders} --add 1 --draws 1 --vary max.warmup.replicas=2,8",
         f"simulate {orders} {EXAMPLES}/zones/zone-a-lost.yaml",
         f"drain {EXAMPLES}/scale-out/before.json i3 --now 2026-11-21T13:00:39Z",
+        f"drain {EXAMPLES}/connect/workers.json 10.0.0.1:8083 --now 2026-11-22T12:00:10Z",
     ):
         assert said(command).count(words) == 1, command
+
+
+def test_check_gives_json_and_markdown_as_every_command_does() -> None:
+    checked = f"check {EXAMPLES}/zones/orders.json --policy {EXAMPLES}/zones/policy.yaml --now 2026-11-21T12:00:10Z"
+    assert "--output json has all" in said(checked)
+    document = json.loads(run_in("classic-5", f"{checked} --output json"))
+    assert [finding["rule"] for finding in document["plans"][0]["findings"]][:1] == ["distinct_tag_values"]
+    assert said(f"{checked} --output markdown").startswith("<!-- kstream-plan check --> ### orders: 4 instances")
+
+
+def test_a_streams_group_that_scales_out_starts_tasks_cold_because_it_has_no_warm_ups() -> None:
+    group = EXAMPLES / "streams-group"
+    files = f"--describe-text {group}/group.txt --topology {group}/topology.txt"
+    run_in("classic-5", f"snapshot {files} --broker-version 4.2 --out streams.json")
+    text = said("simulate-scaleout streams.json --add 1 --draws 1")
+    assert "6 cold starts: a streams group has no warm-ups: a task moves before its state is restored there. " in text
+    drained = said("drain streams.json 473f")
+    assert "Warning: no end offset is known for 24 stateful tasks, 0_0 first: how much they restore is unknown" in drained

@@ -71,9 +71,7 @@ def test_the_newest_generation_is_the_snapshot(config: str, capsys: pytest.Captu
     assert row["captured_at"] == captured.rows("scale-out-traffic", "inputs")[-1]["captured_at"]
     assert row["config"] == {"acceptable_recovery_lag": 100, "rack_aware_assignment_tags": ["zone", "cluster"]}
     assert row["decision"]["decided"].keys() == {instance["process_id"] for instance in row["instances"]}
-    assert (
-        said == "kstream-plan: warning: Kafka's generation numbers are not in the log: generations are counted from 1\n"
-    )
+    assert said == "kstream-plan: warning: no generation numbers: they are counted from 1\n"
 
 
 def test_a_log_takes_the_settings_of_its_application(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +93,7 @@ def test_warnings_say_what_it_costs(capsys: pytest.CaptureFixture[str]) -> None:
     _, said = snapshot(capsys, "--leader-log", LOG)
     assert [line.partition("warning: ")[2][:60].strip() for line in said.splitlines()] == [
         "the log does not contain the configuration: Kafka's defaults",
-        "Kafka's generation numbers are not in the log: generations are counted from 1",
+        "no generation numbers: they are counted from 1",
     ]
 
 
@@ -107,7 +105,7 @@ def test_a_configuration_without_settings_that_matter_is_said_so(
     _, said = snapshot(capsys, "--leader-log", LOG, "--streams-config", str(path))
     assert [line.partition("warning: ")[2] for line in said.splitlines()] == [
         f"{path} sets nothing that the assignor goes by: Kafka's defaults will count",
-        "Kafka's generation numbers are not in the log: generations are counted from 1",
+        "no generation numbers: they are counted from 1",
         "the settings are of application orders, and count for S7 here: if they are not its own, the plan does not "
         "hold",
     ]

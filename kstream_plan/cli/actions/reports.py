@@ -23,9 +23,9 @@ def check_reports(
     for form, file in reports or ():
         if file == STDIN:
             if form != shares_stdout:
-                message = f"{form} cannot share standard output with the table"
                 hint = f", or take --output {form}" * (bool(shares_stdout) and form in ("json", "markdown"))
-                raise UsageError(message, where="--report", fix=f"write --report {form}=FILE{hint}")
+                fix = f"write --report {form}=FILE{hint}"
+                raise UsageError(f"{form} cannot share standard output with the table", where="--report", fix=fix)
             continue
         check_target(Path(file), "--report")
         targets.append(Path(file).resolve())

@@ -28,6 +28,7 @@ from kstream_plan.snapshots.files.sources import STDIN
 
 #: The one report that may share stdout with the table: whoever reads it takes its lines out of any text.
 _BESIDE_THE_TABLE = "github"
+_UNUSED = "--baseline has a plan of {name!r}, which is not checked"
 
 
 @takes(CheckOptions)
@@ -67,13 +68,12 @@ def check(options: CheckOptions) -> None:
             standard.now,
             forms_of_report,
             errors,
-            [(application_id, _not_checked(application_id)) for application_id in extra_ids],
+            [(name, Note("baseline-unused", _UNUSED.format(name=name))) for name in extra_ids],
         )
         for error in work.errors:
             report_error(error, debug=options.debug)
         _deliver(result, options)
-    codes = [ExitCode.POLICY] if result.tally.violated else []
-    raise typer.Exit(first_that_applies(codes, work.errors))
+    raise typer.Exit(first_that_applies([ExitCode.POLICY] * result.tally.violated, work.errors))
 
 
 def _guards(options: CheckOptions) -> dict[str, LimitValue]:
@@ -83,10 +83,6 @@ def _guards(options: CheckOptions) -> dict[str, LimitValue]:
         "--expect-digest": tuple(options.expect_digest) if options.expect_digest else None,
     }
     return {name: value for name, value in guards.items() if value is not None}
-
-
-def _not_checked(application_id: str) -> Note:
-    return Note("baseline-unused", f"--baseline has a plan of {application_id!r}, which is not checked")
 
 
 def _deliver(result: CheckReport, options: CheckOptions) -> None:

@@ -168,20 +168,14 @@ def cure(finding: Finding, plan: Plan) -> tuple[str, ...]:
     if remedy.lasts_ms is not None and finding.rule != "max_duration":
         verb = "settled in" if remedy.longer_ms is None else "but takes"
         effects.append(f"{verb} about {duration(remedy.lasts_ms)}")
-    now, starts = plan.ends("cold_handovers"), f"{span_to(*remedy.cold)} cold start{'s' * (remedy.cold[1] > 1)}"
-    effects += [f"still {starts}" if now == remedy.cold else f"{starts} (now {span_to(*now)})"] * any(remedy.cold)
+    starts = f"{span_to(*remedy.cold)} cold start{'s' * (remedy.cold[1] > 1)}"
+    is_same = plan.ends("cold_handovers") == remedy.cold
+    effects += [f"{'still' if is_same else 'with'} {starts}"] * any(remedy.cold)
     broken_rules = [
         f"{rule.rule} ({figure_text(rule, rule.measured, plan, says_likely=False)})" for rule in remedy.still_broken
     ]
     effects += [f"still broken: {name_list(broken_rules, 2)}"] if broken_rules else []
     return (settings, *effects)
-
-
-def worst_tag(finding: Finding, names: Names) -> str:
-    """Return of which client tag copies have too few values, and how many: ``zone: 1``; empty of other rules."""
-    worst = finding.offences[0] if finding.kind is Kind.TAGS and finding.offences else None
-    is_known = worst is not None and worst.note and worst.measured is not None
-    return f"{names.escape(worst.note.rpartition(': ')[0])}: {worst.measured:,}" if worst and is_known else ""
 
 
 def measure(kind: Kind, value: int | None) -> str:

@@ -218,8 +218,8 @@ def _table(bounces: Bounces, names: Names) -> Table:
     ways = [way.way for way in bounces.played if way.way.name in _WAY_ACTIONS and not way.way.settings]
     actions = [f"{way.label}: {_WAY_ACTIONS[way.name]}" for way in ways]
     wait = "wait between: from when one is back until the next stops; a process in its default close() also waits"
-    actions += [f"{wait} until a rebalance under way has ended"] * is_plural
-    actions += ["duration: until all are back and the group has settled"] * is_plural
+    lasts = "duration: until all are back and the group has settled"
+    actions += [f"{wait} until a rebalance under way has ended", lasts] * is_plural
     at_once = "paused at once: with tasks of other instances that are cut over"
     actions += [*[at_once] * any(map(_cuts_over, bounces.played)), "longest pause: all pauses of one task together"]
     actions += ["ranges: what may follow from what is unknown"] * any(

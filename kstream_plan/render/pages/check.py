@@ -158,7 +158,7 @@ def _row(finding: Finding, checkup: CheckedPlan, names: Names) -> Row:
     elif finding.kind in wording.IN_WORDS:
         tasks = f": {wording.place_text(finding, plan, names)}" * bool(finding.tasks)
         words = f"{wording.comparison(finding, plan, names)}{tasks}" if finding.offences else "kept"
-        texts = [wording.worst_tag(finding, names), wording.allowed(finding.allowed, finding), words]
+        texts = [names.escape(finding.worst_tag), wording.allowed(finding.allowed, finding), words]
     else:
         figure = wording.figure_text(finding, finding.measured, plan, says_likely=False)  # the panel does
         texts = [figure, wording.allowed(finding.allowed, finding), wording.place_text(finding, plan, names)]

@@ -130,9 +130,9 @@ def _source(comparison: Comparison) -> str:
 
 def _moment(side: Side, time: str) -> str:
     """Return when a side was so, or until when, where the next generation replaced it."""
-    if not side.generation and side.next_decision:
-        return f"before generation {side.next_decision:,} until {time}"
-    return f"{generation(side.generation)} {'at' if side.next_decision in (None, side.generation) else 'until'} {time}"
+    is_first = not side.generation and side.next_decision
+    number = f"before generation {side.next_decision:,}" if is_first else generation(side.generation)
+    return f"{number} {'at' if side.next_decision in (None, side.generation) else 'until'} {time}"
 
 
 def _tone(comparison: Comparison) -> Tone:

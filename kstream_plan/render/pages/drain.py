@@ -341,9 +341,11 @@ def source_now(plan: Plan, names: Names, time: str | None) -> str:
 
 
 def _with_tasks(remarks: Remarks) -> Remarks:
-    """Return the same with each warning after the tasks that it is about."""
+    """Return the same with each warning that names no task after the tasks that it is about."""
     warnings = (
-        note._replace(message=f"{name_list(note.subjects)}: {note.message}") if note.subjects else note
+        note._replace(message=f"{name_list(note.subjects)}: {note.message}")
+        if note.subjects and note.subjects[0] not in note.message
+        else note
         for note in remarks.warnings
     )
     return remarks._replace(warnings=tuple(warnings))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kstream_plan.model import Note
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
+from kstream_plan.model.settings import SETTINGS_IN_FORCE
 from kstream_plan.plans.remarks import remarks
 from kstream_plan.render.page import Fact, Page, Table, answer_tone, as_sentence, columns_of, remark_lines, text_row
 from kstream_plan.render.pages.drain import instance_words, load_fact, source_now
@@ -95,10 +96,10 @@ def _facts(drain: WorkersDrained, names: Names) -> Iterator[Fact]:
 
 def _ways_table(drain: WorkersDrained) -> Table:
     columns = columns_of(*("Workers are", ">Rebalances", ">Unassigned", ">Longest pause", ">Summed", ">All run after"))
-    rows = tuple(
-        text_row(*way_texts(way), tone="bad" if way.longest_ms > round_ms(drain) else "plain") for way in drain.ways
-    )
-    return Table("Ways to stop", columns, rows)
+    limit_ms, has_delay = round_ms(drain), any("delay" in way.way for way in drain.ways)
+    rows = tuple(text_row(*way_texts(way), tone="bad" if way.longest_ms > limit_ms else "plain") for way in drain.ways)
+    note = f"delay: scheduled.rebalance.max.delay.ms. {SETTINGS_IN_FORCE}." * has_delay
+    return Table("Ways to stop", columns, rows, note)
 
 
 def way_texts(way: StandStill) -> tuple[str, ...]:

@@ -116,7 +116,6 @@ def _time(captured_at: str | None) -> str:
 
 
 def _row(generation: Generation, place: int) -> Row:
-    """Return a row; ``place`` counts it, where its number is unknown."""
     trigger = generation.trigger or "unknown"
     return text_row(
         _time(generation.captured_at),

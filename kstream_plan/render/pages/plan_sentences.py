@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kstream_plan.plans.caught_up_evidence import Fact, would_tell
-from kstream_plan.plans.cold_causes import cold_cause, still_restoring
-from kstream_plan.plans.design import BACK_BEFORE_FENCED, CLOSE_TO_TIME_OUT, LATE_FOLLOW_UP, LEFT_OVER_CLEANUP
-from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, READY_AT_FOLLOW_UP, Left, shorter_than
+from kstream_plan.plans.cold_causes import cold_sentences, still_restoring
+from kstream_plan.plans.design import BACK_BEFORE_FENCED
+from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
 from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
-from kstream_plan.render.text.numbers import at_least, count, count_range, duration, name_list, utc
+from kstream_plan.render.text.numbers import at_least, count, duration, name_list, utc
 
-#: What makes tasks start cold that are likely to start warm, by what warns of it.
-_COLD_IF = {
-    CLOSE_TO_TIME_OUT: "the group notices the stop before the return",
-    LEFT_OVER_CLEANUP: "state left on disks has been deleted",
-    LATE_FOLLOW_UP: "a follow-up rebalance comes late",
-    READY_AT_FOLLOW_UP: "copies catch up later than assumed",
-}
 _RATE_UNKNOWN = "the restore rate is unknown (--restore-rate would tell)"
 
 
 def plan_sentences(view: PlanView) -> tuple[str, ...]:
     """Return the paragraphs of a plan that has rounds."""
-    first = " ".join(
-        [
-            _settles(view),
-            *filter(None, [still_restoring(view.plan)]),
-            *_tasks_at_first(view),
-            *_moves(view),
-            *_cold(view),
-        ]
-    )
+    cold = map(view.names.escape_message, cold_sentences(view.plan, view.activities, view.draws))
+    parts = (_settles(view), still_restoring(view.plan), *_tasks_at_first(view), *_moves(view), *cold)
+    first = " ".join(filter(None, parts))
     return tuple(filter(None, (first, " ".join([*_random(view), *_unknown_ends(view)]))))
 
 
@@ -159,41 +145,6 @@ def _moves(view: PlanView) -> Iterator[str]:
     reason = "some move more than once" if owned.issuperset(plan.group.stateful) else "with those of unassigned tasks"
     starts = f", in {hops:,} {'starts' if plan.is_of_workers else 'cut-overs'} ({reason})" * (hops > moves.median)
     yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{starts}{fewer}."
-
-
-def _cold(view: PlanView) -> Iterator[str]:
-    """Yield whether tasks start cold."""
-    plan, cold = view.plan, view.figure("cold_handovers")
-    if plan.is_of_workers or not plan.group.stateful:
-        return
-    has_ends = any(ends.figure == "cold_handovers" for ends in plan.summary.ranges)
-    rate = "--restore-rate" * (has_ends and plan.summary.duration_is in ("probes", "floor"))
-    only_stores = {start.evidence.fact for start in plan.unproven_starts} == {Fact.STORES_UNKNOWN}
-    if cold.most and not cold.median and only_stores:
-        starts = count(cold.most, "cold start")
-        yield f"Up to {starts} if stores are in memory; whether they are is unknown (--stores would tell)."
-    elif cold.most and not cold.median:
-        facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)
-        codes = {note.code for note in (*plan.warnings, *plan.assumptions)}
-        causes = [cause for code, cause in _COLD_IF.items() if code in codes]
-        causes += ["new instances get other random ids"] * (not causes and view.draws is not None)
-        condition = f" if {' or '.join(causes)}" if causes else ", by what is unknown"
-        reason = f": {'; '.join(facts)}" if facts else condition
-        yield f"Up to {count(cold.most, 'cold start')}{reason}."
-        yield from would_tell(plan.unproven_starts, rate)
-    elif cold.most:
-        starts = "cold start" if cold.most == 1 else "cold starts"
-        cause = cold_cause(plan, view.activities) or "no copy has caught up where the task goes, so it restores first"
-        yield f"{count_range(*cold)} {starts}: {view.names.escape_message(cause)}."
-        if cold.most > cold.median:
-            yield f"Whether {cold.most - cold.median:,} more are cold is unknown."
-            yield from would_tell(plan.unproven_starts, rate)
-    elif not view.figure("moves").most:
-        yield "No task starts cold."
-    elif plan.summary.warmups >= plan.summary.hops:
-        yield "No task starts cold: each one is restored on its new instance before it moves."
-    else:
-        yield "No task starts cold: each one moves to a copy that has caught up."
 
 
 def _random(view: PlanView) -> Iterator[str]:

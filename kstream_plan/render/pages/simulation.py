@@ -56,9 +56,8 @@ def _events_table(simulation: Simulation, view: PlanView) -> Table:
 def _event_row(outcome: EventOutcome, may_restore: bool, end_ms: float, view: PlanView) -> Row:
     """Return what follows from an event, until ``end_ms``; ``may_restore``: cold starts may restore for longer."""
     warm, balanced = ("" if ms is None else duration(ms) for ms in (outcome.warm_ms, outcome.balanced_ms))
-    most = outcome.cold_handovers + sum(
-        outcome.event.at_ms <= start.at_ms < end_ms for start in view.plan.unproven_starts
-    )
+    unproven = [start for start in view.plan.unproven_starts if outcome.event.at_ms <= start.at_ms < end_ms]
+    most = outcome.cold_handovers + len(unproven)
     tone: Tone = "bad" if outcome.cold_handovers else "unknown" if most else "plain"
     return text_row(
         duration(outcome.event.at_ms),

@@ -83,7 +83,7 @@ def _about_groups(entries: Sequence[Entry]) -> list[Note | None]:
         )
         if absent
         else None,
-        Note("no-generation", "Kafka's generation numbers are not in the log: generations are counted from 1")
+        Note("no-generation", "no generation numbers: they are counted from 1")
         if any("generation" not in entry.row for entry in entries)
         else None,
         Note(
