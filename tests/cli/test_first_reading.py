@@ -166,4 +166,6 @@ def test_a_streams_group_that_scales_out_starts_tasks_cold_because_it_has_no_war
     text = said("simulate-scaleout streams.json --add 1 --draws 1")
     assert "6 cold starts: a streams group has no warm-ups: a task moves before its state is restored there. " in text
     drained = said("drain streams.json 473f")
-    assert "Warning: no end offset is known for 24 stateful tasks, 0_0 first: how much they restore is unknown" in drained
+    assert (
+        "Warning: no end offset is known for 24 stateful tasks, 0_0 first: how much they restore is unknown" in drained
+    )
