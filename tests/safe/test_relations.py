@@ -100,6 +100,7 @@ class Answers:
         at_best: where each drained task starts if all copies of unknown lag have caught up, and whether it is warm.
         may_lose: whether stores are in memory or may be: then a copy is lost that another consumer opens, and by which
             one it is depends on all that is decided.
+        within_limit: tasks that may restore first what their copies lack within the limit.
     """
 
     whole: Answer
@@ -112,6 +113,7 @@ class Answers:
     opened: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
     at_best: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
     may_lose: bool = False
+    within_limit: frozenset[str] = frozenset()
 
 
 class _AnsweredError(Exception):
@@ -140,6 +142,9 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
         restoring=_restoring(now.plan),
         opened=_opened(now.plan),
         at_best={str(task.task_id): (task.destination, task.caught_up) for task in now.at_best},
+        within_limit=frozenset(
+            str(start.task_id) for start in now.unproven if start.evidence.fact is Fact.WITHIN_LIMIT
+        ),
     )
 
 
@@ -314,6 +319,8 @@ def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
     """Return the tasks that may be warm though they restored something first before."""
     if worsening in _RESTORES_LESS:
         return frozenset(before.restoring)
+    if worsening is worsenings.lower_limit:
+        return before.within_limit
     if worsening in (worsenings.fewer_standbys, worsenings.fewer_reports):
         return frozenset(task for task in before.restoring if before.tasks.get(task) is Answer.UNKNOWN)
     if worsening is worsenings.restore_unknown:
@@ -675,6 +682,25 @@ class TestExceptions:
             assert _goes_to(rated) == ("i1", Answer.NO)
             assert _goes_to(unrated) == ("i1", answer)
 
+    def test_a_copy_that_was_never_reported_is_simulated_at_both_ends_and_a_lower_bound_is_not(self) -> None:
+        """Beside a copy that lacks at least 50 records another one restores for an unknown time.
+
+        One that was never reported lacks its whole changelog or nothing, and both are simulated.
+        """
+        bounded = random_group(random.Random(1854))
+        silent = worsenings.fewer_reports(random.Random(1854), bounded)
+        assert silent is not None
+        assert _reported_in_part(bounded) - _reported_in_part(silent)
+        assert [_drain(each).tasks["0_0"] for each in (bounded, silent)] == [Answer.UNKNOWN, Answer.YES]
+
+    def test_under_a_lower_limit_kafka_waits_for_what_would_be_restored_first(self) -> None:
+        """Beside a copy of unknown size another one may lack what the limit allows; at 0 it moves without a gap."""
+        high = random_group(random.Random(2209365))
+        low = high.with_row(config={**high.row["config"], "acceptable_recovery_lag": 0})
+        answers = [_drain_leaving(each) for each in (high, low)]
+        assert [each.tasks["0_3"] for each in answers] == [Answer.UNKNOWN, Answer.YES]
+        assert [each.within_limit for each in answers] == [{"0_0", "0_3"}, set()]
+
 
 class TestEachCanFail:
     """A planner that is wrong in one way breaks the relation that is about it."""
@@ -748,14 +774,3 @@ class TestEachCanFail:
             return replace(found, state=replace(found.state, leader=first))
 
         self._breaks(lambda group, rng: in_any_order(group, rng, read), 20)
-
-    def test_a_copy_that_was_never_reported_is_simulated_at_both_ends_and_a_lower_bound_is_not(self) -> None:
-        """Beside a copy that lacks at least 50 records another one restores for an unknown time.
-
-        One that was never reported lacks its whole changelog or nothing, and both are simulated.
-        """
-        bounded = random_group(random.Random(1854))
-        silent = worsenings.fewer_reports(random.Random(1854), bounded)
-        assert silent is not None
-        assert _reported_in_part(bounded) - _reported_in_part(silent)
-        assert [_drain(each).tasks["0_0"] for each in (bounded, silent)] == [Answer.UNKNOWN, Answer.YES]
