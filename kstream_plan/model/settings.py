@@ -92,7 +92,7 @@ DEFAULT_SETTINGS = "default-settings"
 SETTINGS_GIVEN = "settings-given"
 #: What every plan with other settings takes for granted, but of streams groups, whose settings the broker has.
 SETTINGS_IN_FORCE = (
-    "Settings are planned as if in force at once; processes restart to get them, which moves and pauses tasks, too"
+    "Settings are planned as if in force immediately; processes restart to get them, which moves and pauses tasks, too"
 )
 #: The code of the warning that an application's file has another number of threads than its instances have.
 THREADS_NOT_PLANNED = "threads-not-planned"

@@ -187,8 +187,8 @@ def _moves_again(plan: Plan, activities: Sequence[Activity]) -> Iterator[Note]:
     since = f"only warms up from rebalance {starts[-1]:,} on" if starts else "has to catch up first"
     others = f"{len(repeated):,} tasks move more than once, {task_id}" if len(repeated) > 1 else f"{task_id} moves"
     message = (
-        f"{others} {numbers[task_id]:,} times, because {owners[-1]}, where it is to stay, {since}: until then each "
-        "rebalance gives it to the least loaded instance that has caught up. It runs on "
+        f"{others} {numbers[task_id]:,} times, because {owners[-1]}, where it is to stay, {since}: until then "
+        "rebalances give it to whichever instance has caught up and is least loaded then. It runs on "
         f"{name_list(owners[:-1], _MOST_OWNERS)}, then on {owners[-1]}"
     )
     yield Note(MOVES_AGAIN, message, repeated)

@@ -62,7 +62,7 @@ def pause_per_task(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 
 def _pauses(times: int) -> str:
-    return "1 pause" if times == 1 else f"sum of {times:,} pauses"
+    return "1 pause" if times == 1 else f"in {times:,} pauses together"
 
 
 def pause_per_handover(subject: MeasuredPlan, limit: LimitValue) -> Measurement:

@@ -300,7 +300,7 @@ def _circumstances(finding: Finding, plan: Plan, names: Names) -> list[str]:
     elif finding.rule == _OF_CONNECTORS and worst.note:
         parts.append(_who_runs_what(finding, names))
     elif finding.tasks:
-        parts.append(f"{'' if finding.worst_of is None else 'in the one shown '}{_tasks(finding.tasks, names)}")
+        parts.append(f"{'' if finding.worst_of is None else 'likely '}{_tasks(finding.tasks, names)}")
     parts += [worst.note] if finding.rule in _WITH_NOTE and worst.note not in ("", "old") else []
     if worst.round_number is not None:
         word = "from" if finding.rule in _ADDS_UP else "the last in" if finding.rule == "max_pause_per_task" else "in"

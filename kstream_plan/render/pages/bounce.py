@@ -44,7 +44,7 @@ from kstream_plan.simulation.bounces import Bounces, PlayedWay
 #: What is done in each way, for the line below the table.
 _WAY_ACTIONS = {
     "default-close": "close() stays in the group until session.timeout.ms",
-    "leave": "close() leaves the group at once",
+    "leave": "close() leaves the group immediately",
     "static": "group.instance.id is set, and keeps the tasks",
     "surge": "a new instance joins before each one leaves",
 }
@@ -111,7 +111,7 @@ def _time_out(bounces: Bounces) -> str:
     latest, usual = duration(bounces.back_within_ms), duration(bounces.restart_ms)
     subject = "It has" if len(bounces.process_ids) == 1 else "Each instance has"
     is_static = way.way.name == "static" or all(instance.is_static for instance in bounces.first.group.instances)
-    waits = "" if is_static else " However soon it is back, its tasks pause until that time is over."
+    waits = "" if is_static else " However soon it is back, its tasks pause until session.timeout.ms is over."
     absence = f"an instance that is away for longer than session.timeout.ms, {limit} from its last heartbeat"
     return f"{subject} to be back within {latest} ({usual} are assumed, --restart): {absence}, {consequence}.{waits}"
 
@@ -198,7 +198,7 @@ def _facts(bounces: Bounces, names: Names) -> Iterator[Fact]:
         yield Fact("cold", "Cold starts", cold.text, cold.tone)
     worst = way.longest_pause
     if worst.task_id is not None:
-        pauses = f"{'in' if worst.times == 1 else 'summed over'} {count(worst.times, 'pause')}"
+        pauses = f"in {count(worst.times, 'pause')}{' together' * (worst.times > 1)}"
         yield Fact("pause", "Longest pause", f"{paused_task(way.plan, worst.task_id, names)}: {_pause(way)} {pauses}")
     tasks = [names.task(task_id) for task_id in way.plan.pauses.most_together()]
     likely = f"; likely {len(tasks):,}: " if len(tasks) < way.figures.paused_at_once else ": "
@@ -337,7 +337,7 @@ def _notes(bounces: Bounces) -> Iterator[Note]:
         if way.restarts < number:
             yield Note("first-restarts-only", f"{name}: figures are of the first {way.restarts:,} restarts")
     if texts := bounces.beside_simulate:
-        yield Note("beside-simulate", f"simulate differs: {'; '.join(texts)}")
+        yield Note("beside-simulate", f"simulate shows other figures of these restarts: {'; '.join(texts)}")
     for left_out, least_ms in bounces.left_out:
         reason = "every stateful task moves to an empty disk, which takes at least"
         message = f"{left_out.label} was not simulated: {reason} {duration(least_ms)}"

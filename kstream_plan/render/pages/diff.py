@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kstream_plan.comparison.changes import Comparison, InstanceChangeKind, Side, TaskClass
+from kstream_plan.plans.note_codes import EXPERT_CODES
 from kstream_plan.render.page import (
     Cell,
     Fact,
@@ -52,6 +53,7 @@ def diff_page(comparison: Comparison, *, verbose: bool = False, protocol_view: b
         protocol_view: add what the leader and the members saw (KIP-429).
     """
     names = Names(comparison.group, earlier=comparison.old.group)
+    left_decisions = [note for note in comparison.remarks.notes if note.code == "decision-not-compared"]
     tables = [] if comparison.empty else [*moves_table(comparison, names, whole=verbose)]
     tables += copies_table(comparison, names, whole=verbose)
     tables += every_task_table(comparison, names) if verbose else []
@@ -60,11 +62,11 @@ def diff_page(comparison: Comparison, *, verbose: bool = False, protocol_view: b
     return Page(
         title=_title(comparison, names),
         tone=_tone(comparison),
-        sentences=(diff_verdict(comparison),),
+        sentences=(diff_verdict(comparison), *(f"{note.message}." for note in left_decisions)),
         facts=tuple(_facts(comparison, names)) if comparison.totals.tasks else (),
         source=_source(comparison),
         tables=tuple(tables),
-        lines=remark_lines(comparison.remarks),
+        lines=remark_lines(comparison.remarks, left_out={*EXPERT_CODES, *(note.code for note in left_decisions)}),
     )
 
 

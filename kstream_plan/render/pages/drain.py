@@ -106,12 +106,12 @@ def _restores_first(tasks: int) -> str:
 
 def _of_others(drain: Drain) -> Iterator[str]:
     """Yield whether tasks of other instances, or tasks that move again, start cold in what follows."""
-    own = sum(str(task.task_id) in drain.restoring_later for task in drain.now)
-    if others := len(drain.restoring_later) - own:
-        yield f"{count(others, 'task')} of other instances {_restores_first(others)}"
-    if again := own + len(drain.cold_again):
-        end = "s" * (again == 1)
-        yield f"{count(again, 'task')} start{end} warm, and restore{end} state when moved again."
+    later_moves = sum(str(task.task_id) in drain.restoring_later for task in drain.now)
+    if rest := len(drain.restoring_later) - later_moves:
+        yield f"{count(rest, 'task')} of other instances {_restores_first(rest)}"
+    if restarts := later_moves + len(drain.cold_again):
+        end = "s" * (restarts == 1)
+        yield f"{count(restarts, 'task')} start{end} warm, and restore{end} state when moved again."
     if cold := drain.follows.others_cold:
         yield f"{count(cold, 'task')} of other instances would start cold in what follows."
     elif drain.answer is Answer.UNKNOWN:
@@ -131,7 +131,7 @@ def _notice(drain: Drain) -> str:
     if noticed_ms is None or not drain.now:
         return ""
     if _leaves(drain):
-        return "A stop leaves the group, so that the tasks start elsewhere at once."
+        return "A stop leaves the group, so that the tasks start elsewhere without waiting for the session time-out."
     return (
         f"{'The task pauses' if len(drain.now) == 1 else 'The tasks pause'} for about {duration(noticed_ms)} until the "
         "group notices (session.timeout.ms), because the default close() does not leave the group; --leave shows the "
@@ -177,7 +177,7 @@ def _effects_on_others(drain: Drain) -> Iterator[Fact]:
     cold = f"; {follows.others_cold:,} of them start cold" if follows.others_cold else ""
     tone: Tone = "bad" if follows.others_cold else "plain"
     is_longer = bool(drain.now) and follows.others_longest_ms > max(task.pause_ms for task in drain.now)
-    total = f", the sum over {count(follows.rebalances, 'rebalance')}" if is_longer else " in total"
+    total = f" in total, over {count(follows.rebalances, 'rebalance')}" if is_longer else " in total"
     longest = f"each {bound} {duration(follows.others_longest_ms)}{total}"
     yield Fact(
         "others",
@@ -296,8 +296,8 @@ def drain_remarks(drain: Drain) -> Remarks:
     assumed = [note for note in (*drain.rests_on, *drain.plan.assumptions) if note.code not in codes]
     commands = tuple(_next(drain))
     if any(command.code == "with-standbys" for command in commands):
-        message = "With standbys that have caught up it may be YES: the next command says when, at If you wait"
-        notes.append(Note("standbys-catch-up-first", f"{message}; now it is NO. {SETTINGS_IN_FORCE}"))
+        message = "With the standbys of the next command it may be YES once they have caught up: If you wait says when"
+        notes.append(Note("standbys-catch-up-first", f"{message}. {SETTINGS_IN_FORCE}"))
     return Remarks(warnings, tuple(notes), tuple(assumed), commands)
 
 

@@ -63,10 +63,10 @@ def _sentence(drain: WorkersDrained) -> str:
 
 
 def _delay(drain: WorkersDrained) -> str:
-    config = drain.plan.config
+    config, shortest = drain.plan.config, duration(min(way.longest_ms for way in drain.ways))
     delay = duration(config.scheduled_rebalance_max_delay_ms or 0)
-    retention = f"Work of a worker that is gone stays unassigned for {delay} (scheduled.rebalance.max.delay.ms)"
-    waits = retention if drain.waits else "Work of a worker that is gone is assigned at once"
+    stays = f"stays unassigned for {delay} (scheduled.rebalance.max.delay.ms; without a delay {shortest})"
+    waits = f"Work of a worker that is gone {stays if drain.waits else 'is assigned at once'}"
     if drain.waits and drain.leader_stops and not drain.in_turn:
         waits = "The group's leader stops, too, and the next one knows of no delay: the work is assigned at once"
     order = "; the leader is assumed to stop first, which is worse" if drain.in_turn else ""

@@ -72,7 +72,7 @@ def duration_text(view: PlanView) -> str:
     if summary.duration_is not in ("probes", "floor"):
         return text
     floor_ms = summary.floor_ms or 0
-    limit = f"; at least {at_least(floor_ms)}, if at once" if 0 < floor_ms < likely.least else ""
+    limit = f"; at least {at_least(floor_ms)}, if immediately" if 0 < floor_ms < likely.least else ""
     return f"{text} {if_caught_up(plan)}{limit}"
 
 
@@ -139,7 +139,7 @@ def _minimum(minimum: int | None, likely: int) -> str:
     """Return how much would do for the same balance, if that is known and not more."""
     if minimum is None or minimum > likely:
         return ""
-    return " (the minimum)" if minimum == likely else f" ({minimum:,} would do)"
+    return " (the minimum)" if minimum == likely else f" ({minimum:,} would be enough)"
 
 
 def _stateless_moves(view: PlanView) -> Fact:
@@ -176,10 +176,10 @@ def pause_fact(view: PlanView) -> Fact:
         return Fact("pause", label, f"{f'none, or up to {duration(most_ms)}' if most_ms else 'none'}{unknown}")
     task = paused_task(plan, pause.task_id, view.names)
     is_rated = plan.rates.restore is not None and not plan.rates.restore.at_least
-    restores = f", plus restores, unknown{' without --restore-rate' * (not is_rated)}" * is_open
-    parts = f" {'in' if pause.times == 1 else 'summed over'} {count(pause.times, 'pause')}{restores}"
+    restores = f"restores for an unknown time{' (--restore-rate would tell)' * (not is_rated)}, and " * is_open
+    parts = f" in {count(pause.times, 'pause')}{' together' * (pause.times > 1)}"
     parts = f": {pause_parts(pause.starts_ms, pause.restores_ms, pause.times)}" if pause.restores_ms else parts
-    value = f"{task}: {pause_text(pause.ms, pause.least_ms, most_ms, is_open=is_open)}{parts}{unknown}"
+    value = f"{task}: {restores}{pause_text(pause.ms, pause.least_ms, most_ms, is_open=is_open)}{parts}{unknown}"
     return Fact("pause", label, value, "unknown" if is_open or unknown else "plain")
 
 

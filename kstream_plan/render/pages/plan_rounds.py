@@ -63,8 +63,8 @@ def _legend(view: PlanView, at_once: str) -> str:
     pauses = f"Paused: tasks that pause for a while before the next row{at_once}: {', '.join(kinds)}."
     copies = (copy for activity in activities for copy in activity.kept_copies())
     is_passing = _kind_of_copies(view.plan) == "warm-up" and any(not copy.to_run for copy in copies)
-    pairs = " Two numbers: a rebalance with its follow-up." * any(len(event.rounds) > 1 for event in activities)
-    return f"{pauses}{pairs}{' TASK warm-up INSTANCE: it warms up there, but does not stay there.' * is_passing}"
+    pairs = " #, as 1–2: a rebalance with its follow-up." * any(len(event.rounds) > 1 for event in activities)
+    return f"{pauses}{pairs}{' warm-up on INSTANCE: it does not stay there.' * is_passing}"
 
 
 def _pauses(view: PlanView) -> dict[int, int]:

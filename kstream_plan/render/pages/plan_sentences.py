@@ -128,23 +128,23 @@ def _moves(view: PlanView) -> Iterator[str]:
         if plan.summary.stateless_hops:
             yield f"Stateless tasks change their instance {count(plan.summary.stateless_hops, 'time')}."
         return
-    member, tasks = ("worker", "connectors and tasks") if plan.is_of_workers else ("instance", "stateful tasks")
-    if not moves.most and not view.figure("hops").most:
-        yield f"No {'connector or task' if plan.is_of_workers else 'stateful task'} moves."
+    member, noun = ("worker", "connector or task") if plan.is_of_workers else ("instance", "stateful task")
+    starts = sum(len(activity.moves) for activity in view.activities)
+    if not moves.most and not starts:
+        yield f"No {noun} moves."
         return
     if not moves.most:
-        noun = "connector or task" if plan.is_of_workers else "stateful task"
-        yield f"No {noun} runs elsewhere in the end ({count(view.figure('hops').median, 'start')} meanwhile)."
+        yield f"In the end no {noun} has moved ({count(starts, 'start')} meanwhile)."
         return
     verb = "moves" if moves.median == 1 else "move"
     minimum = plan.summary.lower_bounds.moves
-    enough = f"{count(minimum, 'move')} would balance the group as well" if minimum else "the balance needs none"
+    enough = f"{count(minimum, 'move')} would be enough to balance the group" if minimum else "the balance needs none"
     fewer = f"; {enough}" if minimum < moves.median else ""
-    hops = view.figure("hops").median
     owned = {task for roles in plan.initial for task in roles.active}
-    reason = "some move more than once" if owned.issuperset(plan.group.stateful) else "with those of unassigned tasks"
-    starts = f", in {hops:,} {'starts' if plan.is_of_workers else 'cut-overs'} ({reason})" * (hops > moves.median)
-    yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{starts}{fewer}."
+    reason = "some move more than once" if owned.issuperset(plan.group.stateful) else "with unassigned tasks that start"
+    hops = f", in {starts:,} {'starts' if plan.is_of_workers else 'cut-overs'} ({reason})" * (starts > moves.median)
+    tasks = "connectors and tasks" if plan.is_of_workers else "stateful tasks"
+    yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{hops}{fewer}."
 
 
 def _random(view: PlanView) -> Iterator[str]:

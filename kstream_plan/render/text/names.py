@@ -83,8 +83,8 @@ class Names:
         return printable(f"{task_id} {path}{self._short[destination]}")
 
     def copies(self, task_ids: Sequence[WorkId], kind: str, destination: str) -> str:
-        """Return ``0_0 0_1 standby i5``; ``kind`` says what the copies are, ``destination`` is a process id."""
-        return printable(f"{' '.join(map(str, task_ids))} {kind} {self._short[destination]}")
+        """Return ``standby on i5: 0_0 0_1``; ``kind`` says what the copies are, ``destination`` is a process id."""
+        return printable(f"{kind} on {self._short[destination]}: {' '.join(map(str, task_ids))}")
 
 
 def _areas(instances: Sequence[Instance]) -> dict[str, tuple[str, str]]:

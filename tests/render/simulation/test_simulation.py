@@ -159,5 +159,5 @@ def test_a_late_return_is_named_and_so_is_what_may_make_tasks_start_cold() -> No
     stop, back = Stop(at_ms=0, process_ids=process_ids), Return(at_ms=9_000, process_ids=process_ids)
     page = plan_page(simulate(snapshot, Scenario(events=(stop, back))))
     assert page.title.endswith("; i2 stops, then i2 returns")
-    assert "No stateful task runs elsewhere in the end (8 starts meanwhile)." in page.sentences[0]
+    assert "In the end no stateful task has moved (8 starts meanwhile)." in page.sentences[0]
     assert re.search(r"Up to \d+ cold starts if the group notices the stop before the return\.", page.sentences[0])
