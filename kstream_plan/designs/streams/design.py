@@ -174,7 +174,8 @@ def _notes(played: Played) -> Iterator[Note]:
         yield Note("no-restore-rate", message, played.unrated)
     if not played.rounds:
         yield from _copies_behind(played.snapshot)
-    yield Note("copies-caught-up", "Assigned copies are assumed to be caught up, unless their lag or offset is known")
+    message = "Assigned copies of unknown lag are shown as caught up; ranges tell what follows if they are behind"
+    yield Note("copies-caught-up", message)
 
 
 def _back_before_fenced(events: Sequence[Event], snapshot: Snapshot) -> Iterator[Note]:
