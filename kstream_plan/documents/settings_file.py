@@ -12,6 +12,7 @@ from kstream_plan.documents.hocon import looks_like_hocon, parse_hocon
 from kstream_plan.documents.java_properties import PROPERTIES_LINE, Setting, UnknownValue, parse_properties
 from kstream_plan.documents.settings_in_text import looks_like_code, settings_in_text
 from kstream_plan.documents.settings_in_yaml import parse_yaml
+from kstream_plan.documents.settings_not_read import names_without_value, places_of_more
 from kstream_plan.documents.spring_profiles import CONDITION, without_profiles
 from kstream_plan.errors import ConfigError
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, decoded, read_file, unzipped_text
@@ -31,7 +32,11 @@ _WANTED = SETTINGS_KINDS[0]
 _YAML = (".yaml", ".yml", ".json", ".json5", ".jsonc")
 #: In JSON: a text, or a comment.
 _JSON_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w/])//[^\n]*", re.DOTALL)
-_EXPORT = re.compile(r"^[ \t]*(?:export|set)[ \t]+(?=[A-Za-z_]\w*=)", re.MULTILINE)
+#: How a shell begins a variable; in a batch file of Windows quotes may stand around all of it.
+_EXPORT = re.compile(
+    r"^[ \t]*(?:export|set)[ \t]+(?:\"([A-Za-z_]\w*=[^\"\n]*)\"[ \t]*\r?$|(?=[A-Za-z_]\w*=))",
+    re.MULTILINE | re.IGNORECASE,
+)
 #: Properties as Java prints them: in one line, in braces.
 _PRINTED, _NEXT_PRINTED = re.compile(r"\s*\{([\w.-]+=[^\n]*)\}\s*"), re.compile(r", (?=[\w.-]+=)")
 _OPTION = re.compile(r"(?:-D|--)([\w.-]+\.[\w.-]+)=([^\s\"']*)")
@@ -86,7 +91,7 @@ def read_settings(path: str | Path, wanted: Wanted) -> SettingsFile:
         ConfigError: the file cannot be read or parsed.
     """
     where, path = str(path), Path(path)
-    text = _EXPORT.sub("", _read(path, wanted.option))
+    text = _EXPORT.sub(r"\1", _read(path, wanted.option))
     if (printed := _PRINTED.fullmatch(text)) is not None:
         text = _NEXT_PRINTED.sub("\n", printed[1])
     if path.suffix.lower().startswith(".json"):
@@ -99,13 +104,16 @@ def read_settings(path: str | Path, wanted: Wanted) -> SettingsFile:
         with naming_other_kinds(data, _WANTED, where):
             settings, left_out = _written(path, text, where)
     except ConfigError:
-        if (scattered := _scattered(path, text, wanted, where)) is None:
+        if (file := _scattered(path, text, wanted, where)) is None:
             raise
-        return scattered._replace(kind=kind)
-    file = _plain(settings, left_out, wanted, where)
-    if not any(each.known_as or identifies(each, [wanted.identity]) for each in file.settings):
-        file = _scattered(path, text, wanted, where) or file
-    return file._replace(kind=kind)
+    else:
+        file = _plain(settings, left_out, wanted, where)
+        if not any(each.known_as or identifies(each, [wanted.identity]) for each in file.settings):
+            file = _scattered(path, text, wanted, where) or file
+    read = [*file.settings, *file.ignored]
+    warnings = [*file.warnings, *places_of_more(text, read, where)]
+    warnings += names_without_value(text, wanted.known, read, warnings, where)
+    return file._replace(warnings=warnings, kind=kind)
 
 
 def _written(path: Path, text: str, where: str) -> tuple[list[Setting], list[str]]:
