@@ -18,6 +18,8 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAME_OF_USER = "[A-Z0-9_]+?"
 #: Of Quarkus and MicroProfile: a setting of these profiles, which beats the plain name where it counts.
 _PROFILES = re.compile(r"[\"']?%(?P<names>[\w,-]+)[\"']?\.(?P<name>.+)")
+#: The same in the environment.
+_PROFILES_IN_CAPITALS = re.compile(r"_(?P<names>[A-Z0-9]+)_(?P<name>KAFKA_STREAMS_.+)")
 _PROFILE_THAT_COUNTS = "prod"
 #: Where frameworks know every name below: what is not in the table is not read by them.
 _CLOSED = re.compile(r"(?:.+_)?(?:SPRING|QUARKUS|MICRONAUT)_.+")
@@ -233,8 +235,8 @@ class _Owners:
 
 def _without_profile(name: str) -> tuple[Sequence[str], str]:
     """Return the profiles that a setting is of, and its name without them."""
-    match = _PROFILES.fullmatch(name)
-    return (match["names"].split(","), match["name"]) if match is not None else ((), name)
+    match = _PROFILES.fullmatch(name) or _PROFILES_IN_CAPITALS.fullmatch(name)
+    return (match["names"].lower().split(","), match["name"]) if match is not None else ((), name)
 
 
 def _before(written: str, identity: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kstream_plan.documents.frameworks import identifies, plain_settings
+from kstream_plan.documents.frameworks import identifies, nothing_counts, plain_settings
 from kstream_plan.documents.hocon import looks_like_hocon, parse_hocon
 from kstream_plan.documents.java_properties import PROPERTIES_LINE, Setting, UnknownValue, parse_properties
 from kstream_plan.documents.settings_in_text import looks_like_code, settings_in_text
@@ -39,6 +39,9 @@ _EXPORT = re.compile(
 )
 #: Properties as Java prints them: in one line, in braces.
 _PRINTED, _NEXT_PRINTED = re.compile(r"\s*\{([\w.-]+=[^\n]*)\}\s*"), re.compile(r", (?=[\w.-]+=)")
+#: What ``kafka-configs --describe`` puts behind a setting; how ``kubectl describe configmap`` prints one.
+_SYNONYMS = re.compile(r"[ \t]+sensitive=(?:true|false) synonyms=\{[^\n]*")
+_UNDERLINED = re.compile(r"^([\w.-]+):(\r?\n)----\r?\n(?![^\n]*[=:])([^\n]+)$", re.MULTILINE)
 _OPTION = re.compile(r"(?:-D|--)([\w.-]+\.[\w.-]+)=([^\s\"']*)")
 _DEFAULT = re.compile(r"\$\{[\w.-]+?:?[-:]([^{}]*)\}")
 #: What stands for another setting of the file, or another variable of the environment.
@@ -92,6 +95,7 @@ def read_settings(path: str | Path, wanted: Wanted) -> SettingsFile:
     """
     where, path = str(path), Path(path)
     text = _EXPORT.sub(r"\1", _read(path, wanted.option))
+    text = _UNDERLINED.sub(r"\2\2\1=\3", _SYNONYMS.sub("", text))
     if (printed := _PRINTED.fullmatch(text)) is not None:
         text = _NEXT_PRINTED.sub("\n", printed[1])
     if path.suffix.lower().startswith(".json"):
@@ -140,6 +144,8 @@ def _scattered(path: Path, text: str, wanted: Wanted, where: str) -> SettingsFil
     file = _plain(settings_in_text(text), [], wanted, where)
     if any(setting.known_as for setting in file.settings):
         return file
+    if file.ignored:
+        raise nothing_counts(file.ignored, where)
     for warning in file.warnings:
         place, _, what = warning.partition(": ")
         raise ConfigError(what.rpartition(": ")[0], where=place, fix=what.rpartition(": ")[2])

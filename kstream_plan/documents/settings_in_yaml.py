@@ -178,6 +178,9 @@ class _Reader:
                 fields = {name.lower(): value for name, value in _pairs(item)}
                 if isinstance(name_node := fields.get("name"), yaml.ScalarNode):
                     given = fields.get("value")
+                    if isinstance(given, yaml.ScalarNode) and _is_file(name_node.value, given, is_start=False):
+                        yield from self._of_file(name_node.value, given, part)
+                        continue
                     value = (
                         value_of(given) if given is not None else self._resources.value_from(fields.get("valuefrom"))
                     )
@@ -216,7 +219,8 @@ def _starts(root: yaml.MappingNode) -> _Paths:
     """Return the paths after which names begin in a resource of this kind."""
     paths = _PATHS_BY_KIND.get(kind_of(root), ())
     if sources := _sources_of(root):
-        return tuple(("propertySources", str(place), "properties") for place in range(len(sources)))
+        places = range(len(sources))
+        return tuple(("propertySources", str(place), name) for place in places for name in ("properties", "source"))
     spec = dict(_pairs(root)).get("spec")
     if kind_of(root) != "KafkaMirrorMaker2" or not isinstance(spec, yaml.MappingNode):
         return paths
@@ -228,7 +232,7 @@ def _starts(root: yaml.MappingNode) -> _Paths:
 
 
 def _sources_of(root: yaml.MappingNode) -> list[yaml.Node]:
-    """Return the sources of properties in what Spring's actuator answers to ``/actuator/env``."""
+    """Return the sources of properties in an answer of Spring's actuator (``/actuator/env``) or its config server."""
     sources = dict(_pairs(root)).get("propertySources")
     return sources.value if isinstance(sources, yaml.SequenceNode) else []
 

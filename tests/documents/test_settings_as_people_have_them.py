@@ -464,3 +464,57 @@ def test_a_table_of_which_no_value_is_known_is_named(tmp_path: Path) -> None:
 def test_a_list_of_names_and_values_is_read(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert load_streams_config(tmp_path / name).overrides == BOTH
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "config-server.json",
+            '{"name": "orders", "propertySources": [{"name": "orders-prod.yml", "source":'
+            ' {"spring.kafka.streams.properties.num.standby.replicas": 1}}, {"name": "orders.yml", "source":'
+            ' {"spring.kafka.streams.properties.num.standby.replicas": 0,'
+            ' "spring.kafka.streams.properties.max.warmup.replicas": 6}}]}',
+        ),
+        (
+            "described.txt",
+            "Name:         orders\nNamespace:    prod\n\nData\n====\nmax.warmup.replicas:\n----\n6\n\n"
+            "num.standby.replicas:\n----\n1\n\n\nBinaryData\n====\n\nEvents:  <none>\n",
+        ),
+        (
+            "quarkus.env",
+            "_PROD_KAFKA_STREAMS_NUM_STANDBY_REPLICAS=1\nKAFKA_STREAMS_NUM_STANDBY_REPLICAS=0\n"
+            "KAFKA_STREAMS_MAX_WARMUP_REPLICAS=6\n",
+        ),
+    ],
+)
+def test_what_servers_and_tools_print_of_settings_is_read(name: str, text: str, tmp_path: Path) -> None:
+    assert load_streams_config(_file(tmp_path, name, text)).overrides == BOTH
+
+
+def test_what_kafka_configs_prints_of_a_streams_group_is_read(tmp_path: Path) -> None:
+    text = (
+        "Dynamic configs for group orders are:\n"
+        "  streams.num.standby.replicas=1 sensitive=false synonyms={DYNAMIC_GROUP_CONFIG:streams.num.standby.replicas=1"
+        ", DEFAULT_CONFIG:group.streams.num.standby.replicas=0}\n"
+        "  streams.session.timeout.ms=50000 sensitive=false synonyms={}\n"
+    )
+    file = load_streams_config(_file(tmp_path, "a.txt", text))
+    assert file.group == {"num_standby_replicas": 1, "session_timeout_ms": 50_000}
+
+
+def test_the_file_in_a_variable_of_strimzis_worker_is_read(tmp_path: Path) -> None:
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: connect-0}\nspec:\n  containers:\n  - name: connect\n    env:\n"
+        "    - name: KAFKA_CONNECT_CONFIGURATION\n      value: |\n        offset.storage.topic=o\n"
+        "        scheduled.rebalance.max.delay.ms=60000\n"
+    )
+    settings = load_connect_config(_file(tmp_path, "a.yaml", text)).settings
+    assert settings == {"scheduled_rebalance_max_delay_ms": 60_000}
+
+
+def test_the_fix_of_a_setting_under_an_unknown_prefix_is_one_where_others_are_the_workers(tmp_path: Path) -> None:
+    path = _file(tmp_path, "a.env", "KAFKA_CFG_SCHEDULED_REBALANCE_MAX_DELAY_MS=60000\nCONNECT_GROUP_ID=g\n")
+    with pytest.raises(ConfigError, match="line 1: KAFKA_CFG_SCHEDULED_REBALANCE_MAX_DELAY_MS does not count") as error:
+        load_connect_config(path)
+    assert error.value.fix.startswith("write scheduled.rebalance.max.delay.ms")
