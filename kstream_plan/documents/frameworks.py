@@ -118,6 +118,7 @@ def plain_settings(
         else:
             rank = meaning.rank + (_RANK_OF_PROFILE if profiles else 0)
             owners.add(meaning, setting)
+            warnings += _misspelt(written, meaning.name, f"{where}, line {setting.line}")
             ranked.append((rank, setting._replace(known_as=meaning.name) if meaning.name else setting))
     owners.check()
     ranked.sort(key=lambda pair: pair[0])
@@ -266,6 +267,16 @@ def _clusters(settings: Sequence[Setting]) -> Collection[str]:
     """Return the clusters of MirrorMaker's file, under whose names its groups' settings stand."""
     values = [setting.value for setting in settings if setting.name == "clusters"]
     return {_normal(name) for value in values if isinstance(value, str) for name in value.split(",")}
+
+
+def _misspelt(written: str, name: str, place: str) -> Iterator[str]:
+    """Yield a warning of a name with dashes or single capitals, which Kafka does not read."""
+    ending = written.rstrip("\"'])")[-len(name) :] if name else ""
+    if "-" in ending or not (ending.islower() or ending.isupper() or not ending):
+        yield (
+            f"{place}: {written} counts as {kafka_name(name)}, as if the application renamed it: Kafka itself ignores "
+            "a name that is spelt so"
+        )
 
 
 def _overshadowed(settings: Sequence[Setting], where: str) -> Iterator[str]:

@@ -94,3 +94,12 @@ def test_files_that_a_file_takes_settings_from_are_told(tmp_path: Path, name: st
     assert file.overrides == {"max_warmup_replicas": 6}
     (warning,) = file.warnings
     assert place in warning
+
+
+@pytest.mark.parametrize("name", ["num-standby-replicas", "Num.Standby.Replicas"])
+def test_a_name_that_kafka_does_not_read_is_told(tmp_path: Path, name: str) -> None:
+    text = f"spring.kafka.streams.properties.{name}=1\nspring.kafka.streams.properties.max.warmup.replicas=6\n"
+    file = load_streams_config(_file(tmp_path, "a.properties", text))
+    assert file.overrides == {"num_standby_replicas": 1, "max_warmup_replicas": 6}
+    (warning,) = file.warnings
+    assert f"line 1: spring.kafka.streams.properties.{name} counts as num.standby.replicas" in warning
