@@ -219,8 +219,8 @@ def _starts(root: yaml.MappingNode) -> _Paths:
     """Return the paths after which names begin in a resource of this kind."""
     paths = _PATHS_BY_KIND.get(kind_of(root), ())
     if sources := _sources_of(root):
-        places = range(len(sources))
-        return tuple(("propertySources", str(place), name) for place in places for name in ("properties", "source"))
+        names = ("properties", "source")
+        return tuple(("propertySources", str(place), name) for place in range(len(sources)) for name in names)
     spec = dict(_pairs(root)).get("spec")
     if kind_of(root) != "KafkaMirrorMaker2" or not isinstance(spec, yaml.MappingNode):
         return paths

@@ -19,10 +19,12 @@ from kstream_plan.snapshots.leader_log.log_times import LogTimes, Moment
 #: What is no UTF-8, as Python keeps it in a text.
 _UNDECODED = re.compile("[\udc80-\udcff]+")
 _CRI = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)) (stdout|stderr) ([FP])(?::\S*)? (.*)", re.DOTALL)
-_NO_LEVEL = r"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL|STATUS)\b)"
+_NO_LEVEL = r"(?!(?i:[TDIWEF]|TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|STATUS)\b(?![.-]))"
 _HOST_PREFIXES = (
     re.compile(r"\[pod/([^/\]\s]+)/[^\]\s]+\] "),  # kubectl logs --prefix
-    re.compile(r"\s{0,9}" + _NO_LEVEL + r"([\w.-]+) *\| ?"),  # docker compose logs
+    re.compile(
+        r"\s{0,9}" + _NO_LEVEL + r"(?!\d[\d-]*(?:\.\d+){0,2} *\|)([\w.-]+) *\| ?"
+    ),  # docker compose logs, but for a date
     re.compile(_NO_LEVEL + r"([\w.-]+) (?:\u203a )?[\w.-]+ (?=\[?\d{4}-\d\d-\d\d[T ])"),  # stern
 )
 #: What syslog and the journal put before a line: time, host, and the program with its process id.

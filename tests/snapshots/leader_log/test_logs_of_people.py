@@ -549,3 +549,23 @@ def test_a_document_without_messages_names_the_fields_of_its_records(saved: Call
     Path(path).write_text('{"took": 3, "events": [{"when": 1, "what": "x"}]}', encoding="utf-8")
     with pytest.raises(SnapshotError, match="they have when, what; looked for"):
         read_leader_logs([path])
+
+
+@pytest.mark.parametrize(
+    "prefix", ["261121|", "21.11.26|", "2026-11-21 | ", "1795266038479|", "info | ", "I | ", "Warning|"]
+)
+def test_a_date_or_a_level_before_a_line_is_no_host(prefix: str, saved: Callable[..., list[str]]) -> None:
+    paths = saved("strimzi.log", change=lambda text: re.sub("^(?=20)", prefix, text, flags=re.MULTILINE))
+    history = read_leader_logs(paths)
+    assert numbers(history) == [*NUMBERS]
+    assert not [instance for instance in history.entries[-1].row["instances"] if "host" in instance]
+    assert "no-hosts" in codes(history)
+
+
+@pytest.mark.parametrize("host", ["orders-1", "i-0abc12", "e2", "10.0.0.7", "w.example.com"])
+def test_a_name_before_a_line_is_a_host(host: str, saved: Callable[..., list[str]]) -> None:
+    def change(text: str) -> str:
+        return "".join(f"{host}  | {line}" for line in text.splitlines(keepends=True))
+
+    entry = read_leader_logs(saved("strimzi.log", change=change)).entries[-1]
+    assert {instance["host"] for instance in entry.row["instances"] if "host" in instance} == {host}
