@@ -3,7 +3,7 @@
 Whole is the answer to ``GET /connectors?expand=status&expand=info``, also as ``jq`` makes it of that: a list, pairs of
 key and value, one document a connector. Without ``expand=info`` the tasks are those that have a status. Statuses one by
 one, and those of ``KafkaConnector`` resources, are read if they are several: one alone is refused, as a plan needs all
-connectors of the group.
+connectors of the group. A ``KafkaMirrorMaker2`` resource has the statuses of all of its connectors.
 """
 
 from __future__ import annotations
@@ -187,9 +187,12 @@ def _of_names(document: Mapping[str, Any]) -> Iterator[_Piece]:
 
 
 def _of_kubernetes(resource: Mapping[str, Any]) -> Iterator[_Piece]:
-    """Yield the statuses of ``KafkaConnector`` resources."""
+    """Yield the statuses of ``KafkaConnector`` or ``KafkaMirrorMaker2`` resources."""
     items = resource.get("items")
     resources = items if isinstance(items, list) else [resource]
+    if all(isinstance(item, Mapping) and item.get("kind") == "KafkaMirrorMaker2" for item in resources):
+        yield from (piece for item in resources for piece in _of_mirror_maker(item))
+        return
     for item in resources:
         if not isinstance(item, Mapping) or item.get("kind") != "KafkaConnector":
             kind = shown(item.get("kind")) if isinstance(item, Mapping) else "something else"
@@ -203,3 +206,14 @@ def _of_kubernetes(resource: Mapping[str, Any]) -> Iterator[_Piece]:
         metadata = item.get("metadata")
         labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
         yield piece._replace(cluster=str(labels.get(_CLUSTER)) if isinstance(labels, Mapping) else None)
+
+
+def _of_mirror_maker(resource: Mapping[str, Any]) -> Iterator[_Piece]:
+    """Yield the statuses of all connectors of a ``KafkaMirrorMaker2`` resource, as REST has answered them."""
+    status, metadata = resource.get("status"), resource.get("metadata")
+    connectors = status.get("connectors") if isinstance(status, Mapping) else None
+    pieces = [_one_piece(each) for each in connectors or () if isinstance(each, Mapping)]
+    if not pieces or not all(piece is not None and piece.part == "status" for piece in pieces):
+        raise FieldError("", "is a KafkaMirrorMaker2 without status.connectors: it has not been started", FIX)
+    cluster = str(metadata.get("name")) if isinstance(metadata, Mapping) else None
+    yield from (piece._replace(is_of_all=True, cluster=cluster) for piece in pieces if piece is not None)

@@ -93,6 +93,19 @@ def test_names_with_statuses_lack_the_infos() -> None:
     assert found.notes[0].code == "tasks-by-status"
 
 
+def _mirror_maker(status: Any, name: str = "mm") -> Any:
+    resource = {"apiVersion": "kafka.strimzi.io/v1beta2", "kind": "KafkaMirrorMaker2", "metadata": {"name": name}}
+    return {**resource, "spec": {"replicas": 2}, "status": status}
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+def test_the_statuses_of_a_mirror_maker_resource_are_all_of_its_group(is_list: bool) -> None:
+    resource = _mirror_maker({"connectors": STATUSES, "replicas": 2})
+    found = _read(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [resource]} if is_list else resource))
+    assert found.row["instances"] == _read(SAVED).row["instances"]
+    assert found.notes[0].code == "tasks-by-status"
+
+
 @given(st.integers(1, 2_000))
 def test_what_is_cut_off_is_never_fewer_connectors(cut: int) -> None:
     lines = json.dumps(WHOLE, indent=1).splitlines(keepends=True)
@@ -115,6 +128,11 @@ def test_what_is_cut_off_is_never_fewer_connectors(cut: int) -> None:
         ('{"version": "3.6.0", "commit": "x", "kafka_cluster_id": "y"}', "the version of a worker"),
         ('[{"class": "x", "type": "sink", "version": "1"}]', "the plugins of a worker"),
         ('{"id": 0, "state": "RUNNING", "worker_id": "a:8083"}', "the status of one task"),
+        (yaml.safe_dump(_mirror_maker({"replicas": 2})), "KafkaMirrorMaker2 without status.connectors"),
+        (
+            _lines([_mirror_maker({"connectors": [each]}, str(number)) for number, each in enumerate(STATUSES)]),
+            "several",
+        ),
         ("kind: KafkaConnect\napiVersion: kafka.strimzi.io/v1beta2\n", "KafkaConnect"),
         ("< HTTP/1.1 503 Unavailable\n", "code 503"),
         ("a:\n- [\n", "no YAML"),
