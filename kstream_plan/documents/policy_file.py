@@ -55,6 +55,9 @@ def _read(data: bytes, file: str) -> Policy:
     document = read_document(data, file)
     if document is None:
         return Policy()
+    for name, key, _ in document.named() if document.is_mapping else ():
+        if name in RULES:
+            raise key.fail("is a rule, and stands outside of defaults", f"write defaults: {{{name}: …}}")
     with document.parts(_PARTS, _FIX_POLICY) as parts:
         if not parts.nodes and parts.flawless:
             return Policy()

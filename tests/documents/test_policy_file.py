@@ -85,6 +85,11 @@ def test_a_tag_may_be_called_limit() -> None:
         ("defaults: {}", "p.yaml, line 1, column 1: has no version. Fix: begin with version: 1"),
         ("version: 2", "p.yaml, line 1, column 10: version is of a version that is not known. Fix: write version: 1"),
         (
+            "version: 1\nmax_moves: 5",
+            "p.yaml, line 2, column 1: max_moves is a rule, and stands outside of defaults. Fix: write defaults: "
+            "{max_moves: …}",
+        ),
+        (
             "version: 1\ndefault: {}",
             "p.yaml, line 2, column 1: has 'default', which is not known. Fix: is it defaults?",
         ),
