@@ -51,6 +51,8 @@ _OPTIONAL = re.compile(r"\$\{\?([\w.-]+)\}")
 _MOST_REFERENCES = 5
 #: One of a list: with its place in brackets, or behind ``_`` in the environment.
 _ITEM = re.compile(r"(?P<name>.+?)(?:\[\d{1,4}\]|(?<=[A-Z])_\d{1,4})")
+#: Where an application or a worker logs what it is set to.
+_LOGGED = re.compile(r"\b(?:(Streams|Distributed)|\w+)Config values:")
 _QUOTED = re.compile(r"([\"'])(?P<text>.*?)\1\s*(?:#.*)?")
 _COMMENT = re.compile(r"(?<!\s)\s+#.*")
 
@@ -111,7 +113,7 @@ def read_settings(path: str | Path, wanted: Wanted) -> SettingsFile:
         if (file := _scattered(path, text, wanted, where)) is None:
             raise
     else:
-        file = _plain(settings, left_out, wanted, where)
+        file = _plain(_in_blocks(settings, text), left_out, wanted, where)
         if not any(each.known_as or identifies(each, [wanted.identity]) for each in file.settings):
             file = _scattered(path, text, wanted, where) or file
     read = [*file.settings, *file.ignored]
@@ -134,6 +136,18 @@ def _written(path: Path, text: str, where: str) -> tuple[list[Setting], list[str
         if not has_equals or text.lstrip().startswith(("{", "[{")):
             return parse_yaml(text, where)
     return without_profiles(_documents(text, where), where)
+
+
+def _in_blocks(settings: Sequence[Setting], text: str) -> Sequence[Setting]:
+    """Tell settings apart that were logged at several starts, or by several instances: if they differ, none counts."""
+    begins = [(number, match[1]) for number, line in enumerate(text.splitlines(), 1) if (match := _LOGGED.search(line))]
+    if sum(owner is not None for _, owner in begins) < 2:
+        return settings
+    last = [max((each for each in begins if each[0] <= setting.line), default=(0, None)) for setting in settings]
+    return [
+        setting._replace(part=f"the values of line {line}") if owner else setting
+        for setting, (line, owner) in zip(settings, last, strict=True)
+    ]
 
 
 def _scattered(path: Path, text: str, wanted: Wanted, where: str) -> SettingsFile | None:

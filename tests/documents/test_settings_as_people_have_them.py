@@ -114,7 +114,7 @@ def test_every_prefix_is_taken_off_in_every_spelling(
     written = data.draw(spellings(prefix + name.replace("_", ".")))
     plain = plain_settings([Setting(written, "1", 1)], KNOWN, "a")
     assert [setting.key for setting in plain.settings] == [name]
-    assert not plain.warnings
+    assert len(plain.warnings) == ("." not in written and written.islower())  # Kafka does not read names with dashes
 
 
 @given(

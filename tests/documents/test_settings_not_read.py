@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kstream_plan.documents.streams_config import load_streams_config
+from kstream_plan.errors import ConfigError
 
 
 def _file(folder: Path, name: str, text: str) -> Path:
@@ -103,3 +104,19 @@ def test_a_name_that_kafka_does_not_read_is_told(tmp_path: Path, name: str) -> N
     assert file.overrides == {"num_standby_replicas": 1, "max_warmup_replicas": 6}
     (warning,) = file.warnings
     assert f"line 1: spring.kafka.streams.properties.{name} counts as num.standby.replicas" in warning
+
+
+def _logged(second: int, values: str, of: str = "Streams") -> str:
+    lines = "".join(f"\n\t{value}" for value in values.split(", "))
+    return f"2026-11-21 13:00:{second:02} INFO {of}Config values: {lines}\n (org.apache.kafka.{of}Config)\n"
+
+
+def test_values_that_were_logged_twice_and_differ_are_an_error(tmp_path: Path) -> None:
+    same = _logged(1, "application.id = a, max.warmup.replicas = 6, num.standby.replicas = 1")
+    other = _logged(2, "application.id = b, max.warmup.replicas = 6, num.standby.replicas = 0")
+    consumers = _logged(3, "client.id = x, session.timeout.ms = 20000", "Consumer")
+    consumers += _logged(4, "client.id = y, session.timeout.ms = 30000", "Consumer")
+    file = load_streams_config(_file(tmp_path, "same.txt", same + same + consumers))
+    assert file.overrides["num_standby_replicas"] == 1
+    with pytest.raises(ConfigError, match=r"is '1' in the values of line 1 \(line 4\) and '0' in the values of line 6"):
+        load_streams_config(_file(tmp_path, "other.txt", same + other))
