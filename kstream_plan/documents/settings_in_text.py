@@ -20,7 +20,9 @@ _KEY = (
 )
 _VALUE = (
     r"(?:\"(?P<text>[^\"\n]*)\"|'(?P<single>[^'\n]*)'"
-    r"|(?P<product>[\d_]+[lL]?(?:[ \t]*\*[ \t]*[\d_]+[lL]?)*)(?=\s*(?:[),;\s\\\"']|$))"
+    r"|(?:(?:Integer|Long)\.(?:valueOf|toString)\()?"
+    r"(?P<product>[\d_]+[lL]?(?:[ \t]*\*[ \t]*[\d_]+[lL]?)*)(?!\)?\s*(?:[+*%?]|-\s))"
+    r"(?=\s*(?:[),;\s\\\"'\]}]|: ?(?:java\.lang\.)?[A-Z]|$))"
     r"|(?P<expression>[^\n]+))"
 )
 _PAIR = re.compile(_KEY + r"\s*+(?:\)\s*+)?(?:,|\]\s*=|=|:|->|=>|\bto\b)[ \t]*+(?:\n[ \t]*+)?" + _VALUE)

@@ -93,3 +93,28 @@ def test_which_value_of_a_table_counts_may_be_unknown(text: str, source: str) ->
     value = settings_in_text(text)[-1].value
     assert isinstance(value, UnknownValue)
     assert value.source == source
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, Integer.valueOf(1));",
+        "p.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, 1: java.lang.Integer)",
+        "p.put(NUM_STANDBY_REPLICAS_CONFIG, 1: Integer)",
+        "[(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG): 1]",
+        'Map.of("num.standby.replicas", Integer.toString(1))',
+    ],
+)
+def test_a_number_may_be_boxed_or_typed(text: str) -> None:
+    assert [(setting.key, setting.value) for setting in settings_in_text(text)] == [("num_standby_replicas", "1")]
+
+
+@pytest.mark.parametrize("value", ["3 * n", "1 + extra", "Integer.valueOf(1) + extra", "60 * 1000 * minutes", "4 - 1"])
+def test_a_number_that_is_a_part_of_an_expression_is_unknown(value: str) -> None:
+    (setting,) = settings_in_text(f'p.put("num.standby.replicas", {value});')
+    assert isinstance(setting.value, UnknownValue)
+
+
+def test_a_number_before_an_option_is_whole() -> None:
+    settings = settings_in_text("docker run -e STREAMS_NUM_STANDBY_REPLICAS=1 -e STREAMS_MAX_WARMUP_REPLICAS=6 a")
+    assert [setting.value for setting in settings] == ["1", "6"]
