@@ -251,7 +251,8 @@ class WhatElse:
         """Yield the plays in which copies restore slower and faster than by the rates that are known.
 
         Each thread restores what it has at a rate of its own. One alone restores at its part of the instance's; where
-        a thread was measured, all of the instance restore at a multiple. No copy has to begin at once, either.
+        a thread was measured, all of the instance restore at a multiple. No copy has to begin at once, either, nor does
+        a probe have to come as late as in a plan: a heartbeat interval earlier it finds less restored.
         """
         case, rounds = self.case, play.played.rounds
         rated = case.snapshot.rates.any_restore or any(isinstance(pace, RestoreRate) for pace in case.outside.paces)
@@ -259,7 +260,10 @@ class WhatElse:
             return
         threads, late = max(instance.capacity for instance in case.outside.everyone), case.design.at_probes()
         if threads > 1 or late != case.design:
-            yield self._other(late, self._at_other_rates(1 / threads))
+            config = case.snapshot.config
+            interval_ms = config.probing_rebalance_interval_ms
+            early = interval_ms / (interval_ms + config.heartbeat_interval_ms) if late != case.design else 1
+            yield self._other(late, self._at_other_rates(early / threads))
         if threads > 1:
             yield self._other(case=self._at_other_rates(threads))
 

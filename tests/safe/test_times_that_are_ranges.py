@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kstream_plan.documents.scenario_file import read_scenario
 from kstream_plan.model import Consumer, Instance, Rates, Snapshot
-from kstream_plan.model.scenario import Leave, Return, Scenario, Stop
+from kstream_plan.model.scenario import Join, Leave, Return, Scenario, Stop
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
 from kstream_plan.planner.assumptions import input_behind
@@ -30,7 +30,7 @@ from kstream_plan.snapshots.metrics.measurements import Measurements
 from kstream_plan.snapshots.metrics.overlay import with_measured_lags
 from kstream_plan.snapshots.metrics.scrapes import read_scrapes
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
-from tests.helpers import captured_scenarios
+from tests.helpers import captured_scenarios, one_standby
 from tests.helpers.schemas import validator
 
 FOLDER = Path(__file__).parent
@@ -199,6 +199,15 @@ class TestRates:
         low_ms, high_ms = _ends(result, "duration_ms")
         assert follows
         assert low_ms <= result.summary.duration_ms < high_ms
+
+    @pytest.mark.parametrize(("rate", "is_range"), [(16_400.0, True), (20_000.0, False)])
+    def test_a_probe_that_comes_at_its_earliest_may_find_less(self, rate: float, is_range: bool) -> None:
+        """A probe comes up to a heartbeat interval after its own: within it a copy may catch up, or not yet."""
+        joins = Scenario(events=(Join(at_ms=0, instances=(_instance("new", 1),)),))
+        snapshot = replace(one_standby.snapshot(), rates=Rates(restore_per_instance=rate))
+        config = replace(snapshot.config, probing_rebalance_interval_ms=60_000, acceptable_recovery_lag=0)
+        result = plan_checked(replace(snapshot, config=config), scenario=joins)
+        assert (_ends(result, "probing_rebalances")[0] < _ends(result, "probing_rebalances")[1]) == is_range
 
     def test_nothing_to_restore_is_no_range(self) -> None:
         before = captured_scenarios.before("scale-out", 10_000.0)
