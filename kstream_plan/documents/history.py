@@ -380,7 +380,7 @@ def _unpacked(content: bytes, name: str) -> bytes:
         return unpacked(content)
     except TooLargeError as error:
         what = f"cannot be read: {error.strerror}"
-        raise SnapshotError(what, where=printable(name), fix="check the file") from None
+        raise SnapshotError(what, where=printable(name), fix="check the file, or raise --max-text") from None
     except (OSError, EOFError, zlib.error) as error:
         raise broken_gzip(name, str(error)) from None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
 from kstream_plan.errors import PlanFileError
-from kstream_plan.snapshots.files.content import TooLargeError, limits, unpacked
+from kstream_plan.snapshots.files.content import TooLargeError, unpacked
 from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind, other_kind
 from kstream_plan.snapshots.rows.json_text import object_of
 
@@ -60,7 +60,7 @@ def documents_in(data: bytes, where: str) -> Iterator[JsonDocument | PlanFileErr
 
 def _text(data: bytes, where: str) -> str:
     try:
-        return unpacked(data, limits().packed_bytes).decode("utf-8-sig")
+        return unpacked(data).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise PlanFileError("not UTF-8 text", where=where, fix="give a plan saved with --out") from None
     except TooLargeError as error:

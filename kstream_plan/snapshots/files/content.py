@@ -32,6 +32,8 @@ from kstream_plan.snapshots.files.temporary import temporary_folder
 GZIP_MAGIC = b"\x1f\x8b"
 #: So much of a file of settings, a policy or a scenario is read; they are kept whole, and have a few lines.
 SETTINGS_BYTES = 64 << 20
+#: Of packed text one in so many bytes may begin a value of JSON: as an object each takes many times that.
+BYTES_A_VALUE = 8
 
 _BLOCK_BYTES = 1 << 20
 #: Signs that no text has: such data are of another kind.
@@ -178,10 +180,15 @@ def waited_for(stream: BinaryIO) -> BinaryIO:
     return stream
 
 
-def counted(stream: BinaryIO, most_bytes: int | None = None) -> BinaryIO:
-    """Return the stream as one that fails with :class:`TooLargeError` beyond a limit, by default that of text."""
-    most_bytes = limits().text_bytes if most_bytes is None else most_bytes
-    return cast(BinaryIO, io.BufferedReader(_Counted(stream, most_bytes), _BLOCK_BYTES))
+def counted(stream: BinaryIO) -> BinaryIO:
+    """Return the stream as one that fails with :class:`TooLargeError` beyond the limit of text."""
+    return cast(BinaryIO, io.BufferedReader(_Counted(stream, limits().text_bytes), _BLOCK_BYTES))
+
+
+def counted_json(stream: BinaryIO, most_bytes: int | None = None) -> BinaryIO:
+    """Return the same for JSON: beyond a limit, by default that of packed files, of text or of the values in it."""
+    most_bytes = limits().packed_bytes if most_bytes is None else most_bytes
+    return cast(BinaryIO, io.BufferedReader(_Counted(stream, most_bytes, most_bytes // BYTES_A_VALUE), _BLOCK_BYTES))
 
 
 def within_limit(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -202,15 +209,15 @@ def unpacked(data: bytes, most_bytes: int | None = None) -> bytes:
     """Return data as they are, or what they are when gzip is taken off.
 
     Raises:
-        TooLargeError: they hold more text than ``most_bytes``, by default the limit.
+        TooLargeError: they hold more text than ``most_bytes``, by default the limit of packed files, or more values
+            than that much JSON has.
         OSError: they are damaged.
         EOFError: they end too early.
         zlib.error: they are damaged.
     """
     if not data.startswith(GZIP_MAGIC):
         return data
-    stream = cast(BinaryIO, gzip.GzipFile(fileobj=io.BytesIO(data)))
-    return _read(stream, limits().text_bytes if most_bytes is None else most_bytes)
+    return counted_json(cast(BinaryIO, gzip.GzipFile(fileobj=io.BytesIO(data))), most_bytes).read()
 
 
 def text_in(data: bytes) -> str:
@@ -266,11 +273,12 @@ def decoded(data: bytes) -> str:
 
 
 class TooLargeError(OSError):
-    """An input holds more than ``most_bytes``."""
+    """An input holds more than ``most_bytes``, or more values than JSON of that size has."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, *, in_values: bool = False) -> None:
         option = "" if most_bytes == SETTINGS_BYTES else " (--max-text)"
-        super().__init__(errno.EFBIG, f"it holds more than {_size(most_bytes)} of text{option}")
+        most = f"{most_bytes // BYTES_A_VALUE:,} values" if in_values else f"{_size(most_bytes)} of text"
+        super().__init__(errno.EFBIG, f"it holds more than {most}{option}")
 
 
 def _read(stream: BinaryIO, most_bytes: int) -> bytes:
@@ -314,12 +322,13 @@ def _size(size: int) -> str:
 
 
 class _Counted(io.RawIOBase):
-    """A stream that fails after so many bytes."""
+    """A stream that fails after so many bytes, or so many values of JSON that begin in them."""
 
-    def __init__(self, stream: BinaryIO, most_bytes: int) -> None:
+    def __init__(self, stream: BinaryIO, most_bytes: int, most_values: int | None = None) -> None:
         super().__init__()
         self._stream = stream
         self._most = self._left = most_bytes
+        self._values_left = most_values
 
     def readable(self) -> bool:
         return True
@@ -329,5 +338,9 @@ class _Counted(io.RawIOBase):
         self._left -= len(block)
         if self._left < 0:
             raise TooLargeError(self._most)
+        if self._values_left is not None:
+            self._values_left -= sum(map(block.count, (b",", b"[", b"{")))
+            if self._values_left < 0:
+                raise TooLargeError(self._most, in_values=True)
         memoryview(buffer)[: len(block)] = block
         return len(block)

@@ -24,7 +24,16 @@ from urllib.parse import unquote, urlparse
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.snapshots.files.broken_files import HEAD_BYTES, BrokenFileError, Head, unreadable, unzipped_head
-from kstream_plan.snapshots.files.content import TooLargeError, at_hand, counted, fetched, limits, waited_for
+from kstream_plan.snapshots.files.content import (
+    BYTES_A_VALUE,
+    TooLargeError,
+    at_hand,
+    counted,
+    counted_json,
+    fetched,
+    limits,
+    waited_for,
+)
 from kstream_plan.snapshots.files.kinds import SAVED_PLAN, SNAPSHOT, file_kind
 from kstream_plan.snapshots.rows.document_kind import WRITTEN, kind_of
 from kstream_plan.snapshots.rows.fields import printable, shown
@@ -197,16 +206,15 @@ def local_input(file: LocalFile, folder: Path, number: int, is_a_log: IsALog) ->
 
 
 def _check_unpacked(file: LocalFile) -> None:
-    """Check that a packed file unpacks to no more than the limit of packed files: Spark takes whatever comes.
+    """Check that a packed file unpacks to no more than packed files may: Spark takes whatever comes.
 
     Raises:
         BrokenFileError: it unpacks to more.
     """
-    most_bytes = limits().packed_bytes
-    if os.path.getsize(file.path) * _MOST_DEFLATED <= most_bytes:
+    if os.path.getsize(file.path) * _MOST_DEFLATED <= limits().packed_bytes // BYTES_A_VALUE:
         return
     try:
-        with gzip.open(file.path) as unpacked, counted(cast(BinaryIO, unpacked), most_bytes) as stream:
+        with gzip.open(file.path) as unpacked, counted_json(cast(BinaryIO, unpacked)) as stream:
             while stream.read(_BLOCK_BYTES):
                 pass
     except TooLargeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -12,10 +13,11 @@ from typing import Any
 import pytest
 
 from kstream_plan.cli import run
+from kstream_plan.documents.history import history_rows
 from kstream_plan.documents.plan.read import read_saved
 from kstream_plan.documents.plan.seal import seal_of
 from kstream_plan.documents.plan.write import plan_json
-from kstream_plan.errors import PlanFileError
+from kstream_plan.errors import PlanFileError, SnapshotError
 from kstream_plan.plans import Plan
 from kstream_plan.plans.plan import ENDS_NOT_SAVED
 from kstream_plan.policy.check import check_plan
@@ -241,6 +243,36 @@ def test_a_small_file_of_plans_or_snapshots_does_not_fill_the_memory(
     assert run(["check", str(file)]) == 1
     error = capsys.readouterr().err
     assert "it holds more than 256 MiB of text (--max-text). Fix: check the file, or raise --max-text" in error
+
+
+@pytest.mark.parametrize("begins", ['{"kind":"plan","format_version":"1.0","a":[', '{"format_version":"1.0","a":['])
+def test_a_small_file_of_many_empty_lists_does_not_fill_the_memory(
+    begins: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """240 MB of them, which is less than the limit, took 5.9 GB."""
+    file = tmp_path / "bomb.json.gz"
+    with gzip.open(file, "wb", compresslevel=1) as packed:
+        packed.write(begins.encode())
+        for _ in range(51):
+            packed.write(b"[]," * (1 << 19))
+    assert run(["check", str(file)]) == 1
+    error = capsys.readouterr().err
+    assert "it holds more than 33,554,432 values (--max-text). Fix: check the file, or raise --max-text" in error
+
+
+def test_a_packed_history_or_status_is_as_large_as_other_packed_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(file, "wb", compresslevel=1) as packed:
+        packed.write(b'{"application_id":"a","a":"')
+        for _ in range(257):
+            packed.write(b"0" * (1 << 20))
+    for arguments in (["snapshot", "--connect-status"], ["history"]):
+        assert run([*arguments, str(file)]) == 1
+        assert "it holds more than 256 MiB of text (--max-text)" in capsys.readouterr().err
+    with pytest.raises(SnapshotError, match="it holds more than 256 MiB of text"):
+        list(history_rows(str(file), io.BytesIO()))
 
 
 @pytest.mark.parametrize(("blanks", "said"), [(1 << 10, "is empty"), (2 << 20, "begins with blanks only")])

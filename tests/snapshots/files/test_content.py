@@ -169,7 +169,7 @@ def test_so_much_text_is_read(
 
 def test_a_small_archive_does_not_fill_the_memory(tmp_path: Path) -> None:
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"0" * (64 << 20)))
-    with reading_within(Limits(text_bytes=1 << 20)):
+    with reading_within(Limits(text_bytes=1 << 20, packed_bytes=1 << 20)):
         with pytest.raises(OSError, match="it holds more than 1 MiB of text"):
             unpacked((tmp_path / "bomb.gz").read_bytes())
         with pytest.raises(KstreamPlanError, match="it holds more than 1 MiB of text"):
