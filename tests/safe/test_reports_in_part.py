@@ -21,6 +21,7 @@ from kstream_plan.simulation.one_plan import plan
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import one_standby
 from tests.helpers.check_cases import NOW
+from tests.helpers.one_standby import WHOLE
 
 STORES = ("a", "b", "c")
 
@@ -118,3 +119,29 @@ def test_a_report_of_an_end_below_that_of_its_task_proves_nothing(source: str) -
     assert _answer(row, trust_ms=None) is Answer.UNKNOWN
     report |= {"offset": 995_000, "end_offset": 995_000}
     assert _answer(row, trust_ms=None) is Answer.YES
+
+
+@pytest.mark.parametrize("of_store", ["2026-11-22T12:00:00.000Z", None])
+@pytest.mark.parametrize(("lag", "answer"), [(900_000, Answer.NO), (-3, Answer.NO), (0, Answer.YES)])
+def test_a_store_that_is_further_behind_than_its_task_counts(of_store: str | None, lag: int, answer: Answer) -> None:
+    """Nor does it save a task that the row of its store does not say when it was reported: then it is of now."""
+    row = one_standby.row()
+    [report] = row["lags"]
+    row["lags"].append({**report, "store": "a", "lag": lag, "reported_at": of_store})
+    if of_store is None:
+        report["reported_at"] = "2026-11-22T11:59:59.000Z"
+    assert _answer(row) is answer
+
+
+@pytest.mark.parametrize("ends", [[WHOLE], [WHOLE - 1, 1], [WHOLE, None]])
+def test_a_task_cannot_end_before_its_changelogs_do(ends: list[int | None]) -> None:
+    """Within the limit in all, every copy of it would count as caught up."""
+    row = one_standby.row(lag=None)
+    row["tasks"][0] |= {
+        "end_offset_sum": 100,
+        "changelog_partitions": [
+            {"topic": f"app-{number}-changelog", "partition": 0, "end_offset": end} for number, end in enumerate(ends)
+        ],
+    }
+    with pytest.raises(SnapshotError, match="end_offset_sum is 100, less than the 1,000,000 of its"):
+        _answer(row)

@@ -25,7 +25,7 @@ class _Seat(NamedTuple):
 def reports_of(rows: Sequence[LagRow]) -> Reports:
     """Gather the rows of every (task, instance) that count: the row about the whole task beats those about its stores.
 
-    It does so unless one of them is newer than it.
+    It does so unless one of them is newer than it, or they are further behind than it and not known to be older.
     """
     gathered: dict[tuple[int, int], list[LagRow]] = defaultdict(list)
     for row in rows:
@@ -179,9 +179,20 @@ def _rows_that_count(rows: list[LagRow]) -> list[LagRow]:
         return rows
     whole = [row for row in rows if row.store is None]
     stores = [row for row in rows if row.store is not None]
-    if whole and stores and max(map(_age_key, stores)) > max(map(_age_key, whole)):
-        return stores
+    if whole and stores:
+        of_whole_ms = max(map(_age_key, whole))
+        if max(map(_age_key, stores)) > of_whole_ms:
+            return stores
+        not_older = [row for row in stores if _age_key(row) in (-1, of_whole_ms)]
+        if _is_further_behind(not_older, whole[0]):
+            return stores
     return whole or stores
+
+
+def _is_further_behind(stores: Sequence[LagRow], whole: LagRow) -> bool:
+    """Tell whether a task is further behind by the lags of its stores than by its own."""
+    lags = [row.lag for row in stores if row.lag is not None]
+    return whole.lag is not None and whole.lag >= 0 and (UNKNOWN in lags or sum(lags) > whole.lag)
 
 
 def _age_key(row: LagRow) -> int:

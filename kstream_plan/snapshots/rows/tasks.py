@@ -136,8 +136,12 @@ def _read_task_row(item: Row) -> TaskRow:
     changelog = optional_rows(item, "changelog_partitions")
     changelog_partitions = _partitions("changelog_partitions", changelog)
     ends = [_end_offset(index, partition) for index, partition in enumerate(changelog)]
+    of_changelogs = min(sum(end for end in ends if end is not None), MAX_LONG)
     if end_offset_sum is None and ends and None not in ends:
-        end_offset_sum = min(sum(end for end in ends if end is not None), MAX_LONG)
+        end_offset_sum = of_changelogs
+    if end_offset_sum is not None and end_offset_sum < of_changelogs:
+        what = f"is {end_offset_sum:,}, less than the {of_changelogs:,} of its changelog_partitions"
+        raise FieldError("end_offset_sum", what, "give the sum of their end offsets, or leave it out")
     return TaskRow(
         parsed_task_id("task_id", item["task_id"]),
         optional_boolean(item, "stateful"),
