@@ -65,7 +65,7 @@ def cold_cause(plan: Plan, activities: Sequence[Activity]) -> str:
     """Return why no instance that stays has a copy of any task that starts cold; empty: some have one."""
     places = list(_lost_places(plan, activities))
     if not all(places) and plan.design == "streams":
-        return "a streams group has no warm-ups: a task moves before its state is restored there"
+        return "a streams group has no warm-ups, and moves a task before its state is restored there"
     if not places or not all(places):
         return ""
     tasks = "the task" if len({move.task_id for activity in activities for move in activity.cold}) == 1 else "each task"
@@ -76,10 +76,11 @@ def cold_cause(plan: Plan, activities: Sequence[Activity]) -> str:
     for tag in dict(places[0][0].client_tags):
         values = [{dict(instance.client_tags).get(tag) for instance in holders} for holders in places]
         if all(len(value) == 1 and None not in value for value in values):
-            areas = name_list(sorted({str(name) for value in values for name in value}))
+            areas = sorted({str(name) for value in values for name in value})
+            area = f"{tag} {areas[0]}" if len(areas) == 1 else f"one {tag} ({name_list(areas)})"
             spreads = tag in plan.config.rack_aware_assignment_tags
             cure = "" if spreads else f"; rack.aware.assignment.tags={tag} would keep a standby in another {tag}"
-            return f"all copies of {tasks} were in one {tag} ({areas}), so it restores first{cure}"
+            return f"all copies of {tasks} were in {area}, so it restores first{cure}"
     return f"all instances with a copy of {tasks} are gone, so it restores first"
 
 

@@ -59,7 +59,7 @@ def test_a_plan_that_begins_later_says_that_nothing_was_seen_since() -> None:
 def test_a_lost_zone_names_why_tasks_start_cold_what_avoids_it_and_which_more_may() -> None:
     zones, rate = EXAMPLES / "zones", "--restore-rate 5000/s"
     text = said(f"simulate {zones}/orders.json {zones}/zone-a-lost.yaml")
-    assert "4 (4 to 8) cold starts: all copies of each task were in one zone (a), so it restores first; " in text
+    assert "4 (4 to 8) cold starts: all copies of each task were in zone a, so it restores first; " in text
     assert "rack.aware.assignment.tags=zone would keep a standby in another zone. Whether 4 more are cold is" in text
     assert "No other setting here avoids the cold starts." in text
     assert "4 tasks start cold, in 4 (4 to 8) starts: 0_0, 0_1, 0_4, 0_5. " in text
@@ -71,7 +71,7 @@ def test_a_lost_zone_names_why_tasks_start_cold_what_avoids_it_and_which_more_ma
     assert "4 tasks that start cold still restore then: until when is unknown." in said(lost)
     assert "4 tasks that start cold still restore then: all tasks run after about 4m45s." in said(f"{lost} {rate}")
     tagged = said(f"{lost} {rate} --rack-aware-assignment-tags zone")
-    assert "in one zone (a), so it restores first. " in tagged
+    assert "in zone a, so it restores first. " in tagged
 
 
 def test_without_standbys_the_only_copy_of_what_an_instance_ran_is_gone() -> None:
@@ -131,7 +131,7 @@ def test_a_connect_worker_that_returns_has_one_member_id_in_the_plan() -> None:
     workers, back = EXAMPLES / "connect" / "workers.json", folder_of("classic-5") / "back.yaml"
     back.write_text("version: 1\nevents:\n  - {at: 0s, bounce: {instances: all, restart: 20s}}\n", encoding="utf-8")
     text = said(f"simulate {workers} back.yaml --no-what-if")
-    assert "its member id is random. The plan takes its old id for the new one, which is unknown: with " in text
+    assert "its member id is random. The plan uses the old id, because the new one is unknown: with " in text
 
 
 def test_every_command_says_in_the_same_words_that_other_settings_take_a_restart() -> None:
@@ -164,7 +164,9 @@ def test_a_streams_group_that_scales_out_starts_tasks_cold_because_it_has_no_war
     files = f"--describe-text {group}/group.txt --topology {group}/topology.txt"
     run_in("classic-5", f"snapshot {files} --broker-version 4.2 --out streams.json")
     text = said("simulate-scaleout streams.json --add 1 --draws 1")
-    assert "6 cold starts: a streams group has no warm-ups: a task moves before its state is restored there. " in text
+    assert (
+        "6 cold starts: a streams group has no warm-ups, and moves a task before its state is restored there. " in text
+    )
     drained = said("drain streams.json 473f")
     assert (
         "Warning: no end offset is known for 24 stateful tasks, 0_0 first: how much they restore is unknown" in drained

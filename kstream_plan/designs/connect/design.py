@@ -159,7 +159,7 @@ def _notes(played: Played) -> Iterator[Note]:
             )
         else:
             decides = (
-                ". The plan takes its old id for the new one, which is unknown: with another id another worker may "
+                ". The plan uses the old id, because the new one is unknown: with another id another worker may "
                 "lead next, with or without a delay, and others keep an extra item"
             )
         yield Note("restarted-workers", what + decides)
