@@ -50,19 +50,8 @@ def suggest_command_line(arguments: Sequence[str], app: typer.Typer) -> str | No
             return None
         return _line([matches[0], *rest] if matches else ["assign", *arguments])
     options = [option for parameter in commands[name].params for option in parameter.opts if option.startswith("--")]
-    arguments = rest if "--output" in options else _with_report(rest, name)
-    corrections = [_option(argument, options) for argument in arguments]
+    corrections = [_option(argument, options) for argument in rest]
     return _line([name, *corrections]) if corrections != rest and _is_valid(commands[name], corrections) else None
-
-
-def _with_report(arguments: Sequence[str], command: str) -> list[str]:
-    """Return ``--output json`` as the report of a command that has no other output than its page."""
-    words = [word for text in arguments for word in (text.split("=") if text.startswith("--output=") else [text])]
-    if "--output" not in words[:-1]:
-        return list(arguments)
-    place = words.index("--output")
-    form = words[place + 1]
-    return [*words[:place], "--report", f"{form}={command}.{form}", *words[place + 2 :]]
 
 
 def _is_valid(command: Any, arguments: Sequence[str]) -> bool:

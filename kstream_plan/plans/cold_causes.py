@@ -48,7 +48,7 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
         yield from would_tell(plan.unproven_starts, rate)
     elif cold.most:
         ends = f" ({cold.least:,} to {cold.most:,})" if cold.least < cold.most else ""
-        cause = cold_cause(plan, activities) or "no copy has caught up where the task goes, so it restores first"
+        cause = _cold_cause(plan, activities) or "no copy has caught up where the task goes, so it restores first"
         yield f"{cold.median:,}{ends} cold {'start' if cold.most == 1 else 'starts'}: {cause}."
         if cold.most > cold.median:
             yield f"Whether {cold.most - cold.median:,} more are cold is unknown."
@@ -61,7 +61,7 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
         yield "No task starts cold: each one moves to a copy that has caught up."
 
 
-def cold_cause(plan: Plan, activities: Sequence[Activity]) -> str:
+def _cold_cause(plan: Plan, activities: Sequence[Activity]) -> str:
     """Return why no instance that stays has a copy of any task that starts cold; empty: some have one."""
     places = list(_lost_places(plan, activities))
     if not all(places) and plan.design == "streams":
@@ -86,7 +86,7 @@ def cold_cause(plan: Plan, activities: Sequence[Activity]) -> str:
 
 def still_restoring(plan: Plan) -> str:
     """Return which tasks still restore when the last rebalance is over, and until when; empty: none, or elsewhere."""
-    if plan.design == "streams" or plan.verdict.kind != "settled":
+    if plan.design == "streams" or plan.verdict.kind != "settled" or not plan.summary.cold_handovers:
         return ""
     end_ms, slowest_ms = plan.summary.duration_ms, plan.summary.max_cold_restore_ms
     assumed_ms = plan.config.probing_rebalance_interval_ms  # as of other copies

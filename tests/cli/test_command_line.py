@@ -184,8 +184,6 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign", "x", "--rates-over", "1h"], "--rates-over goes with --lags"),
         (["assign", "x", "--lags", "y", "--rates-over", "0"], "rates need a time above 0"),
         (["schema", "house"], "'house' is not one of plan, "),
-        (["check", "x", "--output", "json"], "Fix: kstream-plan check x --report json=check.json\n"),
-        (["check", "x", "--output=json"], "Fix: kstream-plan check x --report json=check.json\n"),
         (["check", "x", "--output", "xml"], "Fix: see kstream-plan check --help\n"),
         (["fly"], "error: no such command 'fly'. Fix: see kstream-plan --help"),
     ],

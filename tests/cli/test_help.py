@@ -45,7 +45,7 @@ OF_THEIR_OWN = {
     ("diff", "--fail-on-changes"): "changed",
     ("bounce", "--out"): "scenario",
     ("bounce", "--instance"): "restart now",
-    ("check", "--report"): "findings",
+    ("check", "--report"): "Findings",
     ("check", "--now"): "snapshot ages",
     ("check", "--today"): "waivers",
     **{(name, "--report"): "page of HTML" for name in ("compare", "diff", "fleet")},

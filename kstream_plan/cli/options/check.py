@@ -73,9 +73,7 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
 
     paths: Annotated[
         list[str],
-        typer.Argument(
-            metavar="PLAN|SNAPSHOT...", help="Saved plans, or snapshots to plan first; - is standard input."
-        ),
+        typer.Argument(metavar="PLAN|SNAPSHOT...", help="Saved plans, or snapshots to plan first; - is stdin."),
     ]
     policy: Annotated[
         Path | None,
@@ -83,9 +81,7 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
     ] = None
     report: Annotated[
         list[ReportFile] | None,
-        report_option(
-            REPORTS, f"File for the findings as {', '.join(REPORTS)}; repeatable. github=- prints them below the table."
-        ),
+        report_option(REPORTS, f"Findings as {', '.join(REPORTS)}; repeatable."),
     ] = None
     baseline: Annotated[
         list[Path] | None,
