@@ -187,7 +187,9 @@ def test_what_is_marked_says_what_starts_cold_all_the_same(tmp_path: Path, capsy
     assert "Warning: The restore rate is unknown." in told(), "when copies are caught up is unknown"
     for text in (told(), told("--restore-rate", "500/s")):
         assert re.search(r"^Cold starts +\d+ \(\d+ to \d+\) +\d+ \(\d+ to \d+\)$", text, re.MULTILINE)
-        assert re.search(r"^Warning: With max\.warmup\.replicas=\d+: \d+ tasks start cold: ", text, re.MULTILINE)
+        assert re.search(
+            r"^Warning: With max\.warmup\.replicas=\d+: \d+ tasks start cold, in \d+ \(", text, re.MULTILINE
+        )
 
 
 def test_a_policy_puts_first_what_keeps_to_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.errors import ConfigError, UsageError
 from kstream_plan.model import Group, Note, Snapshot
-from kstream_plan.model.settings import DEFAULT_SETTINGS, SETTINGS_GIVEN
+from kstream_plan.model.settings import DEFAULT_SETTINGS, SETTINGS_GIVEN, SETTINGS_IN_FORCE
 from tests.helpers import plan_cases
 
 
@@ -49,7 +49,8 @@ def test_settings_that_differ_from_those_read_are_an_assumption_with_their_names
     snapshot = replace(application("orders"), assumptions=())
     [note] = overrides(Settings(num_standby_replicas=1, session_timeout=60_000)).apply(snapshot).assumptions
     assert (note.code, note.subjects) == (SETTINGS_GIVEN, ("num.standby.replicas=1", "session.timeout.ms=1m"))
-    assert note.message.endswith(": num.standby.replicas=1 instead of 0, session.timeout.ms=1m instead of 45s")
+    changes = ": num.standby.replicas=1 instead of 0, session.timeout.ms=1m instead of 45s"
+    assert note.message.endswith(f"{changes}. {SETTINGS_IN_FORCE}")
     same = Settings(num_standby_replicas=snapshot.config.num_standby_replicas)
     assert overrides(same).apply(snapshot).assumptions == ()
     not_read = replace(snapshot, assumptions=(Note(DEFAULT_SETTINGS, "Kafka's defaults count"),))
