@@ -306,13 +306,13 @@ class Bounces:
         """In what the figures of the scenarios differ if they are given to ``simulate``."""
         texts = []
         if self.goes_on and self.process_ids:
-            texts.append("in it a default close begins when the rebalance under way has ended")
+            texts.append("a default close begins when the rebalance under way has ended")
         if any(way.plan.outages for way in self.played):
-            texts.append("static members' duration ends with the last rebalance")
+            texts.append("static members' time ends with the last rebalance")
         if any(way.draws is not None for way in self.played):
-            texts.append("ranges are over more simulations")
+            texts.append("more random simulations are run")
         if uncounted := [f"{way.way.label}: {way.uncounted:,}" for way in self.played if way.uncounted]:
-            text = "its most cold starts include those from stores that may be in memory"
+            text = "the most cold starts include those from stores that may be in memory"
             texts.append(f"{text} ({', '.join(uncounted)})")
         return tuple(texts)
 

@@ -337,7 +337,7 @@ def _notes(bounces: Bounces) -> Iterator[Note]:
         if way.restarts < number:
             yield Note("first-restarts-only", f"{name}: figures are of the first {way.restarts:,} restarts")
     if texts := bounces.beside_simulate:
-        yield Note("beside-simulate", f"simulate shows other figures of these restarts: {'; '.join(texts)}")
+        yield Note("beside-simulate", f"In simulate, {'; '.join(texts)}")
     for left_out, least_ms in bounces.left_out:
         reason = "every stateful task moves to an empty disk, which takes at least"
         message = f"{left_out.label} was not simulated: {reason} {duration(least_ms)}"
