@@ -151,7 +151,8 @@ class TestUnsized:
     def test_a_task_moves_on_beside_or_to_a_copy_of_unknown_size(self, unsized: str) -> None:
         """0_2 moves again, to a copy on ``i1`` that is made beside those of 0_0 and 0_1, and is then near enough."""
         known = random_group(random.Random(5_589_347))
-        assert drain(known.snapshot, ["i0"], known.options, leave=True).answers[TaskId(0, 2)] is Answer.NO
+        sized = drain(known.snapshot, ["i0"], known.options, leave=True)
+        assert (sized.restoring_later, sized.answer) == (("0_2",), Answer.NO)
         group = copied(known)
         del next(task for task in group.row["tasks"] if task["task_id"] == unsized)["end_offset_sum"]
         found = drain(group.snapshot, ["i0"], group.options, leave=True)

@@ -47,7 +47,7 @@ def test_tasks_that_pause_longer_in_all_are_to_blame(made: Plan) -> None:
         assert blamed == {task_id: total for task_id, total in totals.items() if total > limit}
         for offence in found.offences:
             number = times[offence.task_id]  # type: ignore[index]
-            assert offence.note == ("1 pause" if number == 1 else f"sum of {number:,} pauses")
+            assert offence.note == ("1 pause" if number == 1 else f"in {number:,} pauses together")
         assert [*found.offences] == sorted(found.offences, key=lambda one: -(one.measured or 0))
 
 

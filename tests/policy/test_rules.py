@@ -110,7 +110,7 @@ def test_max_pause_per_task_blames_the_longest_first() -> None:
     assert measure("max_pause_per_task", 30_100) == Measurement(30_100)
     found = measure("max_pause_per_task", 30_000)
     assert blamed(found) == [(22, "2_0", 30_100), (22, "2_3", 30_100), (22, "2_4", 30_100)]
-    assert {one.note for one in found.offences} == {"sum of 11 pauses"}
+    assert {one.note for one in found.offences} == {"in 11 pauses together"}
 
 
 def test_max_pause_per_handover_blames_task_and_round() -> None:

@@ -605,7 +605,7 @@ class TestExceptions:
 
     def test_with_a_lower_limit_a_task_waits_instead_of_restoring_first(self) -> None:
         """0_0 moves to ``i0`` within a limit of 10,000 and restores there for long; with none it waits until then."""
-        group = copied(random_group(random.Random(314_104)))
+        group = copied(replace(random_group(random.Random(314_104)), restore=55.0))
         within = _check(group)
         assert (within.whole, within.most, list(within.restoring)) == (Answer.NO, 0, ["0_0"])
         group.row["config"]["acceptable_recovery_lag"] = 0

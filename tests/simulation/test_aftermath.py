@@ -107,7 +107,10 @@ def test_of_an_instance_that_runs_nothing_it_is_said_what_is_unknown() -> None:
 def test_why_it_takes_so_long_is_said() -> None:
     late, at_once = (page_of(case(name)).sentences[-1] for name in ("standbys", "alone"))
     assert late.startswith("The tasks pause for about 10s until the group notices (session.timeout.ms)")
-    assert at_once == "A stop leaves the group, so that the tasks start elsewhere at once."
+    assert (
+        at_once
+        == "A stop leaves the group, so that the tasks start elsewhere without waiting for the session time-out."
+    )
 
 
 def test_what_is_left_without_a_standby_is_in_the_json() -> None:

@@ -54,19 +54,23 @@ _WARM = st.lists(st.booleans(), min_size=2, max_size=2)
 _RESTORING = st.lists(st.sampled_from(TASKS), max_size=1)
 
 
-@given(_WARM, _WARM, _KNOWN, _RESTORING, st.booleans(), st.booleans())
+@given(_WARM, _WARM, _KNOWN, _RESTORING, st.booleans(), st.booleans(), st.booleans())
 def test_no_if_one_is_cold_for_sure_unknown_if_one_may_be_yes_if_none_can(
     now: list[bool],
     at_best: list[bool],
     known: dict[WorkId, Known],
     restoring: list[WorkId],
+    moves_again: bool,
     not_seen: bool,
     over: bool,
 ) -> None:
     ran = TASKS[:2]
     found = replace(
         warm(),
-        now=tuple(drained(task_id, caught_up=item) for task_id, item in zip(ran, now, strict=True)),
+        now=tuple(
+            drained(task_id, caught_up=item, records=0 if moves_again else 1)
+            for task_id, item in zip(ran, now, strict=True)
+        ),
         at_best=tuple(drained(task_id, caught_up=item) for task_id, item in zip(ran, at_best, strict=True)),
         unproven=tuple(unproven(task_id, item) for task_id, item in known.items()),
         doubts=(
@@ -78,7 +82,7 @@ def test_no_if_one_is_cold_for_sure_unknown_if_one_may_be_yes_if_none_can(
     )
     expected = {}
     for task_id, warm_now, warm_at_best in zip(ran, now, at_best, strict=True):
-        if not (warm_now or warm_at_best) or task_id in restoring:
+        if not (warm_now or warm_at_best) or (task_id in restoring and not moves_again):
             expected[task_id] = Answer.NO
         elif task_id in known:
             expected[task_id] = _ANSWERS[known[task_id]]
@@ -86,7 +90,7 @@ def test_no_if_one_is_cold_for_sure_unknown_if_one_may_be_yes_if_none_can(
             expected[task_id] = Answer.YES if warm_now and warm_at_best else Answer.UNKNOWN
     assert found.answers == expected
     others = [_ANSWERS[item] for task_id, item in known.items() if task_id not in ran]
-    others += [Answer.NO for task_id in restoring if task_id not in ran]
+    others += [Answer.NO for task_id in restoring if moves_again or task_id not in ran]
     everything = [*expected.values(), *others, *([Answer.UNKNOWN] if not_seen or over else [])]
     worst = next((item for item in (Answer.NO, Answer.UNKNOWN) if item in everything), Answer.YES)
     assert found.answer is worst
