@@ -74,6 +74,7 @@ def _start(words: list[str], folder: Path, inputs: Path) -> subprocess.Popen[str
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        errors="replace",  # a signal may cut what is printed in the middle of a character
         start_new_session=True,
     )
 
