@@ -99,14 +99,15 @@ _OTHER_PYTHONS = {
     "without the package": ({}, "No module named 'kstream_plan'"),
     "another version of Python": (
         {
-            "sitecustomize.py": "import collections, sys\n"
+            "other_python.py": "import collections, sys\n"
             "version = collections.namedtuple('version', 'major minor micro releaselevel serial')\n"
-            "sys.version_info = version(3, 99, 0, 'final', 0)\n"
+            "sys.version_info = version(3, 99, 0, 'final', 0)\n",
+            "starts.pth": "import other_python\n",
         },
         "they have another version of Python",
     ),
     "a Python too old for Spark": (
-        {"sitecustomize.py": "import sys\nsys.exit('SyntaxError')\n"},
+        {"other_python.py": "import sys\nsys.exit('SyntaxError')\n", "starts.pth": "import other_python\n"},
         "their Python does not start as a worker",
     ),
     "nowhere": (None, "Cannot run program"),
