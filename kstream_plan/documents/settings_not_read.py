@@ -1,4 +1,4 @@
-"""What a file of settings names and does not tell: a setting whose value is not read, a file that is not here."""
+"""What is missing in a file of settings: the value of a setting that it names, a file that it includes."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ _PLACES = re.compile(
 def names_without_value(
     text: str, known: Collection[str], settings: Sequence[Setting], warnings: Sequence[str], where: str
 ) -> Iterator[str]:
-    """Yield a warning for each known name in a text that neither settings nor warnings tell of.
+    """Yield a warning for each known name in a text that neither settings nor warnings mention.
 
     Args:
         text: the file.
         known: the names that matter, with ``_`` for ``.``.
         settings: all that were read of it, under whatever names.
-        warnings: what is told of it so far.
+        warnings: the warnings about it so far.
         where: the file.
     """
     plain = [name for name in known if not any(name.endswith(f"_{other}") for other in known)]
     patterns = sorted((name.replace("_", "[._-]") for name in plain), key=len, reverse=True)
     named = re.compile(rf"(?<![^\W_])(?:{'|'.join(patterns)})(?![^\W_])", re.IGNORECASE)
-    told = {_key(match[0]) for each in (*(each.name for each in settings), *warnings) for match in named.finditer(each)}
+    mentions = {
+        _key(match[0]) for each in (*(each.name for each in settings), *warnings) for match in named.finditer(each)
+    }
     for number, line in enumerate(text.splitlines(), 1):
         for match in named.finditer(_COMMENT.sub("", line)):
-            if _key(match[0]) not in told:
-                told.add(_key(match[0]))
+            if _key(match[0]) not in mentions:
+                mentions.add(_key(match[0]))
                 yield (
                     f"{where}, line {number}: {match[0]} is named, and no value of it is read: write it as NAME=VALUE "
                     "on a line of its own"

@@ -36,9 +36,9 @@ _MOST_OWNERS = 8
 
 
 def remarks(plan: Plan, activities: Sequence[Activity] | None = None, draws: Draws | None = None) -> Remarks:
-    """Return what is told beside the figures of a plan.
+    """Return the warnings, notes, assumptions and commands of a plan.
 
-    ``activities`` are its events, if they are known; ``draws`` the random simulations that figures are ranges over.
+    ``activities`` are its events, if they are known; ``draws`` the random simulations whose ends are the ranges.
     """
     activities = events(plan) if activities is None else activities
     total = totals(activities)

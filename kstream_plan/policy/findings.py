@@ -105,7 +105,7 @@ class Finding:
 
     @property
     def worst_tag(self) -> str:
-        """The client tag over too few values of which copies lie, and over how many: ``zone: 1``; empty of others."""
+        """The client tag whose values the copies share, and how many values they have: ``zone: 1``; empty if no tag."""
         worst = self.offences[0] if self.kind is Kind.TAGS and self.offences else None
         is_known = worst is not None and worst.note and worst.measured is not None
         return f"{worst.note.rpartition(': ')[0]}: {worst.measured:,}" if worst and is_known else ""

@@ -1,4 +1,4 @@
-"""A known setting that a file names is read, or told: none is dropped without a word."""
+"""A known setting that a file names is read, or a warning names it: none is dropped."""
 
 from pathlib import Path
 

@@ -136,7 +136,7 @@ def moves_fact(view: PlanView) -> Fact:
 
 
 def _minimum(minimum: int | None, likely: int) -> str:
-    """Return how much would do for the same balance, if that is known and not more."""
+    """Return how much would be enough for the same balance, if that is known and not more."""
     if minimum is None or minimum > likely:
         return ""
     return " (the minimum)" if minimum == likely else f" ({minimum:,} would be enough)"

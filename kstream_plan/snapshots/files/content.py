@@ -32,7 +32,7 @@ from kstream_plan.snapshots.files.temporary import temporary_folder
 GZIP_MAGIC = b"\x1f\x8b"
 #: So much of a file of settings, a policy or a scenario is read; they are kept whole, and have a few lines.
 SETTINGS_BYTES = 64 << 20
-#: Of packed text one in so many bytes may begin a value of JSON: as an object each takes many times that.
+#: Packed JSON may have one value in so many bytes: in memory each takes many times that.
 BYTES_A_VALUE = 8
 
 _BLOCK_BYTES = 1 << 20

@@ -75,7 +75,7 @@ def complete_tasks(
         nothing_logged: the tasks (by index) whose lag rows are all about stores without a changelog: they end at 0.
 
     Returns:
-        The tasks, and a warning about those whose end offset nobody tells (2^63-1 counts for it).
+        The tasks, and a warning about those whose end offset is unknown (2^63-1 counts for it).
     """
     stateful = {row.task_id.group for index, row in enumerate(rows) if _says_stateful(row, index in reported_end)}
     tasks = []
