@@ -7,19 +7,32 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from kstream_plan.answers.document import FORM, added, at, document
-from kstream_plan.documents.codec import COUNT, TEXT, WHOLE, Codec, list_of, mapping_of, named, one_of, or_null, whole
+from kstream_plan.documents.codec import (
+    BOOLEAN,
+    COUNT,
+    TEXT,
+    WHOLE,
+    Codec,
+    list_of,
+    mapping_of,
+    named,
+    one_of,
+    or_null,
+    whole,
+)
 from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.plan.fields import LONGEST_PAUSE
 from kstream_plan.documents.scenario_file import scenario_yaml
 from kstream_plan.plans.caught_up_evidence import options_that_tell
-from kstream_plan.simulation.bounces import Bounces, PlayedWay, Way
+from kstream_plan.simulation.bounces import Bounces, PlayedWay, Safety, Way
 
 
 class _Played(NamedTuple):
-    """One way as it was simulated, and whether it is the best one."""
+    """One way as it was simulated, whether it is the best one, and whether it is safe."""
 
     played: PlayedWay
     best: bool
+    safety: Safety
 
 
 class _NotPlayed(NamedTuple):
@@ -74,11 +87,15 @@ def _origin() -> Codec[Any]:
 _PLAYED = FORM.view(
     _Played,
     **_of_way("played.way"),
-    best="Whether it is the fastest of the safe ways; a way without other settings comes first.",
+    best="Whether it is the best of the ways that are safe or likely to be: no setup first, then proven, then fast.",
     safe=at(
-        "played.safe",
+        lambda each: each.safety == "yes",
         "With this pause, and not with one second less, the tasks of at most one instance are paused at a time, beyond "
         "a cut-over; nothing starts cold; the group settles, and all of that is proven.",
+        BOOLEAN,
+    ),
+    safety=added(
+        "The same in four answers. likely: if starts are warm that nothing proves to be (``unproven_starts``)."
     ),
     unproven_starts=added(
         COUNT,
@@ -170,7 +187,7 @@ BOUNCE = document(
         ),
     ),
     ways=at(
-        lambda bounces: [_Played(way, way is bounces.best_safe) for way in bounces.played],
+        lambda bounces: [_Played(way, way is bounces.best_safe, bounces.safety_of(way)) for way in bounces.played],
         "The ways, as they were simulated.",
         list_of(_PLAYED, 1),
     ),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from kstream_plan.comparison.alternatives import AlternativeFigures, alternative_figures
 from kstream_plan.errors import ScenarioError
@@ -51,6 +51,7 @@ _MOST_PROBES = 50
 _UNBOUNDED = (Fact.NOT_REPORTED, Fact.NOT_MEASURED, Fact.LEAST_LAG)
 #: Kafka's ``group.max.session.timeout.ms``, unless a broker has another one.
 _LONGEST_TIME_OUT_MS = 1_800_000
+Safety: TypeAlias = Literal["yes", "likely", "unknown", "no"]
 #: ways done, ways in all
 OnWay: TypeAlias = Callable[[int, int], None]
 
@@ -240,6 +241,14 @@ class Bounces:
         """Whether the group has not settled before anything restarts."""
         return any(note.code == "goes-on" for note in self.first.assumptions)
 
+    def safety_of(self, way: PlayedWay) -> Safety:
+        """Return whether a way is safe; ``likely``: if starts are warm that nothing proves to be."""
+        if self.doubts or not (way.safe or way.is_likely_unsafe):
+            return "unknown"
+        if not way.safe:
+            return "no"
+        return "likely" if way.unproven else "yes"
+
     @property
     def are_stores_unknown(self) -> bool:
         """Whether any way assumes that stores are persistent."""
@@ -318,7 +327,7 @@ class Bounces:
 
     @property
     def best_safe(self) -> PlayedWay | None:
-        """The fastest of the safe ways, one that needs nothing to be set up before others; ``None``: none is safe.
+        """The fastest of the safe ways: one that needs no setup first, then a proven one; ``None``: none is safe.
 
         To restart some now only what needs nothing counts, and that they close as by default comes before all.
         """
@@ -326,15 +335,26 @@ class Bounces:
             return None
         safe = [way for way in self.played if way.safe and not (self.process_ids and way.is_prepared)]
 
-        def order(way: PlayedWay) -> tuple[bool, bool, int, int]:
+        def order(way: PlayedWay) -> tuple[bool, bool, bool, int, int]:
             changed = bool(self.process_ids) and way is not self.as_it_is
-            return way.is_prepared, changed, way.ends_ms, self.played.index(way)
+            return way.is_prepared, changed, bool(way.unproven), way.ends_ms, self.played.index(way)
 
         return min(safe, key=order, default=None)
 
     @property
     def faster_safe(self) -> tuple[PlayedWay, ...]:
-        """The safe ways that are faster than the best one, and need something to be set up first."""
+        """The ways as safe as the best one that are faster, and need something to be set up first."""
+        best = self.best_safe
+        return tuple(way for way in self._faster if way.is_prepared and (not way.unproven or (best and best.unproven)))
+
+    @property
+    def faster_unproven(self) -> tuple[PlayedWay, ...]:
+        """The ways that are likely to be safe and faster than the best one, which is proven."""
+        best = self.best_safe
+        return () if best is None or best.unproven else tuple(way for way in self._faster if way.unproven)
+
+    @property
+    def _faster(self) -> tuple[PlayedWay, ...]:
         best = self.best_safe
         return () if best is None else tuple(way for way in self.played if way.safe and way.ends_ms < best.ends_ms)
 

@@ -81,7 +81,7 @@ def _tone(bounces: Bounces) -> Tone:
     if bounces.answer is not None:
         return answer_tone(bounces.answer)
     if bounces.best_safe is not None:
-        return "unknown" if bounces.are_stores_unknown or bounces.best_safe.likely_warm else "good"
+        return "unknown" if bounces.safety_of(bounces.best_safe) == "likely" else "good"
     return "unknown" if any(way.is_likely_safe for way in bounces.played) else "bad"
 
 
@@ -134,14 +134,20 @@ def _cuts_over(way: PlayedWay) -> bool:
 def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
     if best is not None:
         pause = f" with {_wait(best)} between restarts" if bounces.restarted > 1 else ""
-        faster = ", ".join(dict.fromkeys(way.way.label for way in bounces.faster_safe))
-        faster_ways = f" Faster, and as safe, but to be set up first: {faster}." if faster else ""
         stores = ", if stores are persistent (--stores)" if bounces.are_stores_unknown else ""
-        is_safe = "is likely, not proven, to be safe" if best.likely_warm else "is safe"
+        is_proven = bounces.safety_of(best) == "yes"
+        is_safe = "is safe" if is_proven or not best.likely_warm else "is likely, not proven, to be safe"
         safe = f"{best.way.label} {is_safe}{pause}{stores}: {_safe_words(bounces, best, names)}"
-        proven = ", ".join(way.way.label for way in bounces.played if way.safe and not way.likely_warm)
-        proven_ways = f" Proven to be safe: {proven}." if proven and best.likely_warm else ""
-        return f"{safe[0].upper()}{safe[1:]}.{proven_ways}{faster_ways}"
+        others = {
+            "Faster, and as safe, but to be set up first": bounces.faster_safe,
+            "Faster, but not proven to be safe": bounces.faster_unproven,
+            "Proven to be safe": ()
+            if is_proven
+            else [way for way in bounces.played if bounces.safety_of(way) == "yes"],
+        }
+        labels = {words: ", ".join(dict.fromkeys(way.way.label for way in named)) for words, named in others.items()}
+        other_ways = "".join(f" {words}: {named}." for words, named in labels.items() if named)
+        return f"{safe[0].upper()}{safe[1:]}.{other_ways}"
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:
         return f"No way is safe. {_settle_first(bounces) or 'Standbys, or static members, would help.'}"
@@ -256,11 +262,10 @@ def _pause(way: PlayedWay) -> str:
 
 
 def _safe(way: PlayedWay, bounces: Bounces) -> Cell:
-    if bounces.doubts or not (way.safe or way.is_likely_unsafe):
-        return text_cell("unknown", "unknown")
-    if way.safe and way.likely_warm:
-        return text_cell("likely", "unknown")
-    return text_cell("if set up" if way.is_prepared else "yes", "good") if way.safe else text_cell("no", "bad")
+    safety = bounces.safety_of(way)
+    if safety == "yes":
+        return text_cell("if set up" if way.is_prepared else "yes", "good")
+    return text_cell(safety, "bad" if safety == "no" else "unknown")
 
 
 def bounce_remarks(bounces: Bounces) -> Remarks:
