@@ -365,6 +365,8 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
         return
     if worsening is worsenings.fewer_standbys_wanted and group.restore is not None:
         return  # other copies restore faster
+    if worsening is worsenings.capture_time_unknown and group.later_ms is None and "decision" in group.row:
+        return  # it is asked about the moment of the decision
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
     if worsening is worsenings.fewer_standbys_wanted and before.opened != after.opened:
@@ -513,6 +515,15 @@ class TestExceptions:
         """The first of those that count as caught up is taken, though it may have fallen behind since."""
         assert _goes_to(_two_standbys({"lag": 0, "reported_at": self.OLD}, {"lag": 0})) == ("i1", Answer.UNKNOWN)
         assert _goes_to(_two_standbys({"lag": 20_001}, {"lag": 0})) == ("i2", Answer.YES)
+
+    def test_a_snapshot_without_its_time_is_of_the_moment_of_its_decision(self) -> None:
+        """Nothing was written since, unless it is asked about another moment."""
+        row = {**one_standby.row(lag=0, reported_at=None, stores="persistent"), "decision": {"at": self.OLD}}
+        row["lags"] = [{name: value for name, value in row["lags"][0].items() if value is not None}]
+        undated = {name: value for name, value in row.items() if name != "captured_at"}
+        assert _drain(Given(row=row, later_ms=None)).whole is Answer.UNKNOWN
+        assert _drain(Given(row=undated, later_ms=None)).whole is Answer.YES
+        assert _drain(Given(row=undated, later_ms=0)).whole is Answer.UNKNOWN
 
     def test_an_unknown_offset_comes_first_in_its_list(self) -> None:
         """Of those that are behind, the one with the least lag is taken, and Kafka's marker is below every lag."""
