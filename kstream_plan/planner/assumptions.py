@@ -203,20 +203,21 @@ def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snap
     rate, taken_ms = _deciding_rate(doubts, limit), snapshot.captured_at_ms
     if rate is None or taken_ms is None:
         since = f", {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else ""
-        subject = f"Whether {count(len(doubts), 'copy has', 'copies have')} caught up is unknown"
-        return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}){since}", tasks)
+        verb = "have" if many else "has"
+        subject = f"It is unknown whether {count(len(doubts), 'copy', 'copies')} ({name_list(tasks)})"
+        return Note(MAYBE_READY, f"{subject} {verb} caught up{since}", tasks)
     amounts = [doubt.records for doubt in doubts if doubt.records is not None]
     first_ms, *later_ms = sorted({doubt.since_ms for doubt in doubts if doubt.since_ms is not None})
     since = "when last known" if later_ms else f"at {_clock(taken_ms + now_ms + first_ms)}"
     bound = "up to " if len(set(amounts)) > 1 else ""
     bound = bound if any(_was_reported(doubt, snapshot) for doubt in doubts) else "never reported: at most "
-    behind = f"{bound}{count(max(amounts), 'record')} behind"
+    behind = f"{bound}{count(max(amounts), 'record')} behind {since}"
     then = _clock(taken_ms + now_ms + doubts[0].to_ms)
-    subject = f"Whether {count(len(doubts), 'copy catches', 'copies catch')} up by {then} is unknown"
-    restores = "their instances restore" if many else "its instance restores"
-    condition = f"{restores} at least {count(rate, 'record')}/s until then"
-    result = f"{'they do' if many else 'it does'} if {condition}"
-    return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}, {behind} {since}): {result}", tasks)
+    copies = f"{count(len(doubts), 'copy', 'copies')} ({name_list(tasks)}, {behind})"
+    catch = "catch up only if their instances restore" if many else "catches up only if its instance restores"
+    unknown = f"whether {'they do' if many else 'it does'} is unknown"
+    message = f"By {then}, {copies} {catch} at least {count(rate, 'record')}/s; {unknown}"
+    return Note(MAYBE_READY, message, tasks)
 
 
 def _was_reported(doubt: CopyDoubt, snapshot: Snapshot) -> bool:

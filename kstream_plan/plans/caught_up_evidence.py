@@ -680,6 +680,9 @@ def settled_by(starts: Iterable[UnprovenStart]) -> list[str]:
 
 def would_tell(starts: Iterable[UnprovenStart], first: str = "") -> list[str]:
     """Return the same as a sentence, after an option that comes ``first``; none if no option would."""
-    *options, last = [option for option in settled_by(starts) if option != first] or [""]
+    options = [option for option in settled_by(starts) if option != first]
+    *options, last = [
+        f"{option}{' (to accept reports that old)' * option.startswith(_TRUST)}" for option in options
+    ] or [""]
     texts = [first, f"{', '.join(options)}{' or ' * bool(options)}{last}"]
     return [f"To find out, add {', and if that is not enough '.join(filter(None, texts))}."] if any(texts) else []

@@ -78,8 +78,8 @@ def test_the_least_that_has_to_be_restored_is_found_if_asked_for(capsys: pytest.
         assert document["simulation"]["draws"]["least_restored_records"] == bound
     assert run([*X, *options, "--bounds"]) == 0
     text = capsys.readouterr().out
-    assert "of 24 (9 would be enough)" in " ".join(text.replace("│", "").split())
-    assert "(18,000 would be enough)" in " ".join(text.replace("│", "").split())
+    assert "of 24 (minimum for this balance: 9)" in " ".join(text.replace("│", "").split())
+    assert "(minimum for this balance: 18,000)" in " ".join(text.replace("│", "").split())
 
 
 def test_it_is_saved_while_the_table_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

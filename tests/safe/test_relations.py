@@ -234,8 +234,8 @@ def _compare(group: Given) -> Answers:
     snapshot = group.snapshot
     [found] = alternatives(snapshot, [[_AS_IT_IS]], group.options, scenario=_leaving(snapshot, group), standard=_POLICY)
     cold = found.figures.cold_handovers
-    likely = Answer.NO if cold.median else Answer.UNKNOWN if cold.most else Answer.YES
-    assert found.kept is (likely is Answer.YES and found.settles and not found.plan.restores_first)
+    likely = Answer.NO if cold.median or not found.settles else Answer.UNKNOWN if cold.most else Answer.YES
+    assert found.kept is (likely is Answer.YES and not found.plan.restores_first)
     return _of_plan(found.plan, likely)
 
 

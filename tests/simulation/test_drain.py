@@ -538,7 +538,7 @@ def test_of_pauses_that_read_the_same_the_one_that_may_be_longer_is_named() -> N
 def test_a_warning_about_tasks_names_them(number: int, named: str) -> None:
     drained = drain(_with_copy(0), ["i3"])
     tasks = tuple(f"0_{place}" for place in range(number))
-    old = Note("old", "Copies may be behind by now", tasks)
+    old = Note("old-report", "Copies may be behind by now", tasks)
     nothing = Note("other", "This is about no task")
     warned = replace(drained, warnings=(old, nothing))
     assert [line.text for line in page_of(warned).lines if line.kind == "warning"][:2] == [

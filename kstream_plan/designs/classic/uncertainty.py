@@ -158,8 +158,8 @@ def notes(state: GroupState, races: set[int], deletions: set[int], late: set[int
         found.append(
             Note(
                 LEFT_OVER_CLEANUP,
-                "Whether instances still have the state that closed tasks left on their disks is unknown: they delete "
-                f"it some time after state.cleanup.delay.ms. If it is gone, {name_list(tasks, 5)} may go to "
+                "Closed tasks leave their state on disk, and after state.cleanup.delay.ms instances delete it: "
+                f"whether it is still there is unknown. If it is gone, {name_list(tasks, 5)} may go to "
                 f"{'another instance' if len(tasks) == 1 else 'other instances'}",
                 tasks,
             )

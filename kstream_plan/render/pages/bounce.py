@@ -138,15 +138,17 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
         is_proven = bounces.safety_of(best) == "yes"
         is_safe = "is safe" if is_proven or not best.likely_warm else "is likely, not proven, to be safe"
         safe = f"{best.way.label} {is_safe}{pause}{stores}: {_safe_words(bounces, best, names)}"
-        others = {
+        proven = [way for way in bounces.played if not is_proven and bounces.safety_of(way) == "yes"]
+        ways_by_words = {
             "Faster, and as safe, but to be set up first": bounces.faster_safe,
             "Faster, but not proven to be safe": bounces.faster_unproven,
-            "Proven to be safe": ()
-            if is_proven
-            else [way for way in bounces.played if bounces.safety_of(way) == "yes"],
+            "Proven to be safe": proven,
         }
-        labels = {words: ", ".join(dict.fromkeys(way.way.label for way in named)) for words, named in others.items()}
-        other_ways = "".join(f" {words}: {named}." for words, named in labels.items() if named)
+        other_ways = "".join(
+            f" {words}: {', '.join(dict.fromkeys(way.way.label for way in ways))}."
+            for words, ways in ways_by_words.items()
+            if ways
+        )
         return f"{safe[0].upper()}{safe[1:]}.{other_ways}"
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:
@@ -193,15 +195,15 @@ def _cold(way: PlayedWay) -> Cell:
 
 
 def _facts(bounces: Bounces, names: Names) -> Iterator[Fact]:
-    """Yield the figures of the way that is asked about, or of the best one; of all instances the table has most."""
+    """Yield the figures of the way that is asked about, or of the best one."""
     way = bounces.best_safe or bounces.as_it_is
     cold = _cold(way)
     yield Fact("way", "Way", way.way.label)
-    if bounces.process_ids:
-        anyway = ", with what is still moving anyway" if bounces.goes_on else ""
-        yield Fact("duration", "Duration", f"{_duration(way)}, from the stop until the group has settled{anyway}")
-        yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
-        yield Fact("cold", "Cold starts", cold.text, cold.tone)
+    stop = "stop" if bounces.restarted == 1 else "first stop"
+    anyway = ", with what is still moving anyway" if bounces.goes_on else ""
+    yield Fact("duration", "Duration", f"{_duration(way)}, from the {stop} until the group has settled{anyway}")
+    yield Fact("rebalances", "Rebalances", count_range(*way.figures.rebalances))
+    yield Fact("cold", "Cold starts", cold.text, cold.tone)
     worst = way.longest_pause
     if worst.task_id is not None:
         pauses = f"in {count(worst.times, 'pause')}{' together' * (worst.times > 1)}"

@@ -143,7 +143,7 @@ def _policy(alternative: Alternative) -> str:
 
 
 _OF_STATE = (
-    Figure("Duration if restored immediately", _shortest),
+    Figure("Duration with immediate restores", _shortest),
     Figure(_RELIEF, _relief),
     _figure("Rebalances", "rebalances"),
     _figure("Stateful moves", "moves"),

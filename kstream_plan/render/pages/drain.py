@@ -38,6 +38,8 @@ from kstream_plan.simulation.instance_names import process_id_of
 
 #: Up to so many tasks have a row each, the cold and the unknown ones first.
 _MOST_ROWS = 200
+#: The codes of what is known of copies.
+_OF_COPIES = frozenset(fact.value for fact in Evident)
 #: What there is where a task starts cold, or may.
 _COPIES: Mapping[tuple[CopyThere, Answer], str] = {
     ("none", Answer.NO): "none",
@@ -305,14 +307,14 @@ def _next(drain: Drain) -> Iterator[Note]:
     """Yield the command that goes on: what follows in full, until when to wait, or whether standbys would help."""
     words = list(instance_words(drain.plan.group, drain.process_ids))
     standbys = max(drain.plan.config.num_standby_replicas + 1, len(words))
-    if drain.plan.design != "classic" or not drain.now:
+    if drain.plan.design not in ("classic", "streams") or not drain.now:
         return
     is_endless = drain.waiting.verdict.kind in ("stuck", "cyclic")
     if is_endless or (drain.answer is not Answer.YES and drain.wait_ms is not None and not drain.cold_later):
         yield Note("ask-why", "kstream-plan why SNAPSHOT")
-    elif drain.how_many_cold[0] and standbys < len(drain.plan.group.instances):
+    elif drain.plan.design == "classic" and drain.how_many_cold[0] and standbys < len(drain.plan.group.instances):
         yield Note("with-standbys", f"kstream-plan drain SNAPSHOT {' '.join(words)} --num-standby-replicas {standbys}")
-    elif not _leaves(drain):
+    elif drain.plan.design == "streams" or not _leaves(drain):
         removed = " ".join(f"--remove {word}" for word in words)
         yield Note("every-rebalance", f"kstream-plan simulate-scaleout SNAPSHOT {removed}")
 
@@ -341,10 +343,10 @@ def source_now(plan: Plan, names: Names, time: str | None) -> str:
 
 
 def _with_tasks(remarks: Remarks) -> Remarks:
-    """Return the same with each warning that names no task after the tasks that it is about."""
+    """Return the same with each warning of what is known of copies after the tasks that start from them."""
     warnings = (
         note._replace(message=f"{name_list(note.subjects)}: {note.message}")
-        if note.subjects and note.subjects[0] not in note.message
+        if note.code in _OF_COPIES and note.subjects
         else note
         for note in remarks.warnings
     )

@@ -72,7 +72,7 @@ def duration_text(view: PlanView) -> str:
     if summary.duration_is not in ("probes", "floor"):
         return text
     floor_ms = summary.floor_ms or 0
-    limit = f"; at least {at_least(floor_ms)}, if immediately" if 0 < floor_ms < likely.least else ""
+    limit = f"; at least {at_least(floor_ms)} with immediate restores" if 0 < floor_ms < likely.least else ""
     return f"{text} {if_caught_up(plan)}{limit}"
 
 
@@ -139,7 +139,7 @@ def _minimum(minimum: int | None, likely: int) -> str:
     """Return how much would be enough for the same balance, if that is known and not more."""
     if minimum is None or minimum > likely:
         return ""
-    return " (the minimum)" if minimum == likely else f" ({minimum:,} would be enough)"
+    return " (the minimum)" if minimum == likely else f" (minimum for this balance: {minimum:,})"
 
 
 def _stateless_moves(view: PlanView) -> Fact:

@@ -23,7 +23,7 @@ def rates_text(plan: Plan) -> str:
     known_rates = [rate for rate in (restore, produce) if rate is not None]
     sources = [words for source, words in _SOURCES.items() if any(source in rate.sources for rate in known_rates)]
     texts = [*_text(restore, "restored", "instance"), *_text(produce, "written", "task")]
-    return "; ".join([", ".join(texts), *([f"from {' and '.join(sources)}"] if sources else [])]) if texts else ""
+    return "; ".join([*texts, *([f"from {' and '.join(sources)}"] if sources else [])]) if texts else ""
 
 
 def _text(rate: KnownRate | None, verb: str, noun: str) -> Iterator[str]:
@@ -44,5 +44,5 @@ def _sample(rate: KnownRate, evidence: str) -> str:
     sample = f"{intervals} {'interval' if intervals == '1' else 'intervals'}" if rate.least_intervals else ""
     if not rate.at_least:
         return f" ({ends}{', '.join(filter(None, (evidence, sample)))})"
-    remainder = "what the others restore is unknown" if rate.measured < rate.among else "how much more is unknown"
+    remainder = "the others are unknown" if rate.measured < rate.among else "how much more is unknown"
     return f" ({ends}{'; '.join(filter(None, (sample, remainder)))})"

@@ -39,7 +39,7 @@ def test_figures_come_with_their_evidence() -> None:
         **WRITTEN,
     )
     assert rates_text(known) == (
-        "397 records/s restored per instance (381 to 412; 3 of 5 instances, 1 to 3 intervals), "
+        "397 records/s restored per instance (381 to 412; 3 of 5 instances, 1 to 3 intervals); "
         "5 records/s written per task (5 to 10.2; 24 of 24 tasks, 10 intervals); from the leader's log and metrics"
     )
 
@@ -47,7 +47,7 @@ def test_figures_come_with_their_evidence() -> None:
 def test_a_bound_is_called_one() -> None:
     known = made(restore_at_least={0: 325.0}, restore_intervals={0: 1}, restore_source={0: "offsets-topic"})
     assert rates_text(known) == (
-        "at least 325 records/s restored on 1 of 5 instances (1 interval; what the others restore is unknown); "
+        "at least 325 records/s restored on 1 of 5 instances (1 interval; the others are unknown); "
         "from the offsets topic"
     )
     all_bounds = made(restore_at_least=dict.fromkeys(range(5), 325.0))
@@ -60,7 +60,7 @@ def test_what_is_measured_beats_bounds_and_what_is_given_beats_both() -> None:
         "20 records/s restored per instance (1 of 5 instances)"
     )
     given = rates_text(made(restore_at_least=bounds, restore={1: 20.0}, restore_per_instance=5000.0, **WRITTEN))
-    assert given.startswith("5,000 records/s restored per instance, 5 records/s written per task (5 to 10.2; 24")
+    assert given.startswith("5,000 records/s restored per instance; 5 records/s written per task (5 to 10.2; 24")
     assert given.endswith("; from the leader's log and options")
 
 
