@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import os
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -29,7 +29,7 @@ from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.planner.unproven_starts import is_little
 from kstream_plan.plans import HandOver, Plan, Promote, Round
-from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, KnownCopies
+from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, KnownCopies, UnprovenStart
 from kstream_plan.policy.check import check_plan
 from kstream_plan.policy.findings import CheckedPlan, Standard
 from kstream_plan.policy.limits import Limit, Policy
@@ -142,9 +142,7 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
         restoring=_restoring(now.plan),
         opened=_opened(now.plan),
         at_best={str(task.task_id): (task.destination, task.caught_up) for task in now.at_best},
-        within_limit=frozenset(
-            str(start.task_id) for start in now.unproven if start.evidence.fact is Fact.WITHIN_LIMIT
-        ),
+        within_limit=_within_limit(now.unproven),
     )
 
 
@@ -194,7 +192,12 @@ def _of_plan(plan: Plan, answer: Answer | None = None) -> Answers:
         starts=_starts(plan, _to),
         most=most,
         opened=_opened(plan),
+        within_limit=_within_limit(plan.unproven_starts),
     )
+
+
+def _within_limit(starts: Iterable[UnprovenStart]) -> frozenset[str]:
+    return frozenset(str(start.task_id) for start in starts if start.evidence.fact is Fact.WITHIN_LIMIT)
 
 
 def _assign(group: Given) -> Answers:
