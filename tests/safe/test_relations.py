@@ -368,8 +368,8 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
         return
     if worsening is worsenings.fewer_standbys_wanted and group.restore is not None:
         return  # other copies restore faster
-    if worsening is worsenings.capture_time_unknown and group.later_ms is None and "decision" in group.row:
-        return  # it is asked about the moment of the decision
+    if worsening is worsenings.capture_time_unknown and group.later_ms is None:
+        return  # it is asked about another moment: that of the decision, or some time after all reports
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
     if worsening is worsenings.fewer_standbys_wanted and before.opened != after.opened:
@@ -527,6 +527,15 @@ class TestExceptions:
         assert _drain(Given(row=row, later_ms=None)).whole is Answer.UNKNOWN
         assert _drain(Given(row=undated, later_ms=None)).whole is Answer.YES
         assert _drain(Given(row=undated, later_ms=0)).whole is Answer.UNKNOWN
+
+    def test_some_time_after_all_reports_copies_that_were_silent_have_reported_too(self) -> None:
+        """A standby in memory that reports stays open until its task is cut over; another thread may open a silent one.
+
+        In a snapshot without its time, reports that have one were made some time before.
+        """
+        silent = random_group(random.Random(539))
+        assert _assign(silent).whole is Answer.UNKNOWN
+        assert _assign(silent.with_row(captured_at=None)).whole is Answer.YES
 
     def test_an_unknown_offset_comes_first_in_its_list(self) -> None:
         """Of those that are behind, the one with the least lag is taken, and Kafka's marker is below every lag."""
