@@ -326,8 +326,9 @@ def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
         return before.within_limit
     if worsening in (worsenings.fewer_standbys, worsenings.fewer_reports):
         return frozenset(task for task in before.restoring if before.tasks.get(task) is Answer.UNKNOWN)
-    if worsening is worsenings.restore_unknown:
-        return frozenset(task for task, is_little in before.restoring.items() if is_little)
+    if worsening is worsenings.restore_unknown:  # of what follows, or moves again, a rate alone tells what it lacks
+        again = {task for task, starts in before.starts.items() if len(starts) > 1}
+        return frozenset(task for task, is_little in before.restoring.items() if is_little or task in again)
     return frozenset()
 
 
@@ -704,6 +705,13 @@ class TestExceptions:
             rated = replace(unrated, rates=replace(unrated.rates, restore_per_instance=50.0))
             assert _goes_to(rated) == ("i1", Answer.NO)
             assert _goes_to(unrated) == ("i1", answer)
+
+    def test_what_a_task_lacks_that_kafka_moves_again_is_told_with_a_rate_alone(self) -> None:
+        """Kafka waits until its copy is within the limit; how much of that it then lacks depends on the rate."""
+        group = random_group(random.Random(1040221233))
+        unknown = worsenings.restore_unknown(random.Random(0), group)
+        assert unknown is not None
+        assert [_drain_leaving(each).tasks["0_2"] for each in (group, unknown)] == [Answer.NO, Answer.YES]
 
     def test_a_copy_that_was_never_reported_is_simulated_at_both_ends_and_a_lower_bound_is_not(self) -> None:
         """Beside a copy that lacks at least 50 records another one restores for an unknown time.
