@@ -10,6 +10,7 @@ from kstream_plan.model import UNKNOWN, Note, Snapshot
 from kstream_plan.model.note import count, name_list
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Bounce, Burst, Event, ProduceRate
+from kstream_plan.model.starting_state import Ready
 from kstream_plan.model.times import duration
 from kstream_plan.planner.loop import Rehearsal
 from kstream_plan.planner.scenario_as_noticed import Timeline
@@ -22,9 +23,9 @@ NO_CAPTURE_TIME = "no-capture-time"
 
 
 def assumptions(
-    design: Design, played: Played, outcome: Rehearsal, now_ms: int, *, is_undated: bool
+    design: Design, played: Played, outcome: Rehearsal, now_ms: int, *, ready: Ready, is_undated: bool
 ) -> tuple[Note, ...]:
-    """Say what is taken for granted whatever the design; ``is_undated`` as of a case."""
+    """Say what is taken for granted whatever the design; ``ready`` and ``is_undated`` as of a case."""
     snapshot, state, scenario, rounds = played.snapshot, played.state, played.scenario, played.rounds
     notes = []
     written = snapshot.rates.any_produce or (
@@ -73,7 +74,7 @@ def assumptions(
         message = "Instances that were not seen restoring are assumed to restore at the median rate of the others"
         notes.append(Note("restore-rate-of-others", message, unmeasured))
     if outcome.doubts:
-        notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms))
+        notes.append(_doubts_note(outcome.doubts, design.since_unknown, snapshot, now_ms, ready))
     if played.group.stateful and snapshot.group_protocol != "connect":
         notes.append(_stores_note(snapshot))
     if snapshot.captured_at is None:
@@ -195,17 +196,22 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
     return (Note("restarted-leader", "; ".join(said)),)
 
 
-def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snapshot, now_ms: int) -> Note:
-    """Say of which copies nobody knows whether they have caught up, and by what rate they would have."""
+def _doubts_note(
+    doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snapshot, now_ms: int, ready: Ready
+) -> Note:
+    """Say of which copies it is unknown whether they have caught up, as what they count, and what rate is enough."""
+    caught_up = [ready == "all" or (ready == "likely" and doubt.is_likely_ready) for doubt in doubts]
+    are, they = ("count", "they") if len(doubts) > 1 else ("counts", "it")
+    part = f"{sum(caught_up):,} of them {'count' if sum(caught_up) > 1 else 'counts'} as caught up"
+    counts = part if 0 < sum(caught_up) < len(doubts) else f"{they} {are} as {'not ' * (not any(caught_up))}caught up"
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
     many = len(doubts) > 1
     limit = snapshot.config.acceptable_recovery_lag
     rate, taken_ms = _deciding_rate(doubts, limit), snapshot.captured_at_ms
     if rate is None or taken_ms is None:
         since = f", {since_unknown}" if any(doubt.since_ms is None for doubt in doubts) else ""
-        verb = "have" if many else "has"
-        subject = f"It is unknown whether {count(len(doubts), 'copy', 'copies')} ({name_list(tasks)})"
-        return Note(MAYBE_READY, f"{subject} {verb} caught up{since}", tasks)
+        subject = f"Whether {count(len(doubts), 'copy has', 'copies have')} caught up is unknown ({name_list(tasks)})"
+        return Note(MAYBE_READY, f"{subject}{since}: {counts}", tasks)
     amounts = [doubt.records for doubt in doubts if doubt.records is not None]
     first_ms, *later_ms = sorted({doubt.since_ms for doubt in doubts if doubt.since_ms is not None})
     since = "when last known" if later_ms else f"at {_clock(taken_ms + now_ms + first_ms)}"
@@ -213,11 +219,10 @@ def _doubts_note(doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snap
     bound = bound if any(_was_reported(doubt, snapshot) for doubt in doubts) else "never reported: at most "
     behind = f"{bound}{count(max(amounts), 'record')} behind {since}"
     then = _clock(taken_ms + now_ms + doubts[0].to_ms)
-    copies = f"{count(len(doubts), 'copy', 'copies')} ({name_list(tasks)}, {behind})"
-    catch = "catch up only if their instances restore" if many else "catches up only if its instance restores"
-    unknown = f"whether {'they do' if many else 'it does'} is unknown"
-    message = f"By {then}, {copies} {catch} at least {count(rate, 'record')}/s; {unknown}"
-    return Note(MAYBE_READY, message, tasks)
+    subject = f"Whether {count(len(doubts), 'copy has', 'copies have')} caught up by {then} is unknown"
+    restores = "their instances restore" if many else "its instance restores"
+    enough = f"{'they have' if many else 'it has'} if {restores} at least {count(rate, 'record')}/s"
+    return Note(MAYBE_READY, f"{subject} ({name_list(tasks)}, {behind}): {counts}; {enough}", tasks)
 
 
 def _was_reported(doubt: CopyDoubt, snapshot: Snapshot) -> bool:

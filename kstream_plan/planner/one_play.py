@@ -180,7 +180,7 @@ def _digests(case: Case) -> tuple[str, str]:
 def _assumed(case: Case, played: Played, outcome: Rehearsal) -> tuple[Note, ...]:
     return (
         case.design.assumptions(played)
-        + assumptions(case.design, played, outcome, case.now_ms, is_undated=case.is_undated)
+        + assumptions(case.design, played, outcome, case.now_ms, ready=case.options.ready, is_undated=case.is_undated)
         + not_noticed(case.outside)
         + late_stops(case.outside)
         + after_crashes(case.outside.crashed, case.snapshot)

@@ -212,14 +212,16 @@ class _Follower:
         self.orphans = dict.fromkeys(sorted(stateful - run))
         last = max((place for place, rnd in enumerate(rounds) if _leavers(rnd)), default=-1)
         on_disk = self.known.snapshot.stores == "persistent"
-        any_unsized = self._any_unsized()
+        has_unsized = self._has_unsized()
+        # of them a copy may take an unknown part of the rate that its instance is known to restore at
+        any_unsized = has_unsized and self.known.snapshot.rates.any_restore and not self.known.taken.caught_up
         at_first = self._lacking_at_first(held) if any_unsized else []
         for task, process_id, lag in at_first:
             self._lacks(task, process_id, lag)
         for place, rnd in enumerate(rounds):
             self._members(rnd, held)
             waits = on_disk and not (self.orphans or self.restoring or self.marked or self.known.undated)
-            if place > last and waits and not any_unsized and self.design.moves_when_caught_up:
+            if place > last and waits and not has_unsized and self.design.moves_when_caught_up:
                 break
             if rnd.trigger is not Trigger.FOLLOW_UP:
                 self.decided_in = place
@@ -235,10 +237,8 @@ class _Follower:
                 self._takes_of_rate(*at_first.pop())
             held = apart_from_stateless(rnd.assigned)
 
-    def _any_unsized(self) -> bool:
-        """Tell whether a copy may take an unknown part of the rate that its instance is known to restore at."""
-        if self.known.taken.caught_up or not self.known.snapshot.rates.any_restore:
-            return False
+    def _has_unsized(self) -> bool:
+        """Tell whether it is unknown how many records a copy has to restore."""
         all_known = all(self.group.tasks[task].end_offset_known for task in self.group.stateful)
         return not all_known or bool(self.known.snapshot.least_lags)
 

@@ -246,8 +246,8 @@ class KnownCopies:
         restarted = self._restarted(task, instance, course)
         if not restarted and not course.closed and course.left_over_ms is None:  # what was reported so, is persistent
             return known
-        happens = "its process restarts" if restarted else "its task is closed and opened again"
-        words = f"{happens}, and whether its stores are persistent or in memory is unknown"
+        happens = "the process restarts" if restarted else "the task is closed and opened again"
+        words = f"{happens}, and whether stores are persistent or in memory is unknown"
         settle = ("--stores persistent", "--stores in-memory")
         return Evidence(known=Known.UNKNOWN, fact=Fact.STORES_UNKNOWN, words=words, settled_by=settle)
 

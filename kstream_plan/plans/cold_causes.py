@@ -51,7 +51,9 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
         cause = _cold_cause(plan, activities) or "no copy has caught up where the task goes, so it restores first"
         yield f"{cold.median:,}{ends} cold {'start' if cold.most == 1 else 'starts'}: {cause}."
         if cold.most > cold.median:
-            yield f"Whether {cold.most - cold.median:,} more are cold is unknown."
+            tasks = {move.task_id for activity in activities for move in activity.cold}
+            again = ", of the same tasks," * tasks.issuperset(start.task_id for start in plan.unproven_starts)
+            yield f"Whether {cold.most - cold.median:,} more{again} are cold is unknown."
             yield from would_tell(plan.unproven_starts, rate)
     elif not range_of(plan, "moves", draws).most:
         yield "No task starts cold."

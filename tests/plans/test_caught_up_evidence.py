@@ -470,7 +470,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
             _evidence(
                 Known.UNKNOWN,
                 Fact.STORES_UNKNOWN,
-                "its process restarts, and whether its stores are persistent or in memory is unknown",
+                "the process restarts, and whether stores are persistent or in memory is unknown",
                 settled_by=("--stores persistent", "--stores in-memory"),
             ),
         ),

@@ -129,8 +129,8 @@ def _notes(played: Played) -> Iterator[Note]:
     yield Note(
         "rejoin-by-heartbeat",
         f"Workers notice a rebalance within {duration(heartbeat_ms)}: a follow-up comes that much later, and work "
-        "that moves is paused for that time as well. The time of a rebalance is when it is triggered; it takes effect "
-        "up to that much later. At the end of a delay all workers rejoin by themselves",
+        "that moves is paused for that time as well. Each rebalance takes effect up to that much after the time "
+        "that is shown. At the end of a delay all workers rejoin by themselves",
     )
     group = played.snapshot.state.memory
     assert isinstance(group, ConnectGroup)

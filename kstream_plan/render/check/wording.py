@@ -8,11 +8,12 @@ from kstream_plan.model import WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.connect_group import WORKER_SILENT
 from kstream_plan.model.not_modelled import NEWER_UNREAD, NOT_MODELLED, RELEASE_NOT_MODELLED
-from kstream_plan.plans import Plan
+from kstream_plan.plans import MemberLeft, Plan
 from kstream_plan.plans.caught_up_evidence import Known, UnprovenStart, would_tell
 from kstream_plan.plans.longest_pause import PAUSE_RULES, longest_pause
 from kstream_plan.plans.plan import ENDS_NOT_PLAYED, ENDS_NOT_SAVED, ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED
 from kstream_plan.plans.simulated import OverDraws
+from kstream_plan.plans.timeline import cold_starts_of
 from kstream_plan.policy.findings import CheckedPlan, Finding
 from kstream_plan.policy.limits import LimitValue, Percent, TagCounts
 from kstream_plan.policy.rules import RULES, Kind
@@ -81,7 +82,10 @@ def figures(plan: Plan) -> str:
         return f"{length}, {count(summary.moves, 'move')}, {pauses}"
     least, most = plan.ends("cold_handovers")
     cold = f"{span_to(least, most)} cold {'start' if most == 1 else 'starts'}" if most else "no cold starts"
-    parts = [length, count(summary.moves, "move"), cold]
+    tasks = {plan.group.tasks[start.task].task_id for start in cold_starts_of(plan)} if most else set()
+    tasks.update(start.task_id for start in plan.unproven_starts)
+    cold += f" of {count(len(tasks), 'task')}" * (0 < len(tasks) < most)
+    parts = [length, f"{count(summary.moves, 'move')}{' in the end' * (summary.hops > summary.moves)}", cold]
     pause = longest_pause(plan)
     if pause.restores_ms and pause.most_ms is not None:
         parts.append(f"longest pause {duration_range(pause.ms, pause.least_ms, pause.most_ms)}")
@@ -170,7 +174,7 @@ def cure(finding: Finding, plan: Plan) -> tuple[str, ...]:
         effects.append(f"{verb} about {duration(remedy.lasts_ms)}")
     starts = f"{span_to(*remedy.cold)} cold start{'s' * (remedy.cold[1] > 1)}"
     is_same = plan.ends("cold_handovers") == remedy.cold
-    effects += [f"{'still' if is_same else 'with'} {starts}"] * any(remedy.cold)
+    effects += [f"the {starts} remain" if is_same else f"with {starts}"] * any(remedy.cold)
     broken_rules = [
         f"{rule.rule} ({figure_text(rule, rule.measured, plan, says_likely=False)})" for rule in remedy.still_broken
     ]
@@ -200,7 +204,7 @@ def comparison(finding: Finding, plan: Plan, names: Names) -> str:
                 return "over which values of tags the copies end is unknown"
             tag, _, required_value = worst.note.rpartition(": ")
             amount = measure(finding.kind, worst.measured)
-            return f"{amount} of {required_value} values of {names.escape(tag)}{_of_draws(finding)}"
+            return f"all copies in {amount} of {required_value} values of {names.escape(tag)}{_of_draws(finding)}"
     sign = "below" if finding.at_least else "above"
     return f"{figure_text(finding, finding.measured, plan)}, {sign} the limit of {allowed(finding.allowed, finding)}"
 
@@ -338,8 +342,13 @@ def _tasks(tasks: tuple[WorkId, ...], names: Names) -> str:
 
 
 def members_text(plan: Plan) -> str:
-    """Return how many members there are before and after: ``3 → 5 instances``."""
+    """Return how many members there are before and after: ``3 → 5 instances``; else who leaves and comes back."""
     first_count, last_count = len(plan.first_members), len(plan.members)
     is_changed = {*plan.first_members} != {process_id for process_id, _ in plan.members}
     members = count(last_count, "worker" if plan.is_of_workers else "instance")
-    return f"{first_count:,} → {members}" if is_changed else members
+    if is_changed:
+        return f"{first_count:,} → {members}"
+    steps = (step for rnd in plan.rounds for step in rnd.member_steps)
+    leavers = list(dict.fromkeys(step.process_id for step in steps if isinstance(step, MemberLeft)))
+    verbs = "leaves and returns" if len(leavers) == 1 else "leave and return"
+    return f"{members}; {name_list(Names(plan.group).instances(leavers))} {verbs}" if leavers else members

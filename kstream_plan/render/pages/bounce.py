@@ -111,7 +111,7 @@ def _time_out(bounces: Bounces) -> str:
     latest, usual = duration(bounces.back_within_ms), duration(bounces.restart_ms)
     subject = "It has" if len(bounces.process_ids) == 1 else "Each instance has"
     is_static = way.way.name == "static" or all(instance.is_static for instance in bounces.first.group.instances)
-    waits = "" if is_static else " However soon it is back, its tasks pause until session.timeout.ms is over."
+    waits = " Until session.timeout.ms is over its tasks pause, however soon it is back." * (not is_static)
     absence = f"an instance that is away for longer than session.timeout.ms, {limit} from its last heartbeat"
     return f"{subject} to be back within {latest} ({usual} are assumed, --restart): {absence}, {consequence}.{waits}"
 
@@ -343,8 +343,8 @@ def _notes(bounces: Bounces) -> Iterator[Note]:
             yield Note("random-process-ids", message)
         if way.restarts < number:
             yield Note("first-restarts-only", f"{name}: figures are of the first {way.restarts:,} restarts")
-    if texts := bounces.beside_simulate:
-        yield Note("beside-simulate", f"In simulate, {'; '.join(texts)}")
+    if bounces.saved_in is not None and (texts := bounces.beside_simulate):
+        yield Note("beside-simulate", f"simulate of the saved scenario differs: {'; '.join(texts)}")
     for left_out, least_ms in bounces.left_out:
         reason = "every stateful task moves to an empty disk, which takes at least"
         message = f"{left_out.label} was not simulated: {reason} {duration(least_ms)}"

@@ -22,8 +22,12 @@ from kstream_plan.render.text.numbers import at_least, count, count_range, durat
 
 #: So many alternatives have a column each in one table at most.
 _MOST_COLUMNS = 5
-_RELIEF = "First relief of the busiest instance"
-_RELIEF_NOTE = "First relief: when every instance runs fewer tasks than the busiest did at first."
+_RELIEF, _EXTRA = "First relief of the busiest instance", "Most extra copies at once"
+#: What rows mean, below the table.
+_LEGEND = {
+    _RELIEF: "First relief: when every instance runs fewer tasks than the busiest did at first.",
+    _EXTRA: "Extra copies: warm-ups, and copies that wait to be cut over.",
+}
 
 
 class Figure(NamedTuple):
@@ -143,7 +147,7 @@ def _policy(alternative: Alternative) -> str:
 
 
 _OF_STATE = (
-    Figure("Duration with immediate restores", _shortest),
+    Figure("Duration without restores", _shortest),
     Figure(_RELIEF, _relief),
     _figure("Rebalances", "rebalances"),
     _figure("Stateful moves", "moves"),
@@ -151,7 +155,7 @@ _OF_STATE = (
     _figure("Most tasks paused at once", "paused_tasks_at_once"),
     _figure("Cold starts", "cold_handovers"),
     _figure("Records to restore", "restored_records"),
-    _figure("Most extra copies at once", "extra_copies"),
+    _figure(_EXTRA, "extra_copies"),
     _figure("Restores begun at once", "most_restores_begun"),
     _figure("Records on the fullest instance", "most_state_records"),
 )
@@ -278,7 +282,8 @@ def _tables(alike: Sequence[SameOutcome], figures: Sequence[Figure]) -> Iterator
             columns = (Column(name, right=True) for name in names)
             outcomes = [alike[place].one for place, _ in part]
             rows = (text_row(figure.name, *(_cell(figure, outcome) for outcome in outcomes)) for figure in figures)
-            note = _RELIEF_NOTE if any(figure.name == _RELIEF for figure in figures) and end == len(heads) else ""
+            rows_there = {figure.name for figure in figures}
+            note = " ".join(text for name, text in _LEGEND.items() if name in rows_there) * (end == len(heads))
             yield Table("" if start else printable(title), (head_column, *columns), tuple(rows), note)
 
 

@@ -259,11 +259,12 @@ def _cold_cell(comparison: Comparison) -> Cell:
 def _restored_fact(comparison: Comparison) -> Fact:
     """Return what was restored, as far as reports of later lags show that; else what there is to restore."""
     amount = comparison.totals.restore_records
-    label = "State restored, or to restore" if comparison.seen else "State to restore"
+    label = "State of new copies" if comparison.seen else "State to restore"
     if comparison.untold or amount is None:
         text = f"unknown: {comparison.gap}" if comparison.untold else "unknown number of records"
         return Fact("restored", label, text, "unknown")
-    return Fact("restored", label, count(amount, "record") if amount else "none")
+    remainder = ", restored or still to restore" * comparison.seen
+    return Fact("restored", label, f"{count(amount, 'record')}{remainder}" if amount else "none")
 
 
 def _pause_fact(comparison: Comparison, names: Names) -> Fact:
@@ -275,7 +276,8 @@ def _pause_fact(comparison: Comparison, names: Names) -> Fact:
     if comparison.untold:
         return Fact("pause", label, "unknown for the same reason", "unknown")
     orphans = totals.classes[TaskClass.ORPHANED]
-    open_end = f"{_nouns(comparison, orphans)} {is_are(orphans)} still unassigned" if orphans else ""
+    last = f"after {generation(comparison.new.generation)}" if comparison.new.generation else "afterwards"
+    open_end = f"{_nouns(comparison, orphans)} still pause{'s' * (orphans == 1)} {last}" if orphans else ""
     tone: Tone = "unknown" if least or orphans else "plain"
     if not totals.pause_ms:
         return Fact("pause", label, f"not over: {open_end}" if open_end else ("unknown" if least else "none"), tone)

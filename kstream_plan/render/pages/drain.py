@@ -9,7 +9,7 @@ from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, Note, WorkId
 from kstream_plan.model.answer import Answer
 from kstream_plan.model.note import Remarks
-from kstream_plan.model.settings import SETTINGS_IN_FORCE
+from kstream_plan.model.settings import SETTINGS_GIVEN, SETTINGS_IN_FORCE
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import records_of
 from kstream_plan.plans.caught_up_evidence import Fact as Evident
@@ -217,7 +217,9 @@ def _wait(drain: Drain) -> Iterator[Fact]:
         starts += f"; {count(left_over, 'other starts', 'others start')} from state that an earlier run left on disk"
     is_least = summary.duration_is == "least" if drain.announced else is_streams and summary.runs_by_ms is None
     wait = f"at least {at_least(drain.wait_ms)}" if is_least else f"about {duration(drain.wait_ms)}"
-    if drain.time is not None:
+    if any(note.code == SETTINGS_GIVEN for note in drain.plan.assumptions):
+        wait += " from when the given settings are in force"
+    elif drain.time is not None:
         wait += f", until {utc(later(drain.time, drain.wait_ms))}{' or later' * is_least}"
     deadline = "when all tasks run" if is_streams else "the last rebalance and one more probing interval"
     deadline = "when they are let go" if drain.announced else deadline

@@ -72,7 +72,7 @@ def duration_text(view: PlanView) -> str:
     if summary.duration_is not in ("probes", "floor"):
         return text
     floor_ms = summary.floor_ms or 0
-    limit = f"; at least {at_least(floor_ms)} with immediate restores" if 0 < floor_ms < likely.least else ""
+    limit = f"; at least {at_least(floor_ms)} without restores" if 0 < floor_ms < likely.least else ""
     return f"{text} {if_caught_up(plan)}{limit}"
 
 

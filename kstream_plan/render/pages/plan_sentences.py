@@ -141,7 +141,7 @@ def _moves(view: PlanView) -> Iterator[str]:
     enough = f"{count(minimum, 'move')} would be enough to balance the group" if minimum else "the balance needs none"
     fewer = f"; {enough}" if minimum < moves.median else ""
     owned = {task for roles in plan.initial for task in roles.active}
-    reason = "some move more than once" if owned.issuperset(plan.group.stateful) else "with unassigned tasks that start"
+    reason = f"some move more than once{', or were unassigned' * (not owned.issuperset(plan.group.stateful))}"
     hops = f", in {starts:,} {'starts' if plan.is_of_workers else 'cut-overs'} ({reason})" * (starts > moves.median)
     tasks = "connectors and tasks" if plan.is_of_workers else "stateful tasks"
     yield f"{moves.median:,} of {stateful:,} {tasks} {verb} to another {member}{hops}{fewer}."

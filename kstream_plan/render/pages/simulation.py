@@ -39,7 +39,7 @@ def relief_text(plan: Plan) -> str:
 def _events_table(simulation: Simulation, view: PlanView) -> Table:
     """Return what follows from each event until the next one."""
     with_state = view.plan.probes and bool(view.plan.group.stateful)
-    columns = columns_of(">Time", "Event", ">Rebalances", ">Caught up after", ">Cold starts", ">Settled after")
+    columns = columns_of(">Time", "Event", ">Rebalances", ">Caught up after", ">Cold starts", ">Last rebalance after")
     may_restore = [
         any(earlier.cold_handovers for earlier in simulation.events[: place if view.plan.pauses_are_least else 0])
         or bool(outcome.cold_handovers)
@@ -95,7 +95,7 @@ def _what_ifs_notes(view: PlanView, what_ifs: Sequence[WhatIf]) -> Iterator[str]
     if any(starts_empty(plan, what_if.setting, what_if.value) for what_if in what_ifs):
         yield "With so high a limit, tasks also start on instances without any state, and restore before they run."
     if view.figure("cold_handovers").least and all(what_if.cold_handovers for what_if in what_ifs):
-        yield f"{'No other setting here avoids' if len(what_ifs) > 1 else 'This does not avoid'} the cold starts."
+        yield f"{'No setting of this table avoids' if len(what_ifs) > 1 else 'This does not avoid'} the cold starts."
     yield from (f"{SETTINGS_IN_FORCE}.",) * (plan.design != "streams")
 
 

@@ -410,8 +410,8 @@ def _with_leaders_memory(
     if found[place].memory == WorkerMemory():
         found[place] = replace(found[place], memory=remembering_all(found, generation))
         message = (
-            "The leader is assumed to remember what all hold and nothing else: no delay runs, and nothing was just "
-            "revoked"
+            "No delay is assumed to run, and no rebalance to be under way: the leader remembers what all hold and "
+            "nothing else"
         )
         notes.append(Note("leader-memory-assumed", message))
     memory = found[place].memory

@@ -93,8 +93,8 @@ def test_how_little_a_restart_leaves_of_the_time_out_is_said() -> None:
     assert bounces.answer is Answer.YES
     assert bounce_page(bounces).sentences[1] == (
         "It has to be back within 7s (6.5s are assumed, --restart): an instance that is away for longer than "
-        "session.timeout.ms, 10s from its last heartbeat, counts as gone, and its tasks move. However soon it is back, "
-        "its tasks pause until session.timeout.ms is over."
+        "session.timeout.ms, 10s from its last heartbeat, counts as gone, and its tasks move. Until "
+        "session.timeout.ms is over its tasks pause, however soon it is back."
     )
     assert (bounces.margin_ms, bounces.back_within_ms) == ((500, 3_500), 7_000)
     assert "be back within" not in " ".join(bounce_page(_case("one-too-late")).sentences)

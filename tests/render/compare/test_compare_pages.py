@@ -153,8 +153,8 @@ def _rows(name: str) -> dict[str, tuple[str, ...]]:
 
 
 def test_a_time_without_a_rate_has_its_least_below_it() -> None:
-    assert "Duration with immediate restores" in _rows("grid")
-    assert "Duration with immediate restores" not in _rows("known-rates")
+    assert "Duration without restores" in _rows("grid")
+    assert "Duration without restores" not in _rows("known-rates")
 
 
 def test_what_does_not_settle_says_in_how_many_draws() -> None:

@@ -79,7 +79,7 @@ def test_a_group_that_still_moves_is_asked_why_and_a_settled_one_is_not() -> Non
 def test_what_was_seen_is_told_apart_from_an_estimate() -> None:
     case = diff_cases.case("generations")
     for seen, label, origin in (
-        (True, "State restored, or to restore", "by the times"),
+        (True, "State of new copies", "by the times"),
         (False, "State to restore", "estimated"),
     ):
         facts = {fact.key: fact for fact in diff_page(replace(case, seen=seen)).facts}

@@ -153,10 +153,7 @@ def open_ended(plan: Plan) -> Plan:
 def test_what_is_unknown_stands_beside_each_figure() -> None:
     page = plan_page(open_ended(plan_cases.case("scale-out")))
     said = facts(page)
-    assert (
-        said["duration"]
-        == "about 11m (1m01s to 2h) if copies catch up within 1m; at least 28.5s with immediate restores"
-    )
+    assert said["duration"] == "about 11m (1m01s to 2h) if copies catch up within 1m; at least 28.5s without restores"
     assert said["rebalances"].startswith("22 (3 to 1,022): ")
     assert said["moves"].startswith("20 (3 to 21) of 24")
     assert said["cold"] == "0 (0 to 8)"
