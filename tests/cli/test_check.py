@@ -165,6 +165,17 @@ def test_wrong_usage(
     assert sorted(path.name for path in Path().iterdir()) == ["plan.json"]
 
 
+@pytest.mark.parametrize("form", ["json", "markdown"])
+def test_a_saved_plan_is_answered_in_every_form(plan_file: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["check", plan_file, *policy("defaults: {max_moves: 19}"), "--output", form]
+    assert run(asked) == 3
+    printed = capsys.readouterr().out
+    assert run([*asked[:-2], "--report", f"{form}=report"]) == 3
+    assert re.sub(r'"checked_at":"[^"]*"', "", printed) == re.sub(
+        r'"checked_at":"[^"]*"', "", Path("report").read_text(encoding="utf-8")
+    )
+
+
 def test_several_plans_worst_first_and_only_those_selected(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     files = [plan_file, save("pods", "pods.json"), save("settled", "settled.json")]
     assert run(["check", *files, *policy("applications: {payments: {max_moves: 19}}")]) == 3

@@ -50,7 +50,6 @@ class Planning(Triggered):
         Path | None,
         typer.Option("--scenario", metavar="FILE", help="Scenario to check (format: kstream-plan schema scenario)."),
     ] = None
-    output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
     full: shared.Full = False
 
@@ -110,6 +109,7 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
             help="Refuse plans made from other input; repeatable, one has to match.",
         ),
     ] = None
+    output: shared.Output = OutputForm.TABLE
     fail_on_warning: Annotated[
         bool, typer.Option("--fail-on-warning", help="Fail with exit code 3 on warnings as well.")
     ] = False
