@@ -27,8 +27,8 @@ class Pauses:
 
     By task, ``ms`` is how long it stands still in all and ``times`` how often; ``spans`` tells how many pauses there
     are from when to when. The shortest and the longest one are 0 if there is none. ``most_at_once`` is how many tasks
-    stand still at the same time, at worst. The pauses themselves are made when they are read: where consumers give up
-    everything, every task has one in every round.
+    stand still at the same time, at worst, also if it is at the plan's first moment alone. The pauses themselves are
+    made when they are read: where consumers give up everything, every task has one in every round.
     """
 
     rounds: PausedRounds
@@ -77,7 +77,7 @@ class Pauses:
         index = self.rounds.group.task_index
         spans = ((index[task], since, to) for task, since, to in self if since < to)
         edges = sorted(edge for task, since, to in spans for edge in ((since, 1, task), (to, 0, task)))
-        paused, most = set[int](), list[int]()
+        paused, most = set[int](), sorted(self.rounds.idle())
         for _, stops, task in edges:
             (paused.add if stops else paused.discard)(task)
             most = sorted(paused) if len(paused) > len(most) else most
@@ -164,7 +164,7 @@ def pauses_of(
         spans=spans,
         shortest_ms=min(lengths, default=0),
         longest_ms=max(lengths, default=0),
-        most_at_once=_most_at_once(spans),
+        most_at_once=max(_most_at_once(spans), len(found.idle())),
     )
 
 

@@ -93,10 +93,10 @@ class PausedRounds(NamedTuple):
     def stateless(self) -> Iterator[PausesTogether]:
         """Yield those that are numbers, by place among the stateless tasks, in the order of their ends."""
         if self.apart and isinstance(self.initial, Holdings):
-            return _stateless(self.group, self.initial, self.rounds, idle=self._idle())
+            return _stateless(self.group, self.initial, self.rounds, idle=self.idle())
         return iter(())
 
-    def _idle(self) -> set[int]:
+    def idle(self) -> set[int]:
         """Return the indices of the tasks that nobody runs when the plan begins; of a Connect group steps tell that."""
         if not self.from_start or self.config.scheduled_rebalance_max_delay_ms is not None:
             return set()
@@ -112,7 +112,7 @@ def _told(of: PausedRounds) -> Iterator[Pause | PausesTogether]:
     of_workers = of.config.scheduled_rebalance_max_delay_ms is not None
     several = held_by_several(of.initial) if of_workers else ()
     since: MutableMapping[WorkId, int] = SinceByTask(group) if of.in_rows else {}
-    since.update((group.tasks[task].task_id, IDLE) for task in of._idle())
+    since.update((group.tasks[task].task_id, IDLE) for task in of.idle())
     apart, held, stopped = of.apart, of.initial, _Stopped(group, since, stopping, heartbeat_ms, several)
     for rnd in of.rounds:
         follows = rnd.trigger is Trigger.FOLLOW_UP

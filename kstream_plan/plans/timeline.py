@@ -161,11 +161,19 @@ def timeline(plan: Plan) -> Timeline:
         stretches=tuple(stretches),
         cold_starts=cold,
         standstills=_standstills(plan, alone),
-        still=levels_of([*spans.items(), *(((one.from_ms, one.to_ms), 1) for one in alone)], from_ms, to_ms),
+        still=_still(plan, spans, alone, from_ms, to_ms),
         loads=tuple(_loads(plan, from_ms)),
         warming_up=_counted(stretches, Doing.WARMS_UP, from_ms, to_ms),
         restoring=_counted(stretches, Doing.RESTORES, from_ms, to_ms),
     )
+
+
+def _still(
+    plan: Plan, spans: Mapping[tuple[int, int], int], alone: Iterable[Standstill], from_ms: int, to_ms: int
+) -> tuple[Level, ...]:
+    """Return how many tasks nobody runs; what nobody runs when the plan begins stood still before."""
+    before = ((from_ms, 0), len(plan.pauses.rounds.idle()))
+    return levels_of([before, *spans.items(), *(((one.from_ms, one.to_ms), 1) for one in alone)], from_ms, to_ms)
 
 
 def _ends(plan: Plan, cold: Sequence[ColdStart], spans: Mapping[tuple[int, int], int]) -> tuple[int, int]:

@@ -105,8 +105,9 @@ def test_pauses_are_what_a_literal_account_of_each_task_gives(
     assert pauses.shortest_ms == min(lengths_ms, default=0)
     assert pauses.longest_ms == max(lengths_ms, default=0)
     moments = [from_ms for _, from_ms, _ in expected]
-    at_once = (sum(from_ms <= at_ms < to_ms for _, from_ms, to_ms in expected) for at_ms in moments)
-    assert pauses.most_at_once == len(pauses.most_together()) == max(at_once, default=0)
+    at_once = [sum(from_ms <= at_ms < to_ms for _, from_ms, to_ms in expected) for at_ms in moments]
+    idle_at_first = course[0].count(None) if from_start else 0
+    assert pauses.most_at_once == len(pauses.most_together()) == max([idle_at_first, *at_once])
     assert sum(pauses.ms.values()) == sum(lengths_ms)
     for task in GROUP.tasks:
         own_ms = [to_ms - from_ms for task_id, from_ms, to_ms in expected if task_id == task.task_id]
@@ -193,7 +194,8 @@ def _withheld() -> tuple[list[int | None], list[tuple[int, list[int | None]]]]:
 def test_a_task_that_nobody_runs_when_the_plan_begins_is_paused_from_then_on() -> None:
     pauses = _pauses(*_withheld(), from_start=True)
     assert list(pauses) == [(GROUP.tasks[3].task_id, 0, 3_000)]
-    assert (pauses.most_at_once, pauses.longest_ms) == (1, 3_000)
+    assert (pauses.most_at_once, pauses.longest_ms) == (2, 3_000)
+    assert pauses.most_together() == (GROUP.tasks[2].task_id, GROUP.tasks[3].task_id)
 
 
 @settings(max_examples=60)

@@ -23,7 +23,8 @@ from kstream_plan.policy.rules.measuring import UNKNOWN
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
-from tests.helpers import captured_scenarios, plan_cases, strategies
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import captured_scenarios, one_standby, plan_cases, strategies
 from tests.helpers.random_scenarios import random_case
 
 NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
@@ -139,6 +140,15 @@ def test_max_paused_tasks_at_once_blames_the_rounds() -> None:
     for number, _, paused in found:
         stopped = [step for step in rounds[number].steps if step.kind in ("revoke", "demote")]
         assert len(stopped) == paused
+
+
+def test_a_task_that_nobody_runs_when_the_plan_begins_is_paused_even_if_it_starts_at_once() -> None:
+    row = one_standby.row(stores="persistent")
+    row["instances"][2]["consumers"][0]["active"] = []
+    found = plan(snapshot_from_row(row, "nobody-runs"))
+    assert (list(found.pauses), found.pauses.most_at_once, len(found.pauses.most_together())) == ([], 1, 1)
+    assert measure("max_paused_tasks_at_once", 1, found) == Measurement(1)
+    assert blamed(measure("max_paused_tasks_at_once", 0, found)) == [(1, None, 1)]
 
 
 def test_max_restored_records_blames_what_goes_beyond() -> None:

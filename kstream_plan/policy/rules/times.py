@@ -91,15 +91,20 @@ def pause_in_all(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 
 def paused_at_once(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Measure how many tasks stand still at the same time; to blame are the rounds that stop too many."""
-    changes: Counter[int] = Counter()
+    """Measure how many tasks stand still at the same time; to blame are the rounds that stop too many.
+
+    At the plan's first moment all count that nobody runs by then, also those that the first round starts.
+    """
+    changes: Counter[int] = Counter({0: 0})
     for (from_ms, to_ms), tasks in subject.plan.pauses.spans.items():
         changes[from_ms] += tasks
         changes[to_ms] -= tasks
-    still = worst = 0
+    paused = 0
+    worst = idle = len(subject.plan.pauses.rounds.idle())
     offences = []
     for at_ms in sorted(changes):
-        still += changes[at_ms]
+        paused += changes[at_ms]
+        still = max(paused, idle) if at_ms == 0 else paused
         worst = max(worst, still)
         if still > number(limit):
             offences.append(Offence(still, subject.round_at(at_ms)))
