@@ -50,3 +50,10 @@ def test_what_is_written_is_counted_from_then_on() -> None:
     assert _answer(report, produce=0.0) is Answer.YES
     assert _answer(report, produce=0.01) is Answer.YES
     assert _answer(report, produce=1.0) is Answer.UNKNOWN
+
+
+@pytest.mark.parametrize("offset", [0, 979_900])
+def test_without_any_end_offset_it_is_unknown_how_far_behind_a_copy_is(offset: int) -> None:
+    """As of a live group without its topology: what is assigned may have caught up, or not."""
+    assert _answer({"offset": offset}) is Answer.UNKNOWN
+    assert _answer({"lag": 900_000}) is Answer.NO

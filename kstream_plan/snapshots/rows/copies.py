@@ -68,7 +68,8 @@ def copies_of(
     * reported: the lag that the rows give; its reporters, unless named, are the consumer that is assigned the task,
       else the instance's first one;
     * not reported, but active: running, so ``LATEST``, reported by its owner;
-    * not reported, but assigned: nothing known yet, and nobody's previous task.
+    * not reported, but assigned: nothing known yet, and nobody's previous task; likewise a copy of which only the
+      offset is known, and no end offset.
 
     Raises:
         FieldError: an instance's rows about one task cannot be added up, a stateless task has a copy assigned, or a
@@ -85,13 +86,20 @@ def copies_of(
             continue
         seat = seats.get((task, instance))
         rows = reports.get((task, instance))
-        if rows is not None:
+        if rows is not None and not _is_silent(group.tasks[task], rows, seat):
             if not (seat is not None and seat.active):
                 rows = [_not_running(group, row, owners.get(task), doubts) for row in rows]
             found[task].append(_reported_copy(group, task, instance, rows, seat, doubts))
         elif seat is not None:
             found[task].append(_silent_copy(group.tasks[task], instance, seat))
     return tuple(map(tuple, found)), doubts.notes()
+
+
+def _is_silent(task: Task, rows: Sequence[LagRow], seat: _Seat | None) -> bool:
+    """Tell whether a copy is assigned, and how far behind it is follows from nothing that is known."""
+    if seat is None or seat.active or task.end_offset_known:
+        return False
+    return any(row.lag is None and (row.offset or 0) >= 0 for row in rows)
 
 
 class CopyAges(NamedTuple):
