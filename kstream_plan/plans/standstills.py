@@ -113,7 +113,11 @@ def _told(of: PausedRounds) -> Iterator[Pause | PausesTogether]:
     several = held_by_several(of.initial) if of_workers else ()
     since: MutableMapping[WorkId, int] = SinceByTask(group) if of.in_rows else {}
     since.update((group.tasks[task].task_id, IDLE) for task in of.idle())
-    apart, held, stopped = of.apart, of.initial, _Stopped(group, since, stopping, heartbeat_ms, several)
+    apart, held, stopped = (
+        of.apart,
+        of.initial,
+        _Stopped(group, since, stopping, heartbeat_ms, several, from_start=of.from_start),
+    )
     for rnd in of.rounds:
         follows = rnd.trigger is Trigger.FOLLOW_UP
         stopped.unheard_ms = heartbeat_ms if of_workers and not (of.heard_at_once or follows) else 0
@@ -175,6 +179,8 @@ class _Stopped:
         stopping: Collection[int],
         heartbeat_interval_ms: int,
         several: Iterable[int],
+        *,
+        from_start: bool,
     ) -> None:
         self._group = group
         #: What several run at first.
@@ -183,12 +189,18 @@ class _Stopped:
         self._since = since
         #: How long before the time of a round its members stopped that are told to have gone then.
         self.unheard_ms = 0
+        self._from_start = from_start
         #: What a member ran that has gone stops once, at the latest with all others before the rebalance. (Plans of
         #: applications count both, and so do those that were saved.)
         self.once = bool(stopping) and any(isinstance(task.task_id, ItemName) for task in group.tasks[:1])
         self._stop_before = {
             (group.instances[group.instance_of[c]].process_id, group.consumer_ids[c]) for c in stopping
         }
+
+    @property
+    def _until_heard_ms(self) -> int:
+        """How long what nobody runs when the plan begins waits for its first round to be heard of."""
+        return self.unheard_ms if self._from_start else 0
 
     def until(self, at_ms: int, steps: Sequence[Step], held: Sequence[Holding]) -> list[Pause]:
         """Take the steps of one time, before which this was ``held``; return the pauses that they end."""
@@ -204,8 +216,8 @@ class _Stopped:
                 from_ms = since.pop(step.task_id, None)
                 if from_ms == IDLE:
                     from_ms = 0 if at_ms > 0 else None
-                if step.reason.code is ReasonCode.STOOD_STILL and at_ms > 0:
-                    from_ms = 0  # longer, in truth; nobody knows since when
+                if step.reason.code is ReasonCode.STOOD_STILL and (at_ms > 0 or self._until_heard_ms):
+                    from_ms = min(0, at_ms - self._until_heard_ms)  # longer, in truth; nobody knows since when
                 if from_ms is not None:
                     ended.append(Pause(step.task_id, from_ms, at_ms))
             elif isinstance(step, _OF_SEVERAL_TASKS):

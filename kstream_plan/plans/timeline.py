@@ -199,7 +199,7 @@ def _in_time(plan: Plan) -> Iterator[Pause]:
         return at_ms + in_effect_ms[place] - times_ms[place]
 
     for pause in found:
-        since_before = pause.from_ms == 0 and pause.task_id not in run
+        since_before = pause.from_ms <= 0 and pause.task_id not in run
         yield Pause(pause.task_id, 0 if since_before else later(pause.from_ms), later(pause.to_ms))
 
 

@@ -19,8 +19,13 @@ import pytest
 
 from kstream_plan.cli import run
 from kstream_plan.errors import ClusterError, SnapshotError, UsageError
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.scenario import Join, Leave, Return, Scenario, Stop
 from kstream_plan.plans import HandOver, NobodyRuns, Plan, Revoke
+from kstream_plan.plans.timeline import timeline
+from kstream_plan.policy.check import check_plan
+from kstream_plan.policy.findings import Standard
+from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.render.answers import page_of
 from kstream_plan.simulation.one_plan import plan_checked
 from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs
@@ -30,6 +35,7 @@ from kstream_plan.snapshots.connect_rest.status import StatusRow, row_of_status
 from kstream_plan.snapshots.files.content import Limits, reading_within
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.captured import REAL
+from tests.helpers.check_cases import NOW
 from tests.helpers.connect_rows import worker
 from tests.helpers.schemas import validator
 
@@ -381,6 +387,17 @@ def test_unassigned_items_are_told_as_such() -> None:
         facts = {fact.key: fact.value for fact in page_of(plan_checked(item)).facts}
         assert facts.get("duration", "").endswith(", or unknown") == unknown
         assert facts.get("pause", "").endswith("or unknown") == unknown
+
+
+def test_what_is_unassigned_when_the_plan_begins_pauses_until_all_have_heard_of_the_first_rebalance() -> None:
+    """Without a delay nothing else is unknown of it: what stands still then breaks the rules about pauses."""
+    captured = snapshot_from_row(read(_state("UNASSIGNED"), scheduled_rebalance_max_delay_ms=0).row, "row")
+    found = plan_checked(captured)
+    assert [(str(pause.task_id), pause.length_ms) for pause in found.pauses] == [("alpha-1", 3_000)]
+    assert [(level.at_ms, level.number) for level in timeline(found).still][-2:] == [(0, 1), (3_000, 0)]
+    for rule, kept, limit in (("max_paused_tasks_at_once", 1, 0), ("max_pause_per_task", 3_000, 2_999)):
+        answers = [check_plan(found, Standard(Policy({rule: Limit(most)}), NOW)).answer for most in (kept, limit)]
+        assert answers == [Answer.YES, Answer.NO]
 
 
 @pytest.mark.parametrize(
