@@ -18,9 +18,10 @@ from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
-from kstream_plan.plans.caught_up_evidence import Evidence, Known, UnprovenStart
+from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
+from kstream_plan.plans.stateless_steps import single_steps
 from kstream_plan.simulation.aftermath import Aftermath, aftermath, held_before
 from kstream_plan.simulation.asked_moment import AskedMoment, asked_moment
 from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
@@ -236,7 +237,9 @@ def drain(
     when = asked_moment(snapshot, options, process_ids)
     options = replace(when.options, closes_wait=False)  # it is asked who stops at that very moment
 
-    def stopped_at(at_ms: int, options: PlanOptions, after: int = 0) -> tuple[Plan, tuple[DrainedTask, ...]]:
+    def stopped_at(
+        at_ms: int, options: PlanOptions, after: int = 0, *, snapshot: Snapshot = snapshot
+    ) -> tuple[Plan, tuple[DrainedTask, ...]]:
         end = Leave if leave else Stop
         scenario = Scenario(events=(end(at_ms=at_ms, process_ids=process_ids),))
         most = options.max_rounds
@@ -257,6 +260,10 @@ def drain(
     unknown = any(note.code == MAYBE_READY for note in outcome.assumptions)
     best, at_best = stopped_at(when.at_ms, replace(options, ready="all")) if unknown else (outcome, now)
     at_once = _at_once(snapshot, (outcome, best), process_ids, now, at_best, when)
+    slower = _at_rates_of_one_thread(snapshot)
+    if slower is not snapshot:
+        paced = stopped_at(when.at_ms, replace(options, ready="none"), snapshot=slower)[0]
+        at_once = _with_slower(at_once, snapshot, paced)
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
@@ -268,6 +275,44 @@ def drain(
         wait_ms=wait_ms,
         later=() if wait_ms is None else stopped_at(when.at_ms + wait_ms, options, len(waiting.rounds))[1],
     )
+
+
+def _at_rates_of_one_thread(snapshot: Snapshot) -> Snapshot:
+    """Return it with instances that restore at a thread's part of the rates given by hand: a copy is on one thread."""
+    rates, instances = snapshot.rates, snapshot.state.group.instances
+    given = {
+        index: rate / instance.capacity
+        for index, instance in enumerate(instances)
+        if (rates.restore_per_instance is not None or index in rates.restore_of)
+        and (rate := rates.restore_rate(index)) is not None
+        and instance.capacity > 1
+    }
+    return replace(snapshot, rates=replace(rates, restore_of={**rates.restore_of, **given})) if given else snapshot
+
+
+def _with_slower(now: DrainNow, snapshot: Snapshot, slower: Plan) -> DrainNow:
+    """Return the answer with the starts that restore only where one thread does so at its part of the rate."""
+    known = {step.task_id for step, _ in _restoring_starts(now.plan, now.at_ms)}
+    known |= {start.task_id for start in now.unproven}
+    words = "by the rate that is given it has caught up by then, at one thread's part of that it has not"
+    evidence = Evidence(known=Known.UNKNOWN, fact=Fact.RATES, words=words, settled_by=("--metrics",))
+    starts = dict[WorkId, UnprovenStart]()
+    for step, at_ms in _restoring_starts(slower, now.at_ms):
+        start = UnprovenStart(task_id=step.task_id, process_id=step.to.process_id, at_ms=at_ms, evidence=evidence)
+        if step.task_id not in known:
+            starts.setdefault(step.task_id, start)
+    found = tuple(starts.values())
+    return replace(now, unproven=(*now.unproven, *found), doubts=(*now.doubts, *doubts_of(snapshot, found)))
+
+
+def _restoring_starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Promote, int]]:
+    """Yield the starts from a moment on that are cold, or restore for long first, and when each is."""
+    restoring = frozenset(plan.restores_first)
+    moments = (moment for rnd in plan.rounds for moment in rnd.moments if moment[0] >= from_ms)
+    starts = ((step, at_ms) for at_ms, steps in moments for step in single_steps(steps))
+    for step, at_ms in starts:
+        if isinstance(step, HandOver | Promote) and (not step.caught_up or str(step.task_id) in restoring):
+            yield step, at_ms
 
 
 def settled_after_ms(waiting: Plan, snapshot: Snapshot, at_ms: int) -> int | None:

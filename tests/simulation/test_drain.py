@@ -479,7 +479,7 @@ def test_it_is_played_without_measured_rates_only_where_somebody_goes(monkeypatc
 @pytest.mark.parametrize(
     ("rates", "cold", "code"),
     [
-        (Rates(restore_per_instance=1_000.0), (0, 0), "rate-given"),
+        (Rates(restore_per_instance=3_000.0), (0, 0), "rate-given"),
         (Rates(restore_at_least={0: 900.0}), (0, 1), "forecast"),
         (Rates(restore={0: 1_000.0}), (0, 1), "forecast"),
         (Rates(restore={1: 1_000.0}), (0, 1), "forecast"),

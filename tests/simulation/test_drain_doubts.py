@@ -9,8 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstream_plan.model import Rates, Snapshot, WorkId
+from kstream_plan.model.answer import Answer
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
+from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import one_standby
 from tests.helpers.one_standby import IDS, snapshot
 
 BEHIND = "Copies are behind"
@@ -160,3 +164,18 @@ def test_what_is_taken_for_granted_is_the_rate_that_was_given(
         f"restore rate, {span} records/s per instance"
     )
     assert note.subjects == (tasks or ("0_0", "0_1"))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("per_second", "answer"), [(500, Answer.NO), (700, Answer.UNKNOWN), (1_400, Answer.YES)])
+def test_a_copy_may_be_restored_by_one_thread_at_its_part_of_the_given_rate(
+    per_second: float, answer: Answer, threads: int
+) -> None:
+    """30,000 records are to be restored in 45s; with two threads a copy has half of the instance's rate."""
+    row = one_standby.row(lag=30_000, stores="persistent")
+    for number in range(1, threads):
+        row["instances"][1]["consumers"].append({"consumer_id": f"i1-StreamThread-{number + 1}"})
+    rates = Rates(restore_per_instance=per_second, produce_per_task=0.0)
+    found = drain(replace(snapshot_from_row(row, "threads"), rates=rates), ["i0"])
+    assert found.answer is (Answer.YES if threads == 1 and answer is Answer.UNKNOWN else answer)
+    assert (Fact.RATES.value in [note.code for note in found.doubts]) is (found.answer is Answer.UNKNOWN)
