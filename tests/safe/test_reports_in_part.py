@@ -68,6 +68,21 @@ def test_a_copy_of_which_one_store_reported_at_a_join_is_trusted_for_no_longer_t
     assert _answer(row) is Answer.YES
 
 
+@pytest.mark.parametrize("old", STORES)
+def test_a_store_that_does_not_say_when_it_reported_makes_the_others_no_younger(old: str) -> None:
+    row = _with_stores(*STORES)
+    for report in row["lags"]:
+        report["reported_at"] = "2026-11-22T11:00:00.000Z" if report["store"] == old else None
+    assert _answer(row) is Answer.UNKNOWN
+    row["decision"] = {"at": "2026-11-22T11:30:00.000Z"}
+    assert _answer(row, trust_ms=1_800_000) is Answer.UNKNOWN
+    assert _answer(row, trust_ms=3_600_000) is Answer.YES
+    for report in row["lags"]:
+        report["reported_at"] = one_standby.AT if report["store"] == old else None
+    assert _answer(row) is Answer.UNKNOWN
+    assert _answer(row, trust_ms=1_800_000) is Answer.YES
+
+
 @given(lag=st.integers(0, 2_000_000), whole=st.sampled_from([0, 5_000, 1_000_000]))
 def test_no_copy_is_far_behind_in_a_changelog_that_is_short(lag: int, whole: int) -> None:
     """The limit is 10,000 records: one of both is wrong where a copy lacks more, and the changelog has less."""

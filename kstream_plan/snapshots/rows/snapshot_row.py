@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple, cast, get_args
 
 from kstream_plan.errors import SnapshotError
-from kstream_plan.model import Group, GroupState, Holding, Instance, Note, Snapshot, Task
+from kstream_plan.model import Group, GroupState, Holding, Instance, KnownDecision, Note, Snapshot, Task
 from kstream_plan.model.not_modelled import newer_unread, warnings_of, warnings_of_release
 from kstream_plan.model.note import name_list
 from kstream_plan.model.snapshot import Stores
@@ -183,8 +183,8 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         leader=None if leader is None else group.instance_index[leader],
         memory=broker_group,
     )
-    reported_ms = _reported_ms(reports, header.captured_at_ms, max)
-    reported_from_ms = _reported_ms(reports, header.captured_at_ms, min).items()
+    reported_ms = _reported_ms(reports, header.captured_at_ms, decision, max)
+    reported_from_ms = _reported_ms(reports, header.captured_at_ms, decision, min).items()
     snapshot = Snapshot(
         state=state,
         config=config,
@@ -327,15 +327,24 @@ def _streams_version(row: Row) -> str | None:
 
 
 def _reported_ms(
-    reports: Reports, captured_at_ms: int | None, of_stores: Callable[[list[int]], int]
+    reports: Reports, captured_at_ms: int | None, decision: KnownDecision | None, of_stores: Callable[[list[int]], int]
 ) -> dict[tuple[int, int], int]:
-    """Return when the lag of each seat (task, instance) was reported, of its stores this time, where all are known."""
+    """Return when the lag of each seat (task, instance) was reported, of its stores this time, where one is known.
+
+    A store whose time is not told is as old as the decision, or as the snapshot; none where that is unknown.
+    """
     found = {}
+    decided_ms = 0 if decision is None else decision.at_ms
     for seat, rows in reports.items():
         times = [row.at_ms if row.reported_at_ms is None else row.reported_at_ms for row in rows]
         known = [time for time in times if time is not None]
-        if captured_at_ms is not None and known and len(known) == len(times):
-            found[seat] = of_stores(known) - captured_at_ms
+        if captured_at_ms is None or not known:
+            continue
+        times_ms = [time - captured_at_ms for time in known]
+        if len(known) == len(times):
+            found[seat] = of_stores(times_ms)
+        elif decided_ms is not None:
+            found[seat] = of_stores([*times_ms, min(0, decided_ms)])
     return found
 
 
