@@ -450,8 +450,7 @@ class KnownCopies:
         """
         at_ms, until_ms = times_ms
         if self._is_undated(task, instance, course):
-            unsaid = "it was taken" if self.undated or self.snapshot.captured_at is None else "its decision was made"
-            words = f"the snapshot does not say when {unsaid}, so how old its reports are is unknown"
+            words = f"{unsaid_of(self.snapshot, undated=self.undated)}, so how old its reports are is unknown"
             return Evidence(known=Known.UNKNOWN, fact=Fact.UNDATED, words=words, settled_by=_TO_MEASURE)
         if course == AS_READ and self._should_be_measured(task, instance):
             return self._unknown(task, instance, reports[0], max(0, until_ms - reports[0].at_ms), None)
@@ -629,6 +628,15 @@ def options_that_tell(evidence: Iterable[Evidence]) -> tuple[str, ...]:
             if name not in farthest or farthest[name][0] < reach_ms:
                 farthest[name] = reach_ms, option
     return tuple(option for _, option in farthest.values())
+
+
+def unsaid_of(snapshot: Snapshot, *, undated: bool = False) -> str:
+    """Return what does not say how old reports are, where that is unknown."""
+    if undated or snapshot.captured_at is None:
+        return "the snapshot does not say when it was taken"
+    if snapshot.undated_reports:
+        return "lag rows do not say when they were captured"
+    return "the snapshot does not say when its decision was made"
 
 
 _TRUST, _NOW = "--trust-reports-of", "--now"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.times import format_time
-from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
+from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart, unsaid_of
 
 #: The code of what is taken for granted of copies that were behind: the restore rate that is given.
 RATE_GIVEN = "rate-given"
@@ -16,7 +16,7 @@ _MESSAGES = {
     Fact.OLD_REPORT: "Copies may be behind by now: they were last heard of {when}",
     Fact.HEARD_LATER: "Copies were heard of only after the time that counts as now, {when}: that "
     "proves nothing about now",
-    Fact.UNDATED: "The snapshot does not say when {unsaid}: how old reports of copies are is unknown",
+    Fact.UNDATED: "{unsaid}: how old reports of copies are is unknown",
     Fact.NOT_MEASURED: "Measuring was asked for, and copies were not measured; they were last heard of {when}",
     Fact.FORECAST: "Starts are warm only if copies, which were behind in their last report, {when}, are "
     "restored at the measured rate",
@@ -41,7 +41,8 @@ _BEHIND = "Copies are behind"
 def doubts_of(snapshot: Snapshot, unproven: Sequence[UnprovenStart]) -> tuple[Note, ...]:
     """Return why these starts may be cold, one note for each fact."""
     by_fact: dict[tuple[Fact, bool], list[UnprovenStart]] = {}
-    unsaid = "it was taken" if snapshot.captured_at is None else "its decision was made"
+    unsaid = unsaid_of(snapshot)
+    unsaid = f"{unsaid[0].upper()}{unsaid[1:]}"
     for start in unproven:
         evidence = start.evidence
         by_fact.setdefault((evidence.fact, evidence.known is Known.BEHIND), []).append(start)

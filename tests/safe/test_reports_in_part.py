@@ -18,6 +18,7 @@ from kstream_plan.policy.findings import Standard
 from kstream_plan.policy.limits import Limit, Policy
 from kstream_plan.simulation.drain import drain
 from kstream_plan.simulation.one_plan import plan
+from kstream_plan.snapshots.rows.lag_history import HistoryRow, LagHistory
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import one_standby
 from tests.helpers.check_cases import NOW
@@ -81,6 +82,18 @@ def test_a_store_that_does_not_say_when_it_reported_makes_the_others_no_younger(
         report["reported_at"] = one_standby.AT if report["store"] == old else None
     assert _answer(row) is Answer.UNKNOWN
     assert _answer(row, trust_ms=1_800_000) is Answer.YES
+
+
+@pytest.mark.parametrize(("at", "answer"), [(one_standby.AT, Answer.YES), (None, Answer.UNKNOWN)])
+def test_lag_rows_of_another_file_without_a_time_are_of_any_time(at: str | None, answer: Answer) -> None:
+    lag = {"application_id": "a", "process_id": one_standby.IDS[1], "task_id": "0_0", "lag": 0, "captured_at": at}
+    lags = LagHistory([HistoryRow(lag, "lags.jsonl")])
+    row = one_standby.row(lag=None, stores="persistent", streams_version="4.3.1")
+    drained = drain(snapshot_from_row(row, "x", lags=lags), ["i0"], leave=True)
+    assert drained.answer is answer
+    assert [note.message for note in drained.doubts] == [
+        "Lag rows do not say when they were captured: how old reports of copies are is unknown"
+    ] * (at is None)
 
 
 @given(lag=st.integers(0, 2_000_000), whole=st.sampled_from([0, 5_000, 1_000_000]))

@@ -221,7 +221,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
         reported_ms=MappingProxyType(reported_ms),
         reported_from_ms=MappingProxyType({seat: ms for seat, ms in reported_from_ms if ms < reported_ms[seat]}),
-        undated_reports=_undated(reports) if header.captured_at_ms is None else frozenset(),
+        undated_reports=_undated(reports, header.captured_at_ms, of_lag_files=lags is not None),
         started_ms=MappingProxyType(read_starts(row, counted_from_ms(row, header.captured_at_ms))),
         untold_protocols=untold_protocols(row),
         streams_version=_streams_version(row),
@@ -348,9 +348,19 @@ def _reported_ms(
     return found
 
 
-def _undated(reports: Reports) -> frozenset[tuple[int, int]]:
-    """Return the seats (task, instance) whose lag was reported at a time that nothing can be counted from."""
-    return frozenset(seat for seat, rows in reports.items() if any(row.reported_at_ms is not None for row in rows))
+def _undated(reports: Reports, captured_at_ms: int | None, *, of_lag_files: bool) -> frozenset[tuple[int, int]]:
+    """Return the seats (task, instance) of which it is unknown how old their reports are.
+
+    Nothing is counted from the time of a report if that of the snapshot is unknown. What a snapshot has without a time
+    is as old as itself, rows of another file are of any time.
+    """
+
+    def is_undated(row: LagRow) -> bool:
+        if captured_at_ms is None:
+            return row.reported_at_ms is not None
+        return of_lag_files and row.at_ms is None and row.reported_at_ms is None
+
+    return frozenset(seat for seat, rows in reports.items() if any(map(is_undated, rows)))
 
 
 #: A row without any of these is of something else.
