@@ -23,6 +23,7 @@ from kstream_plan.plans import (
     MemberLeft,
     Place,
     Promote,
+    ReasonCode,
     Role,
     Round,
     Step,
@@ -403,11 +404,14 @@ class _Follower:
     def _waits(self, task: int, step: Step, *, gone: bool) -> bool:
         """Tell whether a design that moves tasks to copies that have caught up waited for this one.
 
-        How the group is by now is unknown where it is unknown how old the snapshot is. Of a task between two threads
-        nothing may be left to wait with: its stores may be in memory.
+        A task that goes where no copy has caught up does not wait. How the group is by now is unknown where it is
+        unknown how old the snapshot is. Of a task between two threads nothing may be left to wait with: its stores may
+        be in memory.
         """
         assert isinstance(step, _STARTS)
         if self.known.undated or task in self.restoring or task in self.between_threads:
+            return False
+        if step.reason.code in (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP):
             return False
         if (task, self._instance(step.to.process_id)) in self.marked:
             return False

@@ -733,6 +733,22 @@ class TestExceptions:
         assert [each.within_limit for each in answers] == [{"0_0", "0_3"}, set()]
 
 
+class TestFoundByGroups:
+    """Groups that were answered as safer than they are, each with what was missed."""
+
+    def test_a_task_that_moves_where_no_copy_has_caught_up_was_not_waited_for(self) -> None:
+        """Without a rate its copy was assumed to catch up by the follow-up, and the start not to need a proof."""
+        unrated = worsenings.restore_unknown(random.Random(0), random_group(random.Random(436873889)))
+        assert unrated is not None
+        assert _assign(unrated).whole is Answer.UNKNOWN
+
+    def test_how_much_a_copy_lacks_is_asked_without_a_rate_too(self) -> None:
+        """A copy at least 5,000 records behind was within the limit, and nothing told how far it is at most."""
+        unsized = worsenings.end_offset_unknown(random.Random(0), random_group(random.Random(1105)))
+        assert unsized is not None
+        assert _bounce(unsized).whole is Answer.UNKNOWN
+
+
 class TestEachCanFail:
     """A planner that is wrong in one way breaks the relation that is about it."""
 
