@@ -52,8 +52,9 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
         yield f"{cold.median:,}{ends} cold {'start' if cold.most == 1 else 'starts'}: {cause}."
         if cold.most > cold.median:
             tasks = {move.task_id for activity in activities for move in activity.cold}
-            again = ", of the same tasks," * tasks.issuperset(start.task_id for start in plan.unproven_starts)
-            yield f"Whether {cold.most - cold.median:,} more{again} are cold is unknown."
+            is_again = tasks.issuperset(start.task_id for start in plan.unproven_starts)
+            condition = "when they start again" if is_again else "by what is unknown"
+            yield f"Up to {count(cold.most - cold.median, 'more cold start')} {condition}."
             yield from would_tell(plan.unproven_starts, rate)
     elif not range_of(plan, "moves", draws).most:
         yield "No task starts cold."
@@ -81,7 +82,11 @@ def _cold_cause(plan: Plan, activities: Sequence[Activity]) -> str:
             areas = sorted({str(name) for value in values for name in value})
             area = f"{tag} {areas[0]}" if len(areas) == 1 else f"one {tag} ({name_list(areas)})"
             spreads = tag in plan.config.rack_aware_assignment_tags
-            cure = "" if spreads else f"; rack.aware.assignment.tags={tag} would keep a standby in another {tag}"
+            cure = (
+                ""
+                if spreads
+                else f"; with rack.aware.assignment.tags={tag} before, a standby would have been in another {tag}"
+            )
             return f"all copies of {tasks} were in {area}, so it restores first{cure}"
     return f"all instances with a copy of {tasks} are gone, so it restores first"
 

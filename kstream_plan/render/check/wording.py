@@ -174,7 +174,7 @@ def cure(finding: Finding, plan: Plan) -> tuple[str, ...]:
         effects.append(f"{verb} about {duration(remedy.lasts_ms)}")
     starts = f"{span_to(*remedy.cold)} cold start{'s' * (remedy.cold[1] > 1)}"
     is_same = plan.ends("cold_handovers") == remedy.cold
-    effects += [f"the {starts} remain" if is_same else f"with {starts}"] * any(remedy.cold)
+    effects += [f"which does not avoid the {starts}" if is_same else f"with {starts}"] * any(remedy.cold)
     broken_rules = [
         f"{rule.rule} ({figure_text(rule, rule.measured, plan, says_likely=False)})" for rule in remedy.still_broken
     ]
@@ -204,7 +204,8 @@ def comparison(finding: Finding, plan: Plan, names: Names) -> str:
                 return "over which values of tags the copies end is unknown"
             tag, _, required_value = worst.note.rpartition(": ")
             amount = measure(finding.kind, worst.measured)
-            return f"all copies in {amount} of {required_value} values of {names.escape(tag)}{_of_draws(finding)}"
+            values = f"{amount} of {required_value} values of {names.escape(tag)}"
+            return f"at the end, all copies in {values}{_of_draws(finding)}"
     sign = "below" if finding.at_least else "above"
     return f"{figure_text(finding, finding.measured, plan)}, {sign} the limit of {allowed(finding.allowed, finding)}"
 

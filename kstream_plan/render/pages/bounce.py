@@ -246,7 +246,7 @@ def _row(bounces: Bounces, way: PlayedWay, names: Names) -> Row:
     return text_row(
         names.escape(f"{way.way.label}{mark}"),
         _safe(way, bounces),
-        moment(way.pause_ms),
+        f"{'' if way.safe or not way.pause_ms else 'even '}{moment(way.pause_ms)}",
         _duration(way),
         count_range(*way.figures.rebalances),
         f"{way.figures.paused_at_once:,}",
@@ -301,7 +301,7 @@ def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
         starts = way.behind or way.doubtful_starts
         verb = "start cold" if way.behind else "may start cold"
         facts = "; ".join(dict.fromkeys(start.evidence.words for start in starts))
-        yield f"{count(len(starts), 'task')} {verb}: {facts}"
+        yield f"{count(len(starts), 'task')} {verb}; what is known of their copies: {facts}"
 
 
 def _why_not(way: PlayedWay, number: int) -> str:

@@ -105,7 +105,7 @@ def _way(change: TaskChange, ends: _Ends) -> Way:
         next_owner = comparison.next_owners.get(change.task_id)
         if next_owner is None:
             return Way(source, destination, "unassigned", item, "bad")
-        text = f"{item} (then {names.instance(next_owner.process_id)})"
+        text = f"{item} (decided: {names.instance(next_owner.process_id)})"
         return Way(source, destination, "unassigned until the follow-up", text, "unknown")
     if kind is TaskClass.COLD and not comparison.untold:
         no_lags = change.start is not None and change.start.lag is None

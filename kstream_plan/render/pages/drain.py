@@ -180,11 +180,12 @@ def _effects_on_others(drain: Drain) -> Iterator[Fact]:
     tone: Tone = "bad" if follows.others_cold else "plain"
     is_longer = bool(drain.now) and follows.others_longest_ms > max(task.pause_ms for task in drain.now)
     total = f" in total, over {count(follows.rebalances, 'rebalance')}" if is_longer else " in total"
+    verb = count(follows.others_paused, "of their tasks pauses", "of their tasks pause")
     longest = f"each {bound} {duration(follows.others_longest_ms)}{total}"
     yield Fact(
         "others",
         "Other instances",
-        f"{count(follows.others_paused, 'task')} pause too, where they move or wait for a rebalance, {longest}{cold}",
+        f"{verb} too, where they move or wait for a rebalance, {longest}{cold}",
         tone,
     )
 
