@@ -76,6 +76,7 @@ class LogEnds:
         far_ms: a scrape that does not say when it was taken tells the least only if the end offsets are further away.
         committed: of partitions that are read as well, up to where the group has read them.
         waiting: of partitions that are read as well, how many records were still to be read.
+        own: end offsets that the snapshot has of when it was captured: no changelog ends below them later.
     """
 
     ends: Offsets
@@ -83,6 +84,16 @@ class LogEnds:
     far_ms: int = AssignmentConfig().probing_rebalance_interval_ms
     committed: Mapping[TopicPartition, int] = field(default_factory=dict)
     waiting: Mapping[TopicPartition, int] = field(default_factory=dict)
+    own: Offsets = field(default_factory=Offsets)
+
+    def is_below_own(self, partition: TopicPartition, end: OffsetThen, at_ms: int | None) -> bool:
+        """Tell whether an end offset lies below the snapshot's own by more than is written between both."""
+        own = self.own.newest(partition)
+        if own is None:
+            return False
+        captured_ms = max((found.at_ms for found in self.own.sets if found.at_ms is not None), default=None)
+        later_ms = 0 if captured_ms is None or at_ms is None else max(0, captured_ms - at_ms)
+        return own - end.offset > end.between + (_USUAL_PER_S * _CLOCKS_APART_MS + _FASTEST_PER_S * later_ms) // 1000
 
     def limit(self, partition: TopicPartition, end: int) -> int:
         """Return up to where a partition is restored that ends there: a table's source as far as it has been read."""
@@ -281,7 +292,7 @@ def _store_lag(
     behind = MeasuredLag(
         max(limit - reached, least, 0), at_ms, ends_late_ms=end.late_ms, off=end.between, apart_ms=end.apart_ms
     )
-    if reached + behind_log - end.offset > _usually_written(end):
+    if reached + behind_log - end.offset > _usually_written(end) or bounds.is_below_own(partition, end, at_ms):
         return behind._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
     if start.offset and start.late_ms > _OLDEST_ENDS_MS:
         return behind._replace(at_least=True, doubt=DoubtfulLag.STARTS_LATE)

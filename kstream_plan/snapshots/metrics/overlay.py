@@ -74,7 +74,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     copies, notes = of_group(measured.scrapes, seats)
     input_lags = _input_lags(measured.scrapes, seats)
     waiting = {partition: lag for partition, lag in input_lags.items() if partition in seats.read_too}
-    bounds = LogEnds(ends, measured.starts, _probing_interval_ms(row), measured.committed, waiting)
+    bounds = LogEnds(ends, measured.starts, _probing_interval_ms(row), measured.committed, waiting, _own_ends(row))
     lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats)
     held = _Held.of(row)
     counted = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}

@@ -24,8 +24,8 @@ _RULE = (
 #: What is said of lags that scrape and offsets do not tell alike.
 _DOUBTS = {
     DoubtfulLag.ENDS_BELOW: (
-        "end offsets are below what the scrape itself says (position and records-lag), by more than is written while "
-        "both are read: they are older, or of another cluster, and the lags are only lower bounds"
+        "end offsets are below what the scrape itself (position and records-lag) or the snapshot says, by more than is "
+        "written while both are read: they are older, or of another cluster, and the lags are only lower bounds"
     ),
     DoubtfulLag.STARTS_LATE: (
         "the start offsets were read after the scrape: by what was deleted in between copies look closer than they "

@@ -50,6 +50,26 @@ def lag(
     return measured_lags([scrape(position, told=told, at_ms=at_ms)], SEATS, bounds).get(("p", "0_0"))
 
 
+@pytest.mark.parametrize(
+    ("own_late_ms", "own", "at_least"),
+    [
+        (0, 1_100, False),
+        (0, 1_101, True),
+        (-60_000, 1_101, True),
+        (None, 1_101, True),
+        (10, 1_200, False),
+        (10, 1_201, True),
+    ],
+)
+def test_end_offsets_below_those_of_the_snapshot_tell_the_least_only(
+    own_late_ms: int | None, own: int, at_least: bool
+) -> None:
+    """No changelog ends earlier than it has: 100 records a second count as written meanwhile, later on 10,000."""
+    bounds = LogEnds(at(0, 1_000), Offsets(), own=at(own_late_ms, own))
+    (found,) = measured_lags([scrape(Position(1_000))], SEATS, bounds).values()
+    assert (found.at_least, found.doubt) == (at_least, DoubtfulLag.ENDS_BELOW if at_least else None)
+
+
 def test_it_is_the_end_less_start_and_lead_and_never_less_than_the_instance_says() -> None:
     assert lag(Position(500), at(0, 1_000)) == MeasuredLag(500, AT_MS)
     assert lag(Position(500), at(0, 1_000), at(0, 40)) == MeasuredLag(460, AT_MS)
