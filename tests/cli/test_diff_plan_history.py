@@ -44,6 +44,14 @@ def test_a_plan_and_what_followed(files: Path, capsys: Capture, monkeypatch: pyt
     assert "| 1 | 45s | 47.4s | 2.4s late | leave | as planned |" in capsys.readouterr().out
 
 
+def test_rows_that_are_there_twice_count_once(files: Path, tmp_path: Path, capsys: Capture) -> None:
+    """As where two captures overlap."""
+    rows, twice = (files / "history.jsonl").read_text(encoding="utf-8"), tmp_path / "twice.jsonl"
+    twice.write_text(rows + rows, encoding="utf-8")
+    assert run(["diff", str(files / "drain.json"), str(twice), "--from", DRAIN, "--fail-on-changes"]) == 0
+    assert "All 4 rebalances came as planned" in capsys.readouterr().out
+
+
 def test_json_is_as_its_schema_says(files: Path, capsys: Capture) -> None:
     schema = validator("said-and-happened")
     for plan, points in (("drain", ["--from", DRAIN]), ("bounce", ["--to", "8"]), ("drain", ["--from", "2"])):
