@@ -226,8 +226,12 @@ def measured_lags(scrapes: Iterable[CopyScrape], seats: Seats, bounds: LogEnds) 
     return found
 
 
-def lags_of_stores(said: Sequence[StoreLags], seats: Seats) -> dict[tuple[str, str], MeasuredLag]:
+def lags_of_stores(
+    said: Sequence[StoreLags], seats: Seats, bounds: LogEnds | None = None
+) -> dict[tuple[str, str], MeasuredLag]:
     """Return by process and task how far behind each copy is, as the instances say themselves.
+
+    It is the least if an end offset that they say lies below the snapshot's own.
 
     Raises:
         SnapshotError: a host or process that the group does not have, or a store that is no changelog's.
@@ -237,13 +241,21 @@ def lags_of_stores(said: Sequence[StoreLags], seats: Seats) -> dict[tuple[str, s
         process_id = _process_named(one, seats)
         lags: dict[str, int] = defaultdict(int)
         stores: dict[str, int] = defaultdict(int)
+        below = set[str]()
         for (store, partition), lag in one.lags.items():
             task_id = _task_of_store(one, store, partition, seats)
             lags[task_id] += lag
             stores[task_id] += 1
+            end = one.ends.get((store, partition))
+            if end is not None and bounds is not None:
+                topic = changelog_topic(seats.application_id, TaskId.parse(task_id).topology_name, store)
+                if bounds.is_below_own((topic, partition), OffsetThen(end, 0), one.at_ms):
+                    below.add(task_id)
         for task_id, records in sorted(lags.items()):
             if stores[task_id] == len(seats.changelogs[task_id]):
-                found[process_id, task_id] = MeasuredLag(records, one.at_ms, restoring=records > 0)
+                known = MeasuredLag(records, one.at_ms, restoring=records > 0)
+                doubtful = known._replace(at_least=True, doubt=DoubtfulLag.ENDS_BELOW)
+                found[process_id, task_id] = doubtful if task_id in below else known
     return found
 
 

@@ -75,7 +75,7 @@ def with_measured_lags(row: Row, measured: Measurements) -> Overlaid:
     input_lags = _input_lags(measured.scrapes, seats)
     waiting = {partition: lag for partition, lag in input_lags.items() if partition in seats.read_too}
     bounds = LogEnds(ends, measured.starts, _probing_interval_ms(row), measured.committed, waiting, _own_ends(row))
-    lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats)
+    lags = measured_lags(copies, seats, bounds) | lags_of_stores(measured.store_lags, seats, bounds)
     held = _Held.of(row)
     counted = {seat: lag for seat, lag in lags.items() if held.counts(seat, lag)}
     lag_rows = _lag_rows(row, counted, held)

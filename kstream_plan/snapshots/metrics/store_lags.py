@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 from kstream_plan.errors import SnapshotError
@@ -13,16 +14,22 @@ from kstream_plan.snapshots.metrics.exposition import opened, text_sources
 from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.json_text import parse_json
 
+#: The field of the end offset that an instance knows.
+_END = "endOffsetPosition"
 _FIX = 'give {"HOST": {"STORE": {"PARTITION": {"currentOffsetPosition": 1, "endOffsetPosition": 2, "offsetLag": 1}}}}'
 
 
 class StoreLags(NamedTuple):
-    """What one instance said of its stores: ``name`` is its host or process id, ``lags`` are by store and partition."""
+    """What one instance said of its stores: ``name`` is its host or process id, ``lags`` are by store and partition.
+
+    ``ends`` are the end offsets that it said beside them.
+    """
 
     where: str
     name: str
     at_ms: int | None
     lags: Mapping[tuple[str, int], int]
+    ends: Mapping[tuple[str, int], int] = MappingProxyType({})
 
 
 def read_store_lags(
@@ -44,12 +51,14 @@ def read_store_lags(
             raise SnapshotError(f"is not JSON: {printable(str(error))}", where=where, fix=_FIX) from None
         try:
             for name, stores in _items(document, "the file"):
-                lags = {
-                    (store, _partition(number)): _lag(value, f"{name}.{store}.{number}")
+                said = {
+                    (store, _partition(number)): (value, f"{name}.{store}.{number}")
                     for store, partitions in _items(stores, name)
                     for number, value in _items(partitions, f"{name}.{store}")
                 }
-                found.append(StoreLags(where, name, source.at_ms, lags))
+                lags = {key: _lag(value, place) for key, (value, place) in said.items()}
+                ends = {key: end for key, (value, _) in said.items() if (end := value.get(_END)) is not None}
+                found.append(StoreLags(where, name, source.at_ms, lags, ends))
         except ValueError as error:
             raise SnapshotError(str(error), where=where, fix=_FIX) from None
     return tuple(found)
@@ -70,7 +79,7 @@ def _partition(number: str) -> int:
 def _lag(value: Any, place: str) -> int:
     if not isinstance(value, dict):
         raise ValueError(f"{printable(place)} holds {shown(value)} where an object must be")
-    given, end, current = (value.get(name) for name in ("offsetLag", "endOffsetPosition", "currentOffsetPosition"))
+    given, end, current = (value.get(name) for name in ("offsetLag", _END, "currentOffsetPosition"))
     if end is None or (current is None and given is not None):
         return _whole(given, place)
     between = max(_whole(end, place) - _whole(current, place), 0)

@@ -70,6 +70,14 @@ def test_end_offsets_below_those_of_the_snapshot_tell_the_least_only(
     assert (found.at_least, found.doubt) == (at_least, DoubtfulLag.ENDS_BELOW if at_least else None)
 
 
+@pytest.mark.parametrize(("own", "at_least"), [(1_100, False), (1_101, True)])
+def test_so_do_those_that_an_instance_says_itself(own: int, at_least: bool) -> None:
+    said = StoreLags("file", "p", AT_MS, {("a", 0): 0}, {("a", 0): 1_000})
+    bounds = LogEnds(Offsets(), Offsets(), own=at(0, own))
+    (found,) = lags_of_stores([said], SEATS, bounds).values()
+    assert (found.records, found.at_least) == (0, at_least)
+
+
 def test_it_is_the_end_less_start_and_lead_and_never_less_than_the_instance_says() -> None:
     assert lag(Position(500), at(0, 1_000)) == MeasuredLag(500, AT_MS)
     assert lag(Position(500), at(0, 1_000), at(0, 40)) == MeasuredLag(460, AT_MS)
