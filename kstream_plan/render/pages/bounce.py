@@ -30,15 +30,7 @@ from kstream_plan.render.page import (
 from kstream_plan.render.pages.drain import instance_words, source_now
 from kstream_plan.render.pages.plan_facts import paused_task
 from kstream_plan.render.text.names import Names
-from kstream_plan.render.text.numbers import (
-    at_least,
-    count,
-    count_range,
-    duration,
-    duration_range,
-    name_list,
-    span_to,
-)
+from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range, name_list, span_to
 from kstream_plan.simulation.bounces import Bounces, PlayedWay
 
 #: What is done in each way, for the line below the table.
@@ -144,11 +136,8 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
             "Faster, but not proven to be safe": bounces.faster_unproven,
             "Proven to be safe": proven,
         }
-        other_ways = "".join(
-            f" {words}: {', '.join(dict.fromkeys(way.way.label for way in ways))}."
-            for words, ways in ways_by_words.items()
-            if ways
-        )
+        labels = {words: dict.fromkeys(way.way.label for way in ways) for words, ways in ways_by_words.items()}
+        other_ways = "".join(f" {words}: {', '.join(ways)}." for words, ways in labels.items() if ways)
         return f"{safe[0].upper()}{safe[1:]}.{other_ways}"
     uncertain = [way for way in bounces.played if not way.is_likely_unsafe]
     if not uncertain:

@@ -111,9 +111,7 @@ def _violations(findings: Sequence[Finding], subject: Callable[[int], str]) -> I
 
 
 def _of_rules(number: int, rules: int) -> str:
-    if rules == 1:
-        return "The one rule is"
-    return f"{number:,} of {count(rules, 'rule')} {is_are(number)}"
+    return "The one rule is" if rules == 1 else f"{number:,} of {count(rules, 'rule')} {is_are(number)}"
 
 
 def _facts(checkup: CheckedPlan) -> Iterator[Fact]:

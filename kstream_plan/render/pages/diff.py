@@ -115,9 +115,7 @@ def _generations(comparison: Comparison) -> str:
     follows = new.generation > old.generation and not comparison.untold  # a history or a plan: from 0, if need be
     first = f"{old.generation:,}" if old.generation or follows else "unknown"
     last = f"{new.generation:,}" if new.generation else "unknown"
-    if old.generation == new.generation:
-        return generation(old.generation)
-    return f"generation {first} → {last}"
+    return generation(old.generation) if old.generation == new.generation else f"generation {first} → {last}"
 
 
 def _source(comparison: Comparison) -> str:

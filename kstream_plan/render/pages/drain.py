@@ -38,8 +38,6 @@ from kstream_plan.simulation.instance_names import process_id_of
 
 #: Up to so many tasks have a row each, the cold and the unknown ones first.
 _MOST_ROWS = 200
-#: The codes of what is known of copies.
-_OF_COPIES = frozenset(fact.value for fact in Evident)
 #: What there is where a task starts cold, or may.
 _COPIES: Mapping[tuple[CopyThere, Answer], str] = {
     ("none", Answer.NO): "none",
@@ -61,7 +59,7 @@ def drain_page(drain: Drain, *, verbose: bool = False) -> Page:
         facts=tuple(_facts(drain, names)),
         source=source_now(plan, names, drain.time),
         tables=tuple(_tables(drain, names, verbose=verbose)),
-        lines=remark_lines(_with_tasks(drain_remarks(drain)), names.escape_message),
+        lines=remark_lines(drain_remarks(drain), names.escape_message),
     )
 
 
@@ -183,10 +181,7 @@ def _effects_on_others(drain: Drain) -> Iterator[Fact]:
     verb = count(follows.others_paused, "of their tasks pauses", "of their tasks pause")
     longest = f"each {bound} {duration(follows.others_longest_ms)}{total}"
     yield Fact(
-        "others",
-        "Other instances",
-        f"{verb} too, where they move or wait for a rebalance, {longest}{cold}",
-        tone,
+        "others", "Other instances", f"{verb} too, where they move or wait for a rebalance, {longest}{cold}", tone
     )
 
 
@@ -290,7 +285,9 @@ def _to_restore(task: DrainedTask, answer: Answer) -> str:
 
 def drain_remarks(drain: Drain) -> Remarks:
     """Return what is to be known of the group, why a warm start may be cold, and what answers the same of a restart."""
-    warnings = (*drain.warnings, *(drain.doubts if drain.answer is not Answer.UNKNOWN else ()))
+    doubts = drain.doubts if drain.answer is not Answer.UNKNOWN else ()
+    named = (doubt._replace(message=f"{name_list(doubt.subjects)}: {doubt.message}") for doubt in doubts)
+    warnings = (*drain.warnings, *named)
     notes = []
     if _restart_may_be_safer(drain):
         config = drain.plan.config
@@ -343,17 +340,6 @@ def source_now(plan: Plan, names: Names, time: str | None) -> str:
     """Return what an answer about now was made from, and when now is: its times count from then."""
     source = source_text(plan, names)
     return source if time is None or utc(time) in source else f"{source}; now {utc(time)}"
-
-
-def _with_tasks(remarks: Remarks) -> Remarks:
-    """Return the same with each warning of what is known of copies after the tasks that start from them."""
-    warnings = (
-        note._replace(message=f"{name_list(note.subjects)}: {note.message}")
-        if note.code in _OF_COPIES and note.subjects
-        else note
-        for note in remarks.warnings
-    )
-    return remarks._replace(warnings=tuple(warnings))
 
 
 def instance_words(group: Group, process_ids: Sequence[str]) -> Iterator[str]:
