@@ -139,7 +139,7 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
         tasks={str(task_id): answer for task_id, answer in now.answers.items()},
         starts=_starts(now.plan, _to),
         most=now.how_many_cold[1],
-        restoring=_restoring(now.plan),
+        restoring={**_restoring(now.plan), **_restoring_slowly(now)},
         opened=_opened(now.plan),
         at_best={str(task.task_id): (task.destination, task.caught_up) for task in now.at_best},
         within_limit=_within_limit(now.unproven),
@@ -158,6 +158,11 @@ def _restoring(plan: Plan) -> Mapping[str, bool]:
             if isinstance(step, HandOver | Promote) and (name := str(step.task_id)) in plan.restores_first:
                 little[name] = little.get(name, True) and _is_little(plan, step.task_id, step.restore_records)
     return little
+
+
+def _restoring_slowly(now: DrainNow) -> Mapping[str, bool]:
+    """Return the tasks that restore if one thread restores at its part of the rate, as of :class:`Answers`."""
+    return {str(start.task_id): False for start in now.unproven if start.evidence.fact is Fact.RATES}
 
 
 def _drain_leaving(group: Given) -> Answers:
