@@ -540,10 +540,11 @@ def test_a_warning_about_tasks_names_them(number: int, named: str) -> None:
     tasks = tuple(f"0_{place}" for place in range(number))
     old = Note("old-report", "Copies may be behind by now", tasks)
     nothing = Note("other", "This is about no task")
-    warned = replace(drained, warnings=(nothing,), doubts=(old,))
+    warned = replace(drained, warnings=(nothing,), doubts=(old, nothing))
     assert [line.text for line in page_of(warned).lines if line.kind == "warning"] == [
         "This is about no task.",
         f"{named}: Copies may be behind by now.",
+        "This is about no task.",
     ]
 
 

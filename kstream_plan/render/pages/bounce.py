@@ -130,11 +130,10 @@ def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
         is_proven = bounces.safety_of(best) == "yes"
         is_safe = "is safe" if is_proven or not best.likely_warm else "is likely, not proven, to be safe"
         safe = f"{best.way.label} {is_safe}{pause}{stores}: {_safe_words(bounces, best, names)}"
-        proven = [way for way in bounces.played if not is_proven and bounces.safety_of(way) == "yes"]
         ways_by_words = {
             "Faster, and as safe, but to be set up first": bounces.faster_safe,
             "Faster, but not proven to be safe": bounces.faster_unproven,
-            "Proven to be safe": proven,
+            "Proven to be safe": [way for way in bounces.played if not is_proven and bounces.safety_of(way) == "yes"],
         }
         labels = {words: dict.fromkeys(way.way.label for way in ways) for words, ways in ways_by_words.items()}
         other_ways = "".join(f" {words}: {', '.join(ways)}." for words, ways in labels.items() if ways)

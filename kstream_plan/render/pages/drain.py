@@ -286,7 +286,8 @@ def _to_restore(task: DrainedTask, answer: Answer) -> str:
 def drain_remarks(drain: Drain) -> Remarks:
     """Return what is to be known of the group, why a warm start may be cold, and what answers the same of a restart."""
     doubts = drain.doubts if drain.answer is not Answer.UNKNOWN else ()
-    with_tasks = (doubt._replace(message=f"{name_list(doubt.subjects)}: {doubt.message}") for doubt in doubts)
+    messages = [": ".join(filter(None, (name_list(doubt.subjects), doubt.message))) for doubt in doubts]
+    with_tasks = (doubt._replace(message=message) for doubt, message in zip(doubts, messages, strict=True))
     warnings = (*drain.warnings, *with_tasks)
     notes = []
     if _restart_may_be_safer(drain):
