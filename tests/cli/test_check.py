@@ -516,8 +516,8 @@ def test_a_scenario_is_played_first(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("events", "members"),
     [
-        ("{at: 0s, bounce: {instances: all, restart: 20s}}", "3 instances"),
-        ("{at: 0s, stop: [i3]}, {at: 5m, return: {instances: i3, disk: true}}", "3 instances"),
+        ("{at: 0s, bounce: {instances: all, restart: 20s}}", "3 instances; i1, i2, i3 leave and return"),
+        ("{at: 0s, stop: [i3]}, {at: 5m, return: {instances: i3, disk: true}}", "3 instances; i3 leaves and returns"),
         ("{at: 0s, stop: [i3]}, {at: 5m, join: 2}", "3 → 4 instances"),
     ],
 )

@@ -95,7 +95,7 @@ def test_of_reports_of_several_ages_the_oldest_one_has_to_be_trusted(
     options = [] if command[0] == "drain" else ["--restart", "2m"]
     run([*command, *options, *NOW])
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
-    assert "To find out, add --metrics, --produce-rate or --trust-reports-of 60m." in page
+    assert "To find out, add --metrics, --produce-rate or --trust-reports-of 60m (to accept reports that old)." in page
     assert page.count("--trust-reports-of") == 1
     run([*command, *options, *NOW, "--output", "json"])
     assert json.loads(capsys.readouterr().out)["settled_by"] == [
