@@ -199,13 +199,13 @@ def led_by_restarted(events: Sequence[Event], outside: Timeline) -> tuple[Note, 
 def _doubts_note(
     doubts: Sequence[CopyDoubt], since_unknown: str, snapshot: Snapshot, now_ms: int, ready: Ready
 ) -> Note:
-    """Say of which copies it is unknown whether they have caught up, as what they count, and what rate is enough."""
+    """Name the copies that may or may not have caught up, whether they count as caught up, and what rate is enough."""
+    many = len(doubts) > 1
     caught_up = [ready == "all" or (ready == "likely" and doubt.is_likely_ready) for doubt in doubts]
-    are, they = ("count", "they") if len(doubts) > 1 else ("counts", "it")
+    are, they = ("count", "they") if many else ("counts", "it")
     part = f"{sum(caught_up):,} of them {'count' if sum(caught_up) > 1 else 'counts'} as caught up"
     counts = part if 0 < sum(caught_up) < len(doubts) else f"{they} {are} as {'not ' * (not any(caught_up))}caught up"
     tasks = tuple(dict.fromkeys(str(doubt.task_id) for doubt in doubts))
-    many = len(doubts) > 1
     limit = snapshot.config.acceptable_recovery_lag
     rate, taken_ms = _deciding_rate(doubts, limit), snapshot.captured_at_ms
     if rate is None or taken_ms is None:

@@ -27,7 +27,7 @@ class Pauses:
 
     By task, ``ms`` is how long it stands still in all and ``times`` how often; ``spans`` tells how many pauses there
     are from when to when. The shortest and the longest one are 0 if there is none. ``most_at_once`` is how many tasks
-    stand still at the same time, at worst, also if it is at the plan's first moment alone. The pauses themselves are
+    are paused at the same time at most, also if that is at the plan's first moment alone. The pauses themselves are
     made when they are read: where consumers give up everything, every task has one in every round.
     """
 

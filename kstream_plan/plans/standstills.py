@@ -199,7 +199,7 @@ class _Stopped:
 
     @property
     def _until_heard_ms(self) -> int:
-        """How long what nobody runs when the plan begins waits for its first round to be heard of."""
+        """How long tasks that are unassigned when the plan begins wait until members hear of its first round."""
         return self.unheard_ms if self._from_start else 0
 
     def until(self, at_ms: int, steps: Sequence[Step], held: Sequence[Holding]) -> list[Pause]:
@@ -217,7 +217,7 @@ class _Stopped:
                 if from_ms == IDLE:
                     from_ms = 0 if at_ms > 0 else None
                 if step.reason.code is ReasonCode.STOOD_STILL and (at_ms > 0 or self._until_heard_ms):
-                    from_ms = min(0, at_ms - self._until_heard_ms)  # longer, in truth; nobody knows since when
+                    from_ms = min(0, at_ms - self._until_heard_ms)  # longer, in truth: since when is unknown
                 if from_ms is not None:
                     ended.append(Pause(step.task_id, from_ms, at_ms))
             elif isinstance(step, _OF_SEVERAL_TASKS):

@@ -171,7 +171,7 @@ def timeline(plan: Plan) -> Timeline:
 def _still(
     plan: Plan, spans: Mapping[tuple[int, int], int], alone: Iterable[Standstill], from_ms: int, to_ms: int
 ) -> tuple[Level, ...]:
-    """Return how many tasks nobody runs; what nobody runs when the plan begins stood still before."""
+    """Return how many tasks are paused; those that are unassigned when the plan begins were paused before."""
     before = ((from_ms, 0), len(plan.pauses.rounds.idle()))
     return levels_of([before, *spans.items(), *(((one.from_ms, one.to_ms), 1) for one in alone)], from_ms, to_ms)
 

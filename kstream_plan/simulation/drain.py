@@ -301,8 +301,9 @@ def _with_slower(now: DrainNow, snapshot: Snapshot, slower: Plan) -> DrainNow:
         start = UnprovenStart(task_id=step.task_id, process_id=step.to.process_id, at_ms=at_ms, evidence=evidence)
         if step.task_id not in known:
             starts.setdefault(step.task_id, start)
-    found = tuple(starts.values())
-    return replace(now, unproven=(*now.unproven, *found), doubts=(*now.doubts, *doubts_of(snapshot, found)))
+    slow_starts = tuple(starts.values())
+    doubts = (*now.doubts, *doubts_of(snapshot, slow_starts))
+    return replace(now, unproven=(*now.unproven, *slow_starts), doubts=doubts)
 
 
 def _restoring_starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Promote, int]]:

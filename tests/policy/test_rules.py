@@ -142,13 +142,17 @@ def test_max_paused_tasks_at_once_blames_the_rounds() -> None:
         assert len(stopped) == paused
 
 
-def test_a_task_that_nobody_runs_when_the_plan_begins_is_paused_even_if_it_starts_at_once() -> None:
+def test_a_task_that_is_unassigned_when_the_plan_begins_is_paused_even_if_it_starts_at_once() -> None:
     row = one_standby.row(stores="persistent")
     row["instances"][2]["consumers"][0]["active"] = []
-    found = plan(snapshot_from_row(row, "nobody-runs"))
-    assert (list(found.pauses), found.pauses.most_at_once, len(found.pauses.most_together())) == ([], 1, 1)
-    assert measure("max_paused_tasks_at_once", 1, found) == Measurement(1)
-    assert blamed(measure("max_paused_tasks_at_once", 0, found)) == [(1, None, 1)]
+    unassigned = plan(snapshot_from_row(row, "unassigned"))
+    assert (list(unassigned.pauses), unassigned.pauses.most_at_once, len(unassigned.pauses.most_together())) == (
+        [],
+        1,
+        1,
+    )
+    assert measure("max_paused_tasks_at_once", 1, unassigned) == Measurement(1)
+    assert blamed(measure("max_paused_tasks_at_once", 0, unassigned)) == [(1, None, 1)]
 
 
 def test_max_restored_records_blames_what_goes_beyond() -> None:

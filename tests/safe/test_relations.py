@@ -763,7 +763,7 @@ class TestFoundByGroups:
         assert _assign(unrated).whole is Answer.UNKNOWN
 
     def test_how_much_a_copy_lacks_is_asked_without_a_rate_too(self) -> None:
-        """A copy at least 5,000 records behind was within the limit, and nothing told how far it is at most."""
+        """A copy at least 5,000 records behind was within the limit, and how far it is at most is unknown."""
         unsized = worsenings.end_offset_unknown(random.Random(0), random_group(random.Random(1105)))
         assert unsized is not None
         assert _bounce(unsized).whole is Answer.UNKNOWN

@@ -91,9 +91,9 @@ def pause_in_all(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 
 def paused_at_once(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
-    """Measure how many tasks stand still at the same time; to blame are the rounds that stop too many.
+    """Measure how many tasks are paused at the same time; to blame are the rounds that pause too many.
 
-    At the plan's first moment all count that nobody runs by then, also those that the first round starts.
+    At the plan's first moment all unassigned tasks count, also those that the first round starts.
     """
     changes: Counter[int] = Counter({0: 0})
     for (from_ms, to_ms), tasks in subject.plan.pauses.spans.items():

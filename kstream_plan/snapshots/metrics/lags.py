@@ -91,7 +91,7 @@ class LogEnds:
         own = self.own.newest(partition)
         if own is None:
             return False
-        captured_ms = max((found.at_ms for found in self.own.sets if found.at_ms is not None), default=None)
+        captured_ms = max((ends.at_ms for ends in self.own.sets if ends.at_ms is not None), default=None)
         later_ms = 0 if captured_ms is None or at_ms is None else max(0, captured_ms - at_ms)
         return own - end.offset > end.between + (_USUAL_PER_S * _CLOCKS_APART_MS + _FASTEST_PER_S * later_ms) // 1000
 

@@ -331,7 +331,7 @@ def _reported_ms(
 ) -> dict[tuple[int, int], int]:
     """Return when the lag of each seat (task, instance) was reported, of its stores this time, where one is known.
 
-    A store whose time is not told is as old as the decision, or as the snapshot; none where that is unknown.
+    A store without a time is as old as the decision, or as the snapshot; none where that is unknown.
     """
     found = {}
     decided_ms = 0 if decision is None else decision.at_ms
@@ -349,7 +349,7 @@ def _reported_ms(
 
 
 def _undated(reports: Reports, captured_at_ms: int | None, *, of_lag_files: bool) -> frozenset[tuple[int, int]]:
-    """Return the seats (task, instance) of which it is unknown how old their reports are.
+    """Return the seats (task, instance) whose reports are of unknown age.
 
     Nothing is counted from the time of a report if that of the snapshot is unknown. What a snapshot has without a time
     is as old as itself, rows of another file are of any time.

@@ -390,7 +390,7 @@ def test_unassigned_items_are_told_as_such() -> None:
 
 
 def test_what_is_unassigned_when_the_plan_begins_pauses_until_all_have_heard_of_the_first_rebalance() -> None:
-    """Without a delay nothing else is unknown of it: what stands still then breaks the rules about pauses."""
+    """Without a delay nothing else is unknown of it: what is paused then breaks the rules about pauses."""
     captured = snapshot_from_row(read(_state("UNASSIGNED"), scheduled_rebalance_max_delay_ms=0).row, "row")
     found = plan_checked(captured)
     assert [(str(pause.task_id), pause.length_ms) for pause in found.pauses] == [("alpha-1", 3_000)]
