@@ -51,6 +51,8 @@ from kstream_plan.plans.step_rows import steps_of_kinds
 from kstream_plan.plans.summary import FIGURES
 
 _STARTS = (HandOver, Promote)
+#: Why a task goes where no copy has caught up.
+_UNAWAITED = (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP)
 _BESIDE_UNSIZED = "beside copies that restore an unknown number of records"
 #: What tells how many those are.
 _TELLS_SIZE = ("--metrics with --end-offsets",)
@@ -211,7 +213,7 @@ class _Follower:
         stateful, held = set(self.group.stateful), apart_from_stateless(initial)
         run = {task for holding in held for task in holding.active}
         self.orphans = dict.fromkeys(sorted(stateful - run))
-        last = max((place for place, rnd in enumerate(rounds) if _leavers(rnd)), default=-1)
+        last = max((place for place, rnd in enumerate(rounds) if _leavers(rnd) or _goes_unawaited(rnd)), default=-1)
         on_disk = self.known.snapshot.stores == "persistent"
         has_unsized = self._has_unsized()
         # of them a copy may take an unknown part of the rate that its instance is known to restore at
@@ -411,7 +413,7 @@ class _Follower:
         assert isinstance(step, _STARTS)
         if self.known.undated or task in self.restoring or task in self.between_threads:
             return False
-        if step.reason.code in (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP):
+        if step.reason.code in _UNAWAITED:
             return False
         if (task, self._instance(step.to.process_id)) in self.marked:
             return False
@@ -511,6 +513,12 @@ def is_little(task: Task, records: int) -> bool:
 
 def _leavers(rnd: Round) -> bool:
     return any(isinstance(step, MemberLeft) for step in rnd.member_steps)
+
+
+def _goes_unawaited(rnd: Round) -> bool:
+    """Tell whether a task starts in a round where no copy has caught up."""
+    starts = steps_of_kinds(rnd.single_steps, _STARTS)
+    return any(isinstance(step, _STARTS) and step.reason.code in _UNAWAITED for step in starts)
 
 
 def _moments(rnd: Round) -> Iterator[tuple[int, Sequence[Step]]]:

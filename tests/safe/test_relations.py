@@ -327,8 +327,8 @@ def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
     """Return the tasks that may be warm though they restored something first before."""
     if worsening in _RESTORES_LESS:
         return frozenset(before.restoring)
-    if worsening is worsenings.lower_limit:
-        return before.within_limit
+    if worsening is worsenings.lower_limit:  # Kafka waits
+        return before.within_limit | before.restoring.keys()
     if worsening in (worsenings.fewer_standbys, worsenings.fewer_reports):
         return frozenset(task for task in before.restoring if before.tasks.get(task) is Answer.UNKNOWN)
     if worsening is worsenings.restore_unknown:  # of what follows, or moves again, a rate alone tells what it lacks
@@ -752,6 +752,15 @@ class TestExceptions:
         assert [each.tasks["0_3"] for each in answers] == [Answer.UNKNOWN, Answer.YES]
         assert [each.within_limit for each in answers] == [{"0_0", "0_3"}, set()]
 
+    def test_under_a_lower_limit_kafka_waits_for_what_one_thread_would_restore_first(self) -> None:
+        """0_1 moves on within a limit of 10,000 and restores first if one thread does; at 0 it moves without a gap."""
+        high = random_group(random.Random(78235252))
+        low = worsenings.lower_limit(random.Random(1), high)
+        assert low is not None
+        answers = [_drain(each) for each in (high, low)]
+        assert [each.tasks["0_1"] for each in answers] == [Answer.UNKNOWN, Answer.YES]
+        assert [set(each.restoring) for each in answers] == [{"0_1"}, set()]
+
 
 class TestFoundByGroups:
     """Groups that were answered as safer than they are, each with what was missed."""
@@ -761,6 +770,13 @@ class TestFoundByGroups:
         unrated = worsenings.restore_unknown(random.Random(0), random_group(random.Random(436873889)))
         assert unrated is not None
         assert _assign(unrated).whole is Answer.UNKNOWN
+
+    def test_nor_was_one_that_moves_there_after_all_who_leave_have_left(self) -> None:
+        """0_2 is revoked for another thread, and the follow-up gives it to a standby 19,500 records behind."""
+        behind = worsenings.more_lag(random.Random(0), random_group(random.Random(258)))
+        assert behind is not None
+        assert behind.row["stores"] == "persistent"
+        assert _assign(behind).whole is Answer.UNKNOWN
 
     def test_how_much_a_copy_lacks_is_asked_without_a_rate_too(self) -> None:
         """A copy at least 5,000 records behind was within the limit, and how far it is at most is unknown."""
