@@ -396,7 +396,15 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
     if worsening is worsenings.fewer_reports and _reported_in_part(group) - _reported_in_part(worse):
         unknown = {task_id for task_id, answer in before.tasks.items() if answer is Answer.UNKNOWN}
         before = replace(before, restoring={**before.restoring, **dict.fromkeys(sorted(unknown), False)})
-    assert not _is_safer(before, after, worsening, counts=not other_moment), (worsening.__name__, before, after, worse)
+    safer = _is_safer(before, after, worsening, counts=not other_moment)
+    if safer and not group.row.get("stores") and all(command(each).whole is Answer.YES for each in _with_stores(group)):
+        return  # a copy that another thread opens is not proven to be there, though it starts warm on either stores
+    assert not safer, (worsening.__name__, before, after, worse)
+
+
+def _with_stores(group: Given) -> Iterable[Given]:
+    """Yield a group with persistent stores, and with stores in memory."""
+    return (group.with_row(stores=stores) for stores in ("persistent", "in-memory"))
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__.strip("_"))
@@ -692,6 +700,14 @@ class TestExceptions:
                 plan_checked(given.snapshot, given.options).ends("cold_handovers") for given in (known, undated)
             ]
         assert ends == {None: [(0, 2), (0, 0)], "persistent": [(0, 0)] * 2, "in-memory": [(0, 0)] * 2}
+
+    def test_a_copy_that_another_thread_opens_is_warm_on_either_stores_and_not_proven_without_them(self) -> None:
+        """0_1 changes its thread if its copy has caught up and that of 0_0 has not; if neither has, both stay."""
+        group = random_group(random.Random(2486944))
+        unsized = worsenings.only_a_lower_bound(random.Random(0), group)
+        assert unsized is not None
+        assert [_assign(each).whole for each in (group, unsized)] == [Answer.UNKNOWN, Answer.YES]
+        assert [_assign(each).whole for each in _with_stores(group)] == [Answer.YES, Answer.YES]
 
     def test_a_plan_that_is_cut_off_may_not_settle(self) -> None:
         """One thread of three would restore for 100 probes: none starts cold, whether they are played or not."""

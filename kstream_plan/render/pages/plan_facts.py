@@ -173,14 +173,17 @@ def pause_fact(view: PlanView) -> Fact:
     unknown = ", or unknown" if endless or (pause.most_ms is None and not is_open) else ""
     most_ms = view.figure("max_paused_task_ms").most if pause.most_ms is None else pause.most_ms
     if pause.task_id is None or not pause.ms:
-        return Fact("pause", label, f"{f'none, or up to {duration(most_ms)}' if most_ms else 'none'}{unknown}")
-    task = paused_task(plan, pause.task_id, view.names)
-    is_rated = plan.rates.restore is not None and not plan.rates.restore.at_least
-    restores = f"restores for an unknown time{' (--restore-rate would tell)' * (not is_rated)}, and " * is_open
-    parts = f" in {count(pause.times, 'pause')}{' together' * (pause.times > 1)}"
-    parts = f": {pause_parts(pause.starts_ms, pause.restores_ms, pause.times)}" if pause.restores_ms else parts
-    value = f"{task}: {restores}{pause_text(pause.ms, pause.least_ms, most_ms, is_open=is_open)}{parts}{unknown}"
-    return Fact("pause", label, value, "unknown" if is_open or unknown else "plain")
+        lasts = f"{f'none, or up to {duration(most_ms)}' if most_ms else 'none'}{unknown}"
+    else:
+        parts = f" in {count(pause.times, 'pause')}{' together' * (pause.times > 1)}"
+        parts = f": {pause_parts(pause.starts_ms, pause.restores_ms, pause.times)}" if pause.restores_ms else parts
+        lasts = f"{paused_task(plan, pause.task_id, view.names)}: "
+        lasts += f"{pause_text(pause.ms, pause.least_ms, most_ms, is_open=is_open)}{parts}{unknown}"
+    if is_open:
+        rate = plan.rates.restore
+        tells = " (--restore-rate would tell)" if rate is None or rate.at_least else ""
+        lasts += f"; a task that starts cold then restores for an unknown time{tells}"
+    return Fact("pause", label, lasts, "unknown" if is_open or unknown else "plain")
 
 
 def paused_task(plan: Plan, task_id: WorkId, names: Names) -> str:
