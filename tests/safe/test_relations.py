@@ -283,6 +283,8 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
     is_same_course = before.opened == after.opened
     waits = not (before.most or is_same_course)  # a task restored first within the limit, for which Kafka now waits
     excused = _excused(before, worsening) | _elsewhere_at_best(before, after)
+    if after.whole is Answer.NO:  # for what restores when it moves again, which was unknown before
+        excused |= after.restoring.keys()
     if _is_other_course(before, after, worsening):
         is_same = before.rounds == after.rounds and before.whole is Answer.NO and not (excused or waits)
         return "all" if is_same and after.whole is Answer.YES else ""
@@ -708,6 +710,13 @@ class TestExceptions:
         assert unsized is not None
         assert [_assign(each).whole for each in (group, unsized)] == [Answer.UNKNOWN, Answer.YES]
         assert [_assign(each).whole for each in _with_stores(group)] == [Answer.YES, Answer.YES]
+
+    def test_what_may_restore_when_it_moves_again_is_unknown_and_what_does_is_no_for_all(self) -> None:
+        """At half the rate 0_0 restores for sure when it moves on: it still starts warm at once."""
+        group = random_group(random.Random(5125))
+        before, after = _drain(group), _drain(replace(group, restore=25.0))
+        assert (before.whole, before.tasks) == (Answer.UNKNOWN, {"0_0": Answer.UNKNOWN})
+        assert (after.whole, after.tasks, after.restoring) == (Answer.NO, {"0_0": Answer.YES}, {"0_0": False})
 
     def test_a_plan_that_is_cut_off_may_not_settle(self) -> None:
         """One thread of three would restore for 100 probes: none starts cold, whether they are played or not."""
