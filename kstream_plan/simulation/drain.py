@@ -17,6 +17,7 @@ from kstream_plan.model.scenario import Leave, Scenario, Stop
 from kstream_plan.model.times import format_time
 from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
+from kstream_plan.planner.within_the_limit import NOTABLE_MS
 from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
@@ -262,8 +263,8 @@ def drain(
     at_once = _at_once(snapshot, (outcome, best), process_ids, now, at_best, when)
     slower = _at_rates_of_one_thread(snapshot)
     if slower is not snapshot:
-        paced = stopped_at(when.at_ms, replace(options, ready="none"), snapshot=slower)[0]
-        at_once = _with_slower(at_once, snapshot, paced)
+        paced = stopped_at(when.at_ms, replace(options, ready="none"), snapshot=slower)
+        at_once = _with_slower(at_once, slower, *paced)
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)
@@ -290,19 +291,31 @@ def _at_rates_of_one_thread(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, rates=replace(rates, restore_of={**rates.restore_of, **given})) if given else snapshot
 
 
-def _with_slower(now: DrainNow, snapshot: Snapshot, slower: Plan) -> DrainNow:
-    """Return the answer with the starts that restore only where one thread does so at its part of the rate."""
+def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[DrainedTask]) -> DrainNow:
+    """Return the answer with the starts that restore only where one thread does so at its part of the rate.
+
+    A task that then starts elsewhere is one of them: at a rate between both its copy lacks as much as the limit allows.
+    """
     known = {step.task_id for step, _ in _restoring_starts(now.plan, now.at_ms)}
     known |= {start.task_id for start in now.unproven}
     words = "by the rate that is given it has caught up by then, at one thread's part of that it has not"
     evidence = Evidence(known=Known.UNKNOWN, fact=Fact.RATES, words=words, settled_by=("--metrics",))
+    destinations = {task.task_id: task.destination for task in drained}
+    index, most = slower.state.group.instance_index, slower.config.acceptable_recovery_lag
+    slow = [(step.task_id, step.to.process_id, at_ms) for step, at_ms in _restoring_starts(plan, now.at_ms)]
+    slow += [
+        (task.task_id, task.destination, now.at_ms + task.pause_ms)
+        for task in now.now
+        if task.stateful and task.caught_up and destinations.get(task.task_id) != task.destination
+        if 1000 * most >= NOTABLE_MS * (slower.rates.restore_rate(index[task.destination]) or 0)
+    ]
     starts = dict[WorkId, UnprovenStart]()
-    for step, at_ms in _restoring_starts(slower, now.at_ms):
-        start = UnprovenStart(task_id=step.task_id, process_id=step.to.process_id, at_ms=at_ms, evidence=evidence)
-        if step.task_id not in known:
-            starts.setdefault(step.task_id, start)
+    for task_id, process_id, at_ms in slow:
+        if task_id not in known:
+            start = UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=evidence)
+            starts.setdefault(task_id, start)
     slow_starts = tuple(starts.values())
-    doubts = (*now.doubts, *doubts_of(snapshot, slow_starts))
+    doubts = (*now.doubts, *doubts_of(slower, slow_starts))
     return replace(now, unproven=(*now.unproven, *slow_starts), doubts=doubts)
 
 

@@ -386,8 +386,10 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
         return  # it is asked about another moment: that of the decision, or some time after all reports
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
-    if not before.tasks and _left_over(group) != _left_over(worse):
-        return  # in ends of plans it may be deleted before its task starts there, if Kafka prefers it
+    if not before.tasks and (_left_over(group) != _left_over(worse) or (other_moment and group.produce)):
+        # in ends of plans left-over state may be deleted before its task starts there, if Kafka prefers it; without its
+        # time a plan begins as of the snapshot, before all was written that is by then
+        return
     if worsening is worsenings.fewer_standbys_wanted and before.opened != after.opened:
         return  # a task moves on later, to a copy that has had longer
     before = replace(before, may_lose=group.row.get("stores") != "persistent")
@@ -537,6 +539,13 @@ class TestExceptions:
 
     OLD = "2026-11-22T11:00:00.000Z"
     SHORT = tuple({"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 5_000} for number in range(3))
+
+    def test_a_plan_of_a_snapshot_without_its_time_begins_before_all_was_written(self) -> None:
+        """0_2 is empty in the snapshot, and 300,000 records long by the time that is asked about."""
+        group = random_group(random.Random(411416887))
+        undated = worsenings.capture_time_unknown(random.Random(0), group)
+        assert undated is not None
+        assert [_assign(each).whole for each in (group, undated)] == [Answer.UNKNOWN, Answer.YES]
 
     def test_an_old_report_counts_for_kafka_as_a_new_one(self) -> None:
         """The first of those that count as caught up is taken, though it may have fallen behind since."""
@@ -802,6 +811,13 @@ class TestFoundByGroups:
         assert behind is not None
         assert behind.row["stores"] == "persistent"
         assert _assign(behind).whole is Answer.UNKNOWN
+
+    def test_at_one_threads_rate_a_task_may_go_elsewhere_and_at_a_rate_between_restores_within_the_limit(self) -> None:
+        """At 2,500/s i0 gets 0_1 and 0_2 warm, at 833/s another instance does, and at 1,667/s i0 with 7,111 to go."""
+        slower = worsenings.slower_restore(random.Random(1), random_group(random.Random(561180799)))
+        assert slower is not None
+        answers = _drain(slower).tasks
+        assert [answers[task] for task in ("0_1", "0_2", "0_3")] == [Answer.UNKNOWN, Answer.UNKNOWN, Answer.YES]
 
     def test_how_much_a_copy_lacks_is_asked_without_a_rate_too(self) -> None:
         """A copy at least 5,000 records behind was within the limit, and how far it is at most is unknown."""
