@@ -289,7 +289,7 @@ def _why_unsafe(way: PlayedWay, number: int) -> Iterator[str]:
         starts = way.behind or way.doubtful_starts
         verb = "start cold" if way.behind else "may start cold"
         facts = "; ".join(dict.fromkeys(start.evidence.words for start in starts))
-        yield f"{count(len(starts), 'task')} {verb}; what is known of their copies: {facts}"
+        yield f"{count(len(starts), 'task')} {verb}. Their copies: {facts}"
 
 
 def _why_not(way: PlayedWay, number: int) -> str:
