@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import os
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -360,10 +360,10 @@ def _standbys(group: Given) -> set[tuple[str, str]]:
     }
 
 
-def _left_over(group: Given) -> dict[tuple[str, str], int | None]:
-    """Return what is reported of left-over state, by (process id, task id)."""
+def _left_over(group: Given) -> Sequence[Mapping[str, Any]]:
+    """Return the reports of left-over state."""
     standbys = _standbys(group)
-    return {seat: lag for seat, lag in _reported(group).items() if seat not in standbys}
+    return [report for report in group.row["lags"] if (report["process_id"], report["task_id"]) not in standbys]
 
 
 def _reported(group: Given) -> dict[tuple[str, str], int | None]:
@@ -759,6 +759,13 @@ class TestExceptions:
         far = worsenings.more_lag(random.Random(0), near)
         assert far is not None
         assert [_assign(each).whole for each in (near, far)] == [Answer.UNKNOWN, Answer.YES]
+
+    def test_left_over_state_that_may_have_been_deleted_is_not_preferred_at_that_end(self) -> None:
+        """If it is deleted early 0_0 does not go there, so that 0_3 stays on its thread and keeps its own state."""
+        group = random_group(random.Random(854))
+        older = worsenings.older_reports(random.Random(0), group)
+        assert older is not None
+        assert [_assign(each).whole for each in (group, older)] == [Answer.UNKNOWN, Answer.YES]
 
     def test_what_a_task_lacks_that_kafka_moves_again_is_told_with_a_rate_alone(self) -> None:
         """Kafka waits until its copy is within the limit; how much of that it then lacks depends on the rate."""
