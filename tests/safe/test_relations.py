@@ -386,7 +386,9 @@ def never_safer(command: Command, worsening: Worsening, group: Given, rng: rando
         return  # it is asked about another moment: that of the decision, or some time after all reports
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
-    if not before.tasks and (_left_over(group) != _left_over(worse) or (other_moment and group.produce)):
+    left_over = _left_over(group)
+    is_other = left_over != _left_over(worse) or (worsening is worsenings.asked_later and left_over)
+    if not before.tasks and (is_other or (other_moment and group.produce)):
         # in ends of plans left-over state may be deleted before its task starts there, if Kafka prefers it; without its
         # time a plan begins as of the snapshot, before all was written that is by then
         return
@@ -766,6 +768,9 @@ class TestExceptions:
         older = worsenings.older_reports(random.Random(0), group)
         assert older is not None
         assert [_assign(each).whole for each in (group, older)] == [Answer.UNKNOWN, Answer.YES]
+        asked = random_group(random.Random(3054136))
+        assert _assign(asked).whole is Answer.UNKNOWN
+        assert _assign(replace(asked, later_ms=3_661_000)).whole is Answer.YES
 
     def test_what_a_task_lacks_that_kafka_moves_again_is_told_with_a_rate_alone(self) -> None:
         """Kafka waits until its copy is within the limit; how much of that it then lacks depends on the rate."""
