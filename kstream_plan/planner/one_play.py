@@ -81,7 +81,7 @@ def in_figures(case: Case, on_round: OnRound | None = None, *, balances: bool = 
     outages = case.outside.unnoticed
     paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, outages, from_start=True)
     summary = _summary(case, group, initial, paused, played, outcome)
-    unproven = _unproven(case, group, initial, rounds) if case.options.proofs != "none" else ()
+    unproven = _unproven(case, group, initial, rounds, len(outcome.doubts)) if case.options.proofs != "none" else ()
     return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary, unproven)
 
 
@@ -136,7 +136,7 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
 
 
 def _unproven(
-    case: Case, group: Group, initial: Sequence[Holding], rounds: Sequence[Round]
+    case: Case, group: Group, initial: Sequence[Holding], rounds: Sequence[Round], doubts: int
 ) -> tuple[UnprovenStart, ...]:
     return unproven_starts(
         case.snapshot,
@@ -149,6 +149,7 @@ def _unproven(
         trust_ms=case.options.trust_ms,
         undated=case.is_undated,
         taken=Taken(caught_up=case.options.proofs == "stores", left_over=case.options.cleaning == "late"),
+        doubts=doubts,
     )
 
 

@@ -47,7 +47,7 @@ from kstream_plan.plans.caught_up_evidence import (
 )
 from kstream_plan.plans.design import Design
 from kstream_plan.plans.restoring import POLL_RECORDS
-from kstream_plan.plans.step_rows import steps_of_kinds
+from kstream_plan.plans.step_rows import starts_for, steps_of_kinds
 from kstream_plan.plans.summary import FIGURES
 
 _STARTS = (HandOver, Promote)
@@ -72,6 +72,7 @@ def unproven_starts(
     trust_ms: int | None,
     undated: bool = False,
     taken: Taken = NOTHING_TAKEN,
+    doubts: int = 0,
 ) -> tuple[UnprovenStart, ...]:
     """Return the starts that count as warm, and are not proven to be, in time.
 
@@ -91,6 +92,7 @@ def unproven_starts(
         trust_ms: how old a report may be that counts as true, as of :class:`KnownCopies`.
         undated: when the plan begins is not known on that clock, though it is said what time it is.
         taken: what counts as true in the plan though it is unknown.
+        doubts: of how many copies it is unknown whether they have caught up by the first rebalance.
     """
     if not group.stateful or snapshot.group_protocol == "connect":  # connectors and tasks have no state
         return ()
@@ -102,7 +104,8 @@ def unproven_starts(
         for copy in copies
         if copy.lag == UNKNOWN
     )
-    follower = _Follower(known, design, group, now_ms, marked)
+    any_thread = _any_thread(snapshot) if doubts > 1 else None
+    follower = _Follower(known, design, group, now_ms, marked, any_thread)
     follower.follow(initial, rounds)
     follower.restarted_in_place(initial, rounds, outside)
     return tuple(sorted(follower.found, key=lambda start: (start.at_ms, start.task_id.sort_key)))
@@ -177,6 +180,7 @@ class _Follower:
 
     Attributes:
         marked: copies, as (task, instance), that reported that they do not know their offset.
+        any_thread: what is known of a copy if it is unknown which thread opens it; ``None``: it is known.
         orphans: stateful task → when its owner stopped, on the plan's clock; ``None``: nobody ran it at first.
         ran_until: (task, process id) → until when that instance ran the task, on the plan's clock.
         restarted: process id → since when it is back, on the plan's clock.
@@ -195,6 +199,7 @@ class _Follower:
     group: Group
     now_ms: int
     marked: frozenset[tuple[int, int]]
+    any_thread: Evidence | None
     orphans: dict[int, int | None] = field(default_factory=dict)
     ran_until: dict[tuple[int, str], int] = field(default_factory=dict)
     restarted: dict[str, int] = field(default_factory=dict)
@@ -213,7 +218,8 @@ class _Follower:
         stateful, held = set(self.group.stateful), apart_from_stateless(initial)
         run = {task for holding in held for task in holding.active}
         self.orphans = dict.fromkeys(sorted(stateful - run))
-        last = max((place for place, rnd in enumerate(rounds) if _leavers(rnd) or _goes_unawaited(rnd)), default=-1)
+        looked_at = (rnd for rnd in rounds if _leavers(rnd) or starts_for(rnd.single_steps, _UNAWAITED))
+        last = max((rnd.number for rnd in looked_at), default=-1)
         on_disk = self.known.snapshot.stores == "persistent"
         has_unsized = self._has_unsized()
         # of them a copy may take an unknown part of the rate that its instance is known to restore at
@@ -224,7 +230,7 @@ class _Follower:
         for place, rnd in enumerate(rounds):
             self._members(rnd, held)
             waits = on_disk and not (self.orphans or self.restoring or self.marked or self.known.undated)
-            if place > last and waits and not has_unsized and self.design.moves_when_caught_up:
+            if rnd.number > last and waits and not has_unsized and self.design.moves_when_caught_up:
                 break
             if rnd.trigger is not Trigger.FOLLOW_UP:
                 self.decided_in = place
@@ -354,6 +360,7 @@ class _Follower:
                 assert step.from_ is not None
                 self.ran_until[task, step.from_.process_id] = at_ms
             is_doubted, records, process_id = False, step.restore_records or 0, step.to.process_id
+            unproven = len(self.found)
             lacks = max(0, step.reason.lag or 0) if step.restore_records is None else records
             waits = self.design.moves_when_caught_up and self._waits(task, step, gone=gone)
             is_beside = self._is_beside_unsized(task, process_id)
@@ -366,6 +373,8 @@ class _Follower:
                 most = min(self.known.snapshot.config.acceptable_recovery_lag, self.behind[task, process_id])
                 records = max(records, most)
                 self.beside_unsized.add((task, process_id))
+            if step.caught_up and len(self.found) == unproven and self.any_thread is not None:
+                self._note_any_thread(task, process_id, at_ms, self.any_thread)
             if step.caught_up and not is_doubted and records:
                 self.warm.setdefault(process_id, {})[task] = records
             self.behind.pop((task, process_id), None)
@@ -374,6 +383,12 @@ class _Follower:
             if (is_doubted or not step.caught_up) and not self._tells_restores(task, self._instance(process_id)):
                 self.restoring[task] = process_id
                 self._takes_of_rate(task, process_id, None)
+
+    def _note_any_thread(self, task: int, process_id: str, at_ms: int, evidence: Evidence) -> None:
+        """Write a start down on an instance of several threads."""
+        if len(self.group.consumers_of[self.group.instance_index[process_id]]) > 1:
+            task_id = self.group.tasks[task].task_id
+            self.found.append(UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=evidence))
 
     def _beside_unknown(self, at_ms: int, unproven: Sequence[UnprovenStart]) -> None:
         """Look at what counts as warm and restores beside tasks that restore an unknown number of records.
@@ -506,6 +521,15 @@ class _Follower:
         return self.known.snapshot.state.group.instance_index.get(process_id, -1)
 
 
+def _any_thread(snapshot: Snapshot) -> Evidence | None:
+    """Return what is known of a copy that any thread may open; ``None``: on disk it does not matter which one."""
+    if snapshot.stores == "persistent":
+        return None
+    fact, stores = (Fact.IN_MEMORY, "are") if snapshot.stores == "in-memory" else (Fact.STORES_UNKNOWN, "may be")
+    words = f"which thread opens it depends on which copies have caught up, and its stores {stores} in memory"
+    return Evidence(known=Known.UNKNOWN, fact=fact, words=words, settled_by=("--metrics", "--stores persistent"))
+
+
 def is_little(task: Task, records: int) -> bool:
     """Tell whether a copy lacks no more than one that follows its changelog: a poll, or less than a tenth of it."""
     return records <= POLL_RECORDS or (task.end_offset_known and 10 * records < task.end_offset_sum)
@@ -513,12 +537,6 @@ def is_little(task: Task, records: int) -> bool:
 
 def _leavers(rnd: Round) -> bool:
     return any(isinstance(step, MemberLeft) for step in rnd.member_steps)
-
-
-def _goes_unawaited(rnd: Round) -> bool:
-    """Tell whether a task starts in a round where no copy has caught up."""
-    starts = steps_of_kinds(rnd.single_steps, _STARTS)
-    return any(isinstance(step, _STARTS) and step.reason.code in _UNAWAITED for step in starts)
 
 
 def _moments(rnd: Round) -> Iterator[tuple[int, Sequence[Step]]]:

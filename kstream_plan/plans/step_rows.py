@@ -261,6 +261,14 @@ def steps_of_kinds(steps: Sequence[Step], kinds: tuple[type[Step], ...]) -> Iter
     return chain(members, steps.of_rows(wanted))
 
 
+def starts_for(steps: Sequence[Step], codes: Sequence[ReasonCode]) -> bool:
+    """Tell whether a task starts for one of these reasons; of rows no steps are made."""
+    if not isinstance(steps, StepRows):
+        return any(isinstance(step, HandOver | Promote) and step.reason.code in codes for step in steps)
+    reason, starts = steps.rows["reason"], are(steps.rows["kind"], *STARTS)
+    return any((starts & (reason == CODES.index(code))).any() for code in codes)
+
+
 def cold_starts(steps: Sequence[Step]) -> Iterator[HandOver | Promote]:
     """Yield the starts from a copy that is not caught up; of rows no others are made."""
     found: Iterable[Step] = steps

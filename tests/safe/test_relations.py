@@ -375,22 +375,36 @@ def _reported_in_part(group: Given) -> set[tuple[str, str]]:
     return {(report["process_id"], report["task_id"]) for report in reports}
 
 
+def _is_another_question(group: Given, worse: Given, worsening: Worsening) -> bool:
+    """Tell whether Kafka decides otherwise, or the question is about another moment."""
+    if worsening is worsenings.fewer_standbys_wanted and group.restore is not None:
+        return True  # other copies restore faster
+    if worsening is worsenings.capture_time_unknown and group.later_ms is None:
+        return True  # that of the decision, or some time after all reports
+    return _decides_otherwise(group, worse)
+
+
+def _has_other_ends(group: Given, worse: Given, worsening: Worsening) -> bool:
+    """Tell whether what a plan simulates at its ends is not the same group made worse."""
+    left_over = _left_over(group)
+    if left_over != _left_over(worse) or (worsening is worsenings.asked_later and left_over):
+        return True  # it may be deleted before its task starts there, if Kafka prefers it
+    if worsening is worsenings.capture_time_unknown and group.later_ms and group.produce:
+        return True  # it begins as of the snapshot, before all was written that is by then
+    if worsening is worsenings.older_reports and group.restore and group.produce is not None:
+        return True  # by known rates a copy that was reported earlier has had longer
+    # a lower bound is simulated at one end, a copy that nobody reported at both
+    return worsening is worsenings.fewer_reports and _reported_in_part(group) != _reported_in_part(worse)
+
+
 def never_safer(command: Command, worsening: Worsening, group: Given, rng: random.Random) -> None:
     """Check one command on one group made worse in one way."""
     worse = worsening(rng, group)
-    if worse is None or _decides_otherwise(group, worse):
+    if worse is None or _is_another_question(group, worse, worsening):
         return
-    if worsening is worsenings.fewer_standbys_wanted and group.restore is not None:
-        return  # other copies restore faster
-    if worsening is worsenings.capture_time_unknown and group.later_ms is None:
-        return  # it is asked about another moment: that of the decision, or some time after all reports
     other_moment = worsening is worsenings.capture_time_unknown and bool(group.later_ms)  # ``--now`` has no effect
     before, after = command(group), command(worse)
-    left_over = _left_over(group)
-    is_other = left_over != _left_over(worse) or (worsening is worsenings.asked_later and left_over)
-    if not before.tasks and (is_other or (other_moment and group.produce)):
-        # in ends of plans left-over state may be deleted before its task starts there, if Kafka prefers it; without its
-        # time a plan begins as of the snapshot, before all was written that is by then
+    if not before.tasks and _has_other_ends(group, worse, worsening):
         return
     if worsening is worsenings.fewer_standbys_wanted and before.opened != after.opened:
         return  # a task moves on later, to a copy that has had longer
@@ -563,15 +577,6 @@ class TestExceptions:
         assert _drain(Given(row=undated, later_ms=None)).whole is Answer.YES
         assert _drain(Given(row=undated, later_ms=0)).whole is Answer.UNKNOWN
 
-    def test_some_time_after_all_reports_copies_that_were_silent_have_reported_too(self) -> None:
-        """A standby in memory that reports stays open until its task is cut over; another thread may open a silent one.
-
-        In a snapshot without its time, reports that have one were made some time before.
-        """
-        silent = random_group(random.Random(539))
-        assert _assign(silent).whole is Answer.UNKNOWN
-        assert _assign(silent.with_row(captured_at=None)).whole is Answer.YES
-
     def test_an_unknown_offset_comes_first_in_its_list(self) -> None:
         """Of those that are behind, the one with the least lag is taken, and Kafka's marker is below every lag."""
         assert _goes_to(_two_standbys({"lag": 20_001}, {"lag": 30_000})) == ("i1", Answer.NO)
@@ -635,7 +640,7 @@ class TestExceptions:
 
     def test_with_fewer_standbys_wanted_a_task_may_start_elsewhere_at_best(self) -> None:
         """If the copies that nobody knows of have caught up, 0_0 goes to ``i2``, which is behind."""
-        group = random_group(random.Random(18_936))
+        group = random_group(random.Random(18_936)).with_row(stores="persistent")
         fewer = group.with_row(config={**group.row["config"], "num_standby_replicas": 0})
         before, after = _drain_leaving(group), _drain_leaving(fewer)
         assert before.starts == after.starts
@@ -699,21 +704,6 @@ class TestExceptions:
         del row["tasks"][0]["end_offset_sum"]
         assert _goes_to(snapshot_from_row(row, "x")) == ("i1", Answer.YES)
 
-    def test_what_is_decided_together_decides_which_thread_opens_a_copy(self) -> None:
-        """0_0 starts first where its report is a day old: both copies then change threads in the rebalance they start.
-
-        Where stores are unknown such a copy may be lost; on disks it is there, and in memory Kafka looks at it again.
-        """
-        group = random_group(random.Random(2903))
-        ends = {}
-        for stores in (None, "persistent", "in-memory"):
-            known = group.with_row(stores=stores)
-            undated = known.with_row(captured_at=None)
-            ends[stores] = [
-                plan_checked(given.snapshot, given.options).ends("cold_handovers") for given in (known, undated)
-            ]
-        assert ends == {None: [(0, 2), (0, 0)], "persistent": [(0, 0)] * 2, "in-memory": [(0, 0)] * 2}
-
     def test_a_copy_that_another_thread_opens_is_warm_on_either_stores_and_not_proven_without_them(self) -> None:
         """0_1 changes its thread if its copy has caught up and that of 0_0 has not; if neither has, both stay."""
         group = random_group(random.Random(2486944))
@@ -761,6 +751,20 @@ class TestExceptions:
         far = worsenings.more_lag(random.Random(0), near)
         assert far is not None
         assert [_assign(each).whole for each in (near, far)] == [Answer.UNKNOWN, Answer.YES]
+
+    def test_by_known_rates_a_copy_that_was_reported_earlier_has_had_longer(self) -> None:
+        """0_0 was 100 records behind, which is the limit: an hour later it is none, and 513 when it starts."""
+        group = random_group(random.Random(50000022))
+        older = worsenings.older_reports(random.Random(50000022), group)
+        assert older is not None
+        assert [_assign(each).whole for each in (group, older)] == [Answer.UNKNOWN, Answer.YES]
+
+    def test_in_a_plan_a_lower_bound_is_simulated_at_one_end_and_a_copy_that_nobody_reported_at_both(self) -> None:
+        """0_3 is restored beside a copy that is behind by an unknown number of records."""
+        bounded = random_group(random.Random(50004801))
+        silent = worsenings.fewer_reports(random.Random(50004801), bounded)
+        assert silent is not None
+        assert [_assign(each).whole for each in (bounded, silent)] == [Answer.UNKNOWN, Answer.YES]
 
     def test_left_over_state_that_may_have_been_deleted_is_not_preferred_at_that_end(self) -> None:
         """If it is deleted early 0_0 does not go there, so that 0_3 stays on its thread and keeps its own state."""
@@ -830,6 +834,16 @@ class TestFoundByGroups:
         assert slower is not None
         answers = _drain(slower).tasks
         assert [answers[task] for task in ("0_1", "0_2", "0_3")] == [Answer.UNKNOWN, Answer.UNKNOWN, Answer.YES]
+
+    def test_which_copies_have_caught_up_decides_which_thread_opens_one(self) -> None:
+        """If that of 0_2 has and that of 0_3 has not, 0_3 changes threads, and its stores in memory are lost.
+
+        Two plans are simulated: all copies of which it is unknown have caught up, and none has.
+        """
+        behind = worsenings.more_lag(random.Random(50005900), random_group(random.Random(50005900)))
+        assert behind is not None
+        assert _assign(behind).whole is Answer.UNKNOWN
+        assert _assign(behind.with_row(stores="persistent")).whole is Answer.YES
 
     def test_how_much_a_copy_lacks_is_asked_without_a_rate_too(self) -> None:
         """A copy at least 5,000 records behind was within the limit, and how far it is at most is unknown."""
