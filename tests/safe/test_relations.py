@@ -92,8 +92,8 @@ class Answers:
         tasks: the same of each task that is asked of, by its id.
         starts: where stateful tasks start, one instance after the other, by task id.
         most: how many start cold at most.
-        restoring: tasks that are warm by Kafka's rule, and restore all the same: whether that is as little as a copy
-            lacks that follows its changelog, by task id.
+        restoring: tasks that are warm by Kafka's rule, and restore all the same: whether a rate alone tells that, for
+            it is as little as a copy lacks that follows its changelog, or none by the whole rate; by task id.
         settles: whether the group settles for sure, where that is asked.
         rounds: in which rebalances they start, where nobody leaves, so that Kafka may let them wait.
         opened: in which rebalances they start, and on which consumers.
@@ -162,7 +162,7 @@ def _restoring(plan: Plan) -> Mapping[str, bool]:
 
 def _restoring_slowly(now: DrainNow) -> Mapping[str, bool]:
     """Return the tasks that restore if one thread restores at its part of the rate, as of :class:`Answers`."""
-    return {str(start.task_id): False for start in now.unproven if start.evidence.fact is Fact.RATES}
+    return {str(start.task_id): True for start in now.unproven if start.evidence.fact is Fact.RATES}
 
 
 def _drain_leaving(group: Given) -> Answers:
@@ -744,6 +744,12 @@ class TestExceptions:
             rated = replace(unrated, rates=replace(unrated.rates, restore_per_instance=50.0))
             assert _goes_to(rated) == ("i1", Answer.NO)
             assert _goes_to(unrated) == ("i1", answer)
+
+    def test_what_one_thread_would_restore_is_told_with_a_rate_alone(self) -> None:
+        """0_0 was caught up a second before, when 1,000 records a second were written."""
+        rated = random_group(random.Random(61001848))
+        answers = [_drain(each).tasks["0_0"] for each in (rated, replace(rated, restore=None))]
+        assert answers == [Answer.UNKNOWN, Answer.YES]
 
     def test_left_over_state_that_is_far_behind_cannot_be_missed(self) -> None:
         """Kafka does not prefer it, so that no task starts cold where it has been deleted."""
