@@ -405,10 +405,11 @@ def test_every_step_kind_is_told() -> None:
 def test_every_dependency_has_its_reason_and_its_bound() -> None:
     text = _text(PAGES["dependencies"])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for requirement in [*project["dependencies"], *project["optional-dependencies"]["kafka"]]:
+    extras = project["optional-dependencies"]
+    for requirement in [*project["dependencies"], *extras["balanced"], *extras["kafka"]]:
         name, bound = re.match(r"([\w-]+)>=([\d.]+)", requirement).groups()  # type: ignore[union-attr]
         assert f"| `{name}` ≥ {bound} |" in text
-    for requirement in project["optional-dependencies"]["dev"]:
+    for requirement in extras["dev"]:
         name = requirement.partition(">=")[0]
         assert f"`{name}`" in text or name.startswith("types-")
 

@@ -7,7 +7,10 @@ cheaper by less than ``n`` units of the digit before, so an arc that costs more 
 stays as full or as empty as it is and is left out from then on. Objectives that matter only among the optima of an
 earlier one are one more digit without a bound on what it is worth.
 
-Import this module only when a flow is wanted: the solver takes a while to load.
+Import this module only when a flow is wanted: the solver takes a while to load, and is installed on request.
+
+Raises:
+    UsageError: on import, where it is not installed.
 """
 
 from __future__ import annotations
@@ -19,7 +22,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from ortools.graph.python import min_cost_flow
+
+from kstream_plan.errors import UsageError
+
+try:
+    from ortools.graph.python import min_cost_flow
+except ImportError as error:
+    message = "the assignor balanced and --bounds need OR-tools, which is not installed"
+    raise UsageError(message, fix="pip install 'kstream-plan[balanced]'") from error
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 #: One number for each of many arcs, or one for all of them.

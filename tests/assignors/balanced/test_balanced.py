@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import random
+import sys
 from dataclasses import replace
 
 import pytest
@@ -12,6 +14,7 @@ from kstream_plan.assignors.balanced.assign import assign
 from kstream_plan.assignors.balanced.standby_flow import place_standbys
 from kstream_plan.assignors.balanced.task_costs import Prospect, prospects
 from kstream_plan.designs.classic.catching_up import Interval, advance
+from kstream_plan.errors import UsageError
 from kstream_plan.model import (
     LATEST,
     Assignment,
@@ -242,3 +245,12 @@ def _progress(rng: random.Random, state: GroupState) -> GroupState:
         behind = max((copy.remaining for copy in running.values()), default=0)
         copies.append(tuple(running.get(copy.instance) or further(copy, min(behind, copy.remaining)) for copy in item))
     return replace(state, copies=tuple(copies))
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = "kstream_plan.assignors.balanced.min_cost_flow"
+    monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "ortools.graph.python", None)
+    with pytest.raises(UsageError, match="need OR-tools") as missing:
+        importlib.import_module(module)
+    assert missing.value.fix == "pip install 'kstream-plan[balanced]'"
