@@ -543,7 +543,7 @@ def test_a_warning_about_tasks_names_them(number: int, named: str) -> None:
     warned = replace(drained, warnings=(nothing,), doubts=(old, nothing))
     assert [line.text for line in page_of(warned).lines if line.kind == "warning"] == [
         "This is about no task.",
-        f"{named}: Copies may be behind by now.",
+        f"{named}: copies may be behind by now.",
         "This is about no task.",
     ]
 

@@ -27,7 +27,7 @@ from kstream_plan.render.page import (
     text_cell,
     text_row,
 )
-from kstream_plan.render.pages.drain import instance_words, source_now
+from kstream_plan.render.pages.drain import instance_words, source_now, with_tasks
 from kstream_plan.render.pages.plan_facts import paused_task
 from kstream_plan.render.text.names import Names
 from kstream_plan.render.text.numbers import at_least, count, count_range, duration, duration_range, name_list, span_to
@@ -89,7 +89,7 @@ def _sentence(bounces: Bounces, names: Names) -> str:
         return f"With {best.way.label}{pause}, {_safe_words(bounces, best, names)}."
     if bounces.answer is Answer.NO:
         return " ".join(filter(None, [f"{_why_not(way, bounces.restarted)}.{other_way}", _settle_first(bounces)]))
-    reasons = [as_sentence(_with_tasks(note, names)) for note in bounces.reasons]
+    reasons = [as_sentence(names.escape_message(with_tasks(note).message)) for note in bounces.reasons]
     return f"{' '.join(['It is unknown whether the restart is safe.', *reasons, *would_tell(way.unproven)])}{other_way}"
 
 
@@ -316,7 +316,6 @@ def _why_not(way: PlayedWay, number: int) -> str:
 
 def _notes(bounces: Bounces) -> Iterator[Note]:
     """Yield what is good to know of each way, and which ways were not simulated."""
-    number = bounces.restarted
     for way in bounces.played:
         name, pause = way.way.label, moment(way.pause_ms)
         if way.safe_pause.outcome == "safe" and way.safe_pause.longer_ms is not None:
@@ -329,7 +328,7 @@ def _notes(bounces: Bounces) -> Iterator[Note]:
             outcomes = count(way.draws.number, "simulation")
             message = f"{name}: ranges are also over {outcomes} with other random process ids, which break ties"
             yield Note("random-process-ids", message)
-        if way.restarts < number:
+        if way.restarts < bounces.restarted:
             yield Note("first-restarts-only", f"{name}: figures are of the first {way.restarts:,} restarts")
     if bounces.saved_in is not None and (texts := bounces.beside_simulate):
         yield Note("beside-simulate", f"simulate of the saved scenario differs: {'; '.join(texts)}")
@@ -364,9 +363,3 @@ def _next(bounces: Bounces) -> Iterator[Note]:
         yield Note("save-scenario", bounces.scenario_command)
     elif bounces.goes_on:
         yield Note("until-when", "kstream-plan why SNAPSHOT")
-
-
-def _with_tasks(note: Note, names: Names) -> str:
-    """Return a note after the tasks that it is about."""
-    message, tasks = names.escape_message(note.message), [names.escape(task_id) for task_id in note.subjects]
-    return f"{name_list(tasks, 5)}: {message[0].lower()}{message[1:]}" if tasks else message

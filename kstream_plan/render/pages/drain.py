@@ -286,9 +286,7 @@ def _to_restore(task: DrainedTask, answer: Answer) -> str:
 def drain_remarks(drain: Drain) -> Remarks:
     """Return what is to be known of the group, why a warm start may be cold, and what answers the same of a restart."""
     doubts = drain.doubts if drain.answer is not Answer.UNKNOWN else ()
-    messages = [": ".join(filter(None, (name_list(doubt.subjects), doubt.message))) for doubt in doubts]
-    with_tasks = (doubt._replace(message=message) for doubt, message in zip(doubts, messages, strict=True))
-    warnings = (*drain.warnings, *with_tasks)
+    warnings = (*drain.warnings, *map(with_tasks, doubts))
     notes = []
     if _restart_may_be_safer(drain):
         config = drain.plan.config
@@ -302,6 +300,12 @@ def drain_remarks(drain: Drain) -> Remarks:
         message = "With the standbys of the next command it may be YES once they have caught up: If you wait says when"
         notes.append(Note("standbys-catch-up-first", f"{message}. {SETTINGS_IN_FORCE}"))
     return Remarks(warnings, tuple(notes), tuple(assumed), commands)
+
+
+def with_tasks(note: Note) -> Note:
+    """Return a note whose message begins with the tasks that it is about."""
+    message = f"{name_list(note.subjects)}: {note.message[0].lower()}{note.message[1:]}"
+    return note._replace(message=message) if note.subjects else note
 
 
 def _next(drain: Drain) -> Iterator[Note]:
