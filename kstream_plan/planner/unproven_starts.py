@@ -525,9 +525,14 @@ def _any_thread(snapshot: Snapshot) -> Evidence | None:
     """Return what is known of a copy that any thread may open; ``None``: on disk it does not matter which one."""
     if snapshot.stores == "persistent":
         return None
-    fact, stores = (Fact.IN_MEMORY, "are") if snapshot.stores == "in-memory" else (Fact.STORES_UNKNOWN, "may be")
-    words = f"which thread opens it depends on which copies have caught up, and its stores {stores} in memory"
-    return Evidence(known=Known.UNKNOWN, fact=fact, words=words, settled_by=("--metrics", "--stores persistent"))
+    in_memory = snapshot.stores == "in-memory"
+    stores = f"its stores {'are' if in_memory else 'may be'} in memory"
+    return Evidence(
+        known=Known.UNKNOWN,
+        fact=Fact.IN_MEMORY if in_memory else Fact.STORES_UNKNOWN,
+        words=f"which thread opens it depends on which copies have caught up, and {stores}",
+        settled_by=("--metrics",) if in_memory else ("--metrics", "--stores persistent"),
+    )
 
 
 def is_little(task: Task, records: int) -> bool:
