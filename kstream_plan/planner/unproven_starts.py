@@ -526,11 +526,11 @@ def _any_thread(snapshot: Snapshot) -> Evidence | None:
     if snapshot.stores == "persistent":
         return None
     in_memory = snapshot.stores == "in-memory"
-    stores = f"its stores {'are' if in_memory else 'may be'} in memory"
+    stores = "its stores are in memory" if in_memory else "whether its stores are in memory is unknown"
     return Evidence(
         known=Known.UNKNOWN,
         fact=Fact.IN_MEMORY if in_memory else Fact.STORES_UNKNOWN,
-        words=f"which thread opens it depends on which copies have caught up, and {stores}",
+        words=f"which copies have caught up decides which thread opens one, and {stores}",
         settled_by=("--metrics",) if in_memory else ("--metrics", "--stores persistent"),
     )
 
