@@ -66,7 +66,7 @@ def number_from_text(value: Any) -> Any:
 
 def _tags(text: object, written: str, where: str) -> tuple[str, ...]:
     parts = text if isinstance(text, list) else str(text or "").strip().removeprefix("[").removesuffix("]").split(",")
-    if not all(isinstance(part, str) for part in parts):
+    if text is None or not all(isinstance(part, str) for part in parts):
         message = f"{written} holds something else than names"
         raise ConfigError(message, where=where, fix="write a list of tag names: zone,cluster")
     return tuple(part.strip() for part in parts if part.strip())

@@ -149,6 +149,10 @@ BAD = [
     ("events:\n  - config: {max.warmup.replica: 1}", "is it max.warmup.replicas?"),
     ("events:\n  - config: {max.warmup.replicas: 0}", "line 2, column 35: max.warmup.replicas is 0, outside 1"),
     ("events:\n  - config: {max.warmup.replicas: {a: b}}", "not a whole number"),
+    (
+        "events:\n  - config: {rack.aware.assignment.tags: {a: b}}",
+        "rack.aware.assignment.tags holds something else than",
+    ),
     ("events:\n  - crash: true", "line 2, column 12: crash is true, which YAML takes for no text"),
     ("events:\n  - leave: [a, 1]", "line 2, column 16: leave is 1, which YAML takes for no text"),
     ("events:\n  - {<<: {leave: a}}", "the event has a merge key <<"),
