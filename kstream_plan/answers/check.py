@@ -17,10 +17,20 @@ from kstream_plan.answers.document import (
     at,
     closed,
     dump,
-    schema_of,
     shape,
 )
-from kstream_plan.documents.codec import COUNT, TEXT, WHOLE, Codec, Json, const, list_of, mapping_of, or_null
+from kstream_plan.documents.codec import (
+    COUNT,
+    TEXT,
+    WHOLE,
+    Codec,
+    Json,
+    const,
+    list_of,
+    mapping_of,
+    or_null,
+    schema_of,
+)
 from kstream_plan.documents.plan.fields import LONGEST_PAUSE
 from kstream_plan.documents.records import Field
 from kstream_plan.model import Note

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from kstream_plan.documents.codec import COUNT, TEXT, Codec, Json, const, defs_of, list_of
+from kstream_plan.documents.codec import COUNT, TEXT, Codec, Json, const, defs_of, list_of, schema_of
 from kstream_plan.documents.records import Codecs, Field
 from kstream_plan.model import Note, WorkId
 from kstream_plan.model.note import Remarks
@@ -140,17 +140,6 @@ class Document:
             "required": [*cast("list[Json]", self.codec.schema["required"]), *words],
             "$defs": defs_of([self.codec, *self.words.values(), _REMARKS, self.extra]),
         }
-
-
-def schema_of(kind: str, title: str, codec: Codec[Any]) -> dict[str, Json]:
-    """Return the JSON Schema of a kind of documents."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:kstream-plan:schema:{kind}:{FORMAT_VERSION}",
-        "title": title,
-        **codec.schema,
-        "$defs": codec.defs,
-    }
 
 
 def closed(schema: Any) -> Any:

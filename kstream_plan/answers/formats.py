@@ -46,6 +46,8 @@ DOCUMENTS = {
     "upgrade": ("upgrade", "UPGRADE"),
     "why": ("why", "WHY"),
 }
+#: The modules of the other documents, each of which has a function ``schema``.
+_MODULES = {"plan": "plan.fields", "results": "results", "scenario": "scenario_file", "policy": "policy_file"}
 
 
 def document_of(kind: str) -> Document:
@@ -65,14 +67,9 @@ def schema(kind: str) -> dict[str, Json]:
         raise KeyError(kind)
     if kind in DOCUMENTS:
         return document_of(kind).schema()
-    if kind == "plan":
-        from kstream_plan.documents.plan.fields import schema as plan_schema  # noqa: PLC0415 - takes its time
-
-        return plan_schema()
-    if kind == "results":
-        from kstream_plan.documents.results import schema as results_schema  # noqa: PLC0415 - takes its time
-
-        return results_schema()
+    if kind in _MODULES:
+        generated: dict[str, Json] = import_module(f"kstream_plan.documents.{_MODULES[kind]}").schema()
+        return generated
     text = (resources.files("kstream_plan.documents") / "schemas" / f"{kind}.json").read_text(encoding="utf-8")
     written: dict[str, Json] = json.loads(text)
     return written

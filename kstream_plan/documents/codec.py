@@ -239,6 +239,17 @@ def defs_of(codecs: Iterable[Codec[Any]]) -> dict[str, Json]:
     return {name: schema for codec in codecs for name, schema in codec.defs.items()}
 
 
+def schema_of(kind: str, title: str, codec: Codec[Any]) -> dict[str, Json]:
+    """Return the JSON Schema of a kind of documents."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:kstream-plan:schema:{kind}:1.0",
+        "title": title,
+        **codec.schema,
+        **({"$defs": codec.defs} if codec.defs else {}),
+    }
+
+
 def not_wanted(value: object, wanted: str) -> WrongValueError:
     """Return what to raise for a value that is not what is ``wanted``."""
     return WrongValueError("is missing" if value is None else f"is not {wanted}")

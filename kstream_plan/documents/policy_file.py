@@ -1,4 +1,4 @@
-"""A policy file (``--policy``): YAML, as ``documents/schemas/policy.json`` describes it."""
+"""A policy file (``--policy``): YAML with limits by rule (``kstream-plan schema policy``)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
-from kstream_plan.documents.quantities import parse_count, parse_duration, parse_share
+from kstream_plan.documents.codec import Codec, Json, defs_of, named, schema_of
+from kstream_plan.documents.quantities import COUNT_TEXT, SHARE_TEXT, parse_count, parse_duration, parse_share
 from kstream_plan.documents.yaml_node import YamlNode, read_document
+from kstream_plan.documents.yaml_values import DURATION_SCHEMA, TEXT, at_least, mapping, number
 from kstream_plan.errors import ConfigError
-from kstream_plan.policy.limits import Level, Limit, LimitValue, Policy, TagCounts, Waiver
+from kstream_plan.model.settings import MAX_LONG
+from kstream_plan.policy.limits import Level, Limit, LimitValue, Policy, Waiver
 from kstream_plan.policy.rules import RULES, Kind, Rule
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, unzipped_text
 from kstream_plan.snapshots.files.kinds import POLICY, naming_other_kinds
@@ -87,16 +91,17 @@ def _limits_if_any(field: YamlNode) -> Mapping[str, Limit]:
 
 
 def _limits(field: YamlNode) -> Mapping[str, Limit]:
-    return MappingProxyType(field.mapped(lambda name, item: _limit(RULES[name], item), _FIX_LIMITS, tuple(RULES)))
+    return MappingProxyType(field.mapped(_limit, _FIX_LIMITS, tuple(RULES)))
 
 
-def _limit(rule: Rule, field: YamlNode) -> Limit:
+def _limit(name: str, field: YamlNode) -> Limit:
+    rule, value = RULES[name], VALUES[name]
     if not field.is_mapping or (rule.kind is Kind.TAGS and not _has_limit_of_tags(field)):
-        return Limit(_value(rule, field))
+        return Limit(value.read(field))
     missing = "write {limit: …, level: error or warning, reason: …}"
     with field.parts(_LONG_FORM, _FIX_LIMITS, required=("limit",), missing=missing) as parts:
         return Limit(
-            parts.get("limit", lambda limit: _value(rule, limit), False),
+            parts.get("limit", value.read, False),
             parts.get("level", lambda level: Level(level.one_of(tuple(Level))), Level.ERROR),
             parts.get("reason", lambda reason: reason.text("write why there is the rule, or leave it out"), ""),
         )
@@ -107,29 +112,13 @@ def _has_limit_of_tags(field: YamlNode) -> bool:
     return any(name == "limit" and value.is_mapping for name, _, value in field.named())
 
 
-def _value(rule: Rule, field: YamlNode) -> LimitValue:
-    if rule.kind is Kind.TAGS:
-        return _tag_counts(rule, field)
-    parse, fix = _SHARE if rule.whole is not None else _READERS[rule.kind]
-    value = field.parsed(parse, fix)
-    if isinstance(value, int) and not isinstance(value, bool) and value < rule.lowest:
-        raise field.fail(f"is {value}, below {rule.lowest}", f"write {rule.lowest} or more")
-    return value
+class _Form(NamedTuple):
+    """How limits are written: what reads them, what to write, and their JSON Schema, which has a name."""
 
-
-def _tag_counts(rule: Rule, field: YamlNode) -> TagCounts:
-    fix = "write tags with the least number of their values, as in {zone: 2}"
-
-    def counted(_: str, item: YamlNode) -> int:
-        count = item.parsed(parse_count, fix)
-        if count < rule.lowest:
-            raise item.fail(f"is {count}, below {rule.lowest}", fix)
-        return count
-
-    counts = field.mapped(counted, fix)
-    if not counts:
-        raise field.fail("names no tag", fix)
-    return tuple(sorted(counts.items()))
+    name: str
+    parse: Callable[[str], LimitValue]
+    fix: str
+    schema: dict[str, Json]
 
 
 def _switch(text: str) -> bool:
@@ -138,18 +127,76 @@ def _switch(text: str) -> bool:
     return text == "true"
 
 
-_SHARE: tuple[Callable[[str], LimitValue], str] = (
+_COUNTED = number(
+    "integer",
+    COUNT_TEXT,
+    "A whole number, with _ between its digits if that reads better.",
+    maximum=MAX_LONG,
+)
+_SHARE = _Form(
+    "share",
     parse_share,
     "write a number like 20 or 2_000_000, or a part like 5%",
+    number(
+        "integer",
+        SHARE_TEXT,
+        "A whole number, or a part of the whole that the rule counts, as in 5%.",
+        maximum=MAX_LONG,
+    ),
 )
-_READERS: Mapping[Kind, tuple[Callable[[str], LimitValue], str]] = MappingProxyType(
+_FORMS: Mapping[Kind, _Form] = MappingProxyType(
     {
-        Kind.DURATION: (parse_duration, "write a duration like 90s, 10m or 1.5h"),
-        Kind.COUNT: (parse_count, "write a number like 20"),
-        Kind.GENERATION: (parse_count, "write the number of the generation that the plan must start from"),
-        Kind.SWITCH: (_switch, "write true or false"),
+        Kind.DURATION: _Form("duration", parse_duration, "write a duration like 90s, 10m or 1.5h", DURATION_SCHEMA),
+        Kind.COUNT: _Form("count", parse_count, "write a number like 20", _COUNTED),
+        Kind.GENERATION: _Form(
+            "count", parse_count, "write the number of the generation that the plan must start from", _COUNTED
+        ),
+        Kind.SWITCH: _Form("switch", _switch, "write true or false", {"enum": [True, False, "true", "false"]}),
     }
 )
+
+
+def _value_of(rule: Rule) -> Codec[LimitValue]:
+    """Return how the limit of a rule is read, and its schema."""
+    if rule.kind is Kind.TAGS:
+        return _tag_counts(rule.lowest)
+    form = _SHARE if rule.whole is not None else _FORMS[rule.kind]
+
+    def read(field: YamlNode) -> LimitValue:
+        value = field.parsed(form.parse, form.fix)
+        if isinstance(value, int) and not isinstance(value, bool) and value < rule.lowest:
+            raise field.fail(f"is {value}, below {rule.lowest}", f"write {rule.lowest} or more")
+        return value
+
+    return named(f"{form.name}{rule.lowest or ''}", Codec(read, None, at_least(rule.lowest, form.schema)))
+
+
+def _tag_counts(lowest: int) -> Codec[LimitValue]:
+    fix = "write tags with the least number of their values, as in {zone: 2}"
+
+    def counted(_: str, item: YamlNode) -> int:
+        count = item.parsed(parse_count, fix)
+        if count < lowest:
+            raise item.fail(f"is {count}, below {lowest}", fix)
+        return count
+
+    def read(field: YamlNode) -> LimitValue:
+        counts = field.mapped(counted, fix)
+        if not counts:
+            raise field.fail("names no tag", fix)
+        return tuple(sorted(counts.items()))
+
+    schema: dict[str, Json] = {
+        "description": "The minimum number of different values, by tag.",
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": at_least(lowest, _COUNTED),
+    }
+    return named("tags", Codec(read, None, schema))
+
+
+#: How the limit of each rule is read, and its schema.
+VALUES: Mapping[str, Codec[LimitValue]] = MappingProxyType({name: _value_of(rule) for name, rule in RULES.items()})
 
 
 def _waiver(field: YamlNode) -> Waiver:
@@ -178,3 +225,67 @@ def parse_date(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r} is not a day like 2027-01-31") from None
+
+
+def schema() -> dict[str, Json]:
+    """Return the JSON Schema of a policy file."""
+    limits = mapping({name: _limit_schema(name) for name in RULES})
+    waiver = mapping(
+        {
+            "application": TEXT.said("An application id or glob.").schema,
+            "rule": {"enum": list(RULES), "description": "The rule that does not count."},
+            "until": {
+                "description": "The last day on which it applies.",
+                "type": "string",
+                "format": "date",
+                "pattern": f"^{_DATE.pattern}$",
+            },
+            "reason": TEXT.said("Why, or the ticket.").schema,
+        },
+        _WAIVER,
+    )
+    document = mapping(
+        {
+            "version": {"enum": [1, VERSION], "description": "Version of this format."},
+            "defaults": {
+                "description": "For every application.",
+                "anyOf": [{"$ref": "#/$defs/limits"}, {"type": "null"}],
+            },
+            "applications": {
+                "description": "By application id or glob (*, ?, [...]); for each rule the most specific one applies.",
+                "type": ["object", "null"],
+                "additionalProperties": {"$ref": "#/$defs/limits"},
+            },
+            "waivers": {
+                "description": "What lets applications off a rule for some time.",
+                "type": ["array", "null"],
+                "items": waiver,
+            },
+        },
+        ["version"],
+        anyOf=[
+            {"required": ["defaults"], "properties": {"defaults": {"type": "object", "minProperties": 1}}},
+            {
+                "required": ["applications"],
+                "properties": {
+                    "applications": {"type": "object", "not": {"additionalProperties": {"maxProperties": 0}}}
+                },
+            },
+        ],
+    )
+    about: Json = "What plans have to keep to. Nothing in it at all is an error: the policy has no rules."
+    defs: dict[str, Json] = {**defs_of(VALUES.values()), "limits": limits}
+    return schema_of("policy", "Policy", Codec(str, None, {"description": about, **document}, defs))
+
+
+def _limit_schema(name: str) -> Json:
+    value = VALUES[name].schema
+    long_form = mapping(
+        {
+            "limit": value,
+            "level": {"enum": list(Level), "description": "How much a violation counts; error if not given."},
+            "reason": TEXT.said("Why the rule exists.").schema,
+        },
+        ["limit"],
+    )
+    return {"description": RULES[name].description, "anyOf": [value, long_form]}

@@ -28,9 +28,15 @@ _PART = re.compile(rf"({_NUMBER})(ms|s|m|h|d)", re.ASCII)
 _DURATION = re.compile(rf"(?:{_NUMBER}(?:ms|s|m|h|d))+", re.ASCII)
 _BARE = re.compile(r"\d{1,19}", re.ASCII)
 _COUNT = re.compile(r"\d{1,19}(?:_\d{1,19})*", re.ASCII)
-_PERCENT = re.compile(rf"({_NUMBER})[ ]?%", re.ASCII)
+_PERCENT = re.compile(r"(0{0,17}(?:100(?:\.0{1,9})?|\d{1,2}(?:\.\d{1,9})?))[ ]?%", re.ASCII)
 _SIZE = re.compile(rf"({_NUMBER}) ?(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)?", re.ASCII)
 _RATE = re.compile(rf"({_NUMBER})(?:/(s|m|h))?", re.ASCII)
+
+#: What the texts are like that are read below, for JSON Schemas.
+DURATION_TEXT = f"{_BARE.pattern}|{_DURATION.pattern}"
+RATE_TEXT = _RATE.pattern
+COUNT_TEXT = _COUNT.pattern
+SHARE_TEXT = f"{_COUNT.pattern}|{_PERCENT.pattern}"
 
 
 def parse_duration(text: str) -> int:
@@ -99,7 +105,7 @@ def parse_share(text: str) -> int | Percent:
     """
     text = text.strip()
     match = _PERCENT.fullmatch(text)
-    if match is not None and Decimal(match[1]) <= 100:
+    if match is not None:
         return Percent(Decimal(match[1]))
     try:
         return parse_count(text)

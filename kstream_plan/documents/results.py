@@ -11,10 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from kstream_plan.documents.codec import (
-    Json,
-    WrongValueError,
-)
+from kstream_plan.documents.codec import Json, WrongValueError, schema_of
 from kstream_plan.documents.records import Codecs, Field
 from kstream_plan.errors import PlanFileError
 from kstream_plan.plans.result import Result
@@ -97,12 +94,7 @@ _SPARK_TYPES = {int: "bigint", bool: "boolean"}
 
 def schema() -> dict[str, Json]:
     """Return the JSON Schema of a row."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:kstream-plan:schema:results:1.0",
-        "title": "kstream-plan results",
-        **RESULT.schema,
-    }
+    return schema_of("results", "kstream-plan results", RESULT)
 
 
 def spark_columns() -> str:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, NamedTuple
 
 import yaml
 
+from kstream_plan.documents.codec import Codec, Json, defs_of, schema_of
 from kstream_plan.documents.mistakes import Mistakes
-from kstream_plan.documents.quantities import parse_duration, parse_rate
-from kstream_plan.documents.streams_config import setting_value
-from kstream_plan.documents.yaml_node import YamlNode, read_document
+from kstream_plan.documents.scenario_values import (
+    INSTANCES,
+    NUMBER,
+    RECORDS,
+    SETTINGS,
+    STATE_LEFT,
+    TAGS,
+    TASK_COUNTS,
+    StateLeft,
+)
+from kstream_plan.documents.yaml_node import Fields, YamlNode, read_document
+from kstream_plan.documents.yaml_values import DURATION, NAMES, RATE, SWITCH, TEXT, mapping
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model.scenario import (
     ALL,
-    MOST_INSTANCES,
-    MOST_TASKS,
     Bounce,
     Burst,
     ConfigChange,
@@ -32,19 +41,14 @@ from kstream_plan.model.scenario import (
     RestoreRate,
     Return,
     Scenario,
-    SettingValue,
     Stop,
-    TaskCount,
     Threads,
     moment,
 )
-from kstream_plan.model.settings import MAX_INT, MAX_LONG
 from kstream_plan.snapshots.files.content import SETTINGS_BYTES, read_file, unzipped_text
 from kstream_plan.snapshots.files.kinds import SCENARIO, naming_other_kinds
 
-#: what an event's value says, when it happens → the event
-_Read: TypeAlias = Callable[[YamlNode, int], Event]
-
+VERSION = "1"
 _MOST_EVENTS = 10_000
 
 
@@ -71,7 +75,7 @@ def read_scenario(text: bytes | str, where: str) -> Scenario:
     if root is None:
         raise ScenarioError("the file is empty", where=where, fix="write events: and a list of what happens")
     with root.fields({"version", "events"}, required={"events"}) as fields:
-        if "version" in fields and fields.nodes["version"].whole_number(0, MAX_INT) != 1:
+        if "version" in fields and fields.nodes["version"].text("write version: 1") != VERSION:
             raise fields.nodes["version"].fail("is not 1, the only version there is", "write version: 1")
         return Scenario(events=fields.get("events", _events, ()))
 
@@ -113,224 +117,286 @@ def _events(value: YamlNode) -> tuple[Event, ...]:
 
 
 def _event(item: YamlNode) -> Event:
-    with item.fields({"at", *_KINDS}) as fields:
-        at_ms = fields.get("at", _duration, 0)
+    with item.fields({"at", *KINDS}) as fields:
+        at_ms = fields.get("at", DURATION.read, 0)
         kinds = [name for name in fields.nodes if name != "at"]
         if not kinds:
             fields.tell()
         if len(kinds) != 1:
             raise item.fail(
                 f"has {len(kinds)} things that happen",
-                f"write one of {', '.join(_KINDS)} beside at; more are more events",
+                f"write one of {', '.join(KINDS)} beside at; more are more events",
             )
-        return _KINDS[kinds[0]](fields.nodes[kinds[0]], at_ms)
+        return KINDS[kinds[0]].read(fields.nodes[kinds[0]], at_ms)
 
 
-def _duration(value: YamlNode) -> int:
-    return value.parsed(parse_duration)
+class _Part(NamedTuple):
+    """One value of an event.
+
+    Attributes:
+        codec: how it is read, and its schema.
+        description: what it means, where its name does not say it.
+        into: what the event's class calls it, if not the same.
+        needed: it has to be there.
+        default: what it is if it is not there, where the schema says so.
+    """
+
+    codec: Codec[Any]
+    description: str = ""
+    into: str = ""
+    needed: bool = False
+    default: bool | None = None
+
+    def schema(self) -> dict[str, Json]:
+        """Return the JSON Schema."""
+        default: dict[str, Json] = {} if self.default is None else {"default": self.default}
+        return {**(self.codec.said(self.description) if self.description else self.codec).schema, **default}
 
 
-def _rate(value: YamlNode) -> float:
-    return value.parsed(parse_rate)
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One kind of events: how it is read, and its schema.
+
+    Attributes:
+        description: what happens.
+        make: what makes the event of its values.
+        alone: the value that may stand there alone; ``None``: none may.
+        parts: the values of a mapping, by name; none: it is no mapping of such.
+        check: finds what is wrong with values that are right one by one.
+        rule: what the schema says of that.
+        otherwise: what is wrong, and what to write, where neither a value alone nor a mapping is there.
+    """
+
+    description: str
+    make: Callable[..., Event]
+    alone: _Part | None = None
+    parts: Mapping[str, _Part] = field(default_factory=dict)
+    check: Callable[[Fields, Mapping[str, Any]], None] | None = None
+    rule: Mapping[str, Json] = field(default_factory=dict)
+    otherwise: tuple[str, str] | None = None
+
+    def read(self, value: YamlNode, at_ms: int) -> Event:
+        """Return the event at a time that is written there."""
+        if self.alone is not None and not (self.parts and value.is_mapping):
+            return self.make(at_ms=at_ms, where=value.where, **{self.alone.into: self.alone.codec.read(value)})
+        if self.otherwise is not None and not value.is_mapping:
+            raise value.fail(*self.otherwise)
+        needed = [name for name, part in self.parts.items() if part.needed]
+        with value.fields(self.parts.keys(), needed) as fields:
+            values = {
+                self.parts[name].into or name: fields.get(name, self.parts[name].codec.read, None)
+                for name in fields.nodes
+            }
+            if self.check is not None:
+                self.check(fields, values)
+        return self.make(at_ms=at_ms, where=value.where, **values)
+
+    def schema(self) -> dict[str, Json]:
+        """Return the JSON Schema."""
+        forms: list[dict[str, Json]] = [] if self.alone is None else [self.alone.schema()]
+        if self.parts:
+            properties: dict[str, Json] = {name: part.schema() for name, part in self.parts.items()}
+            needed = [name for name, part in self.parts.items() if part.needed]
+            forms.append(mapping(properties, needed, **self.rule))
+        only = forms[0] if len(forms) == 1 else {"oneOf": forms}
+        return {"description": self.description, **{name: part for name, part in only.items() if name != "description"}}
 
 
-def _instances(value: YamlNode) -> int:
-    return value.whole_number(1, MOST_INSTANCES)
+def _join(
+    *,
+    at_ms: int,
+    where: str,
+    count: int | None = None,
+    hosts: Sequence[str] = (),
+    process_ids: Sequence[str] = (),
+    **each: Any,
+) -> Join:
+    new, number = NewInstance(**each), count or max(len(hosts), len(process_ids), 1)
+    instances = tuple(
+        replace(new, host=hosts[place] if hosts else None, process_id=process_ids[place] if process_ids else None)
+        for place in range(number)
+    )
+    return Join(at_ms=at_ms, instances=instances, where=where)
 
 
-def _join(value: YamlNode, at_ms: int) -> Event:
-    if value.is_scalar:
-        return Join(at_ms=at_ms, instances=(NewInstance(),) * _instances(value), where=value.where)
-    with value.fields({"count", "threads", "rack", "client_tags", "hosts", "process_ids", "static"}) as fields:
-        hosts = fields.get("hosts", YamlNode.names, ())
-        ids = fields.get("process_ids", YamlNode.names, ())
-        number = fields.get("count", _instances, max(len(hosts), len(ids), 1))
-        for name, given in (("hosts", hosts), ("process_ids", ids)):
-            if given and len(given) != number:
-                raise fields.nodes[name].fail(
-                    f"are {len(given)} for {number} instances", "name every instance, or none"
-                )
-        new = NewInstance(
-            threads=fields.get("threads", _instances, None),
-            rack=fields.get("rack", YamlNode.text, None),
-            client_tags=fields.get("client_tags", _tags, ()),
-            static=fields.get("static", YamlNode.boolean, False),
-        )
-        instances = tuple(
-            replace(new, host=hosts[place] if hosts else None, process_id=ids[place] if ids else None)
-            for place in range(number)
-        )
-        return Join(at_ms=at_ms, instances=instances, where=value.where)
+def _check_join(fields: Fields, values: Mapping[str, Any]) -> None:
+    lists = {name: len(values.get(name) or ()) for name in ("hosts", "process_ids")}
+    number = values.get("count") or max(*lists.values(), 1)
+    for name, length in lists.items():
+        if length and length != number:
+            what = f"are {length} for {number} instances"
+            raise fields.nodes[name].fail(what, "name every instance, or none")
 
 
-def _tags(value: YamlNode) -> tuple[tuple[str, str], ...]:
-    with Mistakes() as mistakes:
-        return tuple(sorted(mistakes.each(value.named(), lambda named: (named[0], named[2].text()))))
+def _check_bounce(fields: Fields, _: Mapping[str, Any]) -> None:
+    if "surge" in fields and "static" in fields:
+        what = "goes with no surge, whose instances are new ones"
+        raise fields.nodes["static"].fail(what, "leave out one of the two")
 
 
-def _leave(value: YamlNode, at_ms: int) -> Event:
-    if not value.is_mapping:
-        return Leave(at_ms=at_ms, process_ids=value.names(), where=value.where)
-    with value.fields({"instances", "announced"}, required={"instances"}) as fields:
-        return Leave(
-            at_ms=at_ms,
-            process_ids=fields.get("instances", YamlNode.names, ()),
-            announced=fields.get("announced", YamlNode.boolean, False),
-            where=value.where,
-        )
+def _return(*, state: StateLeft = (None, None), **values: Any) -> Return:
+    return Return(state=state[0], flushed_per_second=state[1], **values)
 
 
-def _stop(value: YamlNode, at_ms: int) -> Event:
-    return Stop(at_ms=at_ms, process_ids=value.names(), where=value.where)
-
-
-def _crash(value: YamlNode, at_ms: int) -> Event:
-    return Stop(at_ms=at_ms, process_ids=value.names(), crash=True, where=value.where)
-
-
-def _return(value: YamlNode, at_ms: int) -> Event:
-    if not value.is_mapping:
-        return Return(at_ms=at_ms, process_ids=value.names(), where=value.where)
-    with value.fields({"instances", "disk", "static", "state"}, required={"instances"}) as fields:
-        state, per_second = fields.get("state", lambda state: state.parsed(_state_left), (None, None))
-        return Return(
-            at_ms=at_ms,
-            process_ids=fields.get("instances", YamlNode.names, ()),
-            keeps_disk=fields.get("disk", YamlNode.boolean, True),
-            static=fields.get("static", YamlNode.boolean, False),
-            state=state,
-            flushed_per_second=per_second,
-            where=value.where,
-        )
-
-
-def _state_left(text: str) -> tuple[Literal["kept", "lost", "flushed"], float | None]:
-    match text.split():
-        case ["kept"]:
-            return "kept", None
-        case ["lost"]:
-            return "lost", None
-        case ["flushed-at", rate]:
-            return "flushed", parse_rate(rate)
-        case _:
-            raise ValueError("is not kept, lost or flushed-at 400/s")
-
-
-def _bounce(value: YamlNode, at_ms: int) -> Event:
-    names = {"instances", "restart", "pause", "leave", "static", "config", "surge"}
-    if not value.is_mapping:
-        raise value.fail("does not say for how long", "write bounce: {instances: NAME, restart: 40s}")
-    with value.fields(names, required={"restart"}) as fields:
-        if "surge" in fields and "static" in fields:
-            what = "goes with no surge, whose instances are new ones"
-            fields.note(fields.nodes["static"].fail(what, "leave out one of the two"))
-        return Bounce(
-            at_ms=at_ms,
-            process_ids=fields.get("instances", YamlNode.names, (ALL,)),
-            restart_ms=fields.get("restart", _duration, 0),
-            pause_ms=fields.get("pause", _duration, 0),
-            leaves=fields.get("leave", YamlNode.boolean, False),
-            static=fields.get("static", YamlNode.boolean, False),
-            settings=fields.get("config", _settings, ()),
-            surge=fields.get("surge", _instances, 0),
-            where=value.where,
-        )
-
-
-def _threads(value: YamlNode, at_ms: int) -> Event:
-    with value.fields({"instance", "count"}, required={"instance", "count"}) as fields:
-        threads = fields.get("count", _instances, 1)
-        process_id = fields.get("instance", YamlNode.text, "")
-        return Threads(at_ms=at_ms, process_id=process_id, threads=threads, where=value.where)
-
-
-def _produce_rate(value: YamlNode, at_ms: int) -> Event:
-    if value.is_scalar:
-        return ProduceRate(at_ms=at_ms, per_second=_rate(value), where=value.where)
-    with value.fields({"rate", "subtopology"}, required={"rate"}) as fields:
-        return ProduceRate(
-            at_ms=at_ms,
-            per_second=fields.get("rate", _rate, 0.0),
-            subtopology=fields.get("subtopology", YamlNode.text, None),
-            where=value.where,
-        )
-
-
-def _restore_rate(value: YamlNode, at_ms: int) -> Event:
-    if value.is_scalar:
-        return RestoreRate(at_ms=at_ms, per_second=_rate(value), where=value.where)
-    with value.fields({"rate", "instances"}, required={"rate"}) as fields:
-        return RestoreRate(
-            at_ms=at_ms,
-            per_second=fields.get("rate", _rate, 0.0),
-            process_ids=fields.get("instances", YamlNode.names, ()),
-            where=value.where,
-        )
-
-
-def _records(value: YamlNode) -> int:
-    return value.whole_number(1, MAX_LONG)
-
-
-def _burst(value: YamlNode, at_ms: int) -> Event:
-    if value.is_scalar:
-        return Burst(at_ms=at_ms, records=_records(value), where=value.where)
-    with value.fields({"records", "subtopology"}, required={"records"}) as fields:
-        return Burst(
-            at_ms=at_ms,
-            records=fields.get("records", _records, 1),
-            subtopology=fields.get("subtopology", YamlNode.text, None),
-            where=value.where,
-        )
-
-
-def _config(value: YamlNode, at_ms: int) -> Event:
-    return ConfigChange(at_ms=at_ms, settings=_settings(value), where=value.where)
-
-
-def _create(value: YamlNode, at_ms: int) -> Event:
-    return CreateConnectors(at_ms=at_ms, task_counts=_task_counts(value), where=value.where)
-
-
-def _rescale(value: YamlNode, at_ms: int) -> Event:
-    return RescaleConnectors(at_ms=at_ms, task_counts=_task_counts(value), where=value.where)
-
-
-def _task_counts(value: YamlNode) -> tuple[TaskCount, ...]:
-    counts = tuple(TaskCount(name, node.whole_number(0, MOST_TASKS)) for name, _, node in value.named())
-    if not counts:
-        raise value.fail("names no connector", "write its name and the number of its tasks, as {orders: 4}")
-    return counts
-
-
-def _delete(value: YamlNode, at_ms: int) -> Event:
-    return DeleteConnectors(at_ms=at_ms, connectors=value.names(), where=value.where)
-
-
-def _settings(value: YamlNode) -> tuple[tuple[str, SettingValue], ...]:
-    with Mistakes() as mistakes:
-        settings = mistakes.each(value.named(), lambda named: _setting(*named))
-    return tuple(sorted(dict(settings).items()))
-
-
-def _setting(name: str, key: YamlNode, value: YamlNode) -> tuple[str, SettingValue]:
-    return setting_value(value.setting(name), key.where, value.where, of_groups=True)
-
+_NAMED = _Part(INSTANCES, into="process_ids")
+_SOME = _NAMED._replace(needed=True)
+_SUBTOPOLOGY = _Part(TEXT, "Only of its tasks.")
 
 #: What can happen, by its name in the file.
-_KINDS: Mapping[str, _Read] = {
-    "join": _join,
-    "leave": _leave,
-    "stop": _stop,
-    "crash": _crash,
-    "return": _return,
-    "bounce": _bounce,
-    "threads": _threads,
-    "produce_rate": _produce_rate,
-    "restore_rate": _restore_rate,
-    "burst": _burst,
-    "config": _config,
-    "create": _create,
-    "rescale": _rescale,
-    "delete": _delete,
+KINDS: Mapping[str, _Kind] = {
+    "join": _Kind(
+        "Instances start with empty disks and join in one rebalance: a number, or their descriptions.",
+        _join,
+        alone=_Part(NUMBER, into="count"),
+        parts={
+            "count": _Part(NUMBER, "How many; not needed beside a name for each."),
+            "threads": _Part(NUMBER, "Stream threads of each; as many as most instances have if missing."),
+            "rack": _Part(TEXT, "Their client.rack."),
+            "client_tags": _Part(TAGS, "Their client tags."),
+            "hosts": _Part(NAMES, "The host of each."),
+            "process_ids": _Part(NAMES, "Without these ids are random, and many random simulations run."),
+            "static": _Part(SWITCH, "They are static members (group.instance.id).", default=False),
+        },
+        check=_check_join,
+    ),
+    "leave": _Kind(
+        "Instances leave the group cleanly: a rebalance starts at once.",
+        Leave,
+        alone=_NAMED,
+        parts={
+            "instances": _SOME,
+            "announced": _Part(
+                SWITCH,
+                "By the learner design: they announce it, and stay members until others have learned their tasks, or "
+                "scale.down.timeout.ms has passed.",
+                default=False,
+            ),
+        },
+    ),
+    "stop": _Kind(
+        "Instances stop by Kafka Streams' default close(), which does not leave the group: the group notices at "
+        "session.timeout.ms.",
+        Stop,
+        alone=_NAMED,
+    ),
+    "crash": _Kind(
+        "Instances crash; the group notices at session.timeout.ms.", partial(Stop, crash=True), alone=_NAMED
+    ),
+    "return": _Kind(
+        "Instances that left, stopped or crashed return.",
+        _return,
+        alone=_NAMED,
+        parts={
+            "instances": _SOME,
+            "disk": _Part(
+                SWITCH,
+                "With the state on their disks, and so the same process ids.",
+                into="keeps_disk",
+                default=True,
+            ),
+            "static": _Part(
+                SWITCH,
+                "As static members: if they return within session.timeout.ms, they never left the group.",
+                default=False,
+            ),
+            "state": _Part(
+                STATE_LEFT,
+                "What is left of their state: kept, lost, or flushed-at 400/s since they had it. By default kept, but "
+                "lost after a crash, because since 4.3 offsets are inside the stores.",
+            ),
+        },
+    ),
+    "bounce": _Kind(
+        "Instances are restarted one after the other, with their disks.",
+        partial(Bounce, process_ids=(ALL,)),
+        parts={
+            "instances": _NAMED,
+            "restart": _Part(
+                DURATION,
+                "How long each is down; with surge, how long old and new ones run side by side.",
+                into="restart_ms",
+                needed=True,
+            ),
+            "pause": _Part(DURATION, "How long until the next one stops.", into="pause_ms"),
+            "leave": _Part(SWITCH, "They leave cleanly instead of the default close().", into="leaves", default=False),
+            "static": _Part(SWITCH, "As static members; not with surge.", default=False),
+            "config": _Part(
+                SETTINGS,
+                "New settings that they return with, as in config; they apply from when a restarted member leads. For "
+                "Connect workers scheduled.rebalance.max.delay.ms.",
+                into="settings",
+            ),
+            "surge": _Part(
+                NUMBER,
+                "Number of new instances that join at a time; the old ones stop for good `restart` later; not with "
+                "static.",
+            ),
+        },
+        check=_check_bounce,
+        rule={"not": {"required": ["surge", "static"]}},
+        otherwise=("does not say for how long", "write bounce: {instances: NAME, restart: 40s}"),
+    ),
+    "threads": _Kind(
+        "An instance starts or stops stream threads.",
+        Threads,
+        parts={
+            "instance": _Part(TEXT, "Process id, its beginning, or host.", into="process_id", needed=True),
+            "count": _Part(NUMBER, "How many it has from then on.", into="threads", needed=True),
+        },
+    ),
+    "produce_rate": _Kind(
+        "Rate at which the changelogs of every task, or of one subtopology's, grow from now on.",
+        ProduceRate,
+        alone=_Part(RATE, into="per_second"),
+        parts={"rate": _Part(RATE, into="per_second", needed=True), "subtopology": _SUBTOPOLOGY},
+    ),
+    "restore_rate": _Kind(
+        "Rate at which every instance, or some, restores from now on.",
+        RestoreRate,
+        alone=_Part(RATE, into="per_second"),
+        parts={"rate": _Part(RATE, into="per_second", needed=True), "instances": _NAMED},
+    ),
+    "burst": _Kind(
+        "Number of records that are written to every task's changelogs at once, or to one subtopology's.",
+        Burst,
+        alone=_Part(RECORDS, into="records"),
+        parts={"records": _Part(RECORDS, "How many.", needed=True), "subtopology": _SUBTOPOLOGY},
+    ),
+    "config": _Kind(
+        "Settings by Kafka's names, with . or _; all members have them at once, and a rebalance starts. For Connect "
+        "groups scheduled.rebalance.max.delay.ms, session.timeout.ms, heartbeat.interval.ms.",
+        ConfigChange,
+        alone=_Part(SETTINGS, into="settings"),
+    ),
+    "create": _Kind(
+        "Connectors of a Connect group are created: the number of tasks of each.",
+        CreateConnectors,
+        alone=_Part(TASK_COUNTS, into="task_counts"),
+    ),
+    "rescale": _Kind(
+        "Number of tasks of connectors from now on; the same number: these are configured anew.",
+        RescaleConnectors,
+        alone=_Part(TASK_COUNTS, into="task_counts"),
+    ),
+    "delete": _Kind(
+        "Connectors are deleted: one name, or a list.", DeleteConnectors, alone=_Part(NAMES, into="connectors")
+    ),
 }
+
+
+def schema() -> dict[str, Json]:
+    """Return the JSON Schema of a scenario file."""
+    at = DURATION.said("When it happens, from the start; 0 if missing.").schema
+    kinds: dict[str, Json] = {name: kind.schema() for name, kind in KINDS.items()}
+    event = mapping({"at": at, **kinds}, oneOf=[{"required": [name]} for name in KINDS])
+    version: dict[str, Json] = {"enum": [1, VERSION], "description": "Version of this format."}
+    events: dict[str, Json] = {
+        "description": "What happens; the order of equal times counts.",
+        "type": "array",
+        "maxItems": _MOST_EVENTS,
+        "items": event,
+    }
+    about: Json = "A timed list of what happens to a group."
+    document = {"description": about, **mapping({"version": version, "events": events}, ["events"])}
+    codec = Codec(str, None, document, defs_of([INSTANCES, DURATION, RATE]))
+    return schema_of("scenario", "Scenario of kstream-plan simulate", codec)

@@ -33,14 +33,14 @@ from kstream_plan.snapshots.files.kinds import named_as_it_is
 _CONSUMER_PREFIXES = ("", "consumer_", "main_consumer_")
 _CONSUMER_SETTINGS = ("heartbeat_interval_ms", "session_timeout_ms")
 #: Names that are written with a prefix or as they are → (setting, how strong).
-_KNOWN_NAMES = {name: (name, 0) for name in CONFIG_NAMES} | {
+KNOWN_NAMES = {name: (name, 0) for name in CONFIG_NAMES} | {
     prefix + name: (name, strength) for strength, prefix in enumerate(_CONSUMER_PREFIXES) for name in _CONSUMER_SETTINGS
 }
 #: What tells that a file is an application's settings, though all that the assignor goes by may be Kafka's defaults.
 _IDENTITY = ("application_id", "bootstrap_servers", "ksql_service_id", *STORE_SETTINGS, *DECIDING_SETTINGS)
 #: All names that mean something here, with ``_`` for ``.``.
 _ALL_NAMES = frozenset(
-    {*_KNOWN_NAMES, *STORE_SETTINGS, *DECIDING_SETTINGS, "num_stream_threads"}
+    {*KNOWN_NAMES, *STORE_SETTINGS, *DECIDING_SETTINGS, "num_stream_threads"}
     | {prefix + name for prefix in _CONSUMER_PREFIXES for name in (*GROUP_SETTINGS, *DECIDING_SETTINGS)}
 )
 #: So alike is a misspelt name to the right one; Kafka's own other names stay below.
@@ -157,7 +157,7 @@ def _known(setting: Setting, where: str) -> _Known | None:
     if of_group in GROUP_SETTINGS:
         field_name, _, low, high = GROUP_SETTINGS[of_group]
         return _Known(field_name, _value(of_group, setting, here, (low, high)), of_group=True)
-    known = _KNOWN_NAMES.get(setting.key)
+    known = KNOWN_NAMES.get(setting.key)
     if known is None:
         return None
     name, strength = known
@@ -199,7 +199,7 @@ def setting_value(
     if of_groups and of_group in CONNECT_GROUP_ONLY:
         _, _, low, high = CONNECT_SETTINGS[of_group]
         return of_group, _value(of_group, setting, where, (low, high))
-    known = _KNOWN_NAMES.get(of_group)
+    known = KNOWN_NAMES.get(of_group)
     if of_group == "num_stream_threads":
         fix = "the event 'threads' of a scenario changes how many threads an instance has"
         raise ConfigError(f"{setting.name!r} is no setting that counts here", where=name_where, fix=fix)
@@ -219,7 +219,7 @@ def _nothing_known(found: Sequence[Setting], typos: Sequence[str], where: str) -
 
 def _typo(setting: Setting, where: str) -> list[str]:
     """Warn of a name that is a known one but for a letter or two; every other unknown name is Kafka's business."""
-    if setting.key in _KNOWN_NAMES or _name_of_group(setting) in GROUP_SETTINGS:
+    if setting.key in KNOWN_NAMES or _name_of_group(setting) in GROUP_SETTINGS:
         return []
     written = setting.key[-100:].lower()
     parts = written.split("_")

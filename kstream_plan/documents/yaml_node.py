@@ -22,7 +22,8 @@ _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 _FIX_MAPPING = "write name: value"
 _WHOLE = re.compile(r"[0-9]{1,19}", re.ASCII)
-_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+#: How truth values are written, in small letters or capitals.
+BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 #: Nothing that is written by people is nested so deeply; the parser's time grows with the square of the depth.
@@ -233,9 +234,9 @@ class YamlNode:
     def boolean(self) -> bool:
         """Return true or false."""
         value = str(self._node.value).lower() if self.is_scalar else ""
-        if value not in _BOOLEANS:
+        if value not in BOOLEANS:
             raise self.fail("is neither true nor false")
-        return _BOOLEANS[value]
+        return BOOLEANS[value]
 
     def setting(self, name: str) -> Setting:
         """Return it as a setting of that name."""

@@ -22,6 +22,7 @@ from kstream_plan.documents.codec import (
     mapping_of,
     or_null,
     parsed,
+    schema_of,
     whole,
 )
 from kstream_plan.documents.plan.end_fields import END
@@ -481,10 +482,4 @@ PLAN = FORM.record(
 
 def schema() -> dict[str, Json]:
     """Return the JSON Schema of a plan."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:kstream-plan:schema:plan:1.0",
-        "title": "kstream-plan plan",
-        **PLAN.schema,
-        "$defs": PLAN.defs,
-    }
+    return schema_of("plan", "kstream-plan plan", PLAN)

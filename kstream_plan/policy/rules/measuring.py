@@ -92,17 +92,18 @@ Measure: TypeAlias = Callable[[MeasuredPlan, LimitValue], Measurement]
 
 
 class Rule(NamedTuple):
-    """How one rule is measured.
+    """What one rule measures, and how.
 
-    ``whole`` gives what a limit in percent is a part of; ``None``: percent has no meaning. ``lowest`` is the least
-    limit that makes sense; ``at_least``: the limit is a minimum, not a maximum; ``of_input``: it is about what the plan
-    was made from, so that another plan's figure says nothing about it. ``figure``: the one of a plan that it is about,
-    where that may be a range. ``of_state``: it is about copies of state, so that it does not apply where no work has
-    any. ``of_workers``: it is about workers of Kafka Connect. ``unknown_with``: what a plan may say (codes of its
-    warnings and assumptions) that makes it unknown.
+    ``description`` is one sentence, as the schema of policies has it. ``whole`` gives what a limit in percent is a part
+    of; ``None``: percent has no meaning. ``lowest`` is the least limit that makes sense; ``at_least``: the limit is a
+    minimum, not a maximum; ``of_input``: it is about what the plan was made from, so that another plan's figure says
+    nothing about it. ``figure``: the one of a plan that it is about, where that may be a range. ``of_state``: it is
+    about copies of state, so that it does not apply where no work has any. ``of_workers``: it is about workers of Kafka
+    Connect. ``unknown_with``: what a plan may say (codes of its warnings and assumptions) that makes it unknown.
     """
 
     kind: Kind
+    description: str
     measure: Measure
     whole: Callable[[Plan], int | None] | None = None
     lowest: int = 0
