@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import typer
@@ -36,6 +36,12 @@ def report(error: KstreamPlanError, *, debug: bool = False) -> None:
     if debug:
         traceback.print_exception(error, file=sys.stderr)
     write_stderr("\n".join([f"error: {error}", *(f"  also: {text}" for text in error.also)]))
+
+
+def report_all(errors: Iterable[KstreamPlanError], *, debug: bool) -> None:
+    """Say of each error on stderr what is wrong."""
+    for error in errors:
+        report(error, debug=debug)
 
 
 class _Talk(logging.Handler):

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -92,6 +92,12 @@ def write_stderr(text: str) -> None:
         sys.stderr.flush()
     except OSError:  # there is nobody to tell
         _discard(sys.stderr)
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Write warnings to stderr."""
+    for message in messages:
+        write_stderr(f"warning: {message}")
 
 
 def _discard(stream: IO[str]) -> None:

@@ -10,7 +10,7 @@ from kstream_plan.cli.actions.check_report import PlanParts, ReportForms, report
 from kstream_plan.cli.actions.each_application import Work
 from kstream_plan.cli.options.check import CheckOptions, Planning
 from kstream_plan.cli.options.groups import Applications, Deciding, Measuring, Reading, Spark
-from kstream_plan.cli.options.parameters import names_and_defaults, option_of
+from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.cli.progress import Report
@@ -55,15 +55,11 @@ def sort_paths(options: CheckOptions) -> Source:
 
 def _refuse_for_plans(options: CheckOptions, *, remote: bool) -> None:
     groups = [group for group in _FOR_SNAPSHOTS if not (remote and group is Spark)]
-    for name, default in (pair for group in groups for pair in names_and_defaults(group).items()):
-        if name in vars(type(options)):
-            continue  # the command has one of its own, which is for plans as well
-        if getattr(options, name) not in (default, None):
+    for name in options.names_given(*groups):
+        if name not in vars(type(options)):  # else the command has one of its own, which is for plans as well
             option = option_of(name)
-            raise UsageError(
-                f"{option} is for snapshots, a saved plan is checked as it is",
-                fix=f"give the snapshot, or leave out {option}",
-            )
+            message = f"{option} is for snapshots, a saved plan is checked as it is"
+            raise UsageError(message, fix=f"give the snapshot, or leave out {option}")
 
 
 def baselines(files: Sequence[Path]) -> dict[str, SavedPlan]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kstream_plan.cli.actions.each_application import Work
 from kstream_plan.cli.actions.fleet_run import FleetRun
@@ -15,11 +15,15 @@ from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.next_commands import Input, input_of
 from kstream_plan.cli.options.parameters import OptionWords
 from kstream_plan.cli.options.reports import ReportFile
-from kstream_plan.cli.output import OutputForm, Page, write_stdout, written_at_once
+from kstream_plan.cli.output import OutputForm, Page, page, write_stdout, written_at_once
 from kstream_plan.cli.pages import join_pages, overview
 from kstream_plan.fleet.figures import badness
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.result import Result
+
+if TYPE_CHECKING:
+    from kstream_plan.cli.commands.assign import AssignOptions
+    from kstream_plan.cli.options.simulation import SimulatesSnapshots
 
 
 class OutputRequest(NamedTuple):
@@ -57,6 +61,21 @@ class OutputRequest(NamedTuple):
     def in_full(self, *, only: bool) -> bool:
         """Whether its page is needed; ``only``: there is no other application."""
         return self.form is not OutputForm.JSON and (only or self.verbose)
+
+
+def output_request(options: AssignOptions | SimulatesSnapshots, paths: Sequence[str]) -> OutputRequest:
+    """Return what a command is asked to show of the applications under the paths."""
+    return OutputRequest(
+        options.output,
+        page(),
+        is_saved=options.out is not None or bool(options.report),
+        full=options.full,
+        verbose=options.verbose,
+        result=options.out_format is not None,
+        paths=tuple(paths),
+        is_selection=bool(options.application_id),
+        option_words=options.option_words,
+    )
 
 
 class RenderedAnswer(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.output import write_stderr
+from kstream_plan.cli.output import warn
 from kstream_plan.documents.given_settings import GivenSettings
 from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config
 from kstream_plan.model import Snapshot
@@ -35,15 +35,15 @@ def overrides(options: Settings) -> Overrides:
         value = getattr(options, name.removesuffix("_ms"))
         if value is not None:
             settings[name] = _tags(value) if name == "rack_aware_assignment_tags" else value
-    files = per_application(options.streams_config, "--streams-config", _settings_in)
+    files = per_application(options.streams_config, "--streams-config", settings_in)
     stores = cast("Stores | None", options.stores)
     return Overrides(files, GivenSettings(settings, options.restore_rate, options.produce_rate, stores))
 
 
-def _settings_in(path: Path) -> StreamsConfigFile:
+def settings_in(path: Path) -> StreamsConfigFile:
+    """Read a file of settings, and warn of what is strange in it."""
     file = load_streams_config(path)
-    for warning in file.warnings:
-        write_stderr(f"warning: {warning}")
+    warn(file.warnings)
     return file
 
 

@@ -13,7 +13,7 @@ from kstream_plan import snapshots
 from kstream_plan.assignors import module_of
 from kstream_plan.cli.actions.measure import check_measuring, measurements, tell_coverage, topologies
 from kstream_plan.cli.options.groups import PlansSnapshots
-from kstream_plan.cli.output import check_target, write_stderr
+from kstream_plan.cli.output import check_target, warn
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.planner.options import PlanOptions
@@ -174,8 +174,7 @@ def _said_once(
     outcomes: Sequence[Snapshot | SnapshotError], notes: Sequence[Note]
 ) -> Sequence[Snapshot | SnapshotError]:
     """Say what is strange about the scrapes of several groups, and return the groups without it."""
-    for note in notes:
-        write_stderr(f"warning: {note.message}")
+    warn(note.message for note in notes)
     return [
         replace(outcome, warnings=tuple(note for note in outcome.warnings if note not in notes))
         if isinstance(outcome, Snapshot)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from kstream_plan.cli.options.check import CheckOptions
-from kstream_plan.cli.options.parameters import names_and_defaults, option_of
+from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.cli.output import write_stderr
 from kstream_plan.errors import UsageError
@@ -22,9 +22,9 @@ ScenarioOf: TypeAlias = Callable[[Group], Scenario]
 
 def scenario_of(options: CheckOptions) -> ScenarioOf | None:
     """Return what ``--scenario``, or ``--add`` and its like, ask for; ``None``: nothing, a rebalance starts now."""
-    members = _given_options(options, NewInstances)
+    members = options.names_given(NewInstances)
     if options.scenario is None and not {"add", "to", "remove"} & set(members):
-        for name in (*members, *_given_options(options, Chance)):
+        for name in options.names_given(NewInstances, Chance):
             option = option_of(name)
             raise UsageError(f"{option} goes with --add, --to or --scenario", fix=f"give one, or leave out {option}")
         return None
@@ -38,10 +38,6 @@ def scenario_of(options: CheckOptions) -> ScenarioOf | None:
 
     scenario = load_scenario(options.scenario)
     return lambda _group: scenario
-
-
-def _given_options(options: CheckOptions, group: type) -> list[str]:
-    return [name for name in names_and_defaults(group) if getattr(options, name) is not None]
 
 
 def scale_out_of(options: NewInstances) -> ScenarioOf:

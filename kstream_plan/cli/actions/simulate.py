@@ -10,17 +10,17 @@ from typing import NamedTuple
 from kstream_plan.cli.actions.alternatives import inputs_compared, play_alternatives, report_compared
 from kstream_plan.cli.actions.each_application import each_application
 from kstream_plan.cli.actions.fleet_run import FleetRun, Job, JobContext
-from kstream_plan.cli.actions.output_request import OutputRequest, RenderedAnswer, deliver
+from kstream_plan.cli.actions.output_request import OutputRequest, RenderedAnswer, deliver, output_request
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_round
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies, outcome
-from kstream_plan.cli.failures import report
+from kstream_plan.cli.failures import report_all
 from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.simulation import Chance, SimulatesSnapshots
-from kstream_plan.cli.output import page, write_stdout, written_at_once
+from kstream_plan.cli.output import write_stdout, written_at_once
 from kstream_plan.cli.pages import answer_text, answers_text, json_lines
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.comparison.alternatives import Change, SameOutcome
@@ -48,25 +48,13 @@ def simulate_and_deliver(paths: Sequence[str], options: SimulatesSnapshots, scen
     if len(options.designs) > 1:
         return _designs_beside_each_other(paths, options, scenario_of)
     settings = overrides(options)
-    is_saved, result = options.out is not None or bool(options.report), results is not None
-    request = OutputRequest(
-        options.output,
-        page(),
-        is_saved=is_saved,
-        full=options.full,
-        verbose=options.verbose,
-        result=result,
-        paths=tuple(paths),
-        is_selection=bool(options.application_id),
-        option_words=options.option_words,
-    )
+    request = output_request(options, paths)
     job = simulation_job(options, request, scenario_of)
     with show_progress(quiet=options.quiet) as progress:
         progress("reading")
         fleet_run = FleetRun(lambda: job, settings, progress, keep_going=options.keep_going, results=results)
         work = fleet_run.run(read_snapshots(paths, options, protocols=_PROTOCOLS, handler=fleet_run))
-    for error in work.errors:
-        report(error, debug=options.debug)
+    report_all(work.errors, debug=options.debug)
     deliver(fleet_run, work, request, options.out_file, options.report)
     return first_that_applies([answer.code for answer in work.results], work.errors)
 
@@ -135,8 +123,7 @@ def _designs_beside_each_other(
 
         outcomes = read_snapshots(paths, arguments, protocols=_PROTOCOLS)
         work = each_application(outcomes, settings, compare, keep_going=arguments.keep_going)
-    for error in work.errors:
-        report(error, debug=arguments.debug)
+    report_all(work.errors, debug=arguments.debug)
     sources = inputs_compared(work.results, paths, arguments)
     if arguments.out is not None:
         with written_at_once(arguments.out) as file:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kstream_plan.cli.actions.per_application import per_application
 from kstream_plan.cli.options.snapshot import SnapshotOptions
-from kstream_plan.cli.output import write_stderr
+from kstream_plan.cli.output import warn, write_stderr
 from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.errors import ClusterError, SnapshotError, UsageError
 from kstream_plan.model.times import format_time
@@ -77,8 +77,7 @@ def rest_rows(options: SnapshotOptions) -> list[Mapping[str, Any]]:
         with naming_its_file("a status of Kafka Connect", "a resource of Kubernetes"):
             status = row_of_status(content, place, group_id=group_id, captured_at=None, config=config or {})
     snapshot_from_row(status.row, "the row of REST")
-    for note in status.notes:
-        write_stderr(f"warning: {note.message}")
+    warn(note.message for note in status.notes)
     if config is None:
         write_stderr(
             "warning: REST does not tell the workers' settings: Kafka's defaults will count "
@@ -172,8 +171,7 @@ def connect_rows(entries: Sequence[ConnectEntry], *, all_of_them: bool) -> list[
     if errors:
         left_out = count(len(errors), "generation")
         write_stderr(f"warning: {left_out} left out, the first of them: {errors[0].where}: {errors[0].what}")
-    for message in dict.fromkeys(note.message for entry in entries for note in entry.notes):
-        write_stderr(f"warning: {message}")
+    warn(dict.fromkeys(note.message for entry in entries for note in entry.notes))
     return rows
 
 
@@ -193,8 +191,7 @@ def _nothing_selected(entries: Sequence[ConnectEntry], selection: Selection) -> 
 
 def _settings_in(path: Path) -> Mapping[str, Any]:
     file = load_connect_config(path)
-    for warning in file.warnings:
-        write_stderr(f"warning: {warning}")
+    warn(file.warnings)
     return file.settings
 
 

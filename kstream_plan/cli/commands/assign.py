@@ -12,12 +12,12 @@ from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.exit_codes import first_that_applies
-from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Ranged, Triggered
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.saving import Saving
-from kstream_plan.cli.output import OutputForm, page, write_stdout
+from kstream_plan.cli.output import OutputForm, write_stdout
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.errors import UsageError
 from kstream_plan.planner.options import PlanOptions
@@ -62,8 +62,7 @@ def assign(options: AssignOptions) -> None:
             )
             outcomes = read_snapshots(options.paths, options, protocols=protocols, handler=fleet_run)
             work = fleet_run.run(outcomes)
-        for error in work.errors:
-            report(error, debug=options.debug)
+        report_all(work.errors, debug=options.debug)
         _deliver(fleet_run, work, options)
     raise typer.Exit(first_that_applies([answer.code for answer in work.results], work.errors))
 
@@ -79,20 +78,9 @@ def _check(options: AssignOptions) -> None:
 
 
 def _request(options: AssignOptions) -> OutputRequest:
-    from kstream_plan.cli.actions.output_request import OutputRequest  # noqa: PLC0415 - loaded while Java starts
+    from kstream_plan.cli.actions.output_request import output_request  # noqa: PLC0415 - loaded while Java starts
 
-    is_saved, result = options.out is not None or bool(options.report), options.out_format is not None
-    return OutputRequest(
-        options.output,
-        page(),
-        is_saved=is_saved,
-        full=options.full,
-        verbose=options.verbose,
-        result=result,
-        paths=tuple(options.paths),
-        is_selection=bool(options.application_id),
-        option_words=options.option_words,
-    )
+    return output_request(options, options.paths)
 
 
 def _job(options: AssignOptions) -> Job[Snapshot, RenderedAnswer]:

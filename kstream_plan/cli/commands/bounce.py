@@ -14,7 +14,7 @@ from kstream_plan.cli.actions.each_application import each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
-from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.next_commands import inputs_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
@@ -84,8 +84,7 @@ def bounce(options: BounceOptions) -> None:
             work = each_application(
                 read_snapshots(options.paths, options), settings, find_bounces, keep_going=options.keep_going
             )
-        for error in work.errors:
-            report(error, debug=options.debug)
+        report_all(work.errors, debug=options.debug)
         _deliver(work.results, options)
     codes = [ExitCode.POLICY for bounces in work.results if not _may(bounces)]
     raise typer.Exit(first_that_applies(codes, work.errors))

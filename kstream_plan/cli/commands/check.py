@@ -12,8 +12,7 @@ from kstream_plan.cli.actions.remote_plans import download_plans
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.actions.scenarios import scenario_of
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
-from kstream_plan.cli.failures import expected_failures
-from kstream_plan.cli.failures import report as report_error
+from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.next_commands import input_of
 from kstream_plan.cli.options.check import CheckOptions
 from kstream_plan.cli.options.parameters import takes
@@ -70,8 +69,7 @@ def check(options: CheckOptions) -> None:
             errors,
             [(name, Note("baseline-unused", _UNUSED.format(name=name))) for name in extra_ids],
         )
-        for error in work.errors:
-            report_error(error, debug=options.debug)
+        report_all(work.errors, debug=options.debug)
         _deliver(result, options)
     raise typer.Exit(first_that_applies([ExitCode.POLICY] * result.tally.violated, work.errors))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -19,11 +18,11 @@ from kstream_plan.cli.actions.reports import check_reports
 from kstream_plan.cli.actions.scenarios import ScenarioOf, scale_out_of
 from kstream_plan.cli.actions.variants import CONNECT_DELAY, OF_CONNECT, axes_of
 from kstream_plan.cli.exit_codes import first_that_applies
-from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.check import Today
 from kstream_plan.cli.options.groups import Deciding, Measuring, PlansSnapshots, Reading, Rounds, Spark
-from kstream_plan.cli.options.parameters import names_and_defaults, option_of, takes
+from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.reports import Paging
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.options.simulation import NewInstances
@@ -111,8 +110,7 @@ def compare(options: CompareOptions) -> None:
             work: Work[Sequence[SameOutcome]] = Work([beside_each_other(_read_alternatives(options, standard))])
         else:
             work = _simulate_alternatives(options, standard)
-        for error in work.errors:
-            report(error, debug=options.debug)
+        report_all(work.errors, debug=options.debug)
         if work.results:
             report_compared(options.report, work.results)
             sources = inputs_compared(work.results, options.paths, options)
@@ -185,7 +183,7 @@ def _check_varied(names: Collection[str], snapshot: Snapshot) -> None:
 
 def _scenario_of(options: CompareOptions) -> ScenarioOf | None:
     """Return what happens in every alternative, unless that varies; ``None``: a rebalance starts now."""
-    members = [name for name in names_and_defaults(NewInstances) if getattr(options, name) is not None]
+    members = options.names_given(NewInstances)
     if members and options.scenario:
         raise UsageError(f"{option_of(members[0])} is an event, too", fix="write it into the scenario")
     if members:
@@ -200,11 +198,13 @@ def _scenario_of(options: CompareOptions) -> ScenarioOf | None:
 
 def _read_alternatives(options: CompareOptions, standard: Standard | None) -> Sequence[Alternative]:
     """Read saved plans, which have to be of one snapshot."""
-    defaults = dict.fromkeys(("vary", "scenario", "draws", "max_rounds", "application_id"))
-    for name, default in chain(defaults.items(), *(names_and_defaults(group).items() for group in _FOR_SNAPSHOTS)):
-        if getattr(options, name) not in (default, None):
-            message = f"{option_of(name)} is for snapshots; plans are compared as they were saved"
-            raise UsageError(message, fix="give the snapshot instead of its plans")
+    names = ("vary", "scenario", "draws", "max_rounds", "application_id")
+    for name in (
+        *(name for name in names if getattr(options, name) is not None),
+        *options.names_given(*_FOR_SNAPSHOTS),
+    ):
+        message = f"{option_of(name)} is for snapshots; plans are compared as they were saved"
+        raise UsageError(message, fix="give the snapshot instead of its plans")
     alternatives = []
     for path in options.paths:
         for place, entry in enumerate(each_saved_in(path)):

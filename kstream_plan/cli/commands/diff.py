@@ -17,7 +17,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
-from kstream_plan.cli.output import OutputForm, check_target, write_stderr, write_stdout, written_at_once
+from kstream_plan.cli.output import OutputForm, check_target, warn, write_stdout, written_at_once
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.comparison.changes import Comparison
@@ -189,8 +189,7 @@ def _prediction_pages(comparisons: Sequence[SaidAndHappened], options: DiffOptio
 def _comparisons(options: DiffOptions) -> _Compared:
     """Return what changed, and what of it are two plans of one snapshot."""
     pairs = _pairs(options, tuple(options.application_id or ()))
-    for note in dict.fromkeys(note for pair in pairs for note in pair.warnings):
-        write_stderr(f"warning: {note.message}")
+    warn(note.message for note in dict.fromkeys(note for pair in pairs for note in pair.warnings))
     comparisons = [compare(pair.old, pair.new, pair.course) for pair in pairs]
     return _Compared(comparisons, [pair.rivals for pair in pairs if pair.rivals is not None])
 

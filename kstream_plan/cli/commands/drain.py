@@ -16,7 +16,7 @@ from kstream_plan.cli.actions.plan import cost_of_plan_ms, on_long_plan, on_roun
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports, write_reports
 from kstream_plan.cli.exit_codes import ExitCode, first_that_applies
-from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.next_commands import input_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
@@ -92,8 +92,7 @@ def drain(options: DrainOptions) -> None:
                 read_snapshots([options.path], options, protocols=("classic", "streams", "connect"), handler=fleet_run)
             )
         errors = _errors(work)
-        for error in errors:
-            report(error, debug=options.debug)
+        report_all(errors, debug=options.debug)
         _deliver(fleet_run, work.results, options)
     may_be_cold = options.require_warm and any(answer.answer is not Answer.YES for answer in work.results)
     raise typer.Exit(first_that_applies([ExitCode.POLICY] if may_be_cold else [], errors))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Annotated, NamedTuple
 
 import typer
@@ -29,6 +30,7 @@ from kstream_plan.cli.output import OutputForm, page, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
+from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.documents.results import RESULT, each_result, is_results_file
 from kstream_plan.errors import KstreamPlanError, PlanFileError, SnapshotError, together
@@ -140,20 +142,15 @@ def _sorted(paths: Sequence[str]) -> _Sources:
 def _results_in_files(sources: _Sources, application_ids: Sequence[str]) -> Iterator[Result]:
     """Yield what was saved of the applications that are wanted; what cannot be read is a result, too."""
     selection = Selection(tuple(application_ids))
-    for file in sources.results:
-        for result in each_result(file, with_plan=False):
-            item = unreadable(result) if isinstance(result, PlanFileError) else result
-            if item.application_id is None or selection.wants(item.application_id):
-                yield item
-    for file in sources.plans:
-        for saved_plan in each_saved_in(file):
-            item = (
-                unreadable(saved_plan)
-                if isinstance(saved_plan, PlanFileError)
-                else result_of(saved_plan.plan, saved_plan.simulation)
-            )
-            if item.application_id is None or selection.wants(item.application_id):
-                yield item
+    results = (result for file in sources.results for result in each_result(file, with_plan=False))
+    plans = (plan for file in sources.plans for plan in each_saved_in(file))
+    for item in chain(results, plans):
+        if isinstance(item, SavedPlan):
+            result = result_of(item.plan, item.simulation)
+        else:
+            result = unreadable(item) if isinstance(item, PlanFileError) else item
+        if result.application_id is None or selection.wants(result.application_id):
+            yield result
 
 
 def _plan_results(snapshots: Sequence[str], options: FleetOptions) -> list[Result]:

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from kstream_plan.cli.actions.measure import check_measuring, measured_rows, measurements, topologies
+from kstream_plan.cli.actions.overrides import settings_in
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.actions.snapshot_connect import (
     connect_entries,
@@ -28,21 +29,20 @@ from kstream_plan.cli.actions.snapshot_group import (
     take_group,
 )
 from kstream_plan.cli.exit_codes import ExitCode
-from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.next_commands import with_snapshot
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.snapshot import SnapshotOptions
-from kstream_plan.cli.output import bytes_written_at_once, check_target, write_stderr, write_stdout
+from kstream_plan.cli.output import bytes_written_at_once, check_target, warn, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.instance_names import load_instance_names
 from kstream_plan.documents.streams_config import (
     StreamsConfigFile,
-    load_streams_config,
     of_another_application,
     of_streams_groups_only,
 )
-from kstream_plan.errors import KstreamPlanError, SnapshotError, UsageError
+from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note
 from kstream_plan.model.not_modelled import kept_settings
 from kstream_plan.model.note import count, name_list
@@ -183,9 +183,7 @@ def _text(path: str) -> str:
 
 
 def _group_settings_in(path: Path) -> Mapping[str, Any]:
-    file = load_streams_config(path)
-    for warning in file.warnings:
-        write_stderr(f"warning: {warning}")
+    file = settings_in(path)
     _warn(without_effect(tuple(file.overrides)))
     return file.group
 
@@ -198,7 +196,7 @@ def _of_groups(groups: RunningGroups, options: SnapshotOptions, in_range: Callab
             lines, errors = each_group(
                 groups, options, lambda cluster, group_id: list_group(cluster, group_id, in_range)
             )
-        _report(errors, options)
+        report_all(errors, debug=options.debug)
         page = generations_page([generation for generations in lines for generation in generations])
         write_stdout(_list(page, options))
     else:
@@ -210,15 +208,10 @@ def _of_groups(groups: RunningGroups, options: SnapshotOptions, in_range: Callab
             outcomes, errors = each_group(
                 groups, options, lambda cluster, group_id: take_group(cluster, group_id, options, files, in_range)
             )
-        _report(errors, options)
+        report_all(errors, debug=options.debug)
         _deliver_groups(outcomes, options, settings, is_plural=groups.are_several)
     if errors:
         raise typer.Exit(ExitCode.FAILED)
-
-
-def _report(errors: Sequence[KstreamPlanError], options: SnapshotOptions) -> None:
-    for error in errors:
-        report(error, debug=options.debug)
 
 
 def _deliver_groups(
@@ -280,9 +273,7 @@ def _notes_beside_config(
 
 
 def _settings_in(path: Path) -> StreamsConfigFile:
-    file = load_streams_config(path)
-    for warning in file.warnings:
-        write_stderr(f"warning: {warning}")
+    file = settings_in(path)
     if not file.overrides and not file.group and not file.deciding:
         write_stderr(f"warning: {path} sets nothing that the assignor goes by: Kafka's defaults will count")
     return file
@@ -310,8 +301,7 @@ def _with_stores(
 
 
 def _warn(notes: Sequence[Note]) -> None:
-    for note in notes:
-        write_stderr(f"warning: {note.message}")
+    warn(note.message for note in notes)
 
 
 def _select(entries: Sequence[Entry], options: SnapshotOptions, in_range: Callable[[int], bool]) -> list[Entry]:

@@ -14,12 +14,11 @@ from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.next_commands import inputs_of, with_commands
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
-from kstream_plan.cli.options.parameters import Options, option_of, takes
+from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.settings import RestoreRate
 from kstream_plan.cli.options.shared import one_of
 from kstream_plan.cli.output import OutputForm, page, write_stdout
 from kstream_plan.cli.pages import answer_text, draw_page
-from kstream_plan.cli.panels import INPUT
 from kstream_plan.cli.progress import Report, show_progress
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
@@ -43,13 +42,7 @@ _ABOUT = {
 _MOST_ADDED = 1_000
 
 
-class Debugging(Options, panel=INPUT):
-    """What is shown of what goes wrong."""
-
-    debug: shared.Debug = False
-
-
-class UpgradeOptions(Spark, Limited, Debugging):
+class UpgradeOptions(Spark, Limited):
     """What ``upgrade`` is asked."""
 
     paths: shared.Snapshots
@@ -86,6 +79,7 @@ class UpgradeOptions(Spark, Limited, Debugging):
     application_id: shared.ApplicationId = None
     as_of: shared.AsOf = None
     output: shared.Output = OutputForm.TABLE
+    debug: shared.Debug = False
 
 
 @takes(UpgradeOptions)

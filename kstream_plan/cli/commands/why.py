@@ -13,7 +13,7 @@ from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.plan import on_long_plan
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.exit_codes import first_that_applies, outcome
-from kstream_plan.cli.failures import expected_failures, report
+from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.next_commands import NOT_READ, inputs_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
@@ -85,8 +85,7 @@ def why(options: WhyOptions) -> None:
                 keep_going=options.keep_going,
             )
         errors = _errors(work)
-        for error in errors:
-            report(error, debug=options.debug)
+        report_all(errors, debug=options.debug)
         _deliver(work.results, options)
     codes = [outcome(answers.plan, fail_on_changes=False) for answers in work.results]
     raise typer.Exit(first_that_applies(codes, errors))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import wraps
@@ -49,6 +49,11 @@ class Options:
         words: OptionWords = self.__dict__.get("_option_words", ())
         return words
 
+    def names_given(self, *groups: type[Options]) -> list[str]:
+        """Return which options of groups are other than where nothing is given."""
+        defaults = ((name, getattr(group, name, None)) for group in groups for name in group.__annotations__)
+        return [name for name, default in defaults if getattr(self, name) not in (default, None)]
+
     def in_force(self) -> AbstractContextManager[None]:
         """Return the context in which the command runs with these options."""
         return nullcontext()
@@ -58,11 +63,6 @@ class Options:
 
 
 Asked = TypeVar("Asked", bound=Options)
-
-
-def names_and_defaults(group: type[Options]) -> Mapping[str, Any]:
-    """Return the options that a group itself has and that may be left out, and what they are then."""
-    return {name: getattr(group, name) for name in group.__annotations__ if hasattr(group, name)}
 
 
 def option_of(name: str) -> str:
