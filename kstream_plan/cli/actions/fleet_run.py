@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, Type
 
 from kstream_plan.cli.actions.each_application import Work, application_id_of, each_application
 from kstream_plan.cli.actions.overrides import Overrides
-from kstream_plan.cli.actions.results import ResultsRequest, row_of_error, rows_of
+from kstream_plan.cli.actions.results import ResultsRequest, rows_of, unreadable
 from kstream_plan.cli.progress import SILENCE, Report
-from kstream_plan.documents.results import spark_columns
+from kstream_plan.documents.results import row_of, spark_columns
 from kstream_plan.errors import KstreamPlanError, SnapshotError, SparkError
 from kstream_plan.fleet.batches import Answer, answers, dealt, packed, worked
 from kstream_plan.model import Snapshot
@@ -152,9 +152,8 @@ class FleetRun(Generic[Item, Result]):
             lighter = results.lighter if results is not None else None
             work = self._collect(to_send, errors, answers(batch_run.fetched(lighter)))
             if results is not None and target is not None:
-                target.write(
-                    batch_run.frame(rows_of, spark_columns(), list(map(row_of_error, work.errors))), results.form
-                )
+                error_rows = [row_of(unreadable(error)) for error in work.errors]
+                target.write(batch_run.frame(rows_of, spark_columns(), error_rows), results.form)
         self._work = work
 
     def run(self, outcomes: Sequence[Snapshot | SnapshotError]) -> Work[Result]:

@@ -70,11 +70,6 @@ def without_json(answer: bytes) -> bytes:
     )
 
 
-def row_of_error(error: KstreamPlanError) -> tuple[Any, ...]:
-    """Return the row of an application that is not planned."""
-    return row_of(unreadable(error))
-
-
 def unreadable(error: KstreamPlanError) -> Result:
     """Return the result of an application, or a file, of which there is only an error."""
     return Result(application_id=error.application_id, outcome="unreadable", error=str(error))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +19,6 @@ from kstream_plan.cli.options.saving import Saving
 from kstream_plan.cli.output import OutputForm, write_stdout
 from kstream_plan.cli.progress import show_progress
 from kstream_plan.errors import UsageError
-from kstream_plan.planner.options import PlanOptions
 
 if TYPE_CHECKING:
     from kstream_plan.cli.actions.each_application import Work
@@ -40,11 +38,6 @@ class AssignOptions(Saving, Ranged, Triggered, PlansSnapshots):
     fail_on_changes: Annotated[
         bool, typer.Option("--fail-on-changes", help="Fail with exit code 5 if anything would move.")
     ] = False
-
-    @property
-    def plan_options(self) -> PlanOptions:
-        """How to plan."""
-        return replace(super().plan_options, replay=self.replay)
 
 
 @takes(AssignOptions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -25,7 +24,6 @@ from kstream_plan.documents.history import read_generations
 from kstream_plan.errors import KstreamPlanError, NoSuchInstanceError, SnapshotError, UsageError
 from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.model.tasks import work_id
-from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans.why_answers import Why
 from kstream_plan.simulation.instance_names import process_id_of
 from kstream_plan.simulation.why import why as explain
@@ -63,11 +61,6 @@ class WhyOptions(Rounds, PlansSnapshots):
     replay: shared.Replay = False
     output: shared.Output = OutputForm.TABLE
     out: shared.Out = None
-
-    @property
-    def plan_options(self) -> PlanOptions:
-        """How to plan."""
-        return replace(super().plan_options, replay=self.replay)
 
 
 @takes(WhyOptions)

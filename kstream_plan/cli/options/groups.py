@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +27,13 @@ from kstream_plan.snapshots.files.content import Limits, reading_within
 from kstream_plan.snapshots.rows.times import time_asked_for
 
 _USUAL = PlanOptions()
+#: Options that are those of plans, and what they are called there; not every command has all of them.
+_OF_PLANS: Mapping[str, str] = {
+    **{name: name for name in ("assignor", "protocol", "max_learners", "connect_defer_join", "connect_step", "now_ms")},
+    **{name: name for name in ("max_rounds", "bounds", "trigger", "replay")},
+    **{name: f"{name}_ms" for name in ("scale_down_timeout", "connect_delay", "connect_pause")},
+    **{"ranges": "long_ranges", "trust_reports_of": "trust_ms"},
+}
 
 
 class Reading(Options, panel=INPUT):
@@ -226,18 +232,9 @@ class Deciding(Options, panel=PLANNING):
     @property
     def plan_options(self) -> PlanOptions:
         """How to plan, as far as a command can be asked for it."""
-        timeout_ms = self.scale_down_timeout
-        return PlanOptions(
-            design=self.designs[0] if len(self.designs) == 1 else None,
-            assignor=self.assignor,
-            protocol=self.protocol,
-            max_learners=self.max_learners,
-            scale_down_timeout_ms=_USUAL.scale_down_timeout_ms if timeout_ms is None else timeout_ms,
-            connect_delay_ms=self.connect_delay,
-            connect_defer_join=self.connect_defer_join,
-            connect_step=_USUAL.connect_step if self.connect_step is None else self.connect_step,
-            connect_pause_ms=_USUAL.connect_pause_ms if self.connect_pause is None else self.connect_pause,
-        )
+        values = {field: getattr(self, name, None) for name, field in _OF_PLANS.items()}
+        design = self.designs[0] if len(self.designs) == 1 else None
+        return PlanOptions(design=design, **{field: value for field, value in values.items() if value is not None})
 
 
 class Rounds(Deciding):
@@ -245,21 +242,11 @@ class Rounds(Deciding):
 
     max_rounds: shared.MaxRounds = None
 
-    @property
-    def plan_options(self) -> PlanOptions:
-        """How to plan, and how far."""
-        return replace(super().plan_options, max_rounds=self.max_rounds)
-
 
 class Bounded(Rounds):
     """What is found besides of the least that has to be done."""
 
     bounds: shared.Bounds = False
-
-    @property
-    def plan_options(self) -> PlanOptions:
-        """How to plan, how far, and whether to find the least."""
-        return replace(super().plan_options, bounds=self.bounds)
 
 
 class Ranged(Deciding):
@@ -267,21 +254,11 @@ class Ranged(Deciding):
 
     ranges: shared.Ranges = False
 
-    @property
-    def plan_options(self) -> PlanOptions:
-        """How to plan, and how long for."""
-        return replace(super().plan_options, long_ranges=self.ranges)
-
 
 class Triggered(Bounded):
     """Why the group rebalances now."""
 
     trigger: shared.RoundOneTrigger = None
-
-    @property
-    def plan_options(self) -> PlanOptions:
-        """How to plan a rebalance that starts now."""
-        return replace(super().plan_options, trigger=self.trigger)
 
 
 class Spark(Options, panel=INPUT):
@@ -360,8 +337,3 @@ class Limited(Options, panel=INPUT):
 
 class PlansSnapshots(Reading, Measuring, Settings, Deciding, Spark, Limited, Applications):
     """What every command takes that reads snapshots and plans."""
-
-    @property
-    def plan_options(self) -> PlanOptions:
-        """How to plan, from when on, and which reports to trust."""
-        return replace(super().plan_options, now_ms=self.now_ms, trust_ms=self.trust_reports_of)
