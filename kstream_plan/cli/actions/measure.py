@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.groups import Measuring
+from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.output import write_stderr
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
@@ -27,9 +28,9 @@ def check_measuring(options: Measuring, *, reads_stdin: bool, other_options: Seq
     """
     if options.metrics:
         _check_no_scrape(other_options)
-    for option, value in (("--end-offsets", options.end_offsets), ("--start-offsets", options.start_offsets)):
-        if value and not options.metrics:
-            raise UsageError(f"{option} goes with --metrics", fix="give --metrics, or leave it out")
+    for name in ("end_offsets", "start_offsets"):
+        if getattr(options, name) and not options.metrics:
+            raise UsageError(f"{option_of(name)} goes with --metrics", fix="give --metrics, or leave it out")
     groups = options.metrics, options.end_offsets, options.start_offsets, options.store_lags
     paths = [path for group in groups for path in group or ()]
     if paths.count(STDIN) + reads_stdin > 1:

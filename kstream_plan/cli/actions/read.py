@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 from kstream_plan import snapshots
 from kstream_plan.assignors import module_of
 from kstream_plan.cli.actions.measure import check_measuring, measurements, tell_coverage, topologies
-from kstream_plan.cli.options.groups import PlansSnapshots
+from kstream_plan.cli.options.groups import Deciding, PlansSnapshots
+from kstream_plan.cli.options.parameters import option_of
+from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.output import check_target, warn
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
@@ -54,6 +56,14 @@ _OTHER = {
 #: Who decides in groups of other kinds.
 _DECIDES = {"streams": "the broker", "connect": "the leading worker"}
 _DEFAULTS = PlanOptions().assignor, PlanOptions().protocol
+#: Options that only some designs look at.
+_OF_DESIGNS = {
+    **dict.fromkeys(("max_learners", "scale_down_timeout"), ("learner",)),
+    "connect_delay": ("connect-design-2", "connect-design-3"),
+    "connect_defer_join": ("connect-design-2",),
+    **dict.fromkeys(("connect_step", "connect_pause"), ("connect-design-3",)),
+    **dict.fromkeys(("assignor", "protocol", "max_warmup_replicas", "probing_rebalance_interval"), ("classic",)),
+}
 
 
 def check_before_reading(
@@ -184,35 +194,20 @@ def _said_once(
 
 
 def _check_lags(options: PlansSnapshots) -> None:
-    if options.lags_tolerance is not None and not options.lags:
-        raise UsageError("--lags-tolerance goes with --lags", fix="give --lags, or leave it out")
-    if options.rates_over is not None and not options.lags:
-        raise UsageError("--rates-over goes with --lags", fix="give --lags, or leave it out")
+    for name in ("lags_tolerance", "rates_over"):
+        if getattr(options, name) is not None and not options.lags:
+            raise UsageError(f"{option_of(name)} goes with --lags", fix="give --lags, or leave it out")
     if options.rates_over == 0:
         raise UsageError("--rates-over is 0: rates need a time above 0", fix="give a time such as 1h")
     if options.lags and (options.metrics or options.store_lags):
         raise UsageError("--lags and --metrics both give the lags", fix="give one of them")
 
 
-def _check_design(arguments: PlansSnapshots) -> None:
+def _check_design(options: PlansSnapshots) -> None:
     """Let nobody believe that an option counts which the design does not look at."""
-    usual = PlanOptions()
-    options: Mapping[str, tuple[Sequence[str], object]] = {
-        "--max-learners": (("learner",), arguments.max_learners),
-        "--scale-down-timeout": (("learner",), arguments.scale_down_timeout),
-        "--connect-delay": (("connect-design-2", "connect-design-3"), arguments.connect_delay),
-        "--connect-defer-join": (("connect-design-2",), arguments.connect_defer_join or None),
-        "--connect-step": (("connect-design-3",), arguments.connect_step),
-        "--connect-pause": (("connect-design-3",), arguments.connect_pause),
-        "--assignor": (("classic",), None if arguments.assignor == usual.assignor else arguments.assignor),
-        "--protocol": (("classic",), None if arguments.protocol == usual.protocol else arguments.protocol),
-        "--max-warmup-replicas": (("classic",), arguments.max_warmup_replicas),
-        "--probing-rebalance-interval": (("classic",), arguments.probing_rebalance_interval),
-    }
-    designs = arguments.designs or ("classic",)
-    for option, (designs_of_option, value) in options.items():
-        if value is not None and not set(designs_of_option) & set(designs):
-            design_list = " or ".join(designs_of_option)
-            raise UsageError(
-                f"{option} goes with --design {design_list}", fix=f"leave it out, or plan by {design_list}"
-            )
+    designs = options.designs or ("classic",)
+    for name in options.names_given(Deciding, Settings):
+        takers = _OF_DESIGNS.get(name, designs)
+        if not set(takers) & set(designs):
+            names = " or ".join(takers)
+            raise UsageError(f"{option_of(name)} goes with --design {names}", fix=f"leave it out, or plan by {names}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kstream_plan.cli.actions.per_application import per_application
+from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import warn, write_stderr
 from kstream_plan.documents.connect_config import load_connect_config
@@ -35,8 +36,6 @@ _OF_STREAMS = (
 )
 #: What is of some of the sources only.
 _OF_LOGS = ("generation", "now", "as_of", "from_time", "to_time", "everything", "listed", "more_logs", "log_dates")
-#: Options that are written otherwise than they are called.
-_WRITTEN = {"from_time": "--from", "to_time": "--to", "everything": "--all", "listed": "--list", "more_logs": "FILE"}
 #: The group that REST does not name.
 _A_GROUP = "connect"
 
@@ -50,14 +49,16 @@ def is_about_connect(options: SnapshotOptions) -> bool:
         )
         if lonely is not None:
             fix = "name its log with --connect-log, or leave it out"
-            raise UsageError(f"{_option(lonely)} is about a Connect group", fix=fix)
+            raise UsageError(f"{option_of(lonely)} is about a Connect group", fix=fix)
         return False
     other_options = [*sources[1:], *_OF_STREAMS]
     other_options += [] if sources[0] == "connect_log" else _OF_LOGS
     other_options += [] if sources[0] == "connect_url" else ["command_config"]
     other_option = next((name for name in other_options if getattr(options, name)), None)
     if other_option is not None:
-        raise UsageError(f"{_option(other_option)} does not go with {_option(sources[0])}", fix="leave one of them out")
+        raise UsageError(
+            f"{option_of(other_option)} does not go with {option_of(sources[0])}", fix="leave one of them out"
+        )
     if options.generation is not None and (options.as_of or options.wants_history):
         raise UsageError("--generation names one already", fix="leave out --as-of, --from, --to and --all")
     return True
@@ -193,7 +194,3 @@ def _settings_in(path: Path) -> Mapping[str, Any]:
     file = load_connect_config(path)
     warn(file.warnings)
     return file.settings
-
-
-def _option(name: str) -> str:
-    return _WRITTEN.get(name, f"--{name.replace('_', '-')}")

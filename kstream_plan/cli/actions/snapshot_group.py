@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kstream_plan.cli.actions.per_application import PerApplication
+from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.documents.client_properties import load_client_properties
 from kstream_plan.documents.streams_config import StreamsConfigFile
@@ -31,6 +32,8 @@ T = TypeVar("T")
 #: An address of IPv6 is in brackets.
 _SERVER = re.compile(r"(?:\[[^\s\[\]]+\]|[^\s:\[\]]+):(?P<port>\d{1,5})")
 
+#: Options that are about a running group, beside the topology.
+_OF_GROUPS = ("group", "all_groups", "command_config", "offsets_topic", "broker_version")
 _NO_CONFIG = (
     "a group does not tell its application's configuration: Kafka's defaults will count (acceptable.recovery.lag "
     "10000, max.warmup.replicas 2, num.standby.replicas 0, probing every 10m), and with other settings the plan is "
@@ -56,7 +59,8 @@ def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
     if servers is not None and logs:
         raise UsageError("a log and a cluster are two sources", fix="give --leader-log or --bootstrap-server")
     if servers is None:
-        if lonely := _of_group(options):
+        is_measured = bool(options.metrics or options.store_lags)
+        if lonely := _options(options, _OF_GROUPS if is_measured else (*_OF_GROUPS, "topology")):
             fix = "say where it runs: --bootstrap-server HOST:PORT"
             raise UsageError(f"{lonely[0]} is about a running group", fix=fix)
         if not options.leader_log:
@@ -72,10 +76,15 @@ def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
     _check_servers(servers)
     if options.broker_version is not None:
         check_broker_version(options.broker_version)
-    past = _of_history(options)
+    past = _options(options, ("listed", "as_of", "from_time", "to_time", "everything"))
     if past and not options.offsets_topic:
         raise UsageError(f"{past[0]} is about a history", fix="read it from the broker's own topic: --offsets-topic")
     return RunningGroups(servers, tuple(dict.fromkeys(options.group or ())))
+
+
+def _options(options: SnapshotOptions, names: Sequence[str]) -> list[str]:
+    """Return which of these options are given, as they are written."""
+    return [option_of(name) for name in names if getattr(options, name)]
 
 
 def check_broker_version(release: str) -> None:
@@ -89,31 +98,6 @@ def _with_a_source(logs: Sequence[str]) -> str:
     """Return the command line that makes a snapshot of these logs; of none, how to name a source."""
     command = shlex.join(["kstream-plan", "snapshot", "--leader-log", *(logs or ["FILE"])])
     return command if logs else f"{command}; of a running group: --bootstrap-server HOST:PORT --group ID"
-
-
-def _of_group(arguments: SnapshotOptions) -> list[str]:
-    """Return which of the options are given that are about a group."""
-    options = {
-        "--group": arguments.group,
-        "--all-groups": arguments.all_groups,
-        "--command-config": arguments.command_config,
-        "--topology": None if arguments.metrics or arguments.store_lags else arguments.topology,
-        "--offsets-topic": arguments.offsets_topic,
-        "--broker-version": arguments.broker_version,
-    }
-    return [option for option, value in options.items() if value]
-
-
-def _of_history(arguments: SnapshotOptions) -> list[str]:
-    """Return which of the options are given that are about a history."""
-    options = {
-        "--list": arguments.listed,
-        "--as-of": arguments.as_of,
-        "--from": arguments.from_time,
-        "--to": arguments.to_time,
-        "--all": arguments.everything,
-    }
-    return [option for option, value in options.items() if value]
 
 
 def _check_servers(servers: str) -> None:

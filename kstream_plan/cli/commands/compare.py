@@ -25,6 +25,7 @@ from kstream_plan.cli.options.groups import Deciding, Measuring, PlansSnapshots,
 from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.reports import Paging
 from kstream_plan.cli.options.settings import Settings
+from kstream_plan.cli.options.shared import number_option
 from kstream_plan.cli.options.simulation import NewInstances
 from kstream_plan.cli.output import OutputForm, write_stdout
 from kstream_plan.cli.pages import answers_text
@@ -73,12 +74,11 @@ class CompareOptions(NewInstances, Rounds, Paging, PlansSnapshots):
     today: Today = None
     draws: Annotated[
         int | None,
-        typer.Option(
-            "--draws",
-            hidden=True,
-            metavar="N",
-            parser=shared.parser(shared.whole_number, 1, 1_000_000),
-            help=f"Number of random simulations for each alternative (default: by size, at most {MOST_DRAWS}).",
+        number_option(
+            f"Number of random simulations for each alternative (default: by size, at most {MOST_DRAWS}).",
+            1,
+            1_000_000,
+            rare=True,
         ),
     ] = None
     output: shared.Output = OutputForm.TABLE

@@ -25,7 +25,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots
 from kstream_plan.cli.options.parameters import takes
 from kstream_plan.cli.options.reports import Paging, ReportFile
-from kstream_plan.cli.options.shared import parser, whole_number
+from kstream_plan.cli.options.shared import number_option
 from kstream_plan.cli.output import OutputForm, page, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
@@ -70,9 +70,7 @@ class FleetOptions(Paging, PlansSnapshots):
             "--sort", metavar="FIGURE", help="Figure to sort by, the largest first (default: the worst first)."
         ),
     ] = None
-    top: Annotated[
-        int | None, typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="Show at most N rows.")
-    ] = None
+    top: Annotated[int | None, number_option("Show at most N rows.", 1)] = None
     output: shared.Output = OutputForm.TABLE
 
 

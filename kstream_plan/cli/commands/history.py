@@ -12,7 +12,7 @@ from kstream_plan.cli.next_commands import lags_command, with_commands
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import takes
-from kstream_plan.cli.options.shared import A_WHILE, parser, whole_number
+from kstream_plan.cli.options.shared import duration_option, number_option
 from kstream_plan.cli.output import OutputForm, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
 from kstream_plan.cli.progress import show_progress
@@ -32,16 +32,12 @@ class HistoryOptions(Spark, Limited):
     lags: Annotated[
         list[str], typer.Argument(metavar="LAGS...", help="Lag rows: files, folders, globs; - is standard input.")
     ]
-    over: Annotated[
-        int | None, typer.Option("--over", **A_WHILE, help="Time to look back from the newest row (default: 24h).")
-    ] = None
-    top: Annotated[
-        int | None, typer.Option("--top", metavar="N", parser=parser(whole_number, 1), help="Show at most N rows.")
-    ] = None
+    over: Annotated[int | None, duration_option("Time to look back from the newest row (default: 24h).")] = None
+    top: Annotated[int | None, number_option("Show at most N rows.", 1)] = None
     application_id: shared.ApplicationId = None
     as_of: shared.AsOf = None
     output: shared.Output = OutputForm.TABLE
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", hidden=True, help="Show no progress on stderr.")] = False
+    quiet: shared.Quiet = False
     debug: shared.Debug = False
 
 

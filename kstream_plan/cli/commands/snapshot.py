@@ -31,7 +31,7 @@ from kstream_plan.cli.actions.snapshot_group import (
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.next_commands import with_snapshot
-from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import bytes_written_at_once, check_target, warn, write_stderr, write_stdout
 from kstream_plan.cli.pages import draw_pages
@@ -143,14 +143,8 @@ def _of_text(options: SnapshotOptions) -> None:
     from kstream_plan.snapshots.broker.describe_text import rows_from_text  # noqa: PLC0415 - not for logs
 
     paths = [*(options.describe_text or ()), *(options.more_logs or ())]
-    other_options = {
-        "--leader-log": options.leader_log,
-        "--bootstrap-server": options.bootstrap_server,
-        "--list": options.listed,
-    }
-    other_option = next((option for option, value in other_options.items() if value), None)
-    if other_option is not None:
-        raise UsageError(f"{other_option} does not go with --describe-text", fix="give one source")
+    if other_names := [name for name in ("leader_log", "bootstrap_server", "listed") if getattr(options, name)]:
+        raise UsageError(f"{option_of(other_names[0])} does not go with --describe-text", fix="give one source")
     if options.broker_version is None:
         message = "--describe-text does not tell the release of the brokers"
         raise UsageError(message, fix=f"give --broker-version, one of {', '.join(BROKER_VERSIONS)}")

@@ -16,7 +16,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Spark
 from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.options.settings import RestoreRate
-from kstream_plan.cli.options.shared import one_of
+from kstream_plan.cli.options.shared import number_option, one_of
 from kstream_plan.cli.output import OutputForm, page, write_stdout
 from kstream_plan.cli.pages import answer_text, draw_page
 from kstream_plan.cli.progress import Report, show_progress
@@ -58,22 +58,16 @@ class UpgradeOptions(Spark, Limited):
     broker_version: shared.BrokerVersion = None
     add: Annotated[
         int | None,
-        typer.Option(
-            "--add",
-            metavar="N",
-            parser=shared.parser(shared.whole_number, 1, _MOST_ADDED),
-            help="Number of instances or workers that join on either side (not cooperative; default: 2).",
+        number_option(
+            "Number of instances or workers that join on either side (not cooperative; default: 2).", 1, _MOST_ADDED
         ),
     ] = None
     restart: shared.Restart = None
     restore_rate: RestoreRate = None
     draws: Annotated[
         int | None,
-        typer.Option(
-            "--draws",
-            metavar="N",
-            parser=shared.parser(shared.whole_number, 1, 1_000),
-            help="Number of random simulations for each side (not cooperative; default: by size, at most 10).",
+        number_option(
+            "Number of random simulations for each side (not cooperative; default: by size, at most 10).", 1, 1_000
         ),
     ] = None
     application_id: shared.ApplicationId = None

@@ -13,7 +13,7 @@ import typer
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Triggered
 from kstream_plan.cli.options.reports import ReportFile, report_option
-from kstream_plan.cli.options.shared import A_WHILE, WrongValueError, parser, whole_number
+from kstream_plan.cli.options.shared import WrongValueError, duration_option, number_option
 from kstream_plan.cli.options.simulation import Chance, NewInstances
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.documents.policy_file import parse_date
@@ -86,19 +86,10 @@ class CheckOptions(NewInstances, Chance, Planning, PlansSnapshots):
         list[Path] | None,
         typer.Option("--baseline", metavar="PLAN", help="Saved plans of the state before the change; repeatable."),
     ] = None
-    require_generation: Annotated[
-        int | None,
-        typer.Option(
-            "--require-generation",
-            metavar="N",
-            parser=parser(whole_number),
-            help="Refuse plans that start from another generation.",
-        ),
-    ] = None
-    max_snapshot_age: Annotated[
-        int | None,
-        typer.Option("--max-snapshot-age", **A_WHILE, help="Refuse plans made from a snapshot older than this."),
-    ] = None
+    require_generation: Annotated[int | None, number_option("Refuse plans that start from another generation.")] = None
+    max_snapshot_age: Annotated[int | None, duration_option("Refuse plans made from a snapshot older than this.")] = (
+        None
+    )
     expect_digest: Annotated[
         list[str] | None,
         typer.Option(

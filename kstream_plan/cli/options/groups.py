@@ -16,8 +16,8 @@ from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, one_of, parser, whole_number
-from kstream_plan.cli.panels import INPUT, OUTPUT, PLANNING
+from kstream_plan.cli.options.shared import KeyValue, duration_option, key_value, number_option, one_of, parser
+from kstream_plan.cli.panels import INPUT, PLANNING
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.quantities import parse_size
 from kstream_plan.model.times import EPOCH
@@ -46,10 +46,7 @@ class Reading(Options, panel=INPUT):
         ),
     ] = None
     lags_tolerance: Annotated[
-        int | None,
-        typer.Option(
-            **A_WHILE, hidden=True, help="Longest time between the snapshot and a later lag row (default: 1m)."
-        ),
+        int | None, duration_option("Longest time between the snapshot and a later lag row (default: 1m).", rare=True)
     ] = None
     lags_as_reported: Annotated[
         bool,
@@ -61,22 +58,14 @@ class Reading(Options, panel=INPUT):
     ] = False
     rates_over: Annotated[
         int | None,
-        typer.Option(
-            "--rates-over",
-            **A_WHILE,
-            hidden=True,
-            help="Time over which rates are measured from --lags (default: its last 10 intervals).",
-        ),
+        duration_option("Time over which rates are measured from --lags (default: its last 10 intervals).", rare=True),
     ] = None
     as_of: shared.AsOf = None
     now: shared.Now = None
     trust_reports_of: Annotated[
         int | None,
-        typer.Option(
-            "--trust-reports-of",
-            **A_WHILE,
-            hidden=True,
-            help="Age up to which a report of a copy counts as true (default: 1m if measured, else a heartbeat).",
+        duration_option(
+            "Age up to which a report of a copy counts as true (default: 1m if measured, else a heartbeat).", rare=True
         ),
     ] = None
 
@@ -170,32 +159,16 @@ class Deciding(Options, panel=PLANNING):
         ),
     ] = None
     max_learners: Annotated[
-        int | None,
-        typer.Option(
-            "--max-learners",
-            hidden=True,
-            metavar="N",
-            parser=parser(whole_number, 1),
-            help="Number of tasks learned at once (learner only; default: no limit).",
-        ),
+        int | None, number_option("Number of tasks learned at once (learner only; default: no limit).", 1, rare=True)
     ] = None
     scale_down_timeout: Annotated[
         int | None,
-        typer.Option(
-            "--scale-down-timeout",
-            hidden=True,
-            **A_WHILE,
-            help="Time after which a leaving instance is gone (learner only; default: 10m).",
-        ),
+        duration_option("Time after which a leaving instance is gone (learner only; default: 10m).", rare=True),
     ] = None
-
     connect_delay: Annotated[
         int | None,
-        typer.Option(
-            "--connect-delay",
-            hidden=True,
-            **A_WHILE,
-            help="Time that lost work waits (connect-design-2, -3; default: scheduled.rebalance.max.delay.ms).",
+        duration_option(
+            "Time that lost work waits (connect-design-2, -3; default: scheduled.rebalance.max.delay.ms).", rare=True
         ),
     ] = None
     connect_defer_join: Annotated[
@@ -206,22 +179,12 @@ class Deciding(Options, panel=PLANNING):
     ] = False
     connect_step: Annotated[
         int | None,
-        typer.Option(
-            "--connect-step",
-            hidden=True,
-            metavar="N",
-            parser=parser(whole_number, 1),
-            help="Number of connectors, and of tasks, revoked at once (connect-design-3; default: 10).",
+        number_option(
+            "Number of connectors, and of tasks, revoked at once (connect-design-3; default: 10).", 1, rare=True
         ),
     ] = None
     connect_pause: Annotated[
-        int | None,
-        typer.Option(
-            "--connect-pause",
-            hidden=True,
-            **A_WHILE,
-            help="Time between two such revocations (connect-design-3; default: 60s).",
-        ),
+        int | None, duration_option("Time between two such revocations (connect-design-3; default: 60s).", rare=True)
     ] = None
 
     @property
@@ -298,9 +261,7 @@ class Applications(Options, panel=INPUT):
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Report applications that fail and go on with the others.")
     ] = False
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, hidden=True, help="Show no progress on stderr.")
-    ] = False
+    quiet: shared.Quiet = False
     debug: shared.Debug = False
 
 
@@ -308,10 +269,7 @@ class Limited(Options, panel=INPUT):
     """How long others are waited for, and how much is read."""
 
     timeout: Annotated[
-        int | None,
-        typer.Option(
-            "--timeout", hidden=True, **A_WHILE, help="Longest wait for a silent pipe or broker (default: 15s)."
-        ),
+        int | None, duration_option("Longest wait for a silent pipe or broker (default: 15s).", rare=True)
     ] = None
     max_text: Annotated[
         int | None,

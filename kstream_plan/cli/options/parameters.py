@@ -65,9 +65,13 @@ class Options:
 Asked = TypeVar("Asked", bound=Options)
 
 
+#: Parameters that are written otherwise than they are called.
+_WRITTEN = {"from_time": "--from", "to_time": "--to", "everything": "--all", "listed": "--list", "more_logs": "FILE"}
+
+
 def option_of(name: str) -> str:
     """Return how a parameter is written on the command line: ``--add-at`` for ``add_at``."""
-    return f"--{name.replace('_', '-')}"
+    return _WRITTEN.get(name, f"--{name.replace('_', '-')}")
 
 
 def takes(options_class: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:

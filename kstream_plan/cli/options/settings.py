@@ -8,14 +8,14 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import Options
-from kstream_plan.cli.options.shared import one_of, parser, whole_number
+from kstream_plan.cli.options.shared import number_option, one_of, parser
 from kstream_plan.cli.panels import SETTINGS
 from kstream_plan.documents.quantities import parse_duration, parse_rate
 from kstream_plan.model.settings import RACK_STRATEGIES, RANGES
 
 
-def _number(setting: str, metavar: str, text: str, *, rare: bool = False) -> Any:
-    return typer.Option(parser=parser(whole_number, *RANGES[setting]), metavar=metavar, hidden=rare, help=text)
+def _number(setting: str, text: str, *, rare: bool = False) -> Any:
+    return number_option(text, *RANGES[setting], rare=rare)
 
 
 def _duration(setting: str, text: str, *, rare: bool = False) -> Any:
@@ -52,17 +52,13 @@ class Settings(Options, panel=SETTINGS):
     streams_config: shared.StreamsConfig = None
     acceptable_recovery_lag: Annotated[
         int | None,
-        _number("acceptable_recovery_lag", "N", "Largest lag, in records, at which a copy counts as caught up."),
+        _number("acceptable_recovery_lag", "Largest lag, in records, at which a copy counts as caught up."),
     ] = None
-    max_warmup_replicas: Annotated[int | None, _number("max_warmup_replicas", "N", "Number of warm-ups at a time.")] = (
-        None
-    )
-    num_standby_replicas: Annotated[
-        int | None, _number("num_standby_replicas", "N", "Number of standbys per task.")
-    ] = None
+    max_warmup_replicas: Annotated[int | None, _number("max_warmup_replicas", "Number of warm-ups at a time.")] = None
+    num_standby_replicas: Annotated[int | None, _number("num_standby_replicas", "Number of standbys per task.")] = None
     balance_factor: Annotated[
         int | None,
-        _number("balance_factor", "N", "Largest difference in tasks between instances (balanced only).", rare=True),
+        _number("balance_factor", "Largest difference in tasks between instances (balanced only).", rare=True),
     ] = None
     probing_rebalance_interval: Annotated[
         int | None, _duration("probing_rebalance_interval", "Time between probing rebalances, at least 1m.")
@@ -74,10 +70,10 @@ class Settings(Options, panel=SETTINGS):
         str | None, typer.Option(**one_of(RACK_STRATEGIES), hidden=True, help="Strategy against cross-rack traffic.")
     ] = None
     rack_aware_assignment_traffic_cost: Annotated[
-        int | None, _number("rack_aware_assignment_traffic_cost", "N", "Weight of cross-rack traffic.", rare=True)
+        int | None, _number("rack_aware_assignment_traffic_cost", "Weight of cross-rack traffic.", rare=True)
     ] = None
     rack_aware_assignment_non_overlap_cost: Annotated[
-        int | None, _number("rack_aware_assignment_non_overlap_cost", "N", "Weight of task moves.", rare=True)
+        int | None, _number("rack_aware_assignment_non_overlap_cost", "Weight of task moves.", rare=True)
     ] = None
     heartbeat_interval: Annotated[
         int | None, _duration("heartbeat_interval", "Setting heartbeat.interval.ms of the main consumer.", rare=True)

@@ -60,6 +60,16 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def number_option(text: str, low: float = 0, high: float = math.inf, *, rare: bool = False) -> Any:
+    """Return an option that takes a whole number in a range; ``text`` is its help."""
+    return typer.Option(parser=parser(whole_number, low, high), metavar="N", hidden=rare, help=text)
+
+
+def duration_option(text: str, *, rare: bool = False) -> Any:
+    """Return an option that takes how long ago something may have been, or how long something may take."""
+    return typer.Option(parser=parser(parse_duration), metavar="DURATION", hidden=rare, help=text)
+
+
 def key_value(text: str) -> KeyValue:
     """Return the two sides of ``K=V``; else a usage error."""
     name, equals, value = text.partition("=")
@@ -191,12 +201,12 @@ Verbose = Annotated[
         "--verbose", "-v", rich_help_panel=OUTPUT, help="Show every step with its reason, and all applications in full."
     ),
 ]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, hidden=True, help="Show no progress on stderr.")
+]
 Debug = Annotated[
     bool, typer.Option("--debug", rich_help_panel=OUTPUT, hidden=True, help="Show tracebacks and Spark's log.")
 ]
-#: How long ago something may have been, or how long something may take.
-A_WHILE = {"metavar": "DURATION", "parser": parser(parse_duration)}
-
 BrokerVersion = Annotated[
     str | None,
     typer.Option("--broker-version", metavar="RELEASE", help="Release of a streams group's brokers: 4.2, 4.3 or 4.4."),

@@ -10,7 +10,15 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Bounded, PlansSnapshots, Ranged
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.saving import Saving
-from kstream_plan.cli.options.shared import A_WHILE, KeyValue, key_value, name, parser, whole_number
+from kstream_plan.cli.options.shared import (
+    KeyValue,
+    duration_option,
+    key_value,
+    name,
+    number_option,
+    parser,
+    whole_number,
+)
 from kstream_plan.cli.panels import INSTANCES, PLANNING
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.model.scenario import MOST_INSTANCES
@@ -26,18 +34,8 @@ def _tags(text: str) -> Tags:
 class NewInstances(Options, panel=INSTANCES):
     """Who joins and who stops."""
 
-    add: Annotated[
-        int | None,
-        typer.Option(
-            "--add", metavar="N", parser=parser(whole_number, 0, MOST_INSTANCES), help="Number of instances that join."
-        ),
-    ] = None
-    to: Annotated[
-        int | None,
-        typer.Option(
-            "--to", metavar="N", parser=parser(whole_number, 1, MOST_INSTANCES), help="Scale out to N instances."
-        ),
-    ] = None
+    add: Annotated[int | None, number_option("Number of instances that join.", 0, MOST_INSTANCES)] = None
+    to: Annotated[int | None, number_option("Scale out to N instances.", 1, MOST_INSTANCES)] = None
     remove: Annotated[
         list[str] | None,
         typer.Option(
@@ -48,13 +46,7 @@ class NewInstances(Options, panel=INSTANCES):
         ),
     ] = None
     threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            metavar="N",
-            parser=parser(whole_number, 1, MOST_INSTANCES),
-            help="Stream threads of a new instance (default: as most have).",
-        ),
+        int | None, number_option("Stream threads of a new instance (default: as most have).", 1, MOST_INSTANCES)
     ] = None
     client_tags: Annotated[
         list[Tags] | None,
@@ -72,9 +64,7 @@ class NewInstances(Options, panel=INSTANCES):
             "--rack", metavar="RACK", parser=name, help="Rack of the new instances; repeatable, used in turn."
         ),
     ] = None
-    add_at: Annotated[
-        int | None, typer.Option("--add-at", hidden=True, **A_WHILE, help="Delay before the new instances join.")
-    ] = None
+    add_at: Annotated[int | None, duration_option("Delay before the new instances join.", rare=True)] = None
     process_id: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,12 +82,11 @@ class Chance(Options, panel=PLANNING):
 
     draws: Annotated[
         int | None,
-        typer.Option(
-            "--draws",
-            hidden=True,
-            metavar="N",
-            parser=parser(whole_number, 1, 1_000_000),
-            help="Number of random simulations of the new instances' ids (default: by size, at most 200).",
+        number_option(
+            "Number of random simulations of the new instances' ids (default: by size, at most 200).",
+            1,
+            1_000_000,
+            rare=True,
         ),
     ] = None
     draws_within: Annotated[

@@ -9,7 +9,7 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import Limited, Measuring
-from kstream_plan.cli.options.shared import one_of, parser, whole_number
+from kstream_plan.cli.options.shared import number_option, one_of
 from kstream_plan.snapshots.leader_log.log_times import DATE_ORDERS
 
 
@@ -67,16 +67,7 @@ class SnapshotOptions(Measuring, Limited):
             help="connect-distributed.properties of a worker, or a folder with one file per group.",
         ),
     ] = None
-    generation: Annotated[
-        int | None,
-        typer.Option(
-            "--generation",
-            hidden=True,
-            metavar="N",
-            parser=parser(whole_number, 0),
-            help="Generation to take from --connect-log.",
-        ),
-    ] = None
+    generation: Annotated[int | None, number_option("Generation to take from --connect-log.", 0, rare=True)] = None
     now: shared.Now = None
     log_dates: Annotated[
         str | None,
