@@ -30,7 +30,7 @@ from kstream_plan.planner.within_the_limit import restores_within_limit
 from kstream_plan.plans import Plan, Round, Summary, Verdict
 from kstream_plan.plans.balance import initial_balance
 from kstream_plan.plans.caught_up_evidence import Taken, UnprovenStart
-from kstream_plan.plans.design import Played
+from kstream_plan.plans.design import CopyDoubt, Played
 from kstream_plan.plans.end import PlanEnd
 from kstream_plan.plans.known_rates import known_rates
 from kstream_plan.plans.pauses import Pauses, pauses_of
@@ -81,7 +81,7 @@ def in_figures(case: Case, on_round: OnRound | None = None, *, balances: bool = 
     outages = case.outside.unnoticed
     paused = pauses_of(group, initial, rounds, stopping, case.snapshot.config, outages, from_start=True)
     summary = _summary(case, group, initial, paused, played, outcome)
-    unproven = _unproven(case, group, initial, rounds, len(outcome.doubts)) if case.options.proofs != "none" else ()
+    unproven = _unproven(case, group, initial, rounds, outcome.doubts) if case.options.proofs != "none" else ()
     return PlayInFigures(played, outcome, everyone, initial, stopping, paused, summary, unproven)
 
 
@@ -136,7 +136,7 @@ def one_play(case: Case, on_round: OnRound | None = None, *, shown: bool = True)
 
 
 def _unproven(
-    case: Case, group: Group, initial: Sequence[Holding], rounds: Sequence[Round], doubts: int
+    case: Case, group: Group, initial: Sequence[Holding], rounds: Sequence[Round], doubts: Sequence[CopyDoubt]
 ) -> tuple[UnprovenStart, ...]:
     return unproven_starts(
         case.snapshot,

@@ -45,7 +45,7 @@ from kstream_plan.plans.caught_up_evidence import (
     options_that_tell,
     written_at,
 )
-from kstream_plan.plans.design import Design
+from kstream_plan.plans.design import CopyDoubt, Design
 from kstream_plan.plans.restoring import POLL_RECORDS
 from kstream_plan.plans.step_rows import starts_for, steps_of_kinds
 from kstream_plan.plans.summary import FIGURES
@@ -72,7 +72,7 @@ def unproven_starts(
     trust_ms: int | None,
     undated: bool = False,
     taken: Taken = NOTHING_TAKEN,
-    doubts: int = 0,
+    doubts: Sequence[CopyDoubt] = (),
 ) -> tuple[UnprovenStart, ...]:
     """Return the starts that count as warm, and are not proven to be, in time.
 
@@ -92,7 +92,7 @@ def unproven_starts(
         trust_ms: how old a report may be that counts as true, as of :class:`KnownCopies`.
         undated: when the plan begins is not known on that clock, though it is said what time it is.
         taken: what counts as true in the plan though it is unknown.
-        doubts: of how many copies it is unknown whether they have caught up by the first rebalance.
+        doubts: the copies of which it is unknown whether they have caught up by the first rebalance.
     """
     if not group.stateful or snapshot.group_protocol == "connect":  # connectors and tasks have no state
         return ()
@@ -104,8 +104,7 @@ def unproven_starts(
         for copy in copies
         if copy.lag == UNKNOWN
     )
-    any_thread = _any_thread(snapshot) if doubts > 1 else None
-    follower = _Follower(known, design, group, now_ms, marked, any_thread)
+    follower = _Follower(known, design, group, now_ms, marked, _any_thread(snapshot, group, doubts))
     follower.follow(initial, rounds)
     follower.restarted_in_place(initial, rounds, outside)
     return tuple(sorted(follower.found, key=lambda start: (start.at_ms, start.task_id.sort_key)))
@@ -180,7 +179,7 @@ class _Follower:
 
     Attributes:
         marked: copies, as (task, instance), that reported that they do not know their offset.
-        any_thread: what is known of a copy if it is unknown which thread opens it; ``None``: it is known.
+        any_thread: process ids of instances of which it is unknown which thread opens what, by the first decision.
         orphans: stateful task → when its owner stopped, on the plan's clock; ``None``: nobody ran it at first.
         ran_until: (task, process id) → until when that instance ran the task, on the plan's clock.
         restarted: process id → since when it is back, on the plan's clock.
@@ -199,7 +198,7 @@ class _Follower:
     group: Group
     now_ms: int
     marked: frozenset[tuple[int, int]]
-    any_thread: Evidence | None
+    any_thread: frozenset[str]
     orphans: dict[int, int | None] = field(default_factory=dict)
     ran_until: dict[tuple[int, str], int] = field(default_factory=dict)
     restarted: dict[str, int] = field(default_factory=dict)
@@ -234,6 +233,7 @@ class _Follower:
                 break
             if rnd.trigger is not Trigger.FOLLOW_UP:
                 self.decided_in = place
+                self.any_thread = self.any_thread if rnd is rounds[0] else frozenset()
             unproven = len(self.found)
             for at_ms, steps in _moments(rnd):
                 if not on_disk:
@@ -373,8 +373,11 @@ class _Follower:
                 most = min(self.known.snapshot.config.acceptable_recovery_lag, self.behind[task, process_id])
                 records = max(records, most)
                 self.beside_unsized.add((task, process_id))
-            if step.caught_up and len(self.found) == unproven and self.any_thread is not None:
-                self._note_any_thread(task, process_id, at_ms, self.any_thread)
+            if step.caught_up and len(self.found) == unproven and process_id in self.any_thread:
+                known = _by_any_thread(self.known.snapshot)
+                self.found.append(
+                    UnprovenStart(task_id=step.task_id, process_id=process_id, at_ms=at_ms, evidence=known)
+                )
             if step.caught_up and not is_doubted and records:
                 self.warm.setdefault(process_id, {})[task] = records
             self.behind.pop((task, process_id), None)
@@ -383,12 +386,6 @@ class _Follower:
             if (is_doubted or not step.caught_up) and not self._tells_restores(task, self._instance(process_id)):
                 self.restoring[task] = process_id
                 self._takes_of_rate(task, process_id, None)
-
-    def _note_any_thread(self, task: int, process_id: str, at_ms: int, evidence: Evidence) -> None:
-        """Write a start down on an instance of several threads."""
-        if len(self.group.consumers_of[self.group.instance_index[process_id]]) > 1:
-            task_id = self.group.tasks[task].task_id
-            self.found.append(UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=evidence))
 
     def _beside_unknown(self, at_ms: int, unproven: Sequence[UnprovenStart]) -> None:
         """Look at what counts as warm and restores beside tasks that restore an unknown number of records.
@@ -521,10 +518,23 @@ class _Follower:
         return self.known.snapshot.state.group.instance_index.get(process_id, -1)
 
 
-def _any_thread(snapshot: Snapshot) -> Evidence | None:
-    """Return what is known of a copy that any thread may open; ``None``: on disk it does not matter which one."""
-    if snapshot.stores == "persistent":
-        return None
+def _any_thread(snapshot: Snapshot, group: Group, doubts: Sequence[CopyDoubt]) -> frozenset[str]:
+    """Return the process ids of instances of which it is unknown which thread opens what, by which copies caught up.
+
+    They have several threads, and a copy of a task with such a doubt. Of one doubt alone both cases are simulated, and
+    where stores are persistent it does not matter which thread opens a copy.
+    """
+    if snapshot.stores == "persistent" or len(doubts) < 2:
+        return frozenset()
+    read = snapshot.state.group
+    tasks = {read.task_index[doubt.task_id] for doubt in doubts}
+    holders = {read.instances[copy.instance].process_id for task in tasks for copy in snapshot.state.copies[task]}
+    instances = zip(group.instances, group.consumers_of, strict=True)
+    return frozenset(each.process_id for each, threads in instances if len(threads) > 1) & holders
+
+
+def _by_any_thread(snapshot: Snapshot) -> Evidence:
+    """Return what is known of a copy in memory that any thread may open."""
     in_memory = snapshot.stores == "in-memory"
     stores = "its stores are in memory" if in_memory else "whether its stores are in memory is unknown"
     return Evidence(
