@@ -45,7 +45,7 @@ from kstream_plan.snapshots.rows.fields import (
 )
 from kstream_plan.snapshots.rows.times import optional_time
 
-_PROTOCOLS = ("sessioned", "compatible", "eager")
+CONNECT_PROTOCOLS = ("sessioned", "compatible", "eager")
 _JAVA = 17
 #: From this Java on tables are sized otherwise.
 _NEW_JAVA = 19
@@ -135,13 +135,15 @@ def _refuse(row: Row) -> None:
 
 def _read_config(row: Row, *, as_text: bool) -> tuple[AssignmentConfig, str, list[Note]]:
     """Read the workers' settings, and the protocol that they rebalance by."""
-    given = row.get("config") or {}
+    given = {} if row.get("config") is None else row["config"]
     if not isinstance(given, Mapping):
         raise wrong_type("config", given, "an object of settings")
-    protocol = given.get("connect_protocol") or _PROTOCOLS[0]
-    if protocol not in _PROTOCOLS:
+    protocol = given.get("connect_protocol")
+    if protocol in (None, ""):
+        protocol = CONNECT_PROTOCOLS[0]
+    if protocol not in CONNECT_PROTOCOLS:
         what = f"is {shown(protocol)}, which Connect does not have"
-        raise FieldError("config.connect_protocol", what, f"it can be {', '.join(map(repr, _PROTOCOLS))}")
+        raise FieldError("config.connect_protocol", what, f"it can be {', '.join(map(repr, CONNECT_PROTOCOLS))}")
     values: dict[str, Any] = {}
     for name, (field, default, low, high) in CONNECT_SETTINGS.items():
         value = number_from_text(given.get(name)) if as_text else given.get(name)

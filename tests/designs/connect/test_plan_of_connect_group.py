@@ -200,6 +200,8 @@ def test_a_connector_may_be_called_like_a_task() -> None:
     ("changed", "message"),
     [
         ({"config": {"connect_protocol": "lazy"}}, "connect_protocol is 'lazy'"),
+        ({"config": {"connect_protocol": []}}, r"connect_protocol is \[\]"),
+        ({"config": False}, "config is false, true or false where an object of settings must be"),
         ({"tasks": [{"task_id": "0_0"}]}, "a Connect group has none"),
         ({"connectors": [{"name": "c0", "task_count": 4}]}, "which is not configured"),
         ({"connectors": [{"name": "c0", "task_count": 10**12}]}, "more than 1,000,000 tasks in all"),
