@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module, resources
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,8 +46,15 @@ DOCUMENTS = {
     "upgrade": ("upgrade", "UPGRADE"),
     "why": ("why", "WHY"),
 }
-#: The modules of the other documents, each of which has a function ``schema``.
-_MODULES = {"plan": "plan.fields", "results": "results", "scenario": "scenario_file", "policy": "policy_file"}
+#: What returns the schemas of the other documents.
+_SCHEMAS = {
+    "lags": "row_schemas.lags_schema",
+    "plan": "plan.fields.schema",
+    "policy": "policy_file.schema",
+    "results": "results.schema",
+    "scenario": "scenario_file.schema",
+    "snapshot": "row_schemas.snapshot_schema",
+}
 
 
 def document_of(kind: str) -> Document:
@@ -67,12 +74,9 @@ def schema(kind: str) -> dict[str, Json]:
         raise KeyError(kind)
     if kind in DOCUMENTS:
         return document_of(kind).schema()
-    if kind in _MODULES:
-        generated: dict[str, Json] = import_module(f"kstream_plan.documents.{_MODULES[kind]}").schema()
-        return generated
-    text = (resources.files("kstream_plan.documents") / "schemas" / f"{kind}.json").read_text(encoding="utf-8")
-    written: dict[str, Json] = json.loads(text)
-    return written
+    module, _, name = _SCHEMAS[kind].rpartition(".")
+    generated: dict[str, Json] = getattr(import_module(f"kstream_plan.documents.{module}"), name)()
+    return generated
 
 
 def load(kind: str) -> str:

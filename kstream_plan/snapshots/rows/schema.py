@@ -1,4 +1,4 @@
-"""The explicit schema of snapshot and lag rows, and whether a Parquet file's columns fit it.
+"""The columns of snapshot and lag rows, which follow from their types, and whether those of a Parquet file fit.
 
 A type is ``"text"``, ``"time"``, ``"integer"``, ``"number"``, ``"boolean"``, ``"settings"`` (an object read as a map,
 so that a misspelt setting is seen), ``"texts"`` (an object of texts), a list of one type, or an object of named types.
@@ -6,176 +6,38 @@ so that a misspelt setting is seen), ``"texts"`` (an object of texts), a list of
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias, Union, cast, get_args, get_origin
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model.settings import RANGES
+from kstream_plan.snapshots.rows.types import TIME, LagSnapshot, Settings, Snapshot
 
 #: One type of the schema, see the module.
 Type: TypeAlias = "str | list[Type] | Mapping[str, Type]"
 
-_SOURCE_PARTITION: Mapping[str, Type] = {"topic": "text", "partition": "integer", "racks": ["text"]}
+_FLAT: Mapping[Any, Type] = {str: "text", int: "integer", float: "number", bool: "boolean", Settings: "settings"}
 
-_TASKS_BY_ROLE: Mapping[str, Type] = {"active": ["text"], "standby": ["text"], "warmup": ["text"]}
 
-_CONNECT_ITEMS: Type = [{"connector": "text", "items": ["integer"]}]
+def _type(annotation: Any) -> Type:
+    """Return the type of what is annotated so; of an object by names it is the list that is equivalent."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return "time" if TIME in annotation.__metadata__ else _type(arguments[0])
+    if origin in (types.UnionType, Union):
+        return _type(next(each for each in reversed(arguments) if each is not type(None)))
+    if origin is tuple:
+        return [_type(arguments[0])]
+    if origin is Mapping:
+        return "texts"
+    if hasattr(annotation, "_fields"):
+        return {name: _type(each) for name, each in annotation.__annotations__.items()}
+    return _FLAT.get(annotation, "text")
 
-#: One row of an assignment snapshot.
-SNAPSHOT: Mapping[str, Type] = {
-    "format_version": "text",
-    "application_id": "text",
-    "generation": "integer",
-    "captured_at": "time",
-    "known_until": "time",
-    "seen_until": "time",
-    "newer_rebalance": {"place": "text", "at": "time"},
-    "streams_version": "text",
-    "stores": "text",
-    "measuring_failed": "boolean",
-    "group_protocol": "text",
-    "broker_version": "text",
-    "target_epoch": "integer",
-    "target_at": "time",
-    "group_state": "text",
-    "exact": "boolean",
-    "config": "settings",
-    "connectors": [
-        {
-            "name": "text",
-            "task_count": "integer",
-            "type": "text",
-            "states": [{"item": "integer", "state": "text"}],
-        }
-    ],
-    "tasks": [
-        {
-            "task_id": "text",
-            "stateful": "boolean",
-            "end_offset_sum": "integer",
-            "input_lag": "integer",
-            "source_partitions": [_SOURCE_PARTITION],
-            "changelog_partitions": [{**_SOURCE_PARTITION, "end_offset": "integer"}],
-        }
-    ],
-    "instances": [
-        {
-            "process_id": "text",
-            "host": "text",
-            "rack": "text",
-            "client_tags": "texts",
-            "leader": "boolean",
-            "started_at": "time",
-            "java": "integer",
-            "last_completed": "integer",
-            "config_offset": "integer",
-            "answered": "boolean",
-            "held": _CONNECT_ITEMS,
-            "memory": {
-                "previous": _CONNECT_ITEMS,
-                "revocation": _CONNECT_ITEMS,
-                "revoked_in_previous": "boolean",
-                "candidates": ["text"],
-                "scheduled_at": "time",
-                "delay_ms": "integer",
-                "generation": "integer",
-                "members": ["text"],
-                "successive": "integer",
-            },
-            "consumers": [
-                {
-                    "consumer_id": "text",
-                    "group_instance_id": "text",
-                    "protocols": ["text"],
-                    "active": ["text"],
-                    "standby": ["text"],
-                    "warmup": ["text"],
-                    "client_id": "text",
-                    "position": "integer",
-                    "member_epoch": "integer",
-                    "member_state": "text",
-                    "target": _TASKS_BY_ROLE,
-                    "revoking": _TASKS_BY_ROLE,
-                    "task_offsets": [{"task_id": "text", "offset": "integer"}],
-                }
-            ],
-        }
-    ],
-    "lags": [
-        {
-            "process_id": "text",
-            "task_id": "text",
-            "store": "text",
-            "offset": "integer",
-            "end_offset": "integer",
-            "lag": "integer",
-            "logged": "boolean",
-            "consumer_ids": ["text"],
-            "reported_at": "time",
-            "source": "text",
-        }
-    ],
-    "copies_since": [
-        {"process_id": "text", "task_id": "text", "since": "time", "made_at": "time", "to_restore": "integer"}
-    ],
-    "decision": {
-        "at": "time",
-        "generation": "integer",
-        "leader": "text",
-        "trigger": "text",
-        "probing_rebalance": "boolean",
-        "next_rebalance_at": "time",
-        "rejoin_at_once": ["text"],
-        "decided": [
-            {
-                "process_id": "text",
-                "instance": "text",
-                "active": ["text"],
-                "standby": ["text"],
-                "consumers": [
-                    {
-                        "consumer_id": "text",
-                        "active": ["text"],
-                        "withheld": ["text"],
-                        "standby": ["text"],
-                        "warmup": ["text"],
-                        "temporary": ["text"],
-                    }
-                ],
-            }
-        ],
-    },
-    "rates": {
-        "produce": [
-            {"task_id": "text", "records_per_second": "number", "intervals": "integer", "source": "text"},
-        ],
-        "restore": [
-            {
-                "process_id": "text",
-                "task_id": "text",
-                "records_per_second": "number",
-                "intervals": "integer",
-                "at_least": "boolean",
-                "source": "text",
-            }
-        ],
-    },
-}
 
-#: One row of a lag snapshot.
-LAGS: Mapping[str, Type] = {
-    "application_id": "text",
-    "captured_at": "time",
-    "process_id": "text",
-    "task_id": "text",
-    "store": "text",
-    "offset": "integer",
-    "end_offset": "integer",
-    "lag": "integer",
-    "logged": "boolean",
-    "restoring": "boolean",
-    "consumer_ids": ["text"],
-}
+#: One row of an assignment snapshot, and of a lag snapshot.
+SNAPSHOT, LAGS = (cast("Mapping[str, Type]", _type(row)) for row in (Snapshot, LagSnapshot))
 
 
 def _names_of_times(row: Type) -> Iterator[str]:

@@ -9,9 +9,9 @@ from kstream_plan.errors import UsageError
 from kstream_plan.model.times import EPOCH
 from kstream_plan.snapshots.rows.fields import FieldError, Row, shown, wrong_type
 
-_RFC_3339 = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([Zz])|([+-])(\d\d):(\d\d))?", re.ASCII
-)
+#: What a time is written like; that there is such a day it does not say.
+RFC_3339 = r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([Zz])|([+-])(\d\d):(\d\d))?"
+_RFC_3339 = re.compile(RFC_3339, re.ASCII)
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?", re.ASCII)
 _FIX = "write it as RFC 3339, like 2026-11-21T12:00:00.000Z"
 

@@ -254,8 +254,6 @@ def test_the_schemas_accept_what_the_reader_accepts() -> None:
 
 #: What only the reader can tell: how values of a row belong together.
 ACROSS_FIELDS = {
-    "streams protocol without a release",
-    "connect protocol",
     "consumer twice",
     "copy beside its active",
     "copy of a stateless task",
@@ -263,14 +261,11 @@ ACROSS_FIELDS = {
     "generation is a fraction",  # JSON Schema counts 1.0 among the integers
     "config fraction",
     "exponent",
-    "lag and offset",
     "lag is a fraction",
     "lag of nobody",
     "lag of no task",
     "instance twice",
     "mixed stores",
-    "neither",
-    "date only",
     "no such day",
     "reporter of elsewhere",
     "standby and warm-up",
