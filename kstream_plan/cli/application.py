@@ -15,7 +15,7 @@ from kstream_plan.cli.color import AUTO, set_color_mode
 from kstream_plan.cli.command_help import COMMANDS, first_steps
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.panels import USAGE_ERRORS, PanelledCommand, color_option
-from kstream_plan.errors import KstreamPlanError
+from kstream_plan.errors import KstreamPlanError, UsageError
 from kstream_plan.version import __version__, build
 
 #: What a write to stdout may end in.
@@ -107,6 +107,8 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         from kstream_plan.cli.output import not_written  # noqa: PLC0415 - not for every command line
 
         return not_written(error)
+    except UsageError as error:  # of the file of defaults
+        return _fail(error)
     except USAGE_ERRORS as error:
         from kstream_plan.cli.usage_errors import usage_error  # noqa: PLC0415 - not for every command line
 

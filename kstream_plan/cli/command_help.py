@@ -133,6 +133,8 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
     }
 )
 
+#: The commands that read no file of defaults: they help where it is wrong.
+WITHOUT_FILE = ("schema", "help")
 #: The commands that most people want, in the order in which they are needed.
 MOST_WANTED = ("snapshot", "assign", "simulate-scaleout", "bounce", "drain", "check", "why", "diff")
 

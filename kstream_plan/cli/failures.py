@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 
 import typer
 
+from kstream_plan.cli.options.parameters import CommandLine
 from kstream_plan.cli.output import write_stderr
 from kstream_plan.cli.signals import end_if_signalled
 from kstream_plan.errors import KstreamPlanError
@@ -35,7 +37,10 @@ def report(error: KstreamPlanError, *, debug: bool = False) -> None:
     """Say on stderr what is wrong, where, and how to fix it."""
     if debug:
         traceback.print_exception(error, file=sys.stderr)
-    write_stderr("\n".join([f"error: {error}", *(f"  also: {text}" for text in error.also)]))
+    lines = [f"error: {error}", *(f"  also: {text}" for text in error.also)]
+    words = re.findall(r"--[a-z-]+", " ".join(lines))
+    lines += [f"  also: {option} is from {source}" for _, option, source in CommandLine.sources if option in words]
+    write_stderr("\n".join(lines))
 
 
 def report_all(errors: Iterable[KstreamPlanError], *, debug: bool) -> None:

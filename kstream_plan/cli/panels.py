@@ -8,7 +8,9 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from kstream_plan.cli.color import MODES, set_color_mode
-from kstream_plan.cli.options.parameters import note_option_words
+from kstream_plan.cli.command_help import WITHOUT_FILE
+from kstream_plan.cli.options.defaults import option_note, option_source, option_variables, take_file
+from kstream_plan.cli.options.parameters import CommandLine
 
 #: The panels, in order, below a command's own options: what more than one command has.
 PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
@@ -23,6 +25,8 @@ PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
 USAGE_ERRORS: tuple[type[Exception], ...] = typer.BadParameter.__bases__
 
 _ARGUMENTS, _OWN = "Arguments", "Options"
+#: Under which name a context keeps ``-v`` of a command that has nothing else to show for it.
+_VERBOSE = "kstream_plan.verbose"
 #: The widest that help is written.
 _WIDTH = 100
 #: The widest option that has its text beside it, not below.
@@ -38,16 +42,42 @@ class PanelledCommand(TyperCommand):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.context_settings.setdefault("max_content_width", _WIDTH)
-        self.params += [_color(), _help_all()]
+        self.params.append(_color())
+        if self.name not in WITHOUT_FILE and not any("-v" in item.opts for item in self.params):
+            self.params.append(_verbose())
+        for option in self._options:
+            option.envvar, option.show_envvar = option_variables(option), False
+            option.type.envvar_list_splitter = None  # blanks, also of paths
+        self.params.append(_help_all())
+
+    @property
+    def _options(self) -> list[Any]:
+        return [item for item in self.params if isinstance(item, TyperOption) and item.name != "help_all"]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments, and note which options are given as which words."""
-        words = list(args)
+        """Parse the arguments, and note which options are given as which words, or by a file or the environment."""
+        words, options = list(args), self._options
+        CommandLine.sources = ()
+        if self.name not in WITHOUT_FILE and not ctx.resilient_parsing and not {"--help", "--help-all"} & set(words):
+            take_file(ctx, options)
         rest: list[str] = super().parse_args(ctx, args)
         values = self.make_parser(ctx).parse_args(words)[0]
-        options = {item.name: item.opts[0] for item in self.params if isinstance(item, TyperOption)}
-        note_option_words(tuple((name, _words(options[name], values[name])) for name in options if name in values))
+        CommandLine.option_words = tuple(
+            (item.name, _words(item.opts[0], values[item.name])) for item in options if item.name in values
+        )
+        sources = ((item, option_source(ctx, item)) for item in options)
+        CommandLine.sources = tuple((item.name, item.opts[0], source) for item, source in sources if source)
         return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; if it is verbose, say before what a file or the environment gives it."""
+        if ctx.params.get("verbose") or ctx.meta.get(_VERBOSE):
+            from kstream_plan.cli.output import write_stderr  # noqa: PLC0415 - not for help
+
+            for option in self._options:
+                if source := option_source(ctx, option):
+                    write_stderr(option_note(ctx, option, source))
+        return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options panel by panel, then how many more there are."""
@@ -66,8 +96,10 @@ class PanelledCommand(TyperCommand):
                     formatter.write_dl(
                         [(name.ljust(width), description) for name, description in records], col_max=width
                     )
-        if hidden_count > 1:
-            formatter.write(f"\n{hidden_count - 1} more options: {ctx.command_path} --help-all\n")
+        hints = [f"{hidden_count - 1} more options: {ctx.command_path} --help-all"] if hidden_count > 1 else []
+        if self.name not in WITHOUT_FILE:
+            hints.append("Defaults of options, in a file or by variables: kstream-plan help commands#defaults")
+        formatter.write("".join(f"\n{hint}" for hint in hints) + "\n")
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Return what completes ``incomplete``, hidden options as well."""
@@ -96,7 +128,7 @@ def _panel(parameter: Any) -> str:
 
 def color_option() -> Any:
     """Return the option ``--color`` as Typer reads it: the program takes it, and every command."""
-    return typer.Option("--color", callback=_set_color, **_COLOR)
+    return typer.Option("--color", callback=_set_color, envvar="KSTREAM_PLAN_COLOR", show_envvar=False, **_COLOR)
 
 
 def _set_color(mode: str | None) -> None:
@@ -105,6 +137,12 @@ def _set_color(mode: str | None) -> None:
     if mode not in MODES:
         raise typer.BadParameter(f"{mode!r} is not one of {', '.join(MODES)}")
     set_color_mode(mode)
+
+
+def _set_color_of_command(ctx: Any, option: Any, mode: str | None) -> None:
+    """Set what a command's own ``--color`` says; its default does not beat the program's."""
+    if not (option_source(ctx, option) and ctx.parent and ctx.parent.params.get("color")):
+        _set_color(mode)
 
 
 #: Colour is set before anything is shown.
@@ -122,9 +160,22 @@ def _color() -> TyperOption:
         expose_value=False,
         rich_help_panel=OUTPUT,
         hidden=True,
-        callback=lambda _ctx, _param, mode: _set_color(mode),
+        callback=_set_color_of_command,
         autocompletion=lambda _ctx, _args, start: [mode for mode in MODES if mode.startswith(start)],
         **_COLOR,
+    )
+
+
+def _verbose() -> TyperOption:
+    return TyperOption(
+        param_decls=["--verbose", "-v"],
+        is_flag=True,
+        expose_value=False,
+        default=False,
+        rich_help_panel=OUTPUT,
+        hidden=True,
+        callback=lambda ctx, _, value: ctx.meta.update({_VERBOSE: value}),
+        help="Show where values of options are from that are not given.",
     )
 
 

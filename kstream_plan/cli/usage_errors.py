@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
+from kstream_plan.cli.options.defaults import option_keys, option_source, option_variables
 from kstream_plan.cli.panels import USAGE_ERRORS
 from kstream_plan.errors import UsageError
 from kstream_plan.pages.sections import page_names
@@ -34,7 +35,12 @@ def _place_and_sentence(error: Any) -> tuple[str, str]:
     if parameter is None:
         text = error.format_message().partition(" Did you mean")[0].rstrip(".")  # the fix says so
         return "", text[:1].lower() + text[1:]
-    name = parameter.opts[0] if parameter.param_type_name == "option" else parameter.make_metavar(error.ctx).strip("{}")
+    if parameter.param_type_name == "option":
+        source = option_source(error.ctx, parameter)
+        is_in_file = bool(source) and source not in option_variables(parameter)
+        name = f"{source}, {option_keys(parameter)[0]}" if is_in_file else source or parameter.opts[0]
+    else:
+        name = parameter.make_metavar(error.ctx).strip("{}")
     return (name, error.message.rstrip(".")) if error.message else ("", f"{name} is missing")
 
 

@@ -55,7 +55,7 @@ def sort_paths(options: CheckOptions) -> Source:
 
 def _refuse_for_plans(options: CheckOptions, *, remote: bool) -> None:
     groups = [group for group in _FOR_SNAPSHOTS if not (remote and group is Spark)]
-    for name in options.names_given(*groups):
+    for name in options.command_line.names_given(*groups):
         if name not in vars(type(options)):  # else the command has one of its own, which is for plans as well
             option = option_of(name)
             message = f"{option} is for snapshots, a saved plan is checked as it is"

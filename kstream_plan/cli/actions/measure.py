@@ -29,7 +29,7 @@ def check_measuring(options: Measuring, *, reads_stdin: bool, other_options: Seq
     if options.metrics:
         _check_no_scrape(other_options)
     for name in ("end_offsets", "start_offsets"):
-        if getattr(options, name) and not options.metrics:
+        if getattr(options.command_line, name) and not options.metrics:
             raise UsageError(f"{option_of(name)} goes with --metrics", fix="give --metrics, or leave it out")
     groups = options.metrics, options.end_offsets, options.start_offsets, options.store_lags
     paths = [path for group in groups for path in group or ()]

@@ -74,9 +74,13 @@ def check_before_reading(
     ``only_classic``: what is asked is about groups of that design. ``several_designs``: more than one may be given.
     """
     _check_lags(options)
-    if options.topology and not (options.metrics or options.store_lags):
+    if options.command_line.topology and not (options.metrics or options.store_lags):
         raise UsageError("--topology goes with --metrics", fix="give --metrics, or leave it out")
-    if options.balance_factor is not None and options.assignor != "balanced" and "learner" not in options.designs:
+    if (
+        options.command_line.balance_factor is not None
+        and options.assignor != "balanced"
+        and "learner" not in options.designs
+    ):
         message = "--balance-factor goes with --assignor balanced, or --design learner"
         raise UsageError(message, fix="give both, or leave it out")
     designs = options.design or ()
@@ -195,7 +199,7 @@ def _said_once(
 
 def _check_lags(options: PlansSnapshots) -> None:
     for name in ("lags_tolerance", "rates_over"):
-        if getattr(options, name) is not None and not options.lags:
+        if getattr(options.command_line, name) is not None and not options.lags:
             raise UsageError(f"{option_of(name)} goes with --lags", fix="give --lags, or leave it out")
     if options.rates_over == 0:
         raise UsageError("--rates-over is 0: rates need a time above 0", fix="give a time such as 1h")
@@ -206,7 +210,7 @@ def _check_lags(options: PlansSnapshots) -> None:
 def _check_design(options: PlansSnapshots) -> None:
     """Let nobody believe that an option counts which the design does not look at."""
     designs = options.designs or ("classic",)
-    for name in options.names_given(Deciding, Settings):
+    for name in options.command_line.names_given(Deciding, Settings):
         takers = _OF_DESIGNS.get(name, designs)
         if not set(takers) & set(designs):
             names = " or ".join(takers)

@@ -22,9 +22,9 @@ ScenarioOf: TypeAlias = Callable[[Group], Scenario]
 
 def scenario_of(options: CheckOptions) -> ScenarioOf | None:
     """Return what ``--scenario``, or ``--add`` and its like, ask for; ``None``: nothing, a rebalance starts now."""
-    members = options.names_given(NewInstances)
+    members = members_given(options)
     if options.scenario is None and not {"add", "to", "remove"} & set(members):
-        for name in options.names_given(NewInstances, Chance):
+        for name in options.command_line.names_given(NewInstances, Chance):
             option = option_of(name)
             raise UsageError(f"{option} goes with --add, --to or --scenario", fix=f"give one, or leave out {option}")
         return None
@@ -38,6 +38,12 @@ def scenario_of(options: CheckOptions) -> ScenarioOf | None:
 
     scenario = load_scenario(options.scenario)
     return lambda _group: scenario
+
+
+def members_given(options: NewInstances) -> list[str]:
+    """Return which options say who joins and who stops; what a file says of new instances is for where some join."""
+    names = options.names_given(NewInstances)
+    return names if {"add", "to", "remove"} & set(names) else options.command_line.names_given(NewInstances)
 
 
 def scale_out_of(options: NewInstances) -> ScenarioOf:
@@ -54,7 +60,7 @@ def scale_out_of(options: NewInstances) -> ScenarioOf:
 def _check_new(options: NewInstances, add: int) -> None:
     """Check what is said of ``add`` new instances."""
     for name in _OF_NEW_INSTANCES:
-        value, option = getattr(options, name), option_of(name)
+        value, option = getattr(options if add else options.command_line, name), option_of(name)
         if value is None:
             continue
         if not add:

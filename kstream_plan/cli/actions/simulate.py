@@ -105,7 +105,7 @@ def _designs_beside_each_other(
 ) -> ExitCode:
     """Play what happens by every design, and show one table; return the exit code."""
     for name in _OF_ONE:
-        if getattr(arguments, name):
+        if getattr(arguments if name == "out_format" else arguments.command_line, name):
             message = f"{option_of(name)} is for a simulation by one design"
             raise UsageError(message, fix="leave it out, or give one --design")
     if any(report.form == "svg" for report in arguments.report or ()):

@@ -44,9 +44,8 @@ def is_about_connect(options: SnapshotOptions) -> bool:
     """Tell whether a group of Connect's workers is meant: their logs, or what their REST interface says."""
     sources = [name for name in _SOURCES if getattr(options, name)]
     if not sources:
-        lonely = next(
-            (name for name in ("connect_config", "generation", "now") if getattr(options, name) is not None), None
-        )
+        names = ("connect_config", "generation", "now")
+        lonely = next((name for name in names if getattr(options.command_line, name) is not None), None)
         if lonely is not None:
             fix = "name its log with --connect-log, or leave it out"
             raise UsageError(f"{option_of(lonely)} is about a Connect group", fix=fix)
@@ -54,7 +53,10 @@ def is_about_connect(options: SnapshotOptions) -> bool:
     other_options = [*sources[1:], *_OF_STREAMS]
     other_options += [] if sources[0] == "connect_log" else _OF_LOGS
     other_options += [] if sources[0] == "connect_url" else ["command_config"]
-    other_option = next((name for name in other_options if getattr(options, name)), None)
+    typed = options.command_line  # what a file says of groups of Kafka Streams is not for these
+    other_option = next(
+        (name for name in other_options if getattr(typed if name in _OF_STREAMS else options, name)), None
+    )
     if other_option is not None:
         raise UsageError(
             f"{option_of(other_option)} does not go with {option_of(sources[0])}", fix="leave one of them out"

@@ -55,12 +55,13 @@ class RunningGroups(NamedTuple):
 
 def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
     """Return the groups that are to be asked for, ``None`` where logs are read: one source, and what belongs to it."""
-    servers, logs = options.bootstrap_server, options.leader_log or options.more_logs
+    logs = options.leader_log or options.more_logs
+    servers = (options.command_line if logs else options).bootstrap_server  # of a file it is for want of a log
     if servers is not None and logs:
         raise UsageError("a log and a cluster are two sources", fix="give --leader-log or --bootstrap-server")
     if servers is None:
         is_measured = bool(options.metrics or options.store_lags)
-        if lonely := _options(options, _OF_GROUPS if is_measured else (*_OF_GROUPS, "topology")):
+        if lonely := _options(options.command_line, _OF_GROUPS if is_measured else (*_OF_GROUPS, "topology")):
             fix = "say where it runs: --bootstrap-server HOST:PORT"
             raise UsageError(f"{lonely[0]} is about a running group", fix=fix)
         if not options.leader_log:
@@ -71,7 +72,7 @@ def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
         raise UsageError("--bootstrap-server needs a group", fix=fix)
     if options.group and options.all_groups:
         raise UsageError("--all-groups takes in every --group", fix="give one of them")
-    if options.application_id:
+    if options.command_line.application_id:
         raise UsageError("--group names the application already", fix="leave --application-id out")
     _check_servers(servers)
     if options.broker_version is not None:

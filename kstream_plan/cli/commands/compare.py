@@ -15,7 +15,7 @@ from kstream_plan.cli.actions.each_application import Work, each_application
 from kstream_plan.cli.actions.overrides import overrides
 from kstream_plan.cli.actions.read import check_before_reading, read_snapshots
 from kstream_plan.cli.actions.reports import check_reports
-from kstream_plan.cli.actions.scenarios import ScenarioOf, scale_out_of
+from kstream_plan.cli.actions.scenarios import ScenarioOf, members_given, scale_out_of
 from kstream_plan.cli.actions.variants import CONNECT_DELAY, OF_CONNECT, axes_of
 from kstream_plan.cli.exit_codes import first_that_applies
 from kstream_plan.cli.failures import expected_failures, report_all
@@ -122,7 +122,7 @@ def _standard(options: CompareOptions) -> Standard | None:
     """Return what every alternative is held against, if anything."""
     if options.policy is not None:
         return Standard(load_policy(options.policy), options.clock)
-    if options.today is not None:
+    if options.command_line.today is not None:
         raise UsageError("--today goes with --policy", fix="give a policy, or leave out --today")
     return None
 
@@ -183,12 +183,12 @@ def _check_varied(names: Collection[str], snapshot: Snapshot) -> None:
 
 def _scenario_of(options: CompareOptions) -> ScenarioOf | None:
     """Return what happens in every alternative, unless that varies; ``None``: a rebalance starts now."""
-    members = options.names_given(NewInstances)
+    members = members_given(options)
     if members and options.scenario:
         raise UsageError(f"{option_of(members[0])} is an event, too", fix="write it into the scenario")
     if members:
         return scale_out_of(options)
-    if options.draws is not None and not options.scenario:
+    if options.command_line.draws is not None and not options.scenario:
         raise UsageError("--draws goes with --add, --to or --scenario", fix="give one, or leave out --draws")
     if options.scenario is None or len(options.scenario) > 1:
         return None
@@ -198,6 +198,7 @@ def _scenario_of(options: CompareOptions) -> ScenarioOf | None:
 
 def _read_alternatives(options: CompareOptions, standard: Standard | None) -> Sequence[Alternative]:
     """Read saved plans, which have to be of one snapshot."""
+    options = options.command_line
     names = ("vary", "scenario", "draws", "max_rounds", "application_id")
     for name in (
         *(name for name in names if getattr(options, name) is not None),

@@ -96,8 +96,9 @@ def _check_final(options: ShowOptions) -> None:
         return
     if not options.final:
         raise UsageError("--as-snapshot saves a plan's end", fix="give --final as well")
+    typed = options.command_line
     is_focus = options.round_number is not None or options.task is not None or options.instance is not None
-    if is_focus or options.report or options.full or options.verbose or options.output is not OutputForm.TABLE:
+    if is_focus or options.report or typed.full or typed.verbose or typed.output is not OutputForm.TABLE:
         message = "--as-snapshot writes a snapshot and shows nothing"
         raise UsageError(message, fix="leave out --round, --task, --instance, --report, --output, --full and --verbose")
     if str(options.as_snapshot) != "-":

@@ -143,7 +143,8 @@ def _of_text(options: SnapshotOptions) -> None:
     from kstream_plan.snapshots.broker.describe_text import rows_from_text  # noqa: PLC0415 - not for logs
 
     paths = [*(options.describe_text or ()), *(options.more_logs or ())]
-    if other_names := [name for name in ("leader_log", "bootstrap_server", "listed") if getattr(options, name)]:
+    names = ("leader_log", "bootstrap_server", "listed")
+    if other_names := [name for name in names if getattr(options.command_line, name)]:
         raise UsageError(f"{option_of(other_names[0])} does not go with --describe-text", fix="give one source")
     if options.broker_version is None:
         message = "--describe-text does not tell the release of the brokers"

@@ -103,7 +103,7 @@ def upgrade(options: UpgradeOptions) -> None:
 def _check(options: UpgradeOptions) -> None:
     """Check what does not need the input."""
     for name, protocols in _ABOUT.items():
-        if getattr(options, name) not in (None, False) and options.to_protocol not in protocols:
+        if getattr(options.command_line, name) not in (None, False) and options.to_protocol not in protocols:
             message = f"{option_of(name)} is about {' and '.join(f'--to {protocol}' for protocol in protocols)}"
             raise UsageError(message, fix="leave it out")
     if options.to_protocol == _STREAMS and options.broker_version not in BROKER_VERSIONS:

@@ -16,7 +16,7 @@ from kstream_plan.cli.failures import expected_failures, report_all
 from kstream_plan.cli.next_commands import NOT_READ, inputs_of
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.groups import PlansSnapshots, Rounds
-from kstream_plan.cli.options.parameters import takes
+from kstream_plan.cli.options.parameters import option_of, takes
 from kstream_plan.cli.output import OutputForm, write_stdout, written_at_once
 from kstream_plan.cli.pages import answers_text, json_lines
 from kstream_plan.cli.progress import Report, show_progress
@@ -88,10 +88,9 @@ def _check(options: WhyOptions) -> None:
     """Check what does not need the input."""
     if options.replay and options.now is not None:
         raise UsageError("--replay begins when the decision was made", fix="leave out --now")
-    if options.generation is not None:
-        for option, value in (("--as-of", options.as_of), ("--lags", options.lags), ("--metrics", options.metrics)):
-            if value:
-                raise UsageError(f"{option} and --generation both say of when it is", fix="give one of them")
+    names = [name for name in ("as_of", "lags", "metrics") if getattr(options.command_line, name)]
+    if options.generation is not None and names:
+        raise UsageError(f"{option_of(names[0])} and --generation both say of when it is", fix="give one of them")
     check_before_reading(options, options.out, only_classic=True)
 
 

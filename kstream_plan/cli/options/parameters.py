@@ -7,21 +7,20 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import wraps
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Never, TypeAlias, TypeVar, dataclass_transform, get_type_hints
+from typing import Annotated, Any, Never, Self, TypeAlias, TypeVar, dataclass_transform, get_type_hints
 
 #: Options of a command line, by name, each with all the words that give it.
 OptionWords: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-class _CommandLine:
-    """The command line that runs."""
+class CommandLine:
+    """The command line that runs: the words of its options, and which of them a file or the environment gives.
+
+    Of those there is the name, how it is written on the command line, and the place in the file or the variable.
+    """
 
     option_words: OptionWords = ()
-
-
-def note_option_words(option_words: OptionWords) -> None:
-    """Note the options of the command line that runs, for its :class:`Options`."""
-    _CommandLine.option_words = option_words
+    sources: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -48,6 +47,12 @@ class Options:
         """The options as they are written on the command line."""
         words: OptionWords = self.__dict__.get("_option_words", ())
         return words
+
+    @property
+    def command_line(self) -> Self:
+        """The options without what a file or the environment gives: where it makes no sense, that does not count."""
+        defaults = {name: getattr(type(self), name, None) for name, _, _ in CommandLine.sources}
+        return type(self)(**{**vars(self), **defaults})
 
     def names_given(self, *groups: type[Options]) -> list[str]:
         """Return which options of groups are other than where nothing is given."""
@@ -98,7 +103,7 @@ def takes(options_class: type[Asked]) -> Callable[[Callable[[Asked], None]], Cal
     def wrapper(command: Callable[[Asked], None]) -> Callable[..., None]:
         @wraps(command)
         def run(**values: Any) -> None:
-            options = options_class(**values, _option_words=_CommandLine.option_words)
+            options = options_class(**values, _option_words=CommandLine.option_words)
             with options.in_force():
                 command(options)
 

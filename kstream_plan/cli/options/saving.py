@@ -58,4 +58,9 @@ class Saving(Drawing, panel=OUTPUT):
         """The data set of results, if one is asked for."""
         json_used = self.output is OutputForm.JSON or bool(self.report)
         path = None if self.out is None else self.out.text
-        return results_request(path, self.out_format, overwrite=self.overwrite, json_shown=json_used)
+        return results_request(
+            path,
+            self.out_format,
+            overwrite=(self if self.out_format else self.command_line).overwrite,
+            json_shown=json_used,
+        )
