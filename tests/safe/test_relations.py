@@ -286,7 +286,8 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
     if after.whole is Answer.NO:  # for what restores when it moves again, which was unknown before
         excused |= after.restoring.keys()
     if _is_other_course(before, after, worsening):
-        is_same = before.rounds == after.rounds and before.whole is Answer.NO and not (excused or waits)
+        stays = worsening is not worsenings.produce_unknown  # then Kafka may find it caught up, and let it wait
+        is_same = stays and before.rounds == after.rounds and before.whole is Answer.NO and not (excused or waits)
         return "all" if is_same and after.whole is Answer.YES else ""
     if not before.settles and worsening in _SETTLES:
         return ""
@@ -750,6 +751,14 @@ class TestExceptions:
         rated = random_group(random.Random(61001848))
         answers = [_drain(each).tasks["0_0"] for each in (rated, replace(rated, restore=None))]
         assert answers == [Answer.UNKNOWN, Answer.YES]
+
+    def test_where_nothing_is_known_to_be_written_a_task_may_be_found_caught_up_and_wait(self) -> None:
+        """0_1 moves on in the same follow-up: behind by what was written, or as the copy that it waited for."""
+        group = random_group(random.Random(75002329))
+        unknown = worsenings.produce_unknown(random.Random(0), group)
+        assert unknown is not None
+        before, after = _assign(group), _assign(unknown)
+        assert (before.whole, after.whole, before.rounds) == (Answer.NO, Answer.YES, after.rounds)
 
     def test_left_over_state_that_is_far_behind_cannot_be_missed(self) -> None:
         """Kafka does not prefer it, so that no task starts cold where it has been deleted."""
