@@ -96,10 +96,8 @@ class PanelledCommand(TyperCommand):
                     formatter.write_dl(
                         [(name.ljust(width), description) for name, description in records], col_max=width
                     )
-        hints = [f"{hidden_count - 1} more options: {ctx.command_path} --help-all"] if hidden_count > 1 else []
-        if self.name not in WITHOUT_FILE:
-            hints.append("Defaults of options, in a file or by variables: kstream-plan help commands#defaults")
-        formatter.write("".join(f"\n{hint}" for hint in hints) + "\n")
+        if hidden_count > 1:
+            formatter.write(f"\n{hidden_count - 1} more options: {ctx.command_path} --help-all\n")
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Return what completes ``incomplete``, hidden options as well."""

@@ -39,6 +39,10 @@ OF_THEIR_OWN = {
     ("upgrade", "--draws"): "each side",
     ("diff", "--verbose"): "task",
     ("drain", "--verbose"): "start warm",
+    **{
+        (name, "--verbose"): "where values"
+        for name in ("compare", "why", "bounce", "check", "fleet", "history", "upgrade", "snapshot")
+    },
     ("compare", "--scenario"): "compared",
     ("compare", "--policy"): "which alternatives keep",
     ("compare", "--draws"): "each alternative",

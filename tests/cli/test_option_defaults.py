@@ -408,3 +408,28 @@ def test_a_default_that_makes_no_sense_with_what_is_asked_is_not_used(
     log = EXAMPLES / "scale-out" / "leader.log.gz"
     code = run(shlex.split(line.format(snapshot=SNAPSHOT, plan="plan.json", log=log)))
     assert code in (0, 3, 4), capsys.readouterr().err
+
+
+def test_the_page_and_the_help_tell_of_the_file_and_its_example_is_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (PACKAGE / "pages" / "commands.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    Path(FILE).write_text(example, encoding="utf-8")
+    assert parse("check").values["policy"] == "policy.yaml"
+    assert parse("assign").values["restore_rate"] == 5000
+    for text in (FILE_VARIABLE, "KSTREAM_PLAN_RESTORE_RATE", FILE, "[tool.kstream-plan]", *WITHOUT_FILE):
+        assert text in page
+    for words in (["--help"], *([command, "--help-all"] for command in COMMANDS)):
+        assert run(words) == 0
+        text = capsys.readouterr().out
+        assert "env var" not in text
+        assert ("kstream-plan help commands#defaults" in " ".join(text.split())) == (words == ["--help"])
+    for words in (
+        ["commands#defaults"],
+        ["kstream-plan.toml"],
+        ["pyproject.toml"],
+        ["KSTREAM_PLAN_RESTORE_RATE"],
+    ):
+        assert run(["help", *words]) == 0
+        assert "[tool.kstream-plan]" in capsys.readouterr().out, words
