@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -41,7 +42,8 @@ def _place_and_sentence(error: Any) -> tuple[str, str]:
         name = f"{source}, {option_keys(parameter)[0]}" if is_in_file else source or parameter.opts[0]
     else:
         name = parameter.make_metavar(error.ctx).strip("{}")
-    return (name, error.message.rstrip(".")) if error.message else ("", f"{name} is missing")
+    message = re.sub(r"not a valid boolean\..*", "neither true nor false", error.message)  # an environment's
+    return (name, message.rstrip(".")) if message else ("", f"{name} is missing")
 
 
 def suggest_command_line(arguments: Sequence[str], app: typer.Typer) -> str | None:

@@ -132,6 +132,9 @@ def test_no_variable_of_an_option_means_something_else() -> None:
     variables = {name for command in COMMANDS for option in options_of(command) for name in option_variables(option)}
     source = "".join(file.read_text(encoding="utf-8") for file in sorted(PACKAGE.rglob("*.py")))
     assert set(re.findall(r"\bKSTREAM_PLAN_[A-Z_]+\b", source)) - variables == OTHER_VARIABLES
+    tests = [file for file in sorted((ROOT / "tests").rglob("*.py")) if file != Path(__file__)]
+    source = "".join(file.read_text(encoding="utf-8") for file in tests)
+    assert not variables & set(re.findall(r"\bKSTREAM_PLAN_[A-Z_]+\b", source))
 
 
 #: Options of assign, each with four values as one writes them in a file and as one gives them.
@@ -261,6 +264,11 @@ def test_a_variable_that_is_refused_is_named(
     monkeypatch.setenv("KSTREAM_PLAN_RESTORE_RATE", "fast")
     assert failure(capsys).startswith("KSTREAM_PLAN_RESTORE_RATE: ")
     monkeypatch.setenv("KSTREAM_PLAN_RESTORE_RATE", "")
+    monkeypatch.setenv("KSTREAM_PLAN_FULL", "maybe")
+    assert (
+        failure(capsys) == "KSTREAM_PLAN_FULL: 'maybe' is neither true nor false. Fix: see kstream-plan assign --help"
+    )
+    monkeypatch.setenv("KSTREAM_PLAN_FULL", "")
     assert parse("assign").values["restore_rate"] is None
     monkeypatch.setenv("KSTREAM_PLAN_COLOR", "red")
     assert failure(capsys).startswith("KSTREAM_PLAN_COLOR: 'red' is not one of")
@@ -347,6 +355,14 @@ def test_verbose_says_where_values_are_from_and_the_answer_is_the_same(
     ]
 
 
+def test_a_java_for_all_commands_does_not_keep_saved_plans_from_being_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = snapshot_from_row(json.loads(SNAPSHOT.read_text(encoding="utf-8")), "the example")
+    Path("plan.json").write_text(plan_json(plan(snapshot)), encoding="utf-8")
+    monkeypatch.setenv("KSTREAM_PLAN_JAVA_HOME", "/nowhere")
+    assert run(["check", "plan.json"]) == 0
+    assert run(["check", "plan.json", "--java-home", "/nowhere"]) == 2
+
+
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command not in WITHOUT_FILE])
 def test_every_command_takes_v(command: str) -> None:
     assert any("-v" in option.opts for option in options_of(command))
@@ -425,11 +441,6 @@ def test_the_page_and_the_help_tell_of_the_file_and_its_example_is_one(
         text = capsys.readouterr().out
         assert "env var" not in text
         assert ("kstream-plan help commands#defaults" in " ".join(text.split())) == (words == ["--help"])
-    for words in (
-        ["commands#defaults"],
-        ["kstream-plan.toml"],
-        ["pyproject.toml"],
-        ["KSTREAM_PLAN_RESTORE_RATE"],
-    ):
-        assert run(["help", *words]) == 0
-        assert "[tool.kstream-plan]" in capsys.readouterr().out, words
+    for words in ("kstream-plan.toml", "pyproject.toml", "KSTREAM_PLAN_RESTORE_RATE"):
+        assert run(["help", words]) == 0
+        assert "More: kstream-plan help commands#defaults\n" in capsys.readouterr().out, words
