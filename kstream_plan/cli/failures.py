@@ -38,8 +38,9 @@ def report(error: KstreamPlanError, *, debug: bool = False) -> None:
     if debug:
         traceback.print_exception(error, file=sys.stderr)
     lines = [f"error: {error}", *(f"  also: {text}" for text in error.also)]
-    words = re.findall(r"--[a-z-]+", " ".join(lines))
-    lines += [f"  also: {option} is from {source}" for _, option, source in CommandLine.sources if option in words]
+    words = re.findall(r"[^\s:,]+", " ".join(lines))  # options, and files that they name
+    sources = [source for source in CommandLine.sources if not source.words.isdisjoint(words)]
+    lines += [f"  also: {source.option} is from {source.place}" for source in sources]
     write_stderr("\n".join(lines))
 
 

@@ -9,8 +9,8 @@ from typer.core import TyperCommand, TyperOption
 
 from kstream_plan.cli.color import MODES, set_color_mode
 from kstream_plan.cli.command_help import WITHOUT_FILE
-from kstream_plan.cli.options.defaults import option_note, option_source, option_variables, take_file
-from kstream_plan.cli.options.parameters import CommandLine
+from kstream_plan.cli.options.defaults import option_keys, option_source, option_texts, option_variables, take_file
+from kstream_plan.cli.options.parameters import CommandLine, Source
 
 #: The panels, in order, below a command's own options: what more than one command has.
 PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
@@ -66,7 +66,11 @@ class PanelledCommand(TyperCommand):
             (item.name, _words(item.opts[0], values[item.name])) for item in options if item.name in values
         )
         sources = ((item, option_source(ctx, item)) for item in options)
-        CommandLine.sources = tuple((item.name, item.opts[0], source) for item, source in sources if source)
+        CommandLine.sources = tuple(
+            Source(item.name, f"--{option_keys(item)[0]}", item.metavar or "", source, option_texts(ctx, item, source))
+            for item, source in sources
+            if source
+        )
         return rest
 
     def invoke(self, ctx: Any) -> Any:
@@ -74,9 +78,8 @@ class PanelledCommand(TyperCommand):
         if ctx.params.get("verbose") or ctx.meta.get(_VERBOSE):
             from kstream_plan.cli.output import write_stderr  # noqa: PLC0415 - not for help
 
-            for option in self._options:
-                if source := option_source(ctx, option):
-                    write_stderr(option_note(ctx, option, source))
+            for source in CommandLine.sources:
+                write_stderr(f"note: {source.option} {' '.join(source.texts)} from {source.place}")
         return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

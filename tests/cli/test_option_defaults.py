@@ -375,6 +375,18 @@ def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: 
     assert failure(capsys, "bounce", str(SNAPSHOT)).endswith("\n  also: --design is from kstream-plan.toml, line 4")
     assert run(["check", str(SNAPSHOT), "--policy", "other.yaml"]) == 1
     assert "also" not in capsys.readouterr().err
+    Path(FILE).write_text("draws = 3\nmetrics = ['scrapes']\nthreads = 3\nrack = ['a', 'b', 'c', 'd']\n")
+    assert run(["simulate-scaleout", str(SNAPSHOT), "--add", "1"]) == 2
+    error = "--rack is given 4 times for 1 new instance. Fix: give --rack once per new instance at most"
+    assert (
+        capsys.readouterr().err == f"kstream-plan: error: {error}\n  also: --rack is from kstream-plan.toml, line 4\n"
+    )
+    assert run(["assign", str(SNAPSHOT)]) == 1
+    error = "scrapes: does not exist. Fix: check the path"
+    assert (
+        capsys.readouterr().err
+        == f"kstream-plan: error: {error}\n  also: --metrics is from kstream-plan.toml, line 2\n"
+    )
 
 
 COMMON = """

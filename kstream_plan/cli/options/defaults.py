@@ -52,9 +52,8 @@ def option_source(ctx: Any, option: Any) -> str:
     return ctx.meta[_PLACES][option.name] if source is not None and source.name == "DEFAULT_MAP" else ""
 
 
-def option_note(ctx: Any, option: Any, source: str) -> str:
-    """Return the sentence that says where the value of an option is from; values of ``K=V`` may be secrets."""
+def option_texts(ctx: Any, option: Any, source: str) -> list[str]:
+    """Return what a file or a variable gives an option, as text; values of ``K=V`` may be secrets."""
     value = os.environ.get(source) or ctx.default_map[option.name]
     texts = value if isinstance(value, list) else [value if isinstance(value, str) else str(value).lower()]
-    words = [re.sub("=.*", "=…", text) if option.metavar == "K=V" else text for text in texts]
-    return f"note: --{option_keys(option)[0]} {' '.join(words)} from {source}"
+    return [re.sub("=.*", "=…", text) if option.metavar == "K=V" else text for text in texts]

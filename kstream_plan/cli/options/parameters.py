@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import wraps
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Never, Self, TypeAlias, TypeVar, dataclass_transform, get_type_hints
+from typing import Annotated, Any, NamedTuple, Never, Self, TypeAlias, TypeVar, dataclass_transform, get_type_hints
 
 #: Options of a command line, by name, each with all the words that give it.
 OptionWords: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-class CommandLine:
-    """The command line that runs: the words of its options, and which of them a file or the environment gives.
+class Source(NamedTuple):
+    """Where the value of an option is from.
 
-    Of those there is the name, how it is written on the command line, and the place in the file or the variable.
+    name, option: the option, as it is called and as it is written; metavar: what it takes.
+    place: the line of the file, or the variable.
+    texts: the value, or the values.
     """
 
+    name: str
+    option: str
+    metavar: str
+    place: str
+    texts: Sequence[str]
+
+    @property
+    def words(self) -> set[str]:
+        """Words of an error that is about it: the option, and files that it names."""
+        return {self.option, *(self.texts if re.search("FILE|DIR|PATH|PLAN", self.metavar) else ())}
+
+
+class CommandLine:
+    """The command line that runs: the words of its options, and those that a file or the environment gives."""
+
     option_words: OptionWords = ()
-    sources: tuple[tuple[str, str, str], ...] = ()
+    sources: tuple[Source, ...] = ()
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -51,7 +69,7 @@ class Options:
     @property
     def command_line(self) -> Self:
         """The options without what a file or the environment gives: where it makes no sense, that does not count."""
-        defaults = {name: getattr(type(self), name, None) for name, _, _ in CommandLine.sources}
+        defaults = {source.name: getattr(type(self), source.name, None) for source in CommandLine.sources}
         return type(self)(**{**vars(self), **defaults})
 
     def names_given(self, *groups: type[Options]) -> list[str]:
