@@ -64,6 +64,7 @@ ROWS: list[dict[str, Any]] = [
 #: What no reader looks at, or where any other text is as good as a task that the group does not have.
 UNREAD = [{"newer_rebalance", "at"}, {"decision", "leader"}, {"decision", "trigger"}, {"connectors", "type"}, {"rack"}]
 UNREAD += [{"decided", "active"}, {"decided", "standby"}, {"decided", "instance"}, {"client_id"}]
+UNREAD += [{"decided", name} for name in ("withheld", "temporary", "process_id", "consumer_id")]
 UNREAD += [{"copies_since", "task_id"}, {"produce", "task_id"}]
 JUNK = st.one_of(
     st.none(),
