@@ -60,13 +60,14 @@ _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
 #: With which a start that is warm by Kafka's rule may restore nothing before its task runs: a copy had longer to, or
 #: nothing is known to be written meanwhile.
 _RESTORES_LESS = (worsenings.older_reports, worsenings.produce_unknown)
-#: What makes a restart settle that may not: fewer copies are built; a copy that is made anew begins with nothing, while
-#: of one that is there nobody may know what it has; and without a rate nobody counts the probes that a copy takes until
-#: it has caught up, while with one a plan is cut off that has more than it may; at a lower rate no copy comes closer,
-#: so that it ends.
+#: What makes a group settle that may not, or stay as it is at both ends of a plan: fewer copies are built; a copy that
+#: is made anew begins with nothing, while of one that is there nobody may know what it has; and without a rate nobody
+#: counts the probes that a copy takes until it has caught up, while with one a plan is cut off that has more than it
+#: may; at a lower rate, or under a lower limit, no copy comes close enough, so that it ends.
 _SETTLES = (
     worsenings.restore_unknown,
     worsenings.slower_restore,
+    worsenings.lower_limit,
     worsenings.end_offset_unknown,
     worsenings.fewer_standbys_wanted,
     worsenings.fewer_standbys,
@@ -178,7 +179,7 @@ def _bounce(group: Given) -> Answers:
         tasks={},
         starts=_starts(found.as_it_is.plan, _to),
         most=found.as_it_is.most_cold,
-        settles=all(each.low for each in found.as_it_is.plan.summary.ranges if each.figure == "settles"),
+        settles=_settles(found.as_it_is.plan),
         restoring=_restoring(found.as_it_is.plan),
         opened=_opened(found.as_it_is.plan),
     )
@@ -207,7 +208,12 @@ def _within_limit(starts: Iterable[UnprovenStart]) -> frozenset[str]:
 
 def _assign(group: Given) -> Answers:
     result = plan_checked(group.snapshot, group.options)
-    return replace(_of_plan(result), rounds=_starts(result, lambda rnd, _step: rnd.number))
+    rounds = _starts(result, lambda rnd, _step: rnd.number)
+    return replace(_of_plan(result), rounds=rounds, settles=_settles(result))
+
+
+def _settles(plan: Plan) -> bool:
+    return all(each.low for each in plan.summary.ranges if each.figure == "settles")
 
 
 def _leaving(snapshot: Snapshot, group: Given) -> Scenario:
@@ -808,6 +814,13 @@ class TestExceptions:
         assert silent is not None
         assert _reported_in_part(bounded) - _reported_in_part(silent)
         assert [_drain(each).tasks["0_2"] for each in (bounded, silent)] == [Answer.UNKNOWN, Answer.YES]
+
+    def test_under_a_lower_limit_a_plan_may_never_move_what_it_moves_at_one_end_of_its_rates(self) -> None:
+        """At the faster end 0_2 moves within a limit of 100, and another thread opens stores in memory; at 0 none."""
+        high = random_group(random.Random(321))
+        low = high.with_row(config={**high.row["config"], "acceptable_recovery_lag": 0})
+        answers = [_assign(each) for each in (high, low)]
+        assert [(each.whole, each.settles) for each in answers] == [(Answer.UNKNOWN, False), (Answer.YES, True)]
 
     def test_under_a_lower_limit_kafka_waits_for_what_would_be_restored_first(self) -> None:
         """Beside a copy of unknown size another one may lack what the limit allows; at 0 it moves without a gap."""
