@@ -176,7 +176,7 @@ def _verbose() -> TyperOption:
         rich_help_panel=OUTPUT,
         hidden=True,
         callback=lambda ctx, _, value: ctx.meta.update({_VERBOSE: value}),
-        help="Show where values of options are from that are not given.",
+        help="Show which values a file or the environment gives.",
     )
 
 

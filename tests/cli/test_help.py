@@ -40,7 +40,7 @@ OF_THEIR_OWN = {
     ("diff", "--verbose"): "task",
     ("drain", "--verbose"): "start warm",
     **{
-        (name, "--verbose"): "where values"
+        (name, "--verbose"): "which values"
         for name in ("compare", "why", "bounce", "check", "fleet", "history", "upgrade", "snapshot")
     },
     ("compare", "--scenario"): "compared",

@@ -60,7 +60,7 @@ def scale_out_of(options: NewInstances) -> ScenarioOf:
 def _check_new(options: NewInstances, add: int) -> None:
     """Check what is said of ``add`` new instances."""
     for name in _OF_NEW_INSTANCES:
-        value, option = getattr(options if add else options.command_line, name), option_of(name)
+        value, option = getattr(options.command_line, name), option_of(name)
         if value is None:
             continue
         if not add:
