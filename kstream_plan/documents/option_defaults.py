@@ -113,7 +113,11 @@ class DefaultsFile(NamedTuple):
                 fix = f"write its table, [{'.'.join((*self.table, key))}]"
                 raise UsageError(f"{key} is a command", where=self._place(key), fix=fix)
             if isinstance(value, dict) and key not in commands:
-                fix = _nearest(key, commands) or f"name one of {', '.join(commands)}"
+                is_project = key == "tool" and not self.table
+                fix = (
+                    "leave out [tool.kstream-plan]: it is for pyproject.toml" if is_project else _nearest(key, commands)
+                )
+                fix = fix or f"name one of {', '.join(commands)}"
                 raise UsageError(f"[{key}] is no command that reads this file", where=self._place(key), fix=fix)
             if not isinstance(value, dict) and key not in KEYS:
                 fix = _nearest(key, KEYS) or "write an option of a command without its dashes"

@@ -203,6 +203,7 @@ WRONG = {
     "[assign]\nrestore-rat = 1": "line 2: 'restore-rat' is no option of assign. Fix: write restore-rate",
     "[asign]\nverbose = true": "line 1: [asign] is no command that reads this file. Fix: write assign",
     "[help]\nplain = true": "line 1: [help] is no command that reads this file. Fix: name one of assign, ",
+    "[tool.kstream-plan]\nverbose = true": ": [tool] is no command that reads this file. Fix: leave out [tool.",
     "paths = ['x.json']": "line 1: 'paths' is no option of any command. Fix: ",
     "check = true": "line 1: check is a command. Fix: write its table, [check]",
     "restore-rate = ['5/s']": "line 1: restore-rate is a list, and the option takes one value. Fix: write restore-rate",
@@ -225,7 +226,7 @@ def test_what_is_wrong_in_the_file_is_one_error_with_file_and_key(
     Path(FILE).write_text(text, encoding="utf-8")
     place = WRONG[text]
     error = failure(capsys)
-    assert error.startswith(f"{FILE}{'' if place.startswith(',') else ', '}{place}"), error
+    assert error.startswith(f"{FILE}{'' if place[0] in ',:' else ', '}{place}"), error
     assert "\n" not in error
     assert not re.match(r"--", error)
 
