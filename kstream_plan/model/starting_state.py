@@ -32,8 +32,9 @@ class Beginning:
     ``started_ms`` tells when instances, by process id, have started, ``in_stores`` whether offsets are kept inside the
     stores (``None``: not known), ``in_memory`` that a closed store leaves nothing. ``undated``: when the decision was
     made is not known, nor when lags were reported that do not say so themselves; ``undated_reports`` have a time that
-    nothing can be counted from. ``ready`` tells which copies count as caught up by now where that is unknown,
-    ``cleaning`` when left-over state is deleted. ``broker`` is what the broker knows of a streams group.
+    nothing can be counted from. What members hold is as of ``captured_ms``. ``ready`` tells which copies count as
+    caught up by now where that is unknown, ``cleaning`` when left-over state is deleted. ``broker`` is what the broker
+    knows of a streams group.
     """
 
     decision: KnownDecision | None = None
@@ -49,6 +50,7 @@ class Beginning:
     ready: Ready = "likely"
     cleaning: Cleaning = "likely"
     broker: BrokerGroup | None = None
+    captured_ms: int = 0
 
 
 def beginning_of(
@@ -77,6 +79,7 @@ def beginning_of(
         ready=ready,
         cleaning=cleaning,
         broker=snapshot.state.memory if isinstance(snapshot.state.memory, BrokerGroup) else None,
+        captured_ms=-now_ms,
     )
 
 

@@ -396,6 +396,8 @@ def _has_other_ends(group: Given, worse: Given, worsening: Worsening) -> bool:
     left_over = _left_over(group)
     if left_over != _left_over(worse) or (worsening is worsenings.asked_later and left_over):
         return True  # it may be deleted before its task starts there, if Kafka prefers it
+    if worsening is worsenings.asked_later and group.row.get("stores") != "persistent":
+        return True  # by then other copies are unknown: all of them have caught up at one end, none at the other
     if worsening is worsenings.capture_time_unknown and group.later_ms and group.produce:
         return True  # it begins as of the snapshot, before all was written that is by then
     if worsening is worsenings.older_reports and group.restore and group.produce is not None:
@@ -787,6 +789,12 @@ class TestExceptions:
         assert silent is not None
         assert [_assign(each).whole for each in (bounded, silent)] == [Answer.UNKNOWN, Answer.YES]
 
+    def test_a_while_later_more_copies_are_unknown_and_count_as_caught_up_together(self) -> None:
+        """That of 0_1 may have caught up and 0_0 has not, so that 0_1 moves; later it is unknown of both."""
+        group = random_group(random.Random(80004658))
+        answers = [_assign(replace(group, later_ms=later_ms)) for later_ms in (0, 3_600_000)]
+        assert [(each.whole, each.starts) for each in answers] == [(Answer.UNKNOWN, {}), (Answer.YES, {})]
+
     def test_left_over_state_that_may_have_been_deleted_is_not_preferred_at_that_end(self) -> None:
         """If it is deleted early 0_0 does not go there, so that 0_3 stays on its thread and keeps its own state."""
         group = random_group(random.Random(854))
@@ -872,6 +880,12 @@ class TestFoundByGroups:
         assert behind is not None
         assert _assign(behind).whole is Answer.UNKNOWN
         assert _assign(behind.with_row(stores="persistent")).whole is Answer.YES
+
+    def test_a_copy_that_was_never_reported_did_not_restore_since_another_one_was(self) -> None:
+        """0_0 was reported a day before: at 50/s the silent copy of 0_2 would have been restored by now."""
+        silent = worsenings.fewer_reports(random.Random(90002921), random_group(random.Random(90002921)))
+        assert silent is not None
+        assert _assign(silent).whole is Answer.NO
 
     def test_how_much_a_copy_lacks_is_asked_without_a_rate_too(self) -> None:
         """A copy at least 5,000 records behind was within the limit, and how far it is at most is unknown."""

@@ -34,7 +34,7 @@ def readiness(beginning: Beginning, **fields: Any) -> Readiness:
             "beginning": beginning,
             "from_ms": 0,
             "to_ms": 10_000,
-            "assigned_then": True,
+            "assigned_ms": fields.get("from_ms", 0),
             "config": config,
             "rates": Rates(),
             **fields,
@@ -54,7 +54,7 @@ def test_one_that_had_caught_up_follows_its_changelog() -> None:
     for lag in (0, 100, LATEST):
         copy = SILENT._replace(lag=lag, remaining=max(lag, 0))
         assert doubts(Beginning(), copy) == (True, {})
-        assert readiness(Beginning(undated=True), assigned_then=False).rate_decides(SEAT[0], copy)
+        assert readiness(Beginning(undated=True), assigned_ms=None).rate_decides(SEAT[0], copy)
     behind = SILENT._replace(lag=101, remaining=101)
     assert not doubts(Beginning(), behind)[0]
     assert not readiness(Beginning(undated=True)).rate_decides(SEAT[0], behind)
@@ -122,10 +122,10 @@ def test_one_that_was_there_for_a_probing_interval_is_likely_caught_up(to_ms: in
     ("copy", "beginning", "fields", "since_ms"),
     [
         (SILENT, Beginning(), {}, -5),
-        (SILENT, Beginning(), {"assigned_then": False}, None),
+        (SILENT, Beginning(), {"assigned_ms": None}, None),
         (SILENT, Beginning(undated=True), {}, None),
         (SILENT, Beginning(since_ms={SEAT: 7}), {}, 7),
-        (SILENT, Beginning(since_ms={SEAT: 7}, undated=True), {"assigned_then": False}, 7),
+        (SILENT, Beginning(since_ms={SEAT: 7}, undated=True), {"assigned_ms": None}, 7),
         (SILENT._replace(made_at_ms=9), Beginning(since_ms={SEAT: 7}), {}, 9),
         (SILENT._replace(made_at_ms=5), Beginning(since_ms={SEAT: 7}), {}, 7),
         (SILENT._replace(made_at_ms=9), Beginning(undated=True), {}, None),
@@ -150,8 +150,18 @@ def test_since_when_it_restores_is_its_report_else_its_assignment(
 def test_lags_that_were_reported_later_are_reported_on_the_way(
     reported_ms: dict[tuple[int, int], int], from_ms: int
 ) -> None:
-    found = readiness(Beginning(reported_ms=reported_ms), from_ms=from_ms, to_ms=10).reported_in()
+    found = readiness(Beginning(reported_ms=reported_ms), from_ms=from_ms, to_ms=10).restore_from({})
     assert found == {seat: at - from_ms for seat, at in reported_ms.items() if from_ms < at <= 10}
+
+
+@pytest.mark.parametrize(("assigned_ms", "begins"), [(None, {SEAT: 15}), (3, {SEAT: 8}), (-5, {})])
+def test_a_copy_that_was_never_reported_restores_once_it_is_known_to_be_assigned(
+    assigned_ms: int | None, begins: dict[tuple[int, int], int]
+) -> None:
+    asked = readiness(Beginning(), from_ms=-5, to_ms=10, assigned_ms=assigned_ms)
+    assert asked.restore_from({2: (SILENT, SILENT._replace(instance=0, consumer=None))}) == begins
+    known = readiness(Beginning(since_ms={SEAT: -9}), from_ms=-5, to_ms=10, assigned_ms=assigned_ms)
+    assert known.restore_from({2: (SILENT,)}) == {}
 
 
 def test_an_instance_restores_the_copies_that_its_consumers_hold() -> None:
