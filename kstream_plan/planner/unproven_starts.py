@@ -56,6 +56,13 @@ _UNAWAITED = (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP)
 _BESIDE_UNSIZED = "beside copies that restore an unknown number of records"
 #: What tells how many those are.
 _TELLS_SIZE = ("--metrics with --end-offsets",)
+#: What is known of a copy in memory that any thread may open.
+_BY_ANY_THREAD = Evidence(
+    known=Known.UNKNOWN,
+    fact=Fact.IN_MEMORY,
+    words="which copies have caught up decides which thread opens one, and its stores are in memory",
+    settled_by=("--metrics",),
+)
 #: What closes a task on one thread, or opens it on another one.
 _TO_THREADS = (ThreadMove, KeepTemporary, Place, Demote, Drop, HandOver, Promote, Withhold)
 
@@ -374,9 +381,8 @@ class _Follower:
                 records = max(records, most)
                 self.beside_unsized.add((task, process_id))
             if step.caught_up and len(self.found) == unproven and process_id in self.any_thread:
-                known = _by_any_thread(self.known.snapshot)
                 self.found.append(
-                    UnprovenStart(task_id=step.task_id, process_id=process_id, at_ms=at_ms, evidence=known)
+                    UnprovenStart(task_id=step.task_id, process_id=process_id, at_ms=at_ms, evidence=_BY_ANY_THREAD)
                 )
             if step.caught_up and not is_doubted and records:
                 self.warm.setdefault(process_id, {})[task] = records
@@ -522,27 +528,15 @@ def _any_thread(snapshot: Snapshot, group: Group, doubts: Sequence[CopyDoubt]) -
     """Return the process ids of instances of which it is unknown which thread opens what, by which copies caught up.
 
     They have several threads, and a copy of a task with such a doubt. Of one doubt alone both cases are simulated, and
-    where stores are persistent it does not matter which thread opens a copy.
+    where stores are not in memory it does not matter which thread opens a copy.
     """
-    if snapshot.stores == "persistent" or len(doubts) < 2:
+    if snapshot.stores != "in-memory" or len(doubts) < 2:
         return frozenset()
     read = snapshot.state.group
     tasks = {read.task_index[doubt.task_id] for doubt in doubts}
     holders = {read.instances[copy.instance].process_id for task in tasks for copy in snapshot.state.copies[task]}
     instances = zip(group.instances, group.consumers_of, strict=True)
     return frozenset(each.process_id for each, threads in instances if len(threads) > 1) & holders
-
-
-def _by_any_thread(snapshot: Snapshot) -> Evidence:
-    """Return what is known of a copy in memory that any thread may open."""
-    in_memory = snapshot.stores == "in-memory"
-    stores = "its stores are in memory" if in_memory else "whether its stores are in memory is unknown"
-    return Evidence(
-        known=Known.UNKNOWN,
-        fact=Fact.IN_MEMORY if in_memory else Fact.STORES_UNKNOWN,
-        words=f"which copies have caught up decides which thread opens one, and {stores}",
-        settled_by=("--metrics",) if in_memory else ("--metrics", "--stores persistent"),
-    )
 
 
 def is_little(task: Task, records: int) -> bool:

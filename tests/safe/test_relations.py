@@ -791,7 +791,7 @@ class TestExceptions:
 
     def test_a_while_later_more_copies_are_unknown_and_count_as_caught_up_together(self) -> None:
         """That of 0_1 may have caught up and 0_0 has not, so that 0_1 moves; later it is unknown of both."""
-        group = random_group(random.Random(80004658))
+        group = random_group(random.Random(80004658)).with_row(stores="in-memory")
         answers = [_assign(replace(group, later_ms=later_ms)) for later_ms in (0, 3_600_000)]
         assert [(each.whole, each.starts) for each in answers] == [(Answer.UNKNOWN, {}), (Answer.YES, {})]
 
