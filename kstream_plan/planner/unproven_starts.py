@@ -56,8 +56,8 @@ _UNAWAITED = (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP)
 _BESIDE_UNSIZED = "beside copies that restore an unknown number of records"
 #: What tells how many those are.
 _TELLS_SIZE = ("--metrics with --end-offsets",)
-#: What is known of a copy in memory that any thread may open.
-_BY_ANY_THREAD = Evidence(
+#: What is known of a copy in memory where it is unknown which thread opens it.
+_THREAD_UNKNOWN = Evidence(
     known=Known.UNKNOWN,
     fact=Fact.IN_MEMORY,
     words="which copies have caught up decides which thread opens one, and its stores are in memory",
@@ -99,7 +99,7 @@ def unproven_starts(
         trust_ms: how old a report may be that counts as true, as of :class:`KnownCopies`.
         undated: when the plan begins is not known on that clock, though it is said what time it is.
         taken: what counts as true in the plan though it is unknown.
-        doubts: the copies of which it is unknown whether they have caught up by the first rebalance.
+        doubts: copies that may or may not have caught up by the first rebalance: it is unknown.
     """
     if not group.stateful or snapshot.group_protocol == "connect":  # connectors and tasks have no state
         return ()
@@ -111,7 +111,7 @@ def unproven_starts(
         for copy in copies
         if copy.lag == UNKNOWN
     )
-    follower = _Follower(known, design, group, now_ms, marked, _any_thread(snapshot, group, doubts))
+    follower = _Follower(known, design, group, now_ms, marked, _threads_unknown(snapshot, group, doubts))
     follower.follow(initial, rounds)
     follower.restarted_in_place(initial, rounds, outside)
     return tuple(sorted(follower.found, key=lambda start: (start.at_ms, start.task_id.sort_key)))
@@ -186,7 +186,7 @@ class _Follower:
 
     Attributes:
         marked: copies, as (task, instance), that reported that they do not know their offset.
-        any_thread: process ids of instances of which it is unknown which thread opens what, by the first decision.
+        threads_unknown: process ids of instances where it is unknown which thread opens a copy at the first decision.
         orphans: stateful task → when its owner stopped, on the plan's clock; ``None``: nobody ran it at first.
         ran_until: (task, process id) → until when that instance ran the task, on the plan's clock.
         restarted: process id → since when it is back, on the plan's clock.
@@ -205,7 +205,7 @@ class _Follower:
     group: Group
     now_ms: int
     marked: frozenset[tuple[int, int]]
-    any_thread: frozenset[str]
+    threads_unknown: frozenset[str]
     orphans: dict[int, int | None] = field(default_factory=dict)
     ran_until: dict[tuple[int, str], int] = field(default_factory=dict)
     restarted: dict[str, int] = field(default_factory=dict)
@@ -240,7 +240,7 @@ class _Follower:
                 break
             if rnd.trigger is not Trigger.FOLLOW_UP:
                 self.decided_in = place
-                self.any_thread = self.any_thread if rnd is rounds[0] else frozenset()
+                self.threads_unknown = self.threads_unknown if rnd is rounds[0] else frozenset()
             unproven = len(self.found)
             for at_ms, steps in _moments(rnd):
                 if not on_disk:
@@ -380,10 +380,8 @@ class _Follower:
                 most = min(self.known.snapshot.config.acceptable_recovery_lag, self.behind[task, process_id])
                 records = max(records, most)
                 self.beside_unsized.add((task, process_id))
-            if step.caught_up and len(self.found) == unproven and process_id in self.any_thread:
-                self.found.append(
-                    UnprovenStart(task_id=step.task_id, process_id=process_id, at_ms=at_ms, evidence=_BY_ANY_THREAD)
-                )
+            if step.caught_up and len(self.found) == unproven and process_id in self.threads_unknown:
+                self._add(task, process_id, at_ms, _THREAD_UNKNOWN)
             if step.caught_up and not is_doubted and records:
                 self.warm.setdefault(process_id, {})[task] = records
             self.behind.pop((task, process_id), None)
@@ -416,8 +414,7 @@ class _Follower:
                 settle = options_that_tell(known for known in others.values() if known is not None)
                 settle = tuple(dict.fromkeys((*settle, *(_TELLS_SIZE if before else ()))))
                 known = Evidence(known=Known.UNKNOWN, fact=Fact.WITHIN_LIMIT, words=words, settled_by=settle)
-                task_id = self.group.tasks[task].task_id
-                self.found.append(UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=known))
+                self._add(task, process_id, at_ms, known)
         self.warm.clear()
         self.beside_unsized.clear()
 
@@ -456,12 +453,12 @@ class _Follower:
             evidence = self._without_rates(evidence, task, process_id)
         evidence = self._with_what_it_restores(evidence, task, self._instance(process_id), lacks)
         if evidence.known is not Known.CAUGHT_UP:
-            self.found.append(
-                UnprovenStart(
-                    task_id=self.group.tasks[task].task_id, process_id=process_id, at_ms=at_ms, evidence=evidence
-                )
-            )
+            self._add(task, process_id, at_ms, evidence)
         return evidence.known is not Known.CAUGHT_UP and evidence.fact is not Fact.STORES_UNKNOWN
+
+    def _add(self, task: int, process_id: str, at_ms: int, evidence: Evidence) -> None:
+        task_id = self.group.tasks[task].task_id
+        self.found.append(UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=evidence))
 
     def _without_rates(self, by_rates: Evidence, task: int, process_id: str) -> Evidence:
         """Return what is known of a copy that was restored by an unknown part of its instance's rate."""
@@ -524,11 +521,11 @@ class _Follower:
         return self.known.snapshot.state.group.instance_index.get(process_id, -1)
 
 
-def _any_thread(snapshot: Snapshot, group: Group, doubts: Sequence[CopyDoubt]) -> frozenset[str]:
-    """Return the process ids of instances of which it is unknown which thread opens what, by which copies caught up.
+def _threads_unknown(snapshot: Snapshot, group: Group, doubts: Sequence[CopyDoubt]) -> frozenset[str]:
+    """Return the process ids of instances where it is unknown which thread opens a copy at the first decision.
 
-    They have several threads, and a copy of a task with such a doubt. Of one doubt alone both cases are simulated, and
-    where stores are not in memory it does not matter which thread opens a copy.
+    They have several threads, and a copy of a task with a doubt. Both cases of a single doubt are simulated, and of
+    stores that are not in memory it does not matter which thread opens a copy.
     """
     if snapshot.stores != "in-memory" or len(doubts) < 2:
         return frozenset()
