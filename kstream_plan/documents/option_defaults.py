@@ -1,7 +1,7 @@
 """Defaults of options in a file: ``kstream-plan.toml``, or ``[tool.kstream-plan]`` in ``pyproject.toml``.
 
 It is looked for in the working directory, then in the folders above it, up to the root of the git checkout; outside of
-a checkout only in the working directory, so that nobody's file in ``/tmp`` decides.
+a checkout only in the working directory, so that a stranger's file in ``/tmp`` decides nothing.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _text(value: object, metavar: str, folder: str) -> str:
 
 
 class DefaultsFile(NamedTuple):
-    """A file of defaults: its path from the working directory, its text, what it says, and the table that says it."""
+    """A file of defaults: its path from the working directory, its text, what it says, and the table that holds it."""
 
     path: str
     text: str
@@ -106,7 +106,7 @@ class DefaultsFile(NamedTuple):
         """Return what it says of the options of a command; its own table beats what holds for every command.
 
         Raises:
-            UsageError: it names an option, or a command, that there is not.
+            UsageError: it names an option or a command that does not exist.
         """
         for key, value in self.values.items():
             if key in commands and not isinstance(value, dict):

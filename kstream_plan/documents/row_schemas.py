@@ -71,7 +71,7 @@ def _object(record: type, defs: dict[str, Json]) -> dict[str, Json]:
 def _schema(annotation: Any, defs: dict[str, Json]) -> dict[str, Json]:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _said(_schema(arguments[0], defs), annotation.__metadata__)
+        return _annotated(_schema(arguments[0], defs), annotation.__metadata__)
     if origin in (types.UnionType, Union):
         return _any_of([_schema(each, defs) for each in arguments])
     if origin is tuple:
@@ -93,22 +93,25 @@ def _reference(annotation: type, defs: dict[str, Json]) -> dict[str, Json]:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _said(schema: dict[str, Json], metadata: tuple[object, ...]) -> dict[str, Json]:
-    """Return a schema with what is said of it; of several descriptions the outermost counts."""
-    for each in metadata:
-        if isinstance(each, Says):
-            schema = {**schema, **each.keywords}
-        elif isinstance(each, str):
-            schema = {"description": each, **{name: part for name, part in schema.items() if name != "description"}}
+def _annotated(schema: dict[str, Json], metadata: tuple[object, ...]) -> dict[str, Json]:
+    """Return a schema with its keywords and its description; of several descriptions the outermost counts."""
+    for annotation in metadata:
+        if isinstance(annotation, Says):
+            schema = {**schema, **annotation.keywords}
+        elif isinstance(annotation, str):
+            schema = {
+                "description": annotation,
+                **{name: part for name, part in schema.items() if name != "description"},
+            }
     return schema
 
 
 def _any_of(schemas: list[dict[str, Json]]) -> dict[str, Json]:
     """Return the schema of what one of them takes; a null is added to the type, where there is one."""
-    *others, last = schemas
-    if last != {"type": "null"} or len(others) > 1:
+    *kinds, last = schemas
+    if last != {"type": "null"} or len(kinds) > 1:
         return {"anyOf": [*schemas]}
-    [only] = others
+    [only] = kinds
     if "enum" in only:
         return {**only, "enum": [*only["enum"], None]}  # type: ignore[misc]
     if isinstance(only.get("type"), str):
@@ -118,33 +121,34 @@ def _any_of(schemas: list[dict[str, Json]]) -> dict[str, Json]:
 
 def _settings() -> dict[str, Json]:
     """Return the schemas of the settings of all kinds of groups."""
-    found = {name: _setting(name) for name in CONFIG_NAMES}
-    for settings, whose in ((GROUP_SETTINGS, "streams"), (CONNECT_SETTINGS, "Connect")):
+    schemas = {name: _setting(name) for name in CONFIG_NAMES}
+    for settings, kind_of_group in ((GROUP_SETTINGS, "streams"), (CONNECT_SETTINGS, "Connect")):
         for name, (_, default, low, _most) in settings.items():
-            said = f"{kafka_name(name)}, only for a {whose} group. Default {default}."
-            found.setdefault(name, _whole(said, min(low, 1), MAX_INT))
+            description = f"{kafka_name(name)}, only for a {kind_of_group} group. Default {default}."
+            schemas.setdefault(name, _whole(description, min(low, 1), MAX_INT))
     for name in STORE_SETTINGS:
-        found[name] = {"description": f"{kafka_name(name)}: where stores are.", "type": ["string", "null"]}
+        schemas[name] = {"description": f"{kafka_name(name)}: where stores are.", "type": ["string", "null"]}
     for name in DECIDING_SETTINGS:
-        said = _MEANINGS.get(name, f"{kafka_name(name)}: no plan goes by it; another than the default is a warning.")
-        found[name] = {**found.get(name, {}), "description": said, "type": ["string", "integer", "null"]}
-    found["connect_protocol"] = {
+        unused = f"{kafka_name(name)}: no plan goes by it; another than the default is a warning."
+        description = _MEANINGS.get(name, unused)
+        schemas[name] = {**schemas.get(name, {}), "description": description, "type": ["string", "integer", "null"]}
+    schemas["connect_protocol"] = {
         "description": "connect.protocol, only for a Connect group. Default sessioned.",
         "enum": [*CONNECT_PROTOCOLS, None],
     }
-    return cast("dict[str, Json]", found)
+    return cast("dict[str, Json]", schemas)
 
 
 def _setting(name: str) -> dict[str, Json]:
     default = getattr(AssignmentConfig(), name)
-    said = (
+    description = (
         f"{_MEANINGS.get(name, f'{kafka_name(name)}.')} Default {default or 'none' if name not in RANGES else default}."
     )
     if name in RANGES:
-        return _whole(said, *RANGES[name])
+        return _whole(description, *RANGES[name])
     if name == "rack_aware_assignment_tags":
-        return {"description": said, "type": ["array", "null"], "items": {"type": "string", "minLength": 1}}
-    return {"description": said, "enum": [*RACK_STRATEGIES, None]}
+        return {"description": description, "type": ["array", "null"], "items": {"type": "string", "minLength": 1}}
+    return {"description": description, "enum": [*RACK_STRATEGIES, None]}
 
 
 def _whole(description: str, low: int, high: int) -> dict[str, Json]:

@@ -108,7 +108,7 @@ def _value(name: str) -> st.SearchStrategy[Any]:
 
 
 def _mapping(parts: dict[str, st.SearchStrategy[Any]], *needed: str) -> st.SearchStrategy[dict[str, Any]]:
-    """With what is needed, as a rule, and some of the others; now and then with a name that nobody knows."""
+    """With what is needed, as a rule, and some of the others; now and then with an unknown name."""
     known = st.fixed_dictionaries(
         {name: parts[name] for name in needed},
         optional={name: part for name, part in parts.items() if name not in needed},
@@ -171,8 +171,8 @@ def _agree(kind: str, document: Any, read: Callable[[bytes, str], object]) -> No
     try:
         read(text.encode(), "f")
     except KstreamPlanError as error:
-        told = [str(each) for each in (error, *error.also)]
-        assert not is_valid or all(map(BEYOND_SCHEMAS.search, told)), told
+        messages = [str(each) for each in (error, *error.also)]
+        assert not is_valid or all(map(BEYOND_SCHEMAS.search, messages)), messages
     else:
         assert is_valid, validator(kind).errors(document)
 

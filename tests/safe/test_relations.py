@@ -61,9 +61,9 @@ _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
 #: nothing is known to be written meanwhile.
 _RESTORES_LESS = (worsenings.older_reports, worsenings.produce_unknown)
 #: What makes a group settle that may not, or stay as it is at both ends of a plan: fewer copies are built; a copy that
-#: is made anew begins with nothing, while of one that is there nobody may know what it has; and without a rate nobody
-#: counts the probes that a copy takes until it has caught up, while with one a plan is cut off that has more than it
-#: may; at a lower rate, or under a lower limit, no copy comes close enough, so that it ends.
+#: is made anew begins with nothing, while what an older one has may be unknown; and without a rate nothing counts the
+#: probes that a copy takes until it has caught up, while with one a plan is cut off that has more than it may; at a
+#: lower rate, or under a lower limit, no copy comes close enough, so that it ends.
 _SETTLES = (
     worsenings.restore_unknown,
     worsenings.slower_restore,
@@ -402,7 +402,7 @@ def _has_other_ends(group: Given, worse: Given, worsening: Worsening) -> bool:
         return True  # it begins as of the snapshot, before all was written that is by then
     if worsening is worsenings.older_reports and group.restore and group.produce is not None:
         return True  # by known rates a copy that was reported earlier has had longer
-    # a lower bound is simulated at one end, a copy that nobody reported at both
+    # a lower bound is simulated at one end, a copy that was never reported at both
     return worsening is worsenings.fewer_reports and _reported_in_part(group) != _reported_in_part(worse)
 
 
@@ -782,7 +782,7 @@ class TestExceptions:
         assert older is not None
         assert [_assign(each).whole for each in (group, older)] == [Answer.UNKNOWN, Answer.YES]
 
-    def test_in_a_plan_a_lower_bound_is_simulated_at_one_end_and_a_copy_that_nobody_reported_at_both(self) -> None:
+    def test_in_a_plan_a_lower_bound_is_simulated_at_one_end_and_a_copy_that_was_never_reported_at_both(self) -> None:
         """0_3 is restored beside a copy that is behind by an unknown number of records."""
         bounded = random_group(random.Random(50004801))
         silent = worsenings.fewer_reports(random.Random(50004801), bounded)
@@ -801,9 +801,9 @@ class TestExceptions:
         older = worsenings.older_reports(random.Random(0), group)
         assert older is not None
         assert [_assign(each).whole for each in (group, older)] == [Answer.UNKNOWN, Answer.YES]
-        asked = random_group(random.Random(3054136))
-        assert _assign(asked).whole is Answer.UNKNOWN
-        assert _assign(replace(asked, later_ms=3_661_000)).whole is Answer.YES
+        undeleted = random_group(random.Random(3054136))
+        assert _assign(undeleted).whole is Answer.UNKNOWN
+        assert _assign(replace(undeleted, later_ms=3_661_000)).whole is Answer.YES
 
     def test_what_a_task_lacks_that_kafka_moves_again_is_told_with_a_rate_alone(self) -> None:
         """Kafka waits until its copy is within the limit; how much of that it then lacks depends on the rate."""
@@ -874,7 +874,7 @@ class TestFoundByGroups:
     def test_which_copies_have_caught_up_decides_which_thread_opens_one(self) -> None:
         """If that of 0_2 has and that of 0_3 has not, 0_3 changes threads, and its stores in memory are lost.
 
-        Two plans are simulated: all copies of which it is unknown have caught up, and none has.
+        Two plans are simulated: all copies of unknown lag have caught up, and none has.
         """
         behind = worsenings.more_lag(random.Random(50005900), random_group(random.Random(50005900)))
         assert behind is not None

@@ -334,7 +334,7 @@ class DecidedOfConsumer(NamedTuple):
     withheld: Annotated[TaskNames | None, "The part of it that it waits for: its owner has to stop it first."] = None
     standby: Annotated[TaskNames | None, "What it is to keep a copy of, warm-ups included if warmup has none."] = None
     warmup: Annotated[TaskNames | None, "What it is to warm up."] = None
-    temporary: Annotated[TaskNames | None, "Tasks that are withheld from it and of which it has state."] = None
+    temporary: Annotated[TaskNames | None, "Tasks that are withheld from it though it has state of them."] = None
 
 
 class Decided(NamedTuple):
@@ -470,8 +470,8 @@ class Snapshot(NamedTuple):
 
 
 def _if_protocol(pattern: str, **consequences: Any) -> Mapping[str, Any]:
-    told = {"required": ["group_protocol"], "properties": {"group_protocol": {"type": "string", "pattern": pattern}}}
-    return {"if": told, **consequences}
+    protocol = {"type": "string", "pattern": pattern}
+    return {"if": {"required": ["group_protocol"], "properties": {"group_protocol": protocol}}, **consequences}
 
 
 _OF_A_LAG: Mapping[str, Any] = {
