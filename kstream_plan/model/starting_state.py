@@ -32,9 +32,8 @@ class Beginning:
     ``started_ms`` tells when instances, by process id, have started, ``in_stores`` whether offsets are kept inside the
     stores (``None``: not known), ``in_memory`` that a closed store leaves nothing. ``undated``: when the decision was
     made is not known, nor when lags were reported that do not say so themselves; ``undated_reports`` have a time that
-    nothing can be counted from. What members hold is as of ``captured_ms``. ``ready`` tells which copies count as
-    caught up by now where that is unknown, ``cleaning`` when left-over state is deleted. ``broker`` is what the broker
-    knows of a streams group.
+    nothing can be counted from. ``ready`` tells which copies count as caught up by now where that is unknown,
+    ``cleaning`` when left-over state is deleted. ``broker`` is what the broker knows of a streams group.
     """
 
     decision: KnownDecision | None = None
@@ -50,7 +49,6 @@ class Beginning:
     ready: Ready = "likely"
     cleaning: Cleaning = "likely"
     broker: BrokerGroup | None = None
-    captured_ms: int = 0
 
 
 def beginning_of(
@@ -79,7 +77,6 @@ def beginning_of(
         ready=ready,
         cleaning=cleaning,
         broker=snapshot.state.memory if isinstance(snapshot.state.memory, BrokerGroup) else None,
-        captured_ms=-now_ms,
     )
 
 
@@ -114,14 +111,18 @@ def state_now(snapshot: Snapshot, now_ms: int, *, ready: Ready = "likely", clean
 
 
 def _all_reported_ms(state: GroupState, beginning: Beginning, now_ms: int) -> Mapping[_Seat, int]:
-    """Return when lags were reported; those that do not say so are as old as the snapshot, others may be older."""
-    silent = {
-        (task, copy.instance): -now_ms
+    """Return when lags were reported; those that do not say so are as old as the snapshot, others may be older.
+
+    An assigned copy that was never reported has restored since it was assigned, or, if that is unknown, the snapshot.
+    """
+    since_ms = beginning.since_ms
+    as_read = {
+        (task, copy.instance): -now_ms if copy.lag is not None else since_ms.get((task, copy.instance), -now_ms)
         for task, of_task in enumerate(state.copies)
         for copy in of_task
-        if copy.lag not in (None, LATEST)
+        if copy.lag != LATEST and (copy.lag is not None or copy.consumer is not None)
     }
-    return MappingProxyType(silent | dict(beginning.reported_ms))
+    return MappingProxyType(as_read | dict(beginning.reported_ms))
 
 
 def _shifted(copy: Copy, now_ms: int, *, undated: bool) -> Copy:

@@ -247,7 +247,7 @@ class _Report:
         self._revoking = revoking
         self._disturbed = transition.disturbed if not interval.tick else frozenset()
         self._first_to_rejoin = _first_to_rejoin(state, self._revoking)
-        reported_in = {} if interval.readiness is None else interval.readiness.restore_from(copies)
+        reported_in = {} if interval.readiness is None else interval.readiness.reported_in()
         self._reported_in = reported_in
         created = interval.to_ms - interval.from_ms > AT_ONCE_MS and phases[0].rates.any_restore
         beginners = _beginners(copies, self._generation) if created else ()

@@ -131,8 +131,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         self._begin(beginning)
         found, aged = replace(state, memory=None), lapse.to_ms > lapse.from_ms
         rates = lapse.spans[0].rates
-        assigned_ms = beginning.captured_ms if beginning.captured_ms < lapse.to_ms else None
-        self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, assigned_ms, self._config, rates)
+        self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, self._config, rates)
         if not aged:
             return replace(found, copies=silent_copies(found, self._readiness, rates))
         interval = Interval(lapse.from_ms, lapse.to_ms, tick=False, idle=True, readiness=self._readiness)
@@ -179,8 +178,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         interval = Interval(lapse.from_ms, lapse.to_ms, tick=tick, idle=lapse.idle, at_probes=self._clock.at_probes)
         beginning, self._beginning = self._beginning, None
         if beginning is not None:
-            rates, from_ms = lapse.spans[0].rates, lapse.from_ms
-            self._readiness = Readiness(beginning, from_ms, lapse.to_ms, from_ms, self._config, rates)
+            self._readiness = Readiness(beginning, lapse.from_ms, lapse.to_ms, self._config, lapse.spans[0].rates)
             interval = interval._replace(readiness=self._readiness)
         if lapse.paced:
             self._recurrence = Recurrence(self._config)

@@ -19,14 +19,13 @@ _Seat = tuple[int, int]
 class Readiness:
     """Tells of assigned copies whether they count as caught up at ``to_ms``; private to one plan's first rebalance.
 
-    ``from_ms`` is the time of the state that ``beginning`` is about; since ``assigned_ms`` at the latest those copies
-    are assigned of which nothing else is known (``None``: unknown). ``doubts`` collects those that nobody knows of.
+    ``from_ms`` is the time of the state that ``beginning`` is about. ``doubts`` collects the copies whose answer is
+    unknown.
     """
 
     beginning: Beginning
     from_ms: int
     to_ms: int
-    assigned_ms: int | None
     config: AssignmentConfig
     rates: Rates
     doubts: dict[_Seat, CopyDoubt] = field(default_factory=dict)
@@ -76,19 +75,9 @@ class Readiness:
         """Tell whether a copy had caught up when it was reported; with no limit all have, one of unknown offset too."""
         return copy.lag not in (None, UNKNOWN) and is_caught_up(copy.lag, self.config.acceptable_recovery_lag)
 
-    def restore_from(self, copies: Mapping[int, tuple[Copy, ...]]) -> dict[_Seat, int]:
-        """Return, by (task, instance), how long after ``from_ms`` copies begin to restore that do so later.
-
-        They do once their lag was reported, and those that were never reported once they are known to be assigned.
-        """
-        assigned_ms = self.to_ms if self.assigned_ms is None else self.assigned_ms
-        silent = {
-            (task, copy.instance): assigned_ms
-            for task, of_task in copies.items()
-            for copy in of_task
-            if copy.consumer is not None and copy.lag is None and (task, copy.instance) not in self.beginning.since_ms
-        }
-        times = {**silent, **self.beginning.reported_ms}.items()
+    def reported_in(self) -> dict[_Seat, int]:
+        """Return, by (task, instance), how long after ``from_ms`` lags were reported that were reported later."""
+        times = self.beginning.reported_ms.items()
         return {seat: at_ms - self.from_ms for seat, at_ms in times if self.from_ms < at_ms <= self.to_ms}
 
     def _since(self, task: int, copy: Copy) -> int | None:
@@ -98,7 +87,10 @@ class Readiness:
         known_ms = None if beginning.undated or by_undated_reports else self.from_ms
         if copy.lag is not None:
             return None if seat in beginning.undated_reports else beginning.reported_ms.get(seat, known_ms)
-        since_ms = beginning.since_ms.get(seat, None if known_ms is None else self.assigned_ms)
+        assigned_ms = beginning.reported_ms.get(seat, known_ms)  # at the latest
+        if known_ms is None or (beginning.decision is None and assigned_ms == self.to_ms):
+            assigned_ms = None  # of one that was assigned some time before now it is unknown since when
+        since_ms = beginning.since_ms.get(seat, assigned_ms)
         return since_ms if since_ms is None or copy.made_at_ms is None else max(since_ms, copy.made_at_ms)
 
 

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from kstream_plan.designs.classic.readiness import Readiness, silent_copies, to_restore
 from kstream_plan.model import LATEST, Copy, Group, Rates
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.starting_state import Beginning
+from kstream_plan.model.starting_state import Beginning, state_now
 from kstream_plan.plans.design import CopyDoubt
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import one_standby
 from tests.helpers.small_groups import group, state
 
 GROUP = group(stateful=3, end_offset_sum=5_000)
@@ -34,7 +36,6 @@ def readiness(beginning: Beginning, **fields: Any) -> Readiness:
             "beginning": beginning,
             "from_ms": 0,
             "to_ms": 10_000,
-            "assigned_ms": fields.get("from_ms", 0),
             "config": config,
             "rates": Rates(),
             **fields,
@@ -54,7 +55,7 @@ def test_one_that_had_caught_up_follows_its_changelog() -> None:
     for lag in (0, 100, LATEST):
         copy = SILENT._replace(lag=lag, remaining=max(lag, 0))
         assert doubts(Beginning(), copy) == (True, {})
-        assert readiness(Beginning(undated=True), assigned_ms=None).rate_decides(SEAT[0], copy)
+        assert readiness(Beginning(undated=True), to_ms=0).rate_decides(SEAT[0], copy)
     behind = SILENT._replace(lag=101, remaining=101)
     assert not doubts(Beginning(), behind)[0]
     assert not readiness(Beginning(undated=True)).rate_decides(SEAT[0], behind)
@@ -122,10 +123,12 @@ def test_one_that_was_there_for_a_probing_interval_is_likely_caught_up(to_ms: in
     ("copy", "beginning", "fields", "since_ms"),
     [
         (SILENT, Beginning(), {}, -5),
-        (SILENT, Beginning(), {"assigned_ms": None}, None),
+        (SILENT, Beginning(), {"to_ms": -5}, None),
+        (SILENT, Beginning(reported_ms={SEAT: 3}), {}, 3),
+        (SILENT, Beginning(reported_ms={SEAT: 10_000}), {}, None),
         (SILENT, Beginning(undated=True), {}, None),
         (SILENT, Beginning(since_ms={SEAT: 7}), {}, 7),
-        (SILENT, Beginning(since_ms={SEAT: 7}, undated=True), {"assigned_ms": None}, 7),
+        (SILENT, Beginning(since_ms={SEAT: 7}, undated=True), {"to_ms": -5}, 7),
         (SILENT._replace(made_at_ms=9), Beginning(since_ms={SEAT: 7}), {}, 9),
         (SILENT._replace(made_at_ms=5), Beginning(since_ms={SEAT: 7}), {}, 7),
         (SILENT._replace(made_at_ms=9), Beginning(undated=True), {}, None),
@@ -150,18 +153,23 @@ def test_since_when_it_restores_is_its_report_else_its_assignment(
 def test_lags_that_were_reported_later_are_reported_on_the_way(
     reported_ms: dict[tuple[int, int], int], from_ms: int
 ) -> None:
-    found = readiness(Beginning(reported_ms=reported_ms), from_ms=from_ms, to_ms=10).restore_from({})
+    found = readiness(Beginning(reported_ms=reported_ms), from_ms=from_ms, to_ms=10).reported_in()
     assert found == {seat: at - from_ms for seat, at in reported_ms.items() if from_ms < at <= 10}
 
 
-@pytest.mark.parametrize(("assigned_ms", "begins"), [(None, {SEAT: 15}), (3, {SEAT: 8}), (-5, {})])
-def test_a_copy_that_was_never_reported_restores_once_it_is_known_to_be_assigned(
-    assigned_ms: int | None, begins: dict[tuple[int, int], int]
+@pytest.mark.parametrize(("since", "assigned_ms"), [(None, 0), ("2026-11-22T11:00:00Z", -3_600_000)])
+def test_a_copy_that_was_never_reported_restores_since_it_is_known_to_be_assigned(
+    since: str | None, assigned_ms: int
 ) -> None:
-    asked = readiness(Beginning(), from_ms=-5, to_ms=10, assigned_ms=assigned_ms)
-    assert asked.restore_from({2: (SILENT, SILENT._replace(instance=0, consumer=None))}) == begins
-    known = readiness(Beginning(since_ms={SEAT: -9}), from_ms=-5, to_ms=10, assigned_ms=assigned_ms)
-    assert known.restore_from({2: (SILENT,)}) == {}
+    """Not since another copy was reported, a day before."""
+    [report] = one_standby.row()["lags"]
+    old = {**report, "process_id": one_standby.IDS[2], "reported_at": "2026-11-21T12:00:00Z"}
+    copies_since = [{"process_id": one_standby.IDS[1], "task_id": "0_0", "since": since}] if since else []
+    snapshot = snapshot_from_row(one_standby.row(lags=[old], copies_since=copies_since), "x")
+    state_then = state_now(snapshot, 0)
+    silent = next(copy.instance for copy in state_then.copies[0] if copy.lag is None)
+    assert isinstance(state_then.memory, Beginning)
+    assert (state_then.at_ms, state_then.memory.reported_ms[0, silent]) == (-86_400_000, assigned_ms)
 
 
 def test_an_instance_restores_the_copies_that_its_consumers_hold() -> None:
