@@ -63,10 +63,11 @@ _RESTORES_LESS = (worsenings.older_reports, worsenings.produce_unknown)
 #: What makes a group settle that may not, or stay as it is at both ends of a plan: fewer copies are built; a copy that
 #: is made anew begins with nothing, while what an older one has may be unknown; and without a rate nothing counts the
 #: probes that a copy takes until it has caught up, while with one a plan is cut off that has more than it may; at a
-#: lower rate, or under a lower limit, no copy comes close enough, so that it ends.
+#: lower rate, as more is written, or under a lower limit, no copy comes close enough, so that it ends.
 _SETTLES = (
     worsenings.restore_unknown,
     worsenings.slower_restore,
+    worsenings.faster_produce,
     worsenings.lower_limit,
     worsenings.end_offset_unknown,
     worsenings.fewer_standbys_wanted,
@@ -197,6 +198,7 @@ def _of_plan(plan: Plan, answer: Answer | None = None) -> Answers:
         tasks={},
         starts=_starts(plan, _to),
         most=most,
+        settles=_settles(plan),
         opened=_opened(plan),
         within_limit=_within_limit(plan.unproven_starts),
     )
@@ -209,7 +211,7 @@ def _within_limit(starts: Iterable[UnprovenStart]) -> frozenset[str]:
 def _assign(group: Given) -> Answers:
     result = plan_checked(group.snapshot, group.options)
     rounds = _starts(result, lambda rnd, _step: rnd.number)
-    return replace(_of_plan(result), rounds=rounds, settles=_settles(result))
+    return replace(_of_plan(result), rounds=rounds)
 
 
 def _settles(plan: Plan) -> bool:
@@ -398,6 +400,8 @@ def _has_other_ends(group: Given, worse: Given, worsening: Worsening) -> bool:
         return True  # it may be deleted before its task starts there, if Kafka prefers it
     if worsening is worsenings.asked_later and group.row.get("stores") != "persistent":
         return True  # by then other copies are unknown: all of them have caught up at one end, none at the other
+    if worsening is worsenings.fewer_standbys_wanted and group.row.get("stores") != "persistent":
+        return True  # a task may go to another instance, and at the end of stores in memory not to another thread
     if worsening is worsenings.capture_time_unknown and group.later_ms and group.produce:
         return True  # it begins as of the snapshot, before all was written that is by then
     if worsening is worsenings.older_reports and group.restore and group.produce is not None:
@@ -829,6 +833,26 @@ class TestExceptions:
         low = high.with_row(config={**high.row["config"], "acceptable_recovery_lag": 0})
         answers = [_assign(each) for each in (high, low)]
         assert [(each.whole, each.settles) for each in answers] == [(Answer.UNKNOWN, False), (Answer.YES, True)]
+
+    @pytest.mark.parametrize(
+        ("command", "seed", "worsening"),
+        [(_assign, 110003787, worsenings.faster_produce), (_simulate_crash, 111000766, worsenings.slower_restore)],
+    )
+    def test_at_worse_rates_no_copy_comes_close_enough_so_that_a_plan_ends(
+        self, command: Command, seed: int, worsening: Worsening
+    ) -> None:
+        group = random_group(random.Random(seed))
+        worse = worsening(random.Random(seed), group)
+        assert worse is not None
+        answers = [command(each) for each in (group, worse)]
+        assert [(each.whole, each.settles) for each in answers] == [(Answer.UNKNOWN, False), (Answer.YES, True)]
+
+    def test_without_standbys_a_task_may_go_to_another_instance_and_not_to_another_thread(self) -> None:
+        """With one, 0_1 may change its thread on ``i0``, and loses its store in memory; with none ``i2`` gets it."""
+        one = random_group(random.Random(110000084))
+        none = one.with_row(config={**one.row["config"], "num_standby_replicas": 0})
+        assert one.row["stores"] == "in-memory"
+        assert [_assign(each).whole for each in (one, none)] == [Answer.UNKNOWN, Answer.YES]
 
     def test_under_a_lower_limit_kafka_waits_for_what_would_be_restored_first(self) -> None:
         """Beside a copy of unknown size another one may lack what the limit allows; at 0 it moves without a gap."""
