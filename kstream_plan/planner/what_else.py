@@ -78,7 +78,15 @@ class OtherPlay:
 
     def __call__(self) -> Ends:
         """Return its figures."""
-        return _ends(in_figures(self._other_case()))
+        return self.ends(in_figures(self._other_case()))
+
+    def ends(self, played: InFigures) -> Ends:
+        """Return the figures of what comes of it; if stores are in memory, which is unknown, more may start cold."""
+        ends = _ends(played)
+        if not _stores_matter(self.case, played):
+            return ends
+        in_memory = replace(self, case=_in_memory(self.case))()
+        return {**ends, _MOST_COLD: max(ends[_MOST_COLD] or 0, in_memory[_MOST_COLD] or 0)}
 
     def _other_case(self) -> Case:
         case = self.case
@@ -189,9 +197,8 @@ class WhatElse:
         always += self._with_other_copies(play, waiting)
         always += self._events_otherwise()
         plays: dict[str, Sequence[Callable[[], Ends]]] = {_ALWAYS: always}
-        if self._stores_matter(play):
-            in_memory = replace(case, snapshot=replace(case.snapshot, stores="in-memory"))
-            plays[_IN_MEMORY] = [self._other(case=in_memory)]
+        if _stores_matter(case, play.plan):
+            plays[_IN_MEMORY] = [self._other(case=_in_memory(case))]
         codes = {note.code for note in outcome.warnings}
         if LEFT_OVER_CLEANUP in codes:
             plays[LEFT_OVER_CLEANUP] = [self._cleaned(when) for when in outcome.cleanings]
@@ -204,13 +211,6 @@ class WhatElse:
             coldest = replace(case, snapshot=replace(case.snapshot, rates=unmeasured))
             plays[_COLDEST] = [self._other(case.design.at_probes(), coldest, ready="none")]
         return plays
-
-    def _stores_matter(self, play: OnePlay) -> bool:
-        """Tell whether more may start cold if stores are in memory, and whether they are is unknown."""
-        snapshot, facts = self.case.snapshot, {start.evidence.fact for start in play.plan.unproven_starts}
-        if snapshot.stores not in (None, "mixed") or self.case.options.proofs == "none":
-            return False
-        return bool(play.plan.summary.hops) or Fact.STORES_UNKNOWN in facts
 
     def _events_otherwise(self) -> Iterator[OtherPlay]:
         """Yield the plays in which the group takes what happens to it otherwise."""
@@ -346,6 +346,18 @@ class WhatElse:
         within = case if min(by_ms) > 0 else with_time_out(config.session_timeout_ms + more_ms)
         beyond = case if max(by_ms) <= 0 else with_time_out(config.session_timeout_ms - more_ms)
         return within, beyond
+
+
+def _stores_matter(case: Case, played: InFigures) -> bool:
+    """Tell whether more may start cold if stores are in memory, and whether they are is unknown."""
+    if case.snapshot.stores not in (None, "mixed") or case.options.proofs == "none":
+        return False
+    facts = {start.evidence.fact for start in played.unproven_starts}
+    return bool(played.summary.hops) or Fact.STORES_UNKNOWN in facts
+
+
+def _in_memory(case: Case) -> Case:
+    return replace(case, snapshot=replace(case.snapshot, stores="in-memory"))
 
 
 def _not_firm(made: Plan, others: Sequence[Plan]) -> Iterator[Note]:

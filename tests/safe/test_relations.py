@@ -905,6 +905,15 @@ class TestFoundByGroups:
         assert _assign(behind).whole is Answer.UNKNOWN
         assert _assign(behind.with_row(stores="persistent")).whole is Answer.YES
 
+    def test_nor_was_it_asked_at_other_ends_of_a_plan_whose_stores_are_unknown(self) -> None:
+        """Where 0_0 and 0_2 have caught up they may change threads at once; in memory, their stores are then lost."""
+        known = random_group(random.Random(200006851))
+        unknown = worsenings.stores_unknown(random.Random(0), known)
+        assert unknown is not None
+        answers = [_assign(each) for each in (known, unknown)]
+        assert [(each.whole, each.most) for each in answers] == [(Answer.UNKNOWN, 2), (Answer.UNKNOWN, 2)]
+        assert _assign(unknown.with_row(stores="persistent")).whole is Answer.YES
+
     def test_a_copy_that_was_never_reported_did_not_restore_since_another_one_was(self) -> None:
         """0_0 was reported a day before: at 50/s the silent copy of 0_2 would have been restored by now."""
         silent = worsenings.fewer_reports(random.Random(90002921), random_group(random.Random(90002921)))
