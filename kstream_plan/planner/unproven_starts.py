@@ -396,6 +396,8 @@ class _Follower:
 
         All tasks that an instance restores share its rate, so that each takes at most as often as long as they are.
         """
+        if not self.warm:
+            return
         index = self.group.task_index
         beside = {(start.process_id, index[start.task_id]): start.evidence for start in unproven}
         evidence = {(process_id, task): beside.get((process_id, task)) for task, process_id in self.restoring.items()}
@@ -496,16 +498,13 @@ class _Follower:
     def _course(self, task: int, process_id: str, held: Sequence[Holding]) -> Course:
         """Return what has become of an instance's copy since the snapshot."""
         instance = self._instance(process_id)
-        is_held = any(
-            task in holding.active or task in holding.standby or task in holding.warmup or task in holding.temporary
-            for holding in (held[c] for c in self.group.consumers_of[self.group.instance_index[process_id]])
-        )
         was_held, had_copy = self.known.is_assigned(task, instance), self.known.has_copy(task, instance)
         ran_until_ms, restarted_ms = self.ran_until.get((task, process_id)), self.restarted.get(process_id)
-        is_new = ran_until_ms is None and not was_held and (is_held or not had_copy)
-        left_over_ms, closed = None, (task, process_id) in self.closed_in
-        if not is_held and (was_held or ran_until_ms is not None):
-            left_over_ms = self.now_ms + (ran_until_ms or 0)
+        was_here = was_held or ran_until_ms is not None
+        is_held = (was_here or had_copy) and self._is_held(task, process_id, held)
+        is_new = not was_here and (is_held or not had_copy)
+        left_over_ms = self.now_ms + (ran_until_ms or 0) if was_here and not is_held else None
+        closed = (task, process_id) in self.closed_in
         if ran_until_ms is None and restarted_ms is None and left_over_ms is None and not is_new and not closed:
             return AS_READ
         return Course(
@@ -515,6 +514,10 @@ class _Follower:
             is_new=is_new,
             closed=closed,
         )
+
+    def _is_held(self, task: int, process_id: str, held: Sequence[Holding]) -> bool:
+        consumers = self.group.consumers_of[self.group.instance_index[process_id]]
+        return any(task in role for consumer in consumers for role in held[consumer])
 
     def _instance(self, process_id: str) -> int:
         """Return the index of an instance in the snapshot; -1: it is none of those."""

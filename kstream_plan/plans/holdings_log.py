@@ -82,10 +82,10 @@ class HoldingsLog:
 
     def _replayed_to(self, number: int) -> Outcome:
         """Go on from the round that was made last, or from a known one that is closer."""
-        if self._replayed != number - 1:
-            known = max((made for made in self._made if made < number), default=-1)
-            if not known <= self._replayed < number:
-                self._begin_after(known)
+        before = range(number - 1, -1, -1)
+        known = next((made for made in before if made == self._replayed or made in self._made), -1)
+        if known != self._replayed:
+            self._begin_after(known)
         while self._replayed < number:
             try:
                 outcome = next(self._replay)
