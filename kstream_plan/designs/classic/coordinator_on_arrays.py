@@ -129,15 +129,15 @@ class CoordinatorOnArrays(ClassicCoordinator):
         if self._on_arrays is not None and self._on_arrays.state is state:
             return self._on_arrays
         self._leave()
-        if self._previous is None or not self._fits or len(self._found) > MOST_PROBES or self._cleaner.in_memory:
+        if self._previous is None or not self._fits or len(self._found) > MOST_PROBES:
             return None
         decision = self._previous[1]
         arrays = arrays_for(state.group, decision, self._config)
         if arrays is None:
             return None
         started_ms = [self._cleaner.started_ms.get(instance.process_id) for instance in state.group.instances]
-        delay_ms = min(self._cleaner.delay_ms, MOST_MS)  # nothing lies so long ago
-        arrays.clean_by(delay_ms, started_ms, self._cleaner.in_stores, self._cleaner.when)
+        cleaner, delay_ms = self._cleaner, min(self._cleaner.delay_ms, MOST_MS)  # nothing lies so long ago
+        arrays.clean_by(delay_ms, started_ms, cleaner.in_stores, cleaner.when, cleaner.in_memory)
         probes = Probes()
         for found in self._found:
             if not arrays.load_state(found, {}):

@@ -72,16 +72,16 @@ def ready_if_late(state: GroupState, steps: Iterable[Step], limit: int, rates: R
 
 
 def ready_at_follow_up(before: GroupState, after: GroupState, limit: int, rates: Rates) -> set[int]:
-    """Return the tasks of which a copy counts as caught up at a follow-up, though nobody knows how fast it restores.
+    """Return the tasks with a copy that counts as caught up at a follow-up, though its restore rate is unknown.
 
     One that was made just now does if it is active. ``limit`` is ``acceptable_recovery_lag``.
     """
     tasks = set()
     for task in after.changed_since(before):
-        to_restore = {copy.instance: copy.remaining for copy in before.copies[task]}
+        to_restore = {(copy.instance, copy.made_at_ms): copy.remaining for copy in before.copies[task]}
         whole = before.group.end_offset_sums[task]
         for copy in after.copies[task]:
-            behind = to_restore.get(copy.instance, whole)
+            behind = to_restore.get((copy.instance, copy.made_at_ms), whole)  # one that is made anew is empty
             if copy.remaining <= limit < behind and rates.restore_rate(copy.instance) is None:
                 tasks.add(task)
     return tasks

@@ -1,6 +1,6 @@
 """A group played on arrays comes to the same plan as one that is played with objects, to the last byte.
 
-500 random groups of stateful tasks, with standbys and tags or without, and as many of which rates are known;
+500 random groups of stateful tasks, with standbys and tags or without, and as many whose rates are known;
 ``KSTREAM_PLAN_GROUPS=10000`` plays more.
 """
 
@@ -19,6 +19,7 @@ from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Rates, Snapshot
 from kstream_plan.model.scenario import Burst, Event, Join, NewInstance, ProduceRate, RestoreRate, Scenario
+from kstream_plan.model.snapshot import Stores
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.holdings_log import HoldingsLog
@@ -34,6 +35,8 @@ pytest.importorskip(
 
 GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "500"))
 PARTS = 20
+#: What they have, in turn.
+STORES: tuple[Stores | None, ...] = (None, "persistent", "in-memory")
 #: Of so many groups one is played with all that else may be.
 WITH_RANGES = 10
 
@@ -78,6 +81,7 @@ def test_arrays_come_to_the_same_plan(
     for seed in range(part, GROUPS, PARTS):
         snapshot, scenario = stateful_case(seed)
         snapshot = with_rates(snapshot, seed) if is_rated else snapshot
+        snapshot = replace(snapshot, stores=STORES[seed // PARTS % len(STORES)])
         options, whole = PlanOptions(max_rounds=150), seed % WITH_RANGES == part % WITH_RANGES == 0
         expected = as_text(with_objects(monkeypatch, snapshot, scenario, options, whole=whole))
         is_same = as_text(outcome(snapshot, scenario, options, whole=whole)) == expected

@@ -36,6 +36,7 @@ cdef class Advance(Restoring):
     cdef void _leave(self, Slot* slot, int64_t at_ms) noexcept
     cdef void _take(self, Py_ssize_t place, Held* seat, Interval* interval) noexcept
     cdef void _make(self, Py_ssize_t place, Held* seat, Interval* interval) noexcept
+    cdef Slot _empty(self, Py_ssize_t place, Held* seat, Interval* interval) noexcept
     cdef bint _report_left_over(self, Py_ssize_t place, Slot* slot, Interval* interval, int64_t written) noexcept
     cdef void _report(self, Py_ssize_t place, Slot* slot, Interval* interval) noexcept
     cdef void _report_placed(self, Py_ssize_t place, Slot* slot, int64_t remaining, Interval* interval) noexcept

@@ -124,6 +124,9 @@ cdef class Advance(Restoring):
         if slot == NULL:
             self._make(place, seat, interval)
             return
+        if self.cleaner.in_memory and slot.consumer >= 0 and slot.consumer != seat.consumer:
+            slot[0] = self._empty(place, seat, interval)  # that of the other thread is closed, and gone
+            return
         if slot.consumer != seat.consumer or (slot.role == ACTIVE) != (seat.role == ACTIVE):
             if slot.consumer < 0:
                 slot.placed_in = interval.generation
@@ -139,7 +142,12 @@ cdef class Advance(Restoring):
         while at and slots[at - 1].instance > seat.instance:
             slots[at] = slots[at - 1]
             at -= 1
-        slots[at] = Slot(
+        slots[at] = self._empty(place, seat, interval)
+        self.number[place] += 1
+
+    cdef Slot _empty(self, Py_ssize_t place, Held* seat, Interval* interval) noexcept:
+        """Return a copy that begins with nothing."""
+        return Slot(
             lag=NONE,
             remaining=self.whole[place],
             left=0,
@@ -152,7 +160,6 @@ cdef class Advance(Restoring):
             reporter=-1,
             role=seat.role,
         )
-        self.number[place] += 1
 
     # -- what is reported of them -----------------------------------------------------------------------------------
 

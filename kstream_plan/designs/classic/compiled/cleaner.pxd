@@ -11,6 +11,7 @@ cdef class Cleaner:
     cdef int64_t delay_ms
     cdef Longs started_ms
     cdef int in_stores, when
+    cdef bint in_memory
     # whether it would have come otherwise earlier, or later
     cdef bint deleted_early, deleted_late
 

@@ -20,15 +20,17 @@ cdef class Cleaner:
         delay_ms: ``state.cleanup.delay.ms``.
         started_ms: when it started, by instance; ``None``: not known.
         in_stores: whether state is in directories of stores, which writing to it does not change; ``None``: not known.
-        when: how left-over state is deleted where nobody knows it: ``likely``, ``early`` or ``late``.
+        when: how left-over state is deleted where that is unknown: ``likely``, ``early`` or ``late``.
+        in_memory: stores are in memory, and gone with the task or its thread.
     """
 
-    def __init__(self, delay_ms, started_ms, in_stores, when):
+    def __init__(self, delay_ms, started_ms, in_stores, when, in_memory):
         self.delay_ms = delay_ms
         self.memory = []
         self.started_ms = int64s_of(self.memory, [NONE if at_ms is None else at_ms for at_ms in started_ms])
         self.in_stores = -1 if in_stores is None else in_stores
         self.when = ("likely", "early", "late").index(when)
+        self.in_memory = in_memory
 
     cdef bint has_deleted(self, Slot* slot, int64_t by_ms) noexcept:
         """Tell whether it deleted what is left over, and note if that hangs on when it runs."""
@@ -47,6 +49,8 @@ cdef class Cleaner:
     cdef bint _deletes(self, Slot* slot, int64_t by_ms, int when) noexcept:
         """Tell whether it does if it runs as early as possible, as late, or as it likely does."""
         cdef int64_t lost_ms = slot.lost_at_ms, started_ms = self.started_ms[slot.instance], every_ms, cleaned_ms
+        if self.in_memory:
+            return True
         if started_ms == NONE:
             if when == EARLY:
                 return by_ms > lost_ms and self._is_longer(slot, by_ms, when)

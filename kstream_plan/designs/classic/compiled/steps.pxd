@@ -24,11 +24,11 @@ cdef class Steps(Decision):
     cdef void _tell_given_up(self, Py_ssize_t place, Slot* old) except *
     cdef void _tell_withheld(self, Py_ssize_t place) except *
     cdef void _tell_started(self, Py_ssize_t place, Slot* old, Held* to) except *
-    cdef void _tell_handed_over(self, Row* row, Py_ssize_t place, Slot* old, Held* to) noexcept
+    cdef void _tell_restored(self, Row* row, Py_ssize_t place, int32_t instance, bint is_empty) noexcept
     cdef void _tell_copied(self, Py_ssize_t place, Slot* old, Held* to) except *
     cdef void _count_restored(self, int64_t records) noexcept
     cdef void _why_active(self, Row* row, Py_ssize_t place, int32_t instance) noexcept
     cdef void _why_copied(self, Row* row, Py_ssize_t place, int32_t instance, int8_t role) noexcept
     cdef void _why_given_up(self, Row* row, Py_ssize_t place, int32_t instance) noexcept
-    cdef int64_t _restores(self, Py_ssize_t place, int32_t instance) noexcept
+    cdef int64_t _restores(self, Py_ssize_t place, int32_t instance, bint is_empty) noexcept
     cdef void _note(self, int64_t at_ms) noexcept

@@ -58,11 +58,11 @@ cdef class Steps(Decision):
         self.room_for_rows = 256
         self.rows = <Row*>zeros(self.memory, self.room_for_rows, sizeof(Row))
         self.races, self.deletions = int8s(self.memory, self.tasks), int8s(self.memory, self.tasks)
-        self.cleaner = Cleaner(0, [None] * self.instances, None, "likely")
+        self.clean_by(0, [None] * self.instances, None, "likely", False)
 
-    def clean_by(self, delay_ms, started_ms, in_stores, when):
+    def clean_by(self, delay_ms, started_ms, in_stores, when, in_memory):
         """Say how left-over state is deleted (:class:`Cleaner`)."""
-        self.cleaner = Cleaner(delay_ms, started_ms, in_stores, when)
+        self.cleaner = Cleaner(delay_ms, started_ms, in_stores, when, in_memory)
 
     def tell(self, int64_t at_ms):
         """Make the steps of the decision, count them, and note what is left to chance."""
@@ -148,32 +148,36 @@ cdef class Steps(Decision):
     cdef void _tell_started(self, Py_ssize_t place, Slot* old, Held* to) except *:
         """Tell who runs a task from now on, of which its instance had a copy or not."""
         cdef int32_t revoked_by = self.revoked_by[place]
-        cdef Row* row = self._row(place, THREAD_MOVE)
-        row.to_consumer, row.to_role, row.reason = to.consumer, ACTIVE, THREADS_EVENED_OUT
+        cdef Row* row = self._row(place, HAND_OVER)
+        cdef bint stays, in_memory = self.cleaner.in_memory
+        cdef bint is_revoked_here = revoked_by >= 0 and self.instance_of[revoked_by] == to.instance
+        cdef bint is_empty = in_memory and old != NULL and old.consumer != to.consumer
+        row.from_consumer, row.from_role, row.to_consumer, row.to_role = revoked_by, ACTIVE, to.consumer, ACTIVE
         self.starts_any = True
-        if revoked_by >= 0 and revoked_by != to.consumer and self.instance_of[revoked_by] == to.instance:
-            row.from_consumer, row.from_role = revoked_by, ACTIVE
-            if self.copy(place, to.instance) == NULL:  # deleted since it was revoked
-                self._tell_handed_over(row, place, old, to)
-                row.reason, row.lag, row.other_lag = THREADS_EVENED_OUT, NONE, NONE
-            return
-        if old != NULL and old.role == ACTIVE:
-            row.from_consumer, row.from_role = old.consumer, ACTIVE
-            return
-        self._tell_handed_over(row, place, old, to)
-
-    cdef void _tell_handed_over(self, Row* row, Py_ssize_t place, Slot* old, Held* to) noexcept:
-        """Tell that another instance runs a task, or the one that has a copy of it."""
-        cdef int32_t revoked_by = self.revoked_by[place]
-        row.restore_records = self._restores(place, to.instance)
-        row.caught_up = row.restore_records == 0 or self.is_caught_up(self.lag(place, to.instance))
-        self._why_active(row, place, to.instance)
-        if revoked_by < 0 and old != NULL:
-            row.kind, row.from_consumer, row.from_role = PROMOTE, old.consumer, old.role
-            self.hops += 1
+        if is_revoked_here and revoked_by != to.consumer:
+            stays = not in_memory and self.copy(place, to.instance) != NULL  # else it was deleted since
+        elif old != NULL and old.role == ACTIVE:
+            row.from_consumer, stays = old.consumer, not in_memory
         else:
-            row.kind, row.from_consumer, row.from_role = HAND_OVER, revoked_by, ACTIVE
-            self.hops += revoked_by < 0 or self.instance_of[revoked_by] != to.instance
+            self._why_active(row, place, to.instance)
+            if revoked_by < 0 and old != NULL:
+                row.kind, row.from_consumer, row.from_role = PROMOTE, old.consumer, old.role
+            self.hops += not is_revoked_here
+            self._tell_restored(row, place, to.instance, is_empty)
+            return
+        row.reason = THREADS_EVENED_OUT
+        if stays:
+            row.kind = THREAD_MOVE
+        else:
+            self._tell_restored(row, place, to.instance, is_empty)
+
+    cdef void _tell_restored(self, Row* row, Py_ssize_t place, int32_t instance, bint is_empty) noexcept:
+        """Tell what a task restores where it starts: all, if the copy ``is_empty`` that is there."""
+        cdef bint is_near = self.is_caught_up(self.lag(place, instance))
+        row.restore_records = self._restores(place, instance, is_empty)
+        row.caught_up = row.restore_records == 0 or (
+            is_near and not (is_empty and not self.is_caught_up(self.whole[place]))
+        )
         self.cold_handovers += not row.caught_up
         self.restores_within_limit = self.restores_within_limit or (row.caught_up and row.restore_records != 0)
         if not row.caught_up or (
@@ -195,15 +199,15 @@ cdef class Steps(Decision):
         elif old != NULL and old.role == to.role:
             row.kind, row.reason = THREAD_MOVE, THREADS_EVENED_OUT
         else:
-            row.restore_records = self._restores(place, to.instance)
+            row.restore_records = self._restores(place, to.instance, False)
             self._why_copied(row, place, to.instance, to.role)
             self.warmups += to.role == WARMUP
             if old == NULL:
                 self._count_restored(row.restore_records)
 
-    cdef int64_t _restores(self, Py_ssize_t place, int32_t instance) noexcept:
-        """Return how much an instance restores to have a task; -1: not known."""
-        cdef Slot* slot = self.copy(place, instance)
+    cdef int64_t _restores(self, Py_ssize_t place, int32_t instance, bint is_empty) noexcept:
+        """Return how much an instance restores to have a task, all if its copy ``is_empty``; -1: unknown."""
+        cdef Slot* slot = NULL if is_empty else self.copy(place, instance)
         cdef int64_t remaining = self.whole[place] if slot == NULL else slot.remaining
         return remaining if self.known[place] or not remaining else -1
 
