@@ -99,11 +99,25 @@ def _kept_words(text: str, option_words: OptionWords) -> list[str]:
     if command not in _OF_SOME:
         return []
     takes = _OF_ALL | _OF_SOME[command]
-    words_of_command = {word for part in text.split() for word in (part, part.partition("=")[0].removesuffix(".ms"))}
-    if not words_of_command.isdisjoint(("--add", "--remove")):
+    names_of_command = {_plain_name(word) for word in text.split() if word.startswith("--") or "=" in word}
+    if not names_of_command.isdisjoint(("add", "remove")):
         takes -= {"add", "to", "remove"}
-    is_free = {name: words_of_command.isdisjoint((words[0], name.replace("_", "."))) for name, words in option_words}
-    return [word for name, words in option_words if name in takes and is_free[name] for word in words]
+    single = [
+        (name, item)
+        for name, words in option_words
+        for item in (zip(words[::2], words[1::2], strict=True) if name == "settings" else [words])
+    ]
+    return [
+        word
+        for name, words in single
+        if name in takes and _plain_name(words[name == "settings"]) not in names_of_command
+        for word in words
+    ]
+
+
+def _plain_name(word: str) -> str:
+    """Return the name in ``--max-warmup-replicas`` or ``max.warmup.replicas=2``, in one spelling."""
+    return word.partition("=")[0].removesuffix(".ms").lstrip("-").replace("-", ".").replace("_", ".")
 
 
 def lags_command(paths: Sequence[str], application_ids: Sequence[str]) -> Command:

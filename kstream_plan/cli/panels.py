@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -9,8 +10,15 @@ from typer.core import TyperCommand, TyperOption
 
 from kstream_plan.cli.color import MODES, set_color_mode
 from kstream_plan.cli.command_help import WITHOUT_FILE
-from kstream_plan.cli.options.defaults import option_keys, option_source, option_texts, option_variables, take_file
-from kstream_plan.cli.options.parameters import CommandLine, Source
+from kstream_plan.cli.options.defaults import (
+    option_source,
+    option_sources,
+    option_variables,
+    take_file,
+    take_settings,
+)
+from kstream_plan.cli.options.parameters import CommandLine
+from kstream_plan.documents.option_aliases import ModernWords, modern_words
 
 #: The panels, in order, below a command's own options: what more than one command has.
 PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
@@ -56,22 +64,26 @@ class PanelledCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments, and note which options are given as which words, or by a file or the environment."""
-        words, options = list(args), self._options
+        (words, warnings), options = self.modern_words(args), self._options
+        if warnings:
+            from kstream_plan.cli.output import warn  # noqa: PLC0415 - not for help
+
+            warn(warnings)
         CommandLine.sources = ()
         if self.name not in WITHOUT_FILE and not ctx.resilient_parsing and not {"--help", "--help-all"} & set(words):
             take_file(ctx, options)
-        rest: list[str] = super().parse_args(ctx, args)
-        values = self.make_parser(ctx).parse_args(words)[0]
+        rest: list[str] = super().parse_args(ctx, list(words))
+        values = self.make_parser(ctx).parse_args(list(words))[0]
         CommandLine.option_words = tuple(
             (item.name, _words(item.opts[0], values[item.name])) for item in options if item.name in values
         )
-        sources = ((item, option_source(ctx, item)) for item in options)
-        CommandLine.sources = tuple(
-            Source(item.name, f"--{option_keys(item)[0]}", item.metavar or "", source, option_texts(ctx, item, source))
-            for item, source in sources
-            if source
-        )
+        CommandLine.sources = tuple(option_sources(ctx, options))
+        take_settings(ctx, options, values)
         return rest
+
+    def modern_words(self, words: Sequence[str]) -> ModernWords:
+        """Return words of the command line with today's names of options, and a warning for each old one."""
+        return modern_words(words, {name for item in self._options if not item.is_flag for name in item.opts})
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; if it is verbose, say before what a file or the environment gives it."""

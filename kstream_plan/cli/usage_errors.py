@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from kstream_plan.cli.options.defaults import option_keys, option_source, option_variables
 from kstream_plan.cli.panels import USAGE_ERRORS
+from kstream_plan.documents.option_aliases import ALIASES
 from kstream_plan.errors import UsageError
 from kstream_plan.pages.sections import page_names
 
@@ -58,7 +59,7 @@ def suggest_command_line(arguments: Sequence[str], app: typer.Typer) -> str | No
             return None
         return _line([matches[0], *rest] if matches else ["assign", *arguments])
     options = [option for parameter in commands[name].params for option in parameter.opts if option.startswith("--")]
-    corrections = [_option(argument, options) for argument in rest]
+    corrections = commands[name].modern_words([_option(argument, [*options, *ALIASES]) for argument in rest]).words
     return _line([name, *corrections]) if corrections != rest and _is_valid(commands[name], corrections) else None
 
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kstream_plan.documents.frameworks import kafka_name
+from kstream_plan.documents.quantities import parse_rate
 from kstream_plan.documents.streams_config import (
     StreamsConfigFile,
     of_another_application,
     of_streams_groups_only,
+    setting_from_text,
     with_overrides,
 )
-from kstream_plan.errors import UsageError
+from kstream_plan.errors import ConfigError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import warnings_of
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import (
+    CONNECT_GROUP_ONLY,
     DEFAULT_SETTINGS,
     SETTINGS_GIVEN,
     SETTINGS_IN_FORCE,
@@ -25,21 +29,74 @@ from kstream_plan.model.settings import (
     AssignmentConfig,
 )
 from kstream_plan.model.snapshot import Stores
+from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.model.times import duration
 
 #: The code of the warning that something in a file of settings does not count, or not as it is written.
 SETTING_IGNORED = "setting-ignored"
 #: What the clients of a streams group go by themselves.
 _OF_CLIENTS = ("state_cleanup_delay_ms",)
-#: Those that Connect workers have as well.
-_OF_CONNECT = ("heartbeat_interval_ms", "session_timeout_ms")
+#: Those that Connect workers have.
+_OF_CONNECT = ("heartbeat_interval_ms", "session_timeout_ms", *CONNECT_GROUP_ONLY)
+
+
+class GivenSetting(NamedTuple):
+    """A setting that is given by hand.
+
+    name: of :class:`AssignmentConfig`, of a streams group's own settings, or ``stores`` or a rate.
+    value: what it is set to; of a rate records per second.
+    """
+
+    name: str
+    value: SettingValue | float
+
+
+def parse_restore_rate(text: str) -> float:
+    """Return the records per second of a restore rate; else ``ValueError``."""
+    if not (value := parse_rate(text)):
+        raise ValueError("a restore rate has to be above 0")
+    return value
+
+
+def _stores(text: str) -> str:
+    if text not in _STORES:
+        raise ValueError(f"{text!r} is not one of {', '.join(_STORES)}")
+    return text
+
+
+_STORES = ("persistent", "in-memory")
+#: What is given as settings are and is none of Kafka's, and a value of each.
+_OTHER: Mapping[str, tuple[Callable[[str], SettingValue | float], str]] = {
+    "stores": (_stores, _STORES[0]),
+    "produce_rate": (parse_rate, "100/s"),
+    "restore_rate": (parse_restore_rate, "5000/s"),
+}
+
+
+def parse_setting(text: str) -> GivenSetting:
+    """Return what ``NAME=VALUE`` gives.
+
+    Raises:
+        ConfigError: the name is no setting, or the value none of it.
+    """
+    name, equals, value = (part.strip() for part in text.partition("="))
+    key = name.replace(".", "_")
+    if not name or not equals:
+        raise ConfigError(f"{text!r} is not NAME=VALUE", fix="write session.timeout.ms=45s")
+    try:
+        if key in _OTHER:
+            return GivenSetting(key, _OTHER[key][0](value))
+        return GivenSetting(*setting_from_text(name, value, "", other_names=tuple(map(kafka_name, _OTHER))))
+    except ValueError as error:
+        sample = _OTHER[key][1] if key in _OTHER else "5m"
+        raise ConfigError(f"{name}: {error}", fix=f"write {name}={sample}") from None
 
 
 @dataclass(frozen=True, slots=True)
 class GivenSettings:
     """What is given by hand for every application, and beats the settings of its file.
 
-    settings: by name of :class:`AssignmentConfig`.
+    settings: by name of :class:`AssignmentConfig`, or of :data:`GROUP_SETTINGS` if they are a streams group's own.
     restore_rate: records per second that an instance restores; ``None``: not given.
     produce_rate: records per second that are written to each task; ``None``: not given.
     stores: where they are; ``None``: not given.
@@ -70,13 +127,18 @@ class GivenSettings:
         deciding = (note for note in warnings_of(file.deciding, snapshot) if note not in snapshot.warnings)
         warnings_of_file = (*of_another_application(file, snapshot.state.group.application_id), *deciding, *ignored)
         snapshot = replace(snapshot, warnings=(*snapshot.warnings, *warnings_of_file))
-        values = {**file.overrides, **self.settings}
+        given = {name: value for name, value in self.settings.items() if name not in GROUP_SETTINGS}
+        own = {GROUP_SETTINGS[name][0]: value for name, value in self.settings.items() if name in GROUP_SETTINGS}
+        values, of_group = {**file.overrides, **given}, {**file.group, **own}
         if snapshot.group_protocol == "streams":
-            return _of_streams_group(replace(snapshot, rates=rates), values, file.group)
+            return _of_streams_group(replace(snapshot, rates=rates), values, of_group)
         if snapshot.group_protocol == "connect":
-            return _of_connect_group(snapshot, {**values, **file.group})
+            return _of_connect_group(snapshot, {**values, **of_group})
+        if names := [kafka_name(name) for name in given if name in CONNECT_GROUP_ONLY]:
+            message = f"{', '.join(names)} is a setting of Connect workers, and this is no Connect group"
+            raise UsageError(message, where=snapshot.state.group.application_id, fix="leave it out")
         config, warnings = with_overrides(snapshot.config, values), _other_threads(snapshot, file.threads)
-        warnings = (*warnings, *of_streams_groups_only(file.group))
+        warnings = (*warnings, *of_streams_groups_only(of_group))
         assumptions = tuple(note for note in snapshot.assumptions if not values or note.code != DEFAULT_SETTINGS)
         warnings_before = (*snapshot.warnings, *warnings)
         return replace(snapshot, config=config, rates=rates, warnings=warnings_before, assumptions=assumptions)
@@ -111,7 +173,7 @@ def _in_words(name: str, value: object) -> str:
 def _of_stores(snapshot: Snapshot, stores: Stores | None, of_file: Stores | None) -> Snapshot:
     """Return the snapshot with the stores that are given: by an option, else by a file if it denies none in memory."""
     if stores is not None:
-        return replace(snapshot, stores=stores, stores_from="--stores")
+        return replace(snapshot, stores=stores, stores_from="--set stores")
     if of_file is None or (of_file == "persistent" and snapshot.stores in ("in-memory", "mixed")):
         return snapshot
     return replace(snapshot, stores=of_file, stores_from="--streams-config")
@@ -154,7 +216,7 @@ def _of_streams_group(
         return replace(snapshot, config=config)
     message = (
         f"{', '.join(unknown_names)}: a setting of the application has no effect in a streams group; the group's own "
-        "are in --streams-config, as streams.num.standby.replicas"
+        "are given by --set or --streams-config, as streams.num.standby.replicas"
     )
     return replace(
         snapshot,

@@ -15,11 +15,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from kstream_plan.documents.option_aliases import ALIASES
 from kstream_plan.errors import UsageError
 
 #: The name of the file, and the environment variable that names another one.
 FILE, FILE_VARIABLE = "kstream-plan.toml", "KSTREAM_PLAN_CONFIG"
 _PROJECT, _TOOL = "pyproject.toml", "kstream-plan"
+#: The option of which a command's table replaces only the values of the same name.
+_BY_NAME = "set"
 #: What a value may be, but of a flag.
 _VALUES = (str, int, float, datetime.date)
 #: Values that are paths, which count from the folder of the file.
@@ -29,19 +32,17 @@ KEYS = frozenset(
     re.findall(
         r"\S+",
         """
-        acceptable-recovery-lag add add-at all all-groups application-id as-of as-snapshot assignor balance-factor
-        baseline bootstrap-server bounds broker-version client-tags color command-config connect-config
+        acceptable-recovery-lag add add-at all all-groups application-id as-of as-snapshot assignor baseline
+        bootstrap-server bounds broker-version client-tags color command-config connect-config
         connect-defer-join connect-delay connect-log connect-pause connect-status connect-step connect-url debug
-        describe-text design draws draws-within end-offsets expect-digest fail-on-changes fail-on-warning final from
-        full generation group heartbeat-interval instance java-home keep-going lags lags-as-reported lags-tolerance
-        leader-log leave list log-dates master max-learners max-rounds max-snapshot-age max-text max-warmup-replicas
-        metrics names new-round now num-standby-replicas offsets-topic old-round one-bounce out out-format output over
-        overwrite policy probing-rebalance-interval process-id produce-rate protocol protocol-view quiet rack
-        rack-aware-assignment-non-overlap-cost rack-aware-assignment-strategy rack-aware-assignment-tags
-        rack-aware-assignment-traffic-cost ranges rates-over record-size remove replay report require-generation
-        require-warm restart restore-rate round scale-down-timeout scenario session-timeout show-ranks sort spark-conf
-        start-offsets state-cleanup-delay store-lags stores streams-config task threads timeout to today top topology
-        trigger trust-reports-of vary verbose what-if where
+        describe-text design draws draws-within end-offsets expect-digest fail-on-changes fail-on-warning final
+        from full generation group instance java-home keep-going lags lags-as-reported lags-tolerance leader-log
+        leave list log-dates master max-learners max-rounds max-snapshot-age max-text max-warmup-replicas
+        metrics names new-round now num-standby-replicas offsets-topic old-round one-bounce out out-format
+        output over overwrite policy probing-rebalance-interval process-id protocol protocol-view quiet rack
+        ranges rates-over record-size remove replay report require-generation require-warm restart restore-rate
+        round scale-down-timeout scenario set show-ranks sort spark-conf start-offsets store-lags streams-config
+        task threads timeout to today top topology trigger trust-reports-of vary verbose what-if where
         """,
     )
 )
@@ -127,7 +128,9 @@ class DefaultsFile(NamedTuple):
             if key not in keys:
                 fix = _nearest(key, keys) or f"see kstream-plan {command} --help-all"
                 raise UsageError(f"{key!r} is no option of {command}", where=self._place(key, command), fix=fix)
-        common = {key: value for key, value in self.values.items() if key in keys and key not in own}
+        common = {
+            key: value for key, value in self.values.items() if key in keys and (key not in own or key == _BY_NAME)
+        }
         return [
             *(Default(key, value, self._place(key)) for key, value in common.items()),
             *(Default(key, value, self._place(key, command)) for key, value in own.items()),
@@ -147,6 +150,8 @@ class DefaultsFile(NamedTuple):
 
 def _nearest(name: str, names: Collection[str]) -> str:
     """Return how to write the name that was probably meant; empty: none is near."""
+    if alias := ALIASES.get(f"--{name.strip('-').replace('_', '-')}"):
+        return f'write {alias.option[2:]} = ["{alias.prefix}…"]'
     matches = get_close_matches(name.lower().replace("_", "-").strip("-"), sorted(names), n=1)
     return f"write {matches[0]}" if matches else ""
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from kstream_plan.documents.frameworks import identifies, kafka_name, nothing_counts
 from kstream_plan.documents.java_properties import Setting
 from kstream_plan.documents.mistakes import Mistakes
+from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.errors import ConfigError
 from kstream_plan.model import Note
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
@@ -207,6 +208,42 @@ def setting_value(
         nearest = difflib.get_close_matches(setting.name[:100].replace(".", "_"), CONFIG_NAMES, n=1, cutoff=0)[0]
         raise ConfigError(f"{setting.name!r} is no setting", where=name_where, fix=f"is it {kafka_name(nearest)}?")
     return known[0], _value(known[0], setting, where)
+
+
+def setting_from_text(
+    name: str, text: str, where: str, *, other_names: Sequence[str] = ()
+) -> tuple[str, SettingValue | Stores]:
+    """Return a setting that people type, as in a file but that milliseconds may be written ``45s``, and its value.
+
+    Its name is that of :class:`AssignmentConfig`, or of :data:`GROUP_SETTINGS` if it is a streams group's own; where
+    stores are is ``stores``. ``other_names`` may be meant by an unknown one, too.
+
+    Raises:
+        ConfigError: it is none, or its value has the wrong type or is out of range.
+        ValueError: it is a time, and its value is none.
+    """
+    key = name.replace(".", "_")
+    if key in STORE_SETTINGS:
+        if (stores := stores_of({key: text})) is None:
+            raise ConfigError(f"{name} is {text!r}", where=where, fix=f"write {name}=rocksDB or {name}=in_memory")
+        return "stores", stores
+    names = {kafka_name(known): known for known in (*CONFIG_NAMES, *GROUP_SETTINGS, *CONNECT_GROUP_ONLY)}
+    if key not in KNOWN_NAMES and key not in names.values() and key != "num_stream_threads":
+        near = difflib.get_close_matches(name.lower()[:100], [*names, *other_names], n=3)
+        fix = f"write {' or '.join(near)}" if near else f"write one of {', '.join([*names, *other_names])}"
+        raise ConfigError(f"{name!r} is no setting that counts here", where=where, fix=fix)
+    setting = Setting(name, in_milliseconds(name, text), 1)
+    return setting_value(setting, where, where, of_groups=True)
+
+
+def in_milliseconds(name: str, text: str) -> str:
+    """Return a time like ``5m`` as Kafka has it; any other value as it is.
+
+    Raises:
+        ValueError: it is no time.
+    """
+    is_time = name.replace("_", ".").endswith(".ms") and not text.isdigit()
+    return str(parse_duration(text)) if is_time else text
 
 
 def _nothing_known(found: Sequence[Setting], typos: Sequence[str], where: str) -> ConfigError:

@@ -59,8 +59,8 @@ def assumptions(
     if rounds and empty and snapshot.group_protocol != "connect":
         message = (
             "The snapshot's end offsets are those of the group's first start, when nothing had been written. What has "
-            "been written since, and so what is to be restored, is unknown (--produce-rate or a newer snapshot would "
-            "tell)"
+            "been written since, and so what is to be restored, is unknown (--set produce.rate or a newer snapshot "
+            "would tell)"
         )
         notes.append(Note("end-offsets-of-start", message, tuple(empty)))
     new = sorted(set(played.group.instance_index).difference(state.group.instance_index))
@@ -105,7 +105,7 @@ def _stores_note(snapshot: Snapshot) -> Note:
             )
         case None:
             message = (
-                "Stores are assumed to be persistent, as is usual; whether they are is unknown (--stores). After a "
+                "Stores are assumed to be persistent, as is usual; whether they are is unknown (--set stores). After a "
                 "restart, and where a task was closed, nothing is left of a store in memory"
             )
     return Note(STORES, message)

@@ -248,7 +248,7 @@ class KnownCopies:
             return known
         happens = "the process restarts" if restarted else "the task is closed and opened again"
         words = f"{happens}, and whether stores are persistent or in memory is unknown"
-        settle = ("--stores persistent", "--stores in-memory")
+        settle = ("--set stores=persistent", "--set stores=in-memory")
         return Evidence(known=Known.UNKNOWN, fact=Fact.STORES_UNKNOWN, words=words, settled_by=settle)
 
     def _while_input_waits(self, task: int, known: Evidence) -> Evidence:
@@ -275,7 +275,7 @@ class KnownCopies:
             return _by_rates(likely=likely, reports=reports, until_ms=until_ms)
         if not reports and (dated or not self.undated):
             words = "a copy that is made in this plan, and how fast it catches up is unknown"
-            settle = ("--restore-rate", "--produce-rate")
+            settle = ("--restore-rate", "--set produce.rate")
             return Evidence(known=Known.UNKNOWN, fact=Fact.NEW_COPY, words=words, settled_by=settle)
         return self._by_reports(task, instance, reports, times_ms, course)
 
@@ -534,7 +534,7 @@ class KnownCopies:
             )
             fact, settle = Fact.OLD_REPORT, (*_TO_MEASURE, f"{_TRUST} {at_least_as_long(age_ms)}")
             if not _bounds_written(rates, task):
-                settle = (*_TO_MEASURE, "--produce-rate", settle[-1])
+                settle = (*_TO_MEASURE, "--set produce.rate", settle[-1])
         if self._should_be_measured(task, instance):
             fact, words = Fact.NOT_MEASURED, f"measuring it was asked for and failed; {words}"
         return Evidence(

@@ -22,9 +22,9 @@ def next_command(checkup: CheckedPlan) -> Iterator[Note]:
             yield Note("other-settings", f"kstream-plan compare SNAPSHOT{change} --vary {values}")
             return
         if name == "rack_aware_assignment_tags" and isinstance(value, tuple):
-            option = f"--rack-aware-assignment-tags {shlex.quote(','.join(value))}"
+            tags = shlex.quote(f"rack.aware.assignment.tags={','.join(value)}")
             command = "simulate-scaleout" if change else "assign"
-            yield Note("other-settings", f"kstream-plan {command} SNAPSHOT{change} {option}")
+            yield Note("other-settings", f"kstream-plan {command} SNAPSHOT{change} --set {tags}")
             return
     if checkup.source.isprintable() and checkup.source:
         yield Note("in-full", f"kstream-plan show {shlex.quote(checkup.source)}")

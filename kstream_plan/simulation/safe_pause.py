@@ -298,7 +298,7 @@ def _reason(made: Plan, condition: str, seen: _Seen | None) -> Note:
         return Note("may-be-restoring", f"Tasks of other instances may still restore {condition}")
     if made.verdict.kind not in ("settled", "unfinished") or made.ends("settles")[0] == 0:
         message = "Whether the group settles is unknown: copies may never catch up"
-        return Note("may-not-settle", f"{message} (--restore-rate and --produce-rate tell)")
+        return Note("may-not-settle", f"{message} (--restore-rate and --set produce.rate tell)")
     return Note("may-be-unsafe", "The simulation stops before the group has settled (--max-rounds)")
 
 

@@ -106,7 +106,7 @@ def test_several_applications_in_full_with_verbose(reads: Any, capsys: pytest.Ca
         (["settled"], [], 0),
         (["settled"], ["--fail-on-changes"], 0),
         (["scale-out"], ["--fail-on-changes"], 5),
-        (["never-ready"], ["--restore-rate", "1/s", "--produce-rate", "50/s"], 4),
+        (["never-ready"], ["--restore-rate", "1/s", "--set", "produce.rate=50/s"], 4),
         (["scale-out"], ["--max-rounds", "3"], 4),
         (["settled", "scale-out"], ["--fail-on-changes", "--max-rounds", "3"], 4),
         (["settled", "scale-out"], ["--fail-on-changes"], 5),

@@ -71,7 +71,7 @@ def test_a_lost_zone_names_why_tasks_start_cold_what_avoids_it_and_which_more_ma
     lost = f"simulate {zones}/orders.json crash.yaml --no-what-if"
     assert "4 tasks that start cold still restore then: until when is unknown." in said(lost)
     assert "4 tasks that start cold still restore then: all tasks run after about 4m45s." in said(f"{lost} {rate}")
-    tagged = said(f"{lost} {rate} --rack-aware-assignment-tags zone")
+    tagged = said(f"{lost} {rate} --set rack.aware.assignment.tags=zone")
     assert "in zone a, so it restores first. " in tagged
 
 
@@ -84,7 +84,7 @@ def test_without_standbys_the_only_copy_of_what_an_instance_ran_is_gone() -> Non
 
 
 def test_a_start_that_is_not_proven_warm_is_in_the_range_of_cold_starts_of_a_restart() -> None:
-    text = said(f"bounce {EXAMPLES}/zones/orders.json --stores persistent")
+    text = said(f"bounce {EXAMPLES}/zones/orders.json --set stores=persistent")
     assert "Default close is safe with no wait between restarts: no task starts cold, " in text
     assert "Faster, and as safe, but to be set up first: static members. " in text
     assert "Faster, but not proven to be safe: leave on close. " in text
@@ -98,7 +98,7 @@ def test_a_setting_that_would_help_a_rule_says_how_long_the_plan_then_takes_and_
     zones, folder = EXAMPLES / "zones", folder_of("classic-5")
     tags = said(f"check {zones}/orders.json --policy {zones}/policy.yaml --now 2026-11-21T12:00:10Z")
     assert "zone: 1 zone: 2 at the end, all copies in 1 of 2 values of zone: 0_0, 0_1, 0_2 and 5 more" in tags
-    assert tags.endswith("--rack-aware-assignment-tags zone")
+    assert tags.endswith("--set rack.aware.assignment.tags=zone")
     (folder / "soon.yaml").write_text("version: 1\ndefaults: {max_duration: 30m}\n", encoding="utf-8")
     lost = f"--scenario {zones}/zone-a-lost.yaml --policy soon.yaml --now 2026-11-21T12:00:10Z"
     text = said(f"check {zones}/orders.json {lost}")
@@ -140,7 +140,7 @@ def test_every_command_says_in_the_same_words_that_other_settings_take_a_restart
     for command in (
         f"assign {orders} {more}",
         f"why {orders} {more}",
-        f"bounce {orders} --stores persistent --instance orders-1 {more} {now}",
+        f"bounce {orders} --set stores=persistent --instance orders-1 {more} {now}",
         f"drain {orders} orders-1 {more} {now}",
         f"compare {orders} --add 1 --draws 1 --vary max.warmup.replicas=2,8",
         f"simulate {orders} {EXAMPLES}/zones/zone-a-lost.yaml",

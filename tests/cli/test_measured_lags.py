@@ -95,12 +95,14 @@ def test_of_reports_of_several_ages_the_oldest_one_has_to_be_trusted(
     options = [] if command[0] == "drain" else ["--restart", "2m"]
     run([*command, *options, *NOW])
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
-    assert "To find out, add --metrics, --produce-rate or --trust-reports-of 60m (to accept reports that old)." in page
+    assert (
+        "To find out, add --metrics, --set produce.rate or --trust-reports-of 60m (to accept reports that old)." in page
+    )
     assert page.count("--trust-reports-of") == 1
     run([*command, *options, *NOW, "--output", "json"])
     assert json.loads(capsys.readouterr().out)["settled_by"] == [
         "--metrics",
-        "--produce-rate",
+        "--set produce.rate",
         "--trust-reports-of 60m",
     ]
 
@@ -278,7 +280,7 @@ def test_a_check_says_in_every_form_which_options_would_tell(
     forms = ("markdown", "junit", "github", "json", "html")
     reports = [argument for form in forms for argument in ("--report", f"{form}=report.{form}")]
     asked = ["check", "x.json", "--remove", "two", "--policy", "policy.yaml", *reports]
-    said = "To find out, add --metrics, --produce-rate or --trust-reports-of 60m"
+    said = "To find out, add --metrics, --set produce.rate or --trust-reports-of 60m"
     assert run(asked) == 3
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
     assert page.count(said) == 1
@@ -288,7 +290,7 @@ def test_a_check_says_in_every_form_which_options_would_tell(
     found = {
         finding["rule"]: finding for finding in json.loads(Path("report.json").read_text())["plans"][0]["findings"]
     }
-    assert found["max_cold_handovers"]["settled_by"] == ["--metrics", "--produce-rate", "--trust-reports-of 60m"]
+    assert found["max_cold_handovers"]["settled_by"] == ["--metrics", "--set produce.rate", "--trust-reports-of 60m"]
     assert found["max_moves"]["settled_by"] == []
     assert run([*asked, "--trust-reports-of", "60m"]) == 3
     assert "To find out" not in capsys.readouterr().out

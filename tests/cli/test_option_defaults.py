@@ -39,13 +39,20 @@ def _with_spark(test: Any) -> Any:
     return test
 
 
-#: Variables of the program that are no options.
+#: The tests of options, and variables of the program that are none.
+OF_OPTIONS = (Path(__file__), Path(__file__).with_name("test_set.py"))
 OTHER_VARIABLES = {"KSTREAM_PLAN_NO_CACHE", FILE_VARIABLE}
 #: A value for each form of value that an option takes; else the first of those that are listed.
 SAMPLES = {
     **{"N": "3", "DURATION": "90s", "RATE": "70/s", "SIZE": "3MiB", "BYTES": "300", "CONDITION": "cold > 0"},
     **{"TIME": "2026-11-21T12:00:00Z", "DATE": "2026-11-21", "HEX": "0123456789ab", "FORMAT=FILE": "html=x.html"},
-    **{"K=V": "name=value", "K=V,...": "zone=a", "NAME=V,V...": "max.warmup.replicas=2,4", "HOST:PORT": "b:9092"},
+    **{
+        "K=V": "name=value",
+        "K=V,...": "zone=a",
+        "NAME=VALUE": "session.timeout.ms=30s",
+        "NAME=V,V...": "max.warmup.replicas=2,4",
+        "HOST:PORT": "b:9092",
+    },
     **{"NAME": "learner", "RELEASE": "4.3"},
 }
 
@@ -132,7 +139,7 @@ def test_no_variable_of_an_option_means_something_else() -> None:
     variables = {name for command in COMMANDS for option in options_of(command) for name in option_variables(option)}
     source = "".join(file.read_text(encoding="utf-8") for file in sorted(PACKAGE.rglob("*.py")))
     assert set(re.findall(r"\bKSTREAM_PLAN_[A-Z_]+\b", source)) - variables == OTHER_VARIABLES
-    tests = [file for file in sorted((ROOT / "tests").rglob("*.py")) if file != Path(__file__)]
+    tests = [file for file in sorted((ROOT / "tests").rglob("*.py")) if file not in OF_OPTIONS]
     source = "".join(file.read_text(encoding="utf-8") for file in tests)
     assert not variables & set(re.findall(r"\bKSTREAM_PLAN_[A-Z_]+\b", source))
 
@@ -210,6 +217,11 @@ WRONG = {
     "restore-rate = true": 'line 1: restore-rate is neither a text nor a number. Fix: write restore-rate = "RATE"',
     "metrics = [['a']]": 'line 1: metrics is neither a text nor a number. Fix: write metrics = "FILE|DIR|-"',
     "verbose = 'yes'": "line 1: verbose is neither true nor false. Fix: write verbose = true",
+    "session-timeout = '5s'": """line 1: 'session-timeout' is no option of any command. Fix: write set = ["session.""",
+    "[assign]\nset = 'sesion.timeout.ms=5s'": "line 2, set: 'sesion.timeout.ms' is no setting that counts here. Fix: ",
+    "# x\nset = ['session.timeout.ms=5s', 'stores=x']": "line 2, set: stores: 'x' is not one of persistent, in-memory.",
+    "set = ['stores=persistent', 'stores=in-memory']": "line 1, set: stores is given twice. Fix: give it once",
+    "max-warmup-replicas = 2\nset = ['max.warmup.replicas=3']": "line 2, set: max.warmup.replicas is given twice.",
     "restore-rate = '5 apples'": "line 1, restore-rate: ",
     "max-warmup-replicas = 0": "line 1, max-warmup-replicas: 0 is below 1. Fix: give 1 or more",
     "# x\n[assign]\nassignor = 'best'": "line 3, assignor: 'best' is not one of balanced, high-availability. Fix: ",
@@ -387,11 +399,10 @@ def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: 
 
 COMMON = """
 restore-rate = "5000/s"
-max-warmup-replicas = 4
 topology = ["topology.txt"]
 broker-version = "4.3"
 lags-tolerance = "2m"
-balance-factor = 2
+set = ["balance.factor=2", "session.timeout.ms=30s", "max.warmup.replicas=3"]
 draws = 3
 rack = ["a", "b"]
 overwrite = true

@@ -152,7 +152,7 @@ def test_events_are_told_as_they_are_written(
     )
     path = _file(tmp_path, f"events: [{{config: {{max.warmup.replicas: 4}}}}, {rates}]")
     monkeypatch.setenv("COLUMNS", "120")
-    assert run(["simulate", "x.json", path, "--no-what-if", "--session-timeout", "1s"]) == 0
+    assert run(["simulate", "x.json", path, "--no-what-if", "--set", "session.timeout.ms=1s"]) == 0
     page = capsys.readouterr().out.partition("What each event leads to")[2]
     for answer in ("0s max.warmup.replicas=4 ", "1m i1, i2 restore 40 records/s ", "2m i3 restores 4 records/s "):
         assert answer in " ".join(page.split())

@@ -29,7 +29,7 @@ class Given:
     Attributes:
         row: the snapshot.
         restore: ``--restore-rate``; ``None``: not given.
-        produce: ``--produce-rate``, likewise.
+        produce: ``--set produce.rate``, likewise.
         later_ms: ``--now``, counted from when the snapshot was taken; ``None``: not given.
         trust_ms: ``--trust-reports-of``.
     """

@@ -181,7 +181,7 @@ def planned(scenario: str, before: Path, at: str, restored_per_second: int) -> P
         at,
         "--restore-rate",
         f"{restored_per_second}/s",
-        "--produce-rate",
+        "--set produce.rate",
         "0/s",
         "--output",
         "json",

@@ -59,7 +59,7 @@ class TestReports:
         assert _at(snapshot(), heartbeat_ms, trust_ms=None).known is Known.CAUGHT_UP
         evidence = _at(snapshot(), heartbeat_ms + 1, trust_ms=None)
         assert (evidence.known, evidence.fact) == (Known.UNKNOWN, Fact.OLD_REPORT)
-        assert evidence.settled_by == ("--metrics", "--produce-rate", "--trust-reports-of 1m")
+        assert evidence.settled_by == ("--metrics", "--set produce.rate", "--trust-reports-of 1m")
         measured = replace(snapshot(), measured_lags=frozenset({(0, 1)}))
         assert _at(measured, _MINUTE, trust_ms=None).known is Known.CAUGHT_UP
         assert _at(measured, _MINUTE + 1, trust_ms=None).known is Known.UNKNOWN
@@ -91,7 +91,7 @@ class TestReports:
     def test_an_older_one_proves_nothing_and_says_what_would(self) -> None:
         evidence = _at(snapshot(), _MINUTE + 1)
         assert (evidence.known, evidence.fact) == (Known.UNKNOWN, Fact.OLD_REPORT)
-        assert evidence.settled_by == ("--metrics", "--produce-rate", "--trust-reports-of 2m")
+        assert evidence.settled_by == ("--metrics", "--set produce.rate", "--trust-reports-of 2m")
 
     def test_who_accepts_older_ones_gets_an_answer(self) -> None:
         assert _at(snapshot(), 3 * 86_400_000, trust_ms=3 * 86_400_000).known is Known.CAUGHT_UP
@@ -332,7 +332,7 @@ def test_more_lag_older_later_faster_written_or_less_trusted_is_never_safer(
 def test_of_options_with_a_time_only_the_farthest_is_named() -> None:
     ages = [_at(snapshot(), minutes * _MINUTE) for minutes in (30, 60, 45)]
     later = [_at(_heard(days * 86_400_000), 0) for days in (1, 3, 2)]
-    assert options_that_tell(ages) == ("--metrics", "--produce-rate", "--trust-reports-of 60m")
+    assert options_that_tell(ages) == ("--metrics", "--set produce.rate", "--trust-reports-of 60m")
     assert options_that_tell(later) == ("--now 2026-11-25T12:00:00Z (in check: --as-of)",)
     assert options_that_tell([]) == ()
 
@@ -471,7 +471,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
                 Known.UNKNOWN,
                 Fact.STORES_UNKNOWN,
                 "the process restarts, and whether stores are persistent or in memory is unknown",
-                settled_by=("--stores persistent", "--stores in-memory"),
+                settled_by=("--set stores=persistent", "--set stores=in-memory"),
             ),
         ),
         (
@@ -583,7 +583,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
                 "reported 7 records behind 1m30s before, and may have fallen behind since",
                 age_ms=90000,
                 heard_ms=0,
-                settled_by=("--metrics", "--produce-rate", "--trust-reports-of 2m"),
+                settled_by=("--metrics", "--set produce.rate", "--trust-reports-of 2m"),
             ),
         ),
         (
@@ -674,7 +674,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
                 "reported 7 records behind 5s before, and may have fallen behind since",
                 age_ms=5000,
                 heard_ms=0,
-                settled_by=("--metrics", "--produce-rate", "--trust-reports-of 1m"),
+                settled_by=("--metrics", "--set produce.rate", "--trust-reports-of 1m"),
             ),
         ),
         (
@@ -761,7 +761,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
                 Known.UNKNOWN,
                 Fact.NEW_COPY,
                 "a copy that is made in this plan, and how fast it catches up is unknown",
-                settled_by=("--restore-rate", "--produce-rate"),
+                settled_by=("--restore-rate", "--set produce.rate"),
             ),
         ),
         (
@@ -781,7 +781,7 @@ def _evidence(known: Known, fact: Fact, words: str, **fields: Any) -> Evidence:
                 Fact.OLD_REPORT,
                 "ran the task there, so 0 records behind 46s before, and may have fallen behind since",
                 age_ms=46000,
-                settled_by=("--metrics", "--produce-rate", "--trust-reports-of 1m"),
+                settled_by=("--metrics", "--set produce.rate", "--trust-reports-of 1m"),
             ),
         ),
         (

@@ -13,7 +13,7 @@ import pytest
 from kstream_plan.cli import run
 
 _SAFE = Path(__file__).parent
-_RATES = ("--restore-rate", "50/s", "--produce-rate", "1000/s")
+_RATES = ("--restore-rate", "50/s", "--set", "produce.rate=1000/s")
 _TEN_MINUTES_ON = ("--now", "2026-11-21T13:10:38.6Z", "--probing-rebalance-interval", "1m")
 _STALE = (*_TEN_MINUTES_ON, "--acceptable-recovery-lag", "100")
 _MEM, _MEM_1 = ("--instance", "05bb", "--restart", "3s"), ("--instance", "69ec", "--restart", "3s")
@@ -40,7 +40,7 @@ def _captured(file: str) -> tuple[str, str]:
         ("s9-hot/W-live.json", ("9bc2", "--leave"), "UNKNOWN"),
         ("s9-hot/W-log.json", ("9bc2", "--leave"), "UNKNOWN"),
         ("s9-hot/W-ot.json", ("9bc2", "--leave"), "UNKNOWN"),
-        ("s9-hot/W-ot.json", ("9bc2", "--leave", "--restore-rate", "60/s", "--produce-rate", "30/s"), "NO"),
+        ("s9-hot/W-ot.json", ("9bc2", "--leave", "--restore-rate", "60/s", "--set", "produce.rate=30/s"), "NO"),
         ("s9-hot/W-met.json", ("9bc2", "--leave"), "NO"),
         ("s7-mem/B-log.json", ("05bb",), "UNKNOWN"),
         ("s7-mem1/B-log.json", ("69ec",), "UNKNOWN"),
@@ -108,7 +108,7 @@ def test_the_log_that_a_rebalance_in_the_middle_is_from(tmp_path: Path, capsys: 
 def test_the_tool_takes_its_own_plan_with_a_produce_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     inputs, out = _SAFE / "s1-large", tmp_path / "plan.json"
     command = ["simulate", str(inputs / "E1-log.json"), str(inputs / "E1-ids.yaml"), "--restore-rate", "2500/s"]
-    assert run([*command, "--produce-rate", "2/s", "--out", str(out)]) == 0
+    assert run([*command, "--set", "produce.rate=2/s", "--out", str(out)]) == 0
     simulated = capsys.readouterr().out
     assert run(["show", str(out)]) == 0
     assert capsys.readouterr().out.splitlines()[:8] == simulated.splitlines()[:8]

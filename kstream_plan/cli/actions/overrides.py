@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.settings import Settings
@@ -11,9 +11,7 @@ from kstream_plan.cli.output import warn
 from kstream_plan.documents.given_settings import GivenSettings
 from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config
 from kstream_plan.model import Snapshot
-from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import CONFIG_NAMES
-from kstream_plan.model.snapshot import Stores
 
 
 class Overrides(NamedTuple):
@@ -30,14 +28,12 @@ class Overrides(NamedTuple):
 
 def overrides(options: Settings) -> Overrides:
     """Collect the settings that are asked for: options beat the files of ``--streams-config``."""
-    settings: dict[str, SettingValue] = {}
-    for name in CONFIG_NAMES:
-        value = getattr(options, name.removesuffix("_ms"))
-        if value is not None:
-            settings[name] = _tags(value) if name == "rack_aware_assignment_tags" else value
+    values: dict[str, Any] = dict(options.settings or ())
+    rates_and_stores = [values.pop(name, None) for name in ("produce_rate", "stores")]
+    values |= {name: getattr(options, name.removesuffix("_ms"), values.get(name)) for name in CONFIG_NAMES}
+    settings = {name: value for name, value in values.items() if value is not None}
     files = per_application(options.streams_config, "--streams-config", settings_in)
-    stores = cast("Stores | None", options.stores)
-    return Overrides(files, GivenSettings(settings, options.restore_rate, options.produce_rate, stores))
+    return Overrides(files, GivenSettings(settings, options.restore_rate, *rates_and_stores))
 
 
 def settings_in(path: Path) -> StreamsConfigFile:
@@ -45,7 +41,3 @@ def settings_in(path: Path) -> StreamsConfigFile:
     file = load_streams_config(path)
     warn(file.warnings)
     return file
-
-
-def _tags(text: str) -> tuple[str, ...]:
-    return tuple(tag.strip() for tag in text.split(",") if tag.strip())

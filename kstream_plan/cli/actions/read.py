@@ -77,11 +77,11 @@ def check_before_reading(
     if options.command_line.topology and not (options.metrics or options.store_lags):
         raise UsageError("--topology goes with --metrics", fix="give --metrics, or leave it out")
     if (
-        options.command_line.balance_factor is not None
+        "balance_factor" in options.command_line.setting_values
         and options.assignor != "balanced"
         and "learner" not in options.designs
     ):
-        message = "--balance-factor goes with --assignor balanced, or --design learner"
+        message = "--set balance.factor goes with --assignor balanced, or --design learner"
         raise UsageError(message, fix="give both, or leave it out")
     designs = options.design or ()
     if len(set(designs)) < len(designs):

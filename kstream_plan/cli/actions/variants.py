@@ -10,9 +10,8 @@ from kstream_plan.comparison.alternatives import Change
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.frameworks import kafka_name
 from kstream_plan.documents.java_properties import Setting
-from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.documents.scenario_file import load_scenario
-from kstream_plan.documents.streams_config import setting_value
+from kstream_plan.documents.streams_config import in_milliseconds, setting_value
 from kstream_plan.errors import ConfigError, UsageError
 from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.protocols import PROTOCOLS
@@ -79,8 +78,8 @@ def _variant(name: str, value: str) -> Variant:
     place = f"--vary {name}"
     try:
         if name.replace("_", ".") == CONNECT_DELAY:
-            return _delay(_in_milliseconds(name, value))
-        setting, value_of_setting = setting_value(Setting(name, _in_milliseconds(name, value), 1), "--vary", place)
+            return _delay(in_milliseconds(name, value))
+        setting, value_of_setting = setting_value(Setting(name, in_milliseconds(name, value), 1), "--vary", place)
     except ValueError as error:
         raise UsageError(f"{name} is {value!r}: {error}", where=place, fix="write 300000 or 5m") from None
     except ConfigError as error:
@@ -99,14 +98,3 @@ def _delay(value: str) -> Variant:
     if not value.isdecimal() or not low <= int(value) <= high:
         raise ValueError(f"not a whole number from {low} to {high}")
     return Variant(change=Change(CONNECT_DELAY, str(int(value))), settings=((field, int(value)),))
-
-
-def _in_milliseconds(name: str, value: str) -> str:
-    """Return a duration like ``5m`` as Kafka has it; any other value as it is.
-
-    Raises:
-        ValueError: it is no duration.
-    """
-    if not name.replace("_", ".").endswith(".ms") or value.isdigit():
-        return value
-    return str(parse_duration(value))

@@ -121,7 +121,7 @@ def _deliver(groups: Sequence[Bounces], options: BounceOptions) -> None:
 def _scenario_text(best: PlayedWay) -> str:
     """Return the scenario file of a way."""
     settings = "".join(
-        f", with {kafka_name(name)}={value} (simulate --session-timeout {moment(value)})"
+        f", with {kafka_name(name)}={value} (simulate --set {kafka_name(name)}={moment(value)})"
         for name, value in best.way.settings
     )
     name = printable(best.plan.group.application_id)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import typer
 
 from kstream_plan.cli.command_help import COMMANDS, WITHOUT_FILE
+from kstream_plan.cli.options.parameters import CommandLine, Source
 
-#: Under which name a context keeps where the values of the file stand.
-_PLACES = "kstream_plan.places"
+#: Under which name a context keeps where the values of the file stand, and what it gives ``--set``, with the place.
+_PLACES, _SETTINGS_OF_FILE = "kstream_plan.places", "kstream_plan.settings"
+#: The option whose values count name by name.
+_SETTINGS = "settings"
+#: From where a value is, a stronger source after the weaker one.
+_STRENGTH = ("DEFAULT", "DEFAULT_MAP", "ENVIRONMENT", "COMMANDLINE")
 
 
 def option_keys(option: Any) -> list[str]:
@@ -36,12 +43,15 @@ def take_file(ctx: Any, options: Sequence[Any]) -> None:
         return
     option_by_key = {key: option for option in options for key in option_keys(option)}
     defaults = file.defaults(ctx.info_name, option_by_key, [name for name in COMMANDS if name not in WITHOUT_FILE])
-    ctx.default_map, ctx.meta[_PLACES] = {}, {}
+    ctx.default_map, ctx.meta[_PLACES], ctx.meta[_SETTINGS_OF_FILE] = {}, {}, []
     for default in defaults:
         option = option_by_key[default.key]
         form = Form("" if option.is_flag else option.metavar or "…", option.multiple)
-        ctx.default_map[option.name] = default.words(form, os.path.dirname(file.path))
-        ctx.meta[_PLACES][option.name] = default.place
+        words = default.words(form, os.path.dirname(file.path))
+        if option.name == _SETTINGS:
+            ctx.meta[_SETTINGS_OF_FILE].append((default.place, words))
+        else:
+            ctx.default_map[option.name], ctx.meta[_PLACES][option.name] = words, default.place
 
 
 def option_source(ctx: Any, option: Any) -> str:
@@ -52,7 +62,82 @@ def option_source(ctx: Any, option: Any) -> str:
     return ctx.meta[_PLACES][option.name] if source is not None and source.name == "DEFAULT_MAP" else ""
 
 
-def option_texts(ctx: Any, option: Any, source: str) -> list[str]:
+def option_sources(ctx: Any, options: Sequence[Any]) -> Iterator[Source]:
+    """Yield where the values are from that a file or the environment gives."""
+    for option in options:
+        if place := option_source(ctx, option):
+            key, texts = option_keys(option)[0], _texts(ctx, option, place)
+            yield Source(option.name, f"--{key}", option.metavar or "", place, texts)
+
+
+class _Layer(NamedTuple):
+    """What one source gives ``--set``: whose it is, as Typer calls it, its place, and ``NAME=VALUE``."""
+
+    source: str
+    place: str
+    texts: Sequence[str]
+
+
+def take_settings(ctx: Any, options: Sequence[Any], words: Mapping[str, Any]) -> None:
+    """Let a setting of ``--set`` count unless a stronger source gives it too, also in an option of its own.
+
+    ``words`` are those of the command line, by option.
+
+    Raises:
+        typer.BadParameter: a value is wrong, or one source gives a setting twice.
+    """
+    CommandLine.settings = frozenset()
+    option = next((option for option in options if option.name == _SETTINGS), None)
+    if option is None or ctx.resilient_parsing:
+        return
+    place = next((name for name in option_variables(option) if os.environ.get(name)), "")
+    layers = [
+        *(_Layer("DEFAULT_MAP", *words) for words in ctx.meta.get(_SETTINGS_OF_FILE, ())),
+        _Layer("ENVIRONMENT", place, option.value_from_envvar(ctx) or ()),
+        _Layer("COMMANDLINE", "", words.get(_SETTINGS, ())),
+    ]
+    settings, sources = {}, {source.name: source for source in CommandLine.sources if source.name != _SETTINGS}
+    for layer in layers:
+        names = set()
+        for text in layer.texts:
+            setting = _setting(ctx, option, layer, text)
+            field = setting.name.removesuffix("_ms")
+            strength = _STRENGTH.index(ctx.get_parameter_source(field).name) if field in ctx.params else 0
+            if setting.name in names or _STRENGTH[strength] == layer.source:
+                duplicate = typer.BadParameter(f"{text.partition('=')[0]} is given twice")
+                raise _with_place(duplicate, ctx, option, "give it once")
+            names.add(setting.name)
+            if strength > _STRENGTH.index(layer.source):
+                continue
+            if field in ctx.params:
+                ctx.params[field] = setting.value
+            else:
+                settings[setting.name] = setting
+            sources.pop(field, None)
+            if layer.place:
+                sources[field] = Source(field, "--set", option.metavar, layer.place, [text])
+        if layer.source == "COMMANDLINE":
+            CommandLine.settings = frozenset(names)
+    ctx.params[_SETTINGS] = list(settings.values()) or None
+    CommandLine.sources = tuple(sources.values())
+
+
+def _setting(ctx: Any, option: Any, layer: _Layer, text: str) -> Any:
+    """Return what a text gives ``--set``; an error says where it stands."""
+    ctx.set_parameter_source(option.name, type(ctx.get_parameter_source(option.name))[layer.source])
+    ctx.meta.setdefault(_PLACES, {})[option.name] = layer.place
+    try:
+        return option.process_value(ctx, [text])[0]
+    except typer.BadParameter as error:
+        raise _with_place(error, ctx, option) from None
+
+
+def _with_place(error: Any, ctx: Any, option: Any, fix: str = "") -> Any:
+    error.ctx, error.param, error.fix = ctx, option, fix or error.fix
+    return error
+
+
+def _texts(ctx: Any, option: Any, source: str) -> list[str]:
     """Return what a file or a variable gives an option, as text; values of ``K=V`` may be secrets."""
     value = os.environ.get(source) or ctx.default_map[option.name]
     texts = value if isinstance(value, list) else [value if isinstance(value, str) else str(value).lower()]

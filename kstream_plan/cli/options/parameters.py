@@ -35,9 +35,10 @@ class Source(NamedTuple):
 
 
 class CommandLine:
-    """The command line that runs: the words of its options, and those that a file or the environment gives."""
+    """The command line that runs: the words of its options, its settings, and what a file or the environment gives."""
 
     option_words: OptionWords = ()
+    settings: frozenset[str] = frozenset()
     sources: tuple[Source, ...] = ()
 
 
@@ -90,6 +91,7 @@ Asked = TypeVar("Asked", bound=Options)
 
 #: Parameters that are written otherwise than they are called.
 _WRITTEN = {"from_time": "--from", "to_time": "--to", "everything": "--all", "listed": "--list", "more_logs": "FILE"}
+_WRITTEN["settings"] = "--set"
 
 
 def option_of(name: str) -> str:

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
 import typer
 
 from kstream_plan.cli.options import shared
-from kstream_plan.cli.options.parameters import Options
-from kstream_plan.cli.options.shared import number_option, one_of, parser
+from kstream_plan.cli.options.parameters import CommandLine, Options
+from kstream_plan.cli.options.shared import WrongValueError, number_option, parser
 from kstream_plan.cli.panels import SETTINGS
-from kstream_plan.documents.quantities import parse_duration, parse_rate
-from kstream_plan.model.settings import RACK_STRATEGIES, RANGES
+from kstream_plan.documents.given_settings import GivenSetting, parse_restore_rate, parse_setting
+from kstream_plan.documents.quantities import parse_duration
+from kstream_plan.errors import ConfigError
+from kstream_plan.model.scenario import SettingValue
+from kstream_plan.model.settings import RANGES
 
 
-def _number(setting: str, text: str, *, rare: bool = False) -> Any:
-    return number_option(text, *RANGES[setting], rare=rare)
-
-
-def _duration(setting: str, text: str, *, rare: bool = False) -> Any:
-    """Return an option that takes its unit in its value, not in its name as the setting does."""
-    parse = parser(parse_duration, *RANGES[f"{setting}_ms"], _shown_duration)
-    return typer.Option(parser=parse, metavar="DURATION", hidden=rare, help=text)
+def _number(setting: str, text: str) -> Any:
+    return number_option(text, *RANGES[setting])
 
 
 def _shown_duration(milliseconds: float) -> str:
     return f"{milliseconds}ms" if milliseconds % 1000 else f"{milliseconds // 1000}s"
 
 
-def _positive_rate(text: str) -> float:
-    value = parse_rate(text)
-    if not value:
-        raise ValueError("a restore rate has to be above 0")
-    return value
+def _setting(text: str) -> GivenSetting:
+    try:
+        return parse_setting(text)
+    except ConfigError as error:
+        raise WrongValueError(error.what, fix=error.fix) from None
 
 
 RestoreRate = Annotated[
@@ -40,7 +38,7 @@ RestoreRate = Annotated[
     typer.Option(
         "--restore-rate",
         metavar="RATE",
-        parser=parser(_positive_rate),
+        parser=parser(parse_restore_rate),
         help="Restore throughput per instance, e.g. 5000/s. Without it only a lower bound of the duration is known.",
     ),
 ]
@@ -56,46 +54,33 @@ class Settings(Options, panel=SETTINGS):
     ] = None
     max_warmup_replicas: Annotated[int | None, _number("max_warmup_replicas", "Number of warm-ups at a time.")] = None
     num_standby_replicas: Annotated[int | None, _number("num_standby_replicas", "Number of standbys per task.")] = None
-    balance_factor: Annotated[
-        int | None,
-        _number("balance_factor", "Largest difference in tasks between instances (balanced only).", rare=True),
-    ] = None
     probing_rebalance_interval: Annotated[
-        int | None, _duration("probing_rebalance_interval", "Time between probing rebalances, at least 1m.")
-    ] = None
-    rack_aware_assignment_tags: Annotated[
-        str | None, typer.Option(metavar="TAG,...", hidden=True, help="Client tags over which standbys are spread.")
-    ] = None
-    rack_aware_assignment_strategy: Annotated[
-        str | None, typer.Option(**one_of(RACK_STRATEGIES), hidden=True, help="Strategy against cross-rack traffic.")
-    ] = None
-    rack_aware_assignment_traffic_cost: Annotated[
-        int | None, _number("rack_aware_assignment_traffic_cost", "Weight of cross-rack traffic.", rare=True)
-    ] = None
-    rack_aware_assignment_non_overlap_cost: Annotated[
-        int | None, _number("rack_aware_assignment_non_overlap_cost", "Weight of task moves.", rare=True)
-    ] = None
-    heartbeat_interval: Annotated[
-        int | None, _duration("heartbeat_interval", "Setting heartbeat.interval.ms of the main consumer.", rare=True)
-    ] = None
-    session_timeout: Annotated[
-        int | None, _duration("session_timeout", "Setting session.timeout.ms of the main consumer.", rare=True)
-    ] = None
-    state_cleanup_delay: Annotated[
-        int | None, _duration("state_cleanup_delay", "Time that left-over state is kept.", rare=True)
-    ] = None
-    stores: Annotated[
-        str | None,
+        int | None,
         typer.Option(
-            "--stores",
-            **one_of(("persistent", "in-memory")),
-            help="Where stores are, if metrics and settings do not tell.",
+            parser=parser(parse_duration, *RANGES["probing_rebalance_interval_ms"], _shown_duration),
+            metavar="DURATION",
+            help="Time between probing rebalances, at least 1m.",
         ),
     ] = None
     restore_rate: RestoreRate = None
-    produce_rate: Annotated[
-        float | None,
+    settings: Annotated[
+        list[GivenSetting] | None,
         typer.Option(
-            metavar="RATE", parser=parser(parse_rate), hidden=True, help="Write rate of each task, e.g. 100/s."
+            "--set",
+            metavar="NAME=VALUE",
+            parser=_setting,
+            help="Any setting in Kafka's spelling, stores or produce.rate, e.g. session.timeout.ms=30s; repeatable.",
         ),
     ] = None
+
+    @property
+    def command_line(self) -> Self:
+        """The options of the command line, also of ``--set``."""
+        options = super().command_line
+        settings = [setting for setting in self.settings or () if setting.name in CommandLine.settings]
+        return type(self)(**{**vars(options), "settings": settings or None})
+
+    @property
+    def setting_values(self) -> Mapping[str, SettingValue | float]:
+        """What ``--set`` gives, by name."""
+        return dict(self.settings or ())

@@ -465,7 +465,7 @@ class Snapshot(NamedTuple):
     ] = None
     rates: Annotated[
         Rates | None,
-        "Rates measured over the generations before; --restore-rate and --produce-rate replace them.",
+        "Rates measured over the generations before; --restore-rate and --set produce.rate replace them.",
     ] = None
 
 
