@@ -5,13 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.comparison.alternatives import SameOutcome, fastest
+from kstream_plan.comparison.alternatives import Change, SameOutcome, fastest
 from kstream_plan.model import Note
 from kstream_plan.model.settings import CONFIG_NAMES
 from kstream_plan.plans.remarks import change_option
 
-#: What is varied beside settings, and is an option of its own.
-_OPTIONS = ("assignor", "protocol", "design", "max_learners")
+#: What is varied and has an option of its own; every other setting is one of ``--set``.
+_OWN_OPTIONS = (
+    *("assignor", "protocol", "design"),
+    *("acceptable_recovery_lag", "max_warmup_replicas", "num_standby_replicas", "probing_rebalance_interval_ms"),
+)
+_MAX_LEARNERS = "max_learners"
 
 
 def next_command(alike: Sequence[SameOutcome]) -> Iterator[Note]:
@@ -24,8 +28,20 @@ def next_command(alike: Sequence[SameOutcome]) -> Iterator[Note]:
     if names == ["plan"]:
         if changes[0].value.isprintable():
             yield Note("in-full", f"kstream-plan show {shlex.quote(changes[0].value)}")
-    elif change is not None and {*names} <= {*CONFIG_NAMES, *_OPTIONS}:
-        options = (f"--{name.removesuffix('_ms').replace('_', '-')}" for name in names)
-        words = " ".join(f"{option} {change.value}" for option, change in zip(options, changes, strict=True))
+    elif change is not None and {*names} <= {*CONFIG_NAMES, *_OWN_OPTIONS, _MAX_LEARNERS}:
+        words = " ".join(filter(None, (change_words(one, changes) for one in changes)))
         command = "simulate-scaleout" if change else "assign"
         yield Note("in-full", f"kstream-plan {command} SNAPSHOT{change} {words}")
+
+
+def change_words(change: Change, changes: Sequence[Change]) -> str:
+    """Return the option that gives what varies; empty: that of another change gives it, too."""
+    name, values = change.name.replace(".", "_"), {other.name: other.value for other in changes}
+    design, learners = values.get("design", "learner"), values.get("max.learners")
+    if name == _MAX_LEARNERS:
+        return f"--design learner:max.learners={learners}" if design == "learner" else ""
+    if name == "design" and change.value == "learner" and learners is not None:
+        return ""
+    if name in _OWN_OPTIONS:
+        return f"--{name.removesuffix('_ms').replace('_', '-')} {shlex.quote(change.value)}"
+    return f"--set {shlex.quote(f'{change.name}={change.value}')}"

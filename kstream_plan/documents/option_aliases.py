@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 
 class Alias(NamedTuple):
-    """What an old option is called now: the option, and what stands before the value there."""
+    """What an old option is called now.
+
+    option: the option.
+    prefix: what stands before the value there.
+    value: that of a flag; empty: the old option takes one.
+    others: prefixes that count instead where what stands before their colon is on the command line.
+    """
 
     option: str
     prefix: str = ""
+    value: str = ""
+    others: tuple[str, ...] = ()
 
-    def words(self, value: str) -> tuple[str, str]:
-        """Return how the value is given now."""
-        return self.option, f"{self.prefix}{value}"
+    def words(self, value: str, line: Sequence[str]) -> list[str]:
+        """Return how the value is given now, in this command line."""
+        prefixes = [prefix for prefix in self.others if any(prefix.partition(":")[0] in word for word in line)]
+        return [word for prefix in prefixes or [self.prefix] for word in (self.option, f"{prefix}{value}")]
 
 
 #: Settings that were options of their own.
@@ -24,10 +34,19 @@ _SETTINGS = (
     *("rack.aware.assignment.tags", "rack.aware.assignment.strategy", "stores"),
     *("rack.aware.assignment.traffic_cost", "rack.aware.assignment.non_overlap_cost"),
 )
-#: Every old option that takes a value.
+_DELAYS = ("connect-design-2:delay=", "connect-design-3:delay=")
+#: Every old option.
 ALIASES: Mapping[str, Alias] = {
-    f"--{name.removesuffix('.ms').replace('.', '-').replace('_', '-')}": Alias("--set", f"{name}=")
-    for name in _SETTINGS
+    **{
+        f"--{name.removesuffix('.ms').replace('.', '-').replace('_', '-')}": Alias("--set", f"{name}=")
+        for name in _SETTINGS
+    },
+    "--max-learners": Alias("--design", "learner:max.learners="),
+    "--scale-down-timeout": Alias("--design", "learner:scale.down.timeout.ms="),
+    "--connect-delay": Alias("--design", _DELAYS[0], others=_DELAYS),
+    "--connect-defer-join": Alias("--design", "connect-design-2:defer.join=", value="true"),
+    "--connect-step": Alias("--design", "connect-design-3:step="),
+    "--connect-pause": Alias("--design", "connect-design-3:pause="),
 }
 
 
@@ -49,12 +68,10 @@ def modern_words(words: Sequence[str], with_value: Collection[str]) -> ModernWor
             break
         old, equals, value = word.partition("=")
         alias = ALIASES.get(old)
-        value_follows = word in with_value or (alias is not None and not equals)
-        next_word = next(rest, None) if value_follows else None
-        if alias is None or alias.option not in with_value or (value_follows and next_word is None):
-            modern += [word] if next_word is None else [word, next_word]
-            continue
-        new_words = alias.words(value if next_word is None else next_word)
-        modern += new_words
-        warnings.append(f"{old} goes with the next release: write {shlex.join(new_words)}")
+        if alias is not None and alias.option in with_value:
+            new_words = alias.words(value if equals else alias.value or "".join(islice(rest, 1)), words)
+            modern += new_words
+            warnings.append(f"{old} goes with the next release: write {shlex.join(new_words)}")
+        else:
+            modern += [word, *islice(rest, word in with_value)]
     return ModernWords(modern, warnings)

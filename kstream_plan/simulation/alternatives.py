@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from kstream_plan.comparison.alternatives import Alternative, Change, alternative_figures
 from kstream_plan.comparison.sides import are_rivals
@@ -40,7 +40,7 @@ class Variant:
 
     change: Change
     settings: tuple[tuple[str, SettingValue], ...] = ()
-    options: tuple[tuple[str, str | int], ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
     scenario: Scenario | None = None
 
 
@@ -158,7 +158,7 @@ def _applied(
     config = snapshot.config
     for variant in variants:
         config = replace(config, **dict(variant.settings))  # type: ignore[arg-type]
-        options = replace(options, **dict(variant.options))  # type: ignore[arg-type]
+        options = replace(options, **dict(variant.options))
         scenario = variant.scenario or scenario
     return replace(snapshot, config=config), options, scenario
 

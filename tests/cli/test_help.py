@@ -121,11 +121,14 @@ def test_options_are_what_was_given_and_cannot_be_changed() -> None:
 
 def test_every_setting_has_an_option_within_its_range() -> None:
     for name in CONFIG_NAMES:
-        [parameter] = [param for param in commands()["assign"].params if param.name == name.removesuffix("_ms")]
-        if name in RANGES:
-            for beyond in (RANGES[name][0] - 1, RANGES[name][1] + 1):
+        parameters = {param.name: param for param in commands()["assign"].params}
+        own, any_setting = parameters.get(name.removesuffix("_ms")), parameters["settings"]
+        for beyond in (RANGES[name][0] - 1, RANGES[name][1] + 1) if name in RANGES else ():
+            with pytest.raises(typer.BadParameter):
+                any_setting.type_cast_value(None, [f"{name}={beyond}"])
+            if own is not None:
                 with pytest.raises(typer.BadParameter):
-                    parameter.type_cast_value(None, f"{beyond}ms" if name.endswith("_ms") else str(beyond))
+                    own.type_cast_value(None, f"{beyond}ms" if name.endswith("_ms") else str(beyond))
 
 
 @pytest.mark.parametrize(

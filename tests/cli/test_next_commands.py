@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from kstream_plan import snapshots
 from kstream_plan.cli import run
 from kstream_plan.cli.next_commands import input_of, with_commands
+from kstream_plan.comparison.alternatives import Change
+from kstream_plan.comparison.next_command import change_words
 from kstream_plan.render.page import Line, Page
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers.metric_texts import GROUP
@@ -75,6 +77,40 @@ def test_options_that_change_the_answer_are_carried_unless_the_command_varies_th
         page = Page(title="", lines=(Line("next", "n", command),))
         [line] = with_commands(page, input_of(["a"], "", is_plural=False, option_words=given).command).lines
         assert line.text.endswith(expected)
+
+
+def test_settings_are_carried_one_by_one_unless_the_command_has_them() -> None:
+    words = ("--set", "session.timeout.ms=30s", "--set", "max.warmup.replicas=3")
+    session, warmups = " ".join(words[:2]), " ".join(words[2:])
+    for command, expected in (
+        ("kstream-plan why SNAPSHOT", f"kstream-plan why a {session} {warmups}"),
+        ("kstream-plan assign SNAPSHOT --max-warmup-replicas 4", f" --max-warmup-replicas 4 {session}"),
+        ("kstream-plan compare SNAPSHOT --vary max.warmup.replicas=8,16", f"=8,16 {session}"),
+        ("kstream-plan assign SNAPSHOT --set session.timeout.ms=1000", f"=1000 {warmups}"),
+    ):
+        page = Page(title="", lines=(Line("next", "n", command),))
+        [line] = with_commands(
+            page, input_of(["a"], "", is_plural=False, option_words=[("settings", words)]).command
+        ).lines
+        assert line.text.endswith(expected), line.text
+
+
+CHANGES = {
+    "max.warmup.replicas=4": "--max-warmup-replicas 4",
+    "probing.rebalance.interval.ms=60000": "--probing-rebalance-interval 60000",
+    "session.timeout.ms=30000": "--set session.timeout.ms=30000",
+    "rack.aware.assignment.traffic_cost=3": "--set rack.aware.assignment.traffic_cost=3",
+    "assignor=balanced balance.factor=2": "--assignor balanced --set balance.factor=2",
+    "max.learners=4": "--design learner:max.learners=4",
+    "design=learner max.learners=4": "--design learner:max.learners=4",
+    "design=classic max.learners=4": "--design classic",
+}
+
+
+@pytest.mark.parametrize("text", CHANGES)
+def test_what_varies_is_given_by_the_options_that_commands_have(text: str) -> None:
+    changes = [Change(*word.split("=")) for word in text.split()]
+    assert " ".join(filter(None, (change_words(change, changes) for change in changes))) == CHANGES[text]
 
 
 def _next(out: str) -> list[str]:

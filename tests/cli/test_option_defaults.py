@@ -53,7 +53,7 @@ SAMPLES = {
         "NAME=V,V...": "max.warmup.replicas=2,4",
         "HOST:PORT": "b:9092",
     },
-    **{"NAME": "learner", "RELEASE": "4.3"},
+    **{"NAME[:KEY=VALUE,...]": "learner:max.learners=2", "RELEASE": "4.3"},
 }
 
 
@@ -353,7 +353,7 @@ def test_verbose_says_where_values_are_from_and_the_answer_is_the_same(
 ) -> None:
     assert run(["assign", str(SNAPSHOT), "--restore-rate", "5000/s", "--full", "--output", "json"]) == 0
     answer = capsys.readouterr()
-    Path(FILE).write_text("\nrestore-rate = '5000/s'\nconnect-delay = '1m'\n[assign]\nfull = true\n")
+    Path(FILE).write_text("\nrestore-rate = '5000/s'\nset = 'session.timeout.ms=45s'\n[assign]\nfull = true\n")
     monkeypatch.setenv("KSTREAM_PLAN_OUTPUT", "json")
     assert run(["assign", str(SNAPSHOT)]) == 0
     assert capsys.readouterr() == answer
@@ -364,7 +364,7 @@ def test_verbose_says_where_values_are_from_and_the_answer_is_the_same(
         "kstream-plan: note: --full true from kstream-plan.toml, line 5",
         "kstream-plan: note: --output json from KSTREAM_PLAN_OUTPUT",
         "kstream-plan: note: --restore-rate 5000/s from kstream-plan.toml, line 2",
-        "kstream-plan: note: --connect-delay 1m from kstream-plan.toml, line 3",
+        "kstream-plan: note: --set session.timeout.ms=45s from kstream-plan.toml, line 3",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -179,7 +180,32 @@ def test_old_options_are_read_as_what_they_are_called_now() -> None:
         "--stores goes with the next release: write --set stores=in-memory",
     ]
     assert modern_words(words, {"--task"}) == (words, []), "the command has no --set"
-    assert modern_words(["x", "--stores"], options) == (["x", "--stores"], []), "it has no value"
+    assert modern_words(["x", "--stores"], options).words == ["x", "--set", "stores="], "it has no value"
+
+
+DESIGNS = {
+    "--max-learners 4": ["learner:max.learners=4"],
+    "--scale-down-timeout=5m": ["learner:scale.down.timeout.ms=5m"],
+    "--connect-delay 5m": ["connect-design-2:delay=5m"],
+    "--connect-delay 5m --design connect-design-3": ["connect-design-3:delay=5m", "connect-design-3"],
+    "--connect-defer-join --connect-step 3": ["connect-design-2:defer.join=true", "connect-design-3:step=3"],
+    "--connect-pause 3s": ["connect-design-3:pause=3s"],
+}
+
+
+@pytest.mark.parametrize("line", DESIGNS)
+def test_every_old_option_of_a_design_is_one_of_it(line: str) -> None:
+    new = [word for text in DESIGNS[line] for word in ("--design", text)]
+    assert parsed(*line.split())["design"] == parsed(*new)["design"] != ()
+
+
+@pytest.mark.parametrize("old", ALIASES)
+def test_nothing_that_is_written_names_an_old_option(old: str) -> None:
+    folders = [ROOT / "examples", ROOT / "kstream_plan"]
+    files = [file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".md", ".yml", ".yaml")]
+    own = ROOT / "kstream_plan" / "documents" / "option_aliases.py"
+    for file in {*files, ROOT / "README.md"} - {own}:
+        assert not re.search(rf"{old}(?![\w-])", file.read_text(encoding="utf-8")), file
 
 
 @pytest.mark.parametrize("old", [old for old, alias in ALIASES.items() if alias.option == "--set"])

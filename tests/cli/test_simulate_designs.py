@@ -79,8 +79,15 @@ def test_each_line_is_what_one_design_says(capsys: pytest.CaptureFixture[str]) -
 
 def test_options_of_designs_count_for_those_that_have_them(capsys: pytest.CaptureFixture[str]) -> None:
     crash = ["simulate", "ten", SCENARIO, *ALL]
-    usual, soon = outcomes(capsys, *crash), outcomes(capsys, *crash, "--connect-delay", "30s")
+    usual, old = outcomes(capsys, *crash), outcomes(capsys, *crash, "--connect-delay", "30s")
+    soon = outcomes(
+        capsys, *crash, *(f"--design={name}:delay=30s" for name in ("connect-design-2", "connect-design-3"))
+    )
     assert [name for name in DESIGNS if usual[name] != soon[name]] == ["connect-design-2", "connect-design-3"]
+    assert old == soon
+    both = outcomes(capsys, *crash, "--design", "connect-design-2:delay=30s", "--design=connect-design-3:delay=5m")
+    for name in DESIGNS:
+        assert both[name]["figures"] == (soon if name == "connect-design-2" else usual)[name]["figures"]
 
 
 def test_designs_of_streams_applications(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,9 +127,24 @@ def test_the_table(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["simulate", "even", SCENARIO, *ALL, "--full"], "--full is for a simulation by one design"),
         (["simulate", "even", SCENARIO, *ALL, "--draws-within", "5s"], "--draws-within is for a simulation by one"),
         (["assign", "even", *ALL], "--design is given 5 times"),
-        (["assign", "even", "--connect-step", "2"], "--connect-step goes with --design connect-design-3"),
-        (["assign", "even", "--design", "connect-design-3", "--connect-step", "0"], "0 is below 1"),
-        (["simulate", "even", SCENARIO, *ALL, "--max-learners", "2"], "--max-learners goes with --design learner"),
+        (
+            ["assign", "even", "--design", "connect-design-3:step=0"],
+            "0 is below 1. Fix: write connect-design-3:step=10",
+        ),
+        (
+            ["assign", "even", "--design", "connect-design-3:stp=0"],
+            "'stp' is no option of connect-design-3. Fix: write",
+        ),
+        (["assign", "even", "--design", "connect-design-2:defer.join"], "'defer.join' is not NAME=VALUE. Fix: write"),
+        (["assign", "even", "--design", "connect-design-2:defer.join=1"], "defer.join: '1' is neither true nor false"),
+        (["assign", "even", "--design", "connect-design-2:delay=1s,delay=2s"], "has delay twice. Fix: give it once"),
+        (["assign", "even", "--design", "connect:delay=1s"], "connect takes no options, such as 'delay=1s'. Fix: "),
+        (["assign", "x", "--design", "learner:max.learners=2", "--max-learners", "3"], "--design has a duplicate"),
+        (["compare", "x", "--vary", "design=classic,streams", "--design", "learner"], "--design learner is not among"),
+        (
+            ["simulate", "even", SCENARIO, *ALL, "--max-learners", "2"],
+            "a connect group cannot be planned by --design l",
+        ),
         (["simulate", "even", SCENARIO, *ALL, "--assignor", "balanced"], "--assignor goes with --design classic"),
     ],
 )

@@ -57,13 +57,7 @@ _OTHER = {
 _DECIDES = {"streams": "the broker", "connect": "the leading worker"}
 _DEFAULTS = PlanOptions().assignor, PlanOptions().protocol
 #: Options that only some designs look at.
-_OF_DESIGNS = {
-    **dict.fromkeys(("max_learners", "scale_down_timeout"), ("learner",)),
-    "connect_delay": ("connect-design-2", "connect-design-3"),
-    "connect_defer_join": ("connect-design-2",),
-    **dict.fromkeys(("connect_step", "connect_pause"), ("connect-design-3",)),
-    **dict.fromkeys(("assignor", "protocol", "max_warmup_replicas", "probing_rebalance_interval"), ("classic",)),
-}
+_OF_DESIGNS = dict.fromkeys(("assignor", "protocol", "max_warmup_replicas", "probing_rebalance_interval"), ("classic",))
 
 
 def check_before_reading(
@@ -83,10 +77,11 @@ def check_before_reading(
     ):
         message = "--set balance.factor goes with --assignor balanced, or --design learner"
         raise UsageError(message, fix="give both, or leave it out")
-    designs = options.design or ()
-    if len(set(designs)) < len(designs):
+    keys = [(design.name, key) for design in options.design or () for key, _ in design.options or (("", ""),)]
+    if len(set(keys)) < len(keys):
         raise UsageError("--design has a duplicate", fix="give every design once")
-    if len(designs) > 1 and not several_designs:
+    designs = [design.name for design in options.design or ()]
+    if len(set(designs)) > 1 and not several_designs:
         message = f"--design is given {len(designs)} times"
         raise UsageError(message, fix="give one; simulate and simulate-scaleout set several beside each other")
     other_design = next((name for name in designs if name != "classic"), None)
@@ -215,3 +210,5 @@ def _check_design(options: PlansSnapshots) -> None:
         if not set(takers) & set(designs):
             names = " or ".join(takers)
             raise UsageError(f"{option_of(name)} goes with --design {names}", fix=f"leave it out, or plan by {names}")
+    if surplus := next((design.name for design in options.command_line.design or () if design.name not in designs), ""):
+        raise UsageError(f"--design {surplus} is not among those that --vary names", fix="leave it out, or vary it too")

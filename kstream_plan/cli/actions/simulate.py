@@ -112,7 +112,10 @@ def _designs_beside_each_other(
         message = "svg is the picture of one design"
         raise UsageError(message, where="--report", fix="write html=FILE, or give one --design")
     settings = overrides(arguments)
-    axis = [Variant(change=Change("design", name), options=(("design", name),)) for name in arguments.designs]
+    axis = [
+        Variant(change=Change("design", name), options=(("design", name), *arguments.design_options(name)))
+        for name in arguments.designs
+    ]
     options = replace(arguments.plan_options, long_ranges=True)
     with show_progress(quiet=arguments.quiet) as progress:
         progress("reading")

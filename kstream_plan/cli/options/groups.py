@@ -16,9 +16,10 @@ from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import Options
 from kstream_plan.cli.options.settings import Settings
-from kstream_plan.cli.options.shared import KeyValue, duration_option, key_value, number_option, one_of, parser
+from kstream_plan.cli.options.shared import KeyValue, duration_option, fixable, key_value, one_of, parser
 from kstream_plan.cli.panels import INPUT, PLANNING
 from kstream_plan.designs import DESIGNS
+from kstream_plan.documents.given_design import GivenDesign, parse_design
 from kstream_plan.documents.quantities import parse_size
 from kstream_plan.model.times import EPOCH
 from kstream_plan.planner.options import PlanOptions
@@ -29,9 +30,7 @@ from kstream_plan.snapshots.rows.times import time_asked_for
 _USUAL = PlanOptions()
 #: Options that are those of plans, and what they are called there; not every command has all of them.
 _OF_PLANS: Mapping[str, str] = {
-    **{name: name for name in ("assignor", "protocol", "max_learners", "connect_defer_join", "connect_step", "now_ms")},
-    **{name: name for name in ("max_rounds", "bounds", "trigger", "replay")},
-    **{name: f"{name}_ms" for name in ("scale_down_timeout", "connect_delay", "connect_pause")},
+    **{name: name for name in ("assignor", "protocol", "now_ms", "max_rounds", "bounds", "trigger", "replay")},
     **{"ranges": "long_ranges", "trust_reports_of": "trust_ms"},
 }
 
@@ -150,53 +149,33 @@ class Deciding(Options, panel=PLANNING):
     ] = _USUAL.protocol
 
     design: Annotated[
-        list[str] | None,
+        list[GivenDesign] | None,
         typer.Option(
             "--design",
             hidden=True,
-            **one_of(DESIGNS, "NAME"),
+            metavar="NAME[:KEY=VALUE,...]",
+            parser=fixable(parse_design),
+            autocompletion=lambda: list(DESIGNS),
             help=f"Coordination of the group (default: as Kafka does): {', '.join(DESIGNS)}.",
         ),
-    ] = None
-    max_learners: Annotated[
-        int | None, number_option("Number of tasks learned at once (learner only; default: no limit).", 1, rare=True)
-    ] = None
-    scale_down_timeout: Annotated[
-        int | None,
-        duration_option("Time after which a leaving instance is gone (learner only; default: 10m).", rare=True),
-    ] = None
-    connect_delay: Annotated[
-        int | None,
-        duration_option(
-            "Time that lost work waits (connect-design-2, -3; default: scheduled.rebalance.max.delay.ms).", rare=True
-        ),
-    ] = None
-    connect_defer_join: Annotated[
-        bool,
-        typer.Option(
-            "--connect-defer-join", hidden=True, help="Let workers that join wait as well (connect-design-2)."
-        ),
-    ] = False
-    connect_step: Annotated[
-        int | None,
-        number_option(
-            "Number of connectors, and of tasks, revoked at once (connect-design-3; default: 10).", 1, rare=True
-        ),
-    ] = None
-    connect_pause: Annotated[
-        int | None, duration_option("Time between two such revocations (connect-design-3; default: 60s).", rare=True)
     ] = None
 
     @property
     def designs(self) -> Sequence[str]:
         """Every design that is asked for; none: the one that groups of this kind coordinate by."""
-        return self.design or ()
+        return list(dict.fromkeys(design.name for design in self.design or ()))
+
+    def design_options(self, name: str) -> Sequence[tuple[str, Any]]:
+        """What only this design takes, by the fields of :class:`PlanOptions`."""
+        return [option for design in self.design or () if design.name == name for option in design.options]
 
     @property
     def plan_options(self) -> PlanOptions:
         """How to plan, as far as a command can be asked for it."""
         values = {field: getattr(self, name, None) for name, field in _OF_PLANS.items()}
         design = self.designs[0] if len(self.designs) == 1 else None
+        names = {design.name for design in self.design or ()}
+        values |= self.design_options(*names) if len(names) == 1 else ()
         return PlanOptions(design=design, **{field: value for field, value in values.items() if value is not None})
 
 

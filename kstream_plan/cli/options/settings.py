@@ -9,11 +9,10 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import CommandLine, Options
-from kstream_plan.cli.options.shared import WrongValueError, number_option, parser
+from kstream_plan.cli.options.shared import fixable, number_option, parser
 from kstream_plan.cli.panels import SETTINGS
 from kstream_plan.documents.given_settings import GivenSetting, parse_restore_rate, parse_setting
 from kstream_plan.documents.quantities import parse_duration
-from kstream_plan.errors import ConfigError
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import RANGES
 
@@ -24,13 +23,6 @@ def _number(setting: str, text: str) -> Any:
 
 def _shown_duration(milliseconds: float) -> str:
     return f"{milliseconds}ms" if milliseconds % 1000 else f"{milliseconds // 1000}s"
-
-
-def _setting(text: str) -> GivenSetting:
-    try:
-        return parse_setting(text)
-    except ConfigError as error:
-        raise WrongValueError(error.what, fix=error.fix) from None
 
 
 RestoreRate = Annotated[
@@ -68,7 +60,7 @@ class Settings(Options, panel=SETTINGS):
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            parser=_setting,
+            parser=fixable(parse_setting),
             help="Any setting in Kafka's spelling, stores or produce.rate, e.g. session.timeout.ms=30s; repeatable.",
         ),
     ] = None

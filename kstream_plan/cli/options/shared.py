@@ -6,15 +6,18 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
 from kstream_plan.cli.output import OutputForm
 from kstream_plan.cli.panels import INPUT, OUTPUT, PLANNING
 from kstream_plan.documents.quantities import parse_duration
+from kstream_plan.errors import ConfigError
 from kstream_plan.plans import Trigger
 from kstream_plan.snapshots.rows.times import parse_time
+
+T = TypeVar("T")
 
 
 class KeyValue(NamedTuple):
@@ -51,6 +54,18 @@ def parser(
         return value
 
     return parse_number
+
+
+def fixable(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """Return ``parse``; its errors become usage errors with their fix."""
+
+    def parse_text(text: str) -> T:
+        try:
+            return parse(text)
+        except ConfigError as error:
+            raise WrongValueError(error.what, fix=error.fix) from None
+
+    return parse_text
 
 
 def whole_number(text: str) -> int:
