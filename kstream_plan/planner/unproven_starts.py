@@ -55,7 +55,7 @@ _STARTS = (HandOver, Promote)
 _UNAWAITED = (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP)
 _BESIDE_UNSIZED = "beside copies that restore an unknown number of records"
 #: What tells how many those are.
-_TELLS_SIZE = ("--metrics with --end-offsets",)
+_TELLS_SIZE = ("--metrics with end offsets",)
 #: What is known of a copy in memory where it is unknown which thread opens it.
 _THREAD_UNKNOWN = Evidence(
     known=Known.UNKNOWN,

@@ -413,7 +413,7 @@ class KnownCopies:
         if seat in snapshot.least_lags:
             words = f"it is at least {least:,} records behind; how far at most is unknown"
             known = Known.BEHIND if least > self._limit else Known.UNKNOWN
-            settle = ("--metrics with --end-offsets",)
+            settle = ("--metrics with end offsets",)
             return Evidence(known=known, fact=Fact.LEAST_LAG, words=words, at_least=least, settled_by=settle)
         if is_caught_up(lag, self._limit):
             return None

@@ -26,7 +26,7 @@ from tests.helpers.metric_texts import GROUP, leads, text
 REAL = Path(__file__).parents[1] / "real" / "metrics"
 LOG = ["snapshot", "--leader-log", str(REAL / "leader.log.gz"), "--application-id", "m.app"]
 WARM_UP = ["--as-of", "2026-11-22T13:58:20Z", "--metrics", str(REAL / "captures" / "04-warmup.*")]
-ENDS = ["--end-offsets", str(REAL / "changelog_ends.jsonl.gz")]
+ENDS = ["--metrics", str(REAL / "changelog_ends.jsonl.gz")]
 #: When the group was as it is told.
 NOW = ["--now", "2026-11-21T12:00:00Z"]
 
@@ -127,11 +127,9 @@ def test_the_broken_export_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*LOG, *ENDS], "--end-offsets goes with --metrics"),
-        ([*LOG, "--start-offsets", "x"], "--start-offsets goes with --metrics"),
         ([*LOG, "--metrics", "x", "--all"], "--metrics has current lags, and a history is about the past"),
         ([*LOG, "--metrics", "x", "--list"], "--metrics has current lags, and a history is about the past"),
-        ([*LOG, "--metrics", "-", "--store-lags", "-"], "standard input is given twice"),
+        ([*LOG, "--metrics", "-", "--metrics", "lags=-"], "standard input is given twice"),
         (["assign", "-", "--metrics", "-"], "standard input is given twice"),
         (["assign", "x", "--metrics", "y", "--lags", "z"], "--lags and --metrics both give the lags"),
         ([*LOG, "--topology", "x"], "--topology is about a running group"),
@@ -215,7 +213,7 @@ def test_drain_goes_by_what_was_measured(
     behind, ends = tmp_path / "one.prom", tmp_path / "ends.txt"
     ends.write_text("".join(f"my.app-{store}-changelog:{number}:1000\n" for store in "AB" for number in (0, 1)))
     behind.write_text(text(leads(BOTH)))
-    asked = ["drain", "x.json", "two", *NOW, "--require-warm", "--end-offsets", str(ends)]
+    asked = ["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", str(ends)]
     assert run(["drain", "x.json", "two", *NOW]) == 0
     assert "│ UNKNOWN: " in capsys.readouterr().out, "what was reported an hour ago proves nothing"
     assert run([*asked, "--metrics", str(behind), "--output", "json"]) == 3
@@ -240,7 +238,7 @@ def test_a_topology_tells_whose_the_metrics_are(
     )
     ends = tmp_path / "ends.txt"
     ends.write_text("".join(f"my.app-{store}-changelog:{number}:1000\n" for store in "AB" for number in (0, 1)))
-    asked = ["drain", "x.json", "two", *NOW, "--metrics", str(metrics), "--end-offsets", str(ends)]
+    asked = ["drain", "x.json", "two", *NOW, "--metrics", str(metrics), "--metrics", str(ends)]
     assert run(asked) == 1
     assert "--topology" in capsys.readouterr().err
     for given in (str(topology), f"my.app={topology}"):
@@ -301,7 +299,7 @@ def test_what_is_only_the_least_is_never_called_warm(
 ) -> None:
     _measuring(monkeypatch)
     file = _caught_up(tmp_path, "2026-11-21T12:00:00+00:00")
-    assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--store-lags", str(file)]) == 0
+    assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", str(file)]) == 0
     old = tmp_path / "one.prom"
     old.write_text(text([line.replace("records_lead", "records_lag") for line in leads(dict.fromkeys(BOTH, 30))]))
     assert run(["drain", "x.json", "two", *NOW, "--require-warm", "--metrics", str(old)]) == 3
@@ -361,7 +359,7 @@ def test_what_is_measured_days_after_now_proves_nothing(
     Path("policy.yaml").write_text("version: 1\ndefaults: {max_cold_handovers: 0}\n")
     Path("x.json").write_text(json.dumps({**GROUP, "stores": "persistent"}))
     _measuring(monkeypatch, {**GROUP, "stores": "persistent"})
-    asked = [*command, "--store-lags", str(_caught_up(tmp_path, "2026-11-26T02:00:00+00:00")), option]
+    asked = [*command, "--metrics", str(_caught_up(tmp_path, "2026-11-26T02:00:00+00:00")), option]
     assert run([*asked, "2026-11-21T12:00:00Z"]) == 3
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
     assert "UNKNOWN" in page
@@ -394,7 +392,7 @@ def test_no_scrape_tells_that_all_others_are_still_there_and_run_what_they_ran(
     file, ends = tmp_path / "one.prom", tmp_path / "ends.txt"
     file.write_text(text(leads(dict.fromkeys(BOTH, 1_000))))
     ends.write_text("".join(f"my.app-{store}-changelog:{number}:1000\n" for store in "AB" for number in (0, 1)))
-    assert run([*command, "--metrics", str(file), "--end-offsets", str(ends), *NOW]) == code
+    assert run([*command, "--metrics", str(file), "--metrics", str(ends), *NOW]) == code
     page = " ".join(capsys.readouterr().out.replace("│", "").split())
     assert ("The group was last seen 30m ago" in page) is (code == 3)
     measured = read_measurements(metrics=[str(file)], end_offsets=[str(ends)])

@@ -215,7 +215,7 @@ WRONG = {
     "check = true": "line 1: check is a command. Fix: write its table, [check]",
     "restore-rate = ['5/s']": "line 1: restore-rate is a list, and the option takes one value. Fix: write restore-rate",
     "restore-rate = true": 'line 1: restore-rate is neither a text nor a number. Fix: write restore-rate = "RATE"',
-    "metrics = [['a']]": 'line 1: metrics is neither a text nor a number. Fix: write metrics = "FILE|DIR|-"',
+    "metrics = [['a']]": 'line 1: metrics is neither a text nor a number. Fix: write metrics = "[KIND=]FILE|DIR|-"',
     "verbose = 'yes'": "line 1: verbose is neither true nor false. Fix: write verbose = true",
     "session-timeout = '5s'": """line 1: 'session-timeout' is no option of any command. Fix: write set = ["session.""",
     "[assign]\nset = 'sesion.timeout.ms=5s'": "line 2, set: 'sesion.timeout.ms' is no setting that counts here. Fix: ",

@@ -87,7 +87,7 @@ OTHERS = {
         b"NAME       READY   STATUS    RESTARTS   AGE\norders-0   1/1     Running   0\n",
         "kubectl logs",
     ),
-    "a file of offsets": (b"orders:0:100\norders:1:200\n", "--end-offsets"),
+    "a file of offsets": (b"orders:0:100\norders:1:200\n", "--metrics"),
     "a topology": (b"Topologies:\n   Sub-topology: 0\n    Source: a (topics: [b])\n      --> none\n", "--topology"),
     "a text of metrics": (b"# HELP x y\n# TYPE x gauge\nx 1\n", "--metrics"),
     "a resource of Kubernetes": (b"apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 3}\n", "--streams-config"),

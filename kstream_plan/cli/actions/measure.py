@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.groups import Measuring
-from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.cli.output import write_stderr
 from kstream_plan.errors import SnapshotError, UsageError
 from kstream_plan.model import Snapshot
@@ -26,14 +25,12 @@ def check_measuring(options: Measuring, *, reads_stdin: bool, other_options: Seq
 
     ``reads_stdin``: for something else. ``other_options``: a scrape among them is one that the shell made of a glob.
     """
-    if options.metrics:
-        _check_no_scrape(other_options)
-    for name in ("end_offsets", "start_offsets"):
-        if getattr(options.command_line, name) and not options.metrics:
-            raise UsageError(f"{option_of(name)} goes with --metrics", fix="give --metrics, or leave it out")
-    groups = options.metrics, options.end_offsets, options.start_offsets, options.store_lags
-    paths = [path for group in groups for path in group or ()]
-    if paths.count(STDIN) + reads_stdin > 1:
+    if not options.metrics:
+        return
+    from kstream_plan.snapshots.metrics.measured_files import split_mark  # noqa: PLC0415 - only where it is needed
+
+    _check_no_scrape(other_options)
+    if [split_mark(text).path for text in options.metrics].count(STDIN) + reads_stdin > 1:
         raise UsageError("standard input is given twice", fix="give - once")
 
 
@@ -48,17 +45,15 @@ def _check_no_scrape(paths: Sequence[str]) -> None:
 
 def measurements(options: Measuring, now_ms: int | None) -> Measurements | None:
     """Read what was measured, ``None`` if nothing is given; ``now_ms`` is what options tell is now, since 1970."""
-    if not (options.metrics or options.store_lags):
+    if not options.metrics:
         return None
+    from kstream_plan.snapshots.metrics.measured_files import measured_files  # noqa: PLC0415 - only where it is needed
     from kstream_plan.snapshots.metrics.measurements import read_measurements  # noqa: PLC0415 - only where it is needed
 
     topology_of = topologies(options).value_for
     with naming_its_file("what was measured", "a text of metrics", "a file of offsets", "a page of HTML"):
         return read_measurements(
-            metrics=options.metrics or (),
-            end_offsets=options.end_offsets or (),
-            start_offsets=options.start_offsets or (),
-            store_lags=options.store_lags or (),
+            **measured_files(options.metrics),
             topology_of=topology_of,
             clock_ms=time.time_ns() // 1_000_000,
             now_ms=now_ms,

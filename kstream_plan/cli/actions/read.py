@@ -68,7 +68,7 @@ def check_before_reading(
     ``only_classic``: what is asked is about groups of that design. ``several_designs``: more than one may be given.
     """
     _check_lags(options)
-    if options.command_line.topology and not (options.metrics or options.store_lags):
+    if options.command_line.topology and not options.metrics:
         raise UsageError("--topology goes with --metrics", fix="give --metrics, or leave it out")
     if (
         "balance_factor" in options.command_line.setting_values
@@ -198,7 +198,7 @@ def _check_lags(options: PlansSnapshots) -> None:
             raise UsageError(f"{option_of(name)} goes with --lags", fix="give --lags, or leave it out")
     if options.rates_over == 0:
         raise UsageError("--rates-over is 0: rates need a time above 0", fix="give a time such as 1h")
-    if options.lags and (options.metrics or options.store_lags):
+    if options.lags and options.metrics:
         raise UsageError("--lags and --metrics both give the lags", fix="give one of them")
 
 

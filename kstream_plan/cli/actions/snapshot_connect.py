@@ -32,7 +32,7 @@ _SOURCES = ("connect_log", "connect_status", "connect_url")
 #: What is of Kafka Streams' groups only.
 _OF_STREAMS = (
     *("leader_log", "describe_text", "broker_version", "bootstrap_server", "group", "all_groups"),
-    *("offsets_topic", "streams_config", "names", "topology", "metrics", "end_offsets", "start_offsets", "store_lags"),
+    *("offsets_topic", "streams_config", "names", "topology", "metrics"),
 )
 #: What is of some of the sources only.
 _OF_LOGS = ("generation", "now", "as_of", "from_time", "to_time", "everything", "listed", "more_logs", "log_dates")

@@ -60,7 +60,7 @@ def running_groups_of(options: SnapshotOptions) -> RunningGroups | None:
     if servers is not None and logs:
         raise UsageError("a log and a cluster are two sources", fix="give --leader-log or --bootstrap-server")
     if servers is None:
-        is_measured = bool(options.metrics or options.store_lags)
+        is_measured = bool(options.metrics)
         if lonely := _options(options.command_line, _OF_GROUPS if is_measured else (*_OF_GROUPS, "topology")):
             fix = "say where it runs: --bootstrap-server HOST:PORT"
             raise UsageError(f"{lonely[0]} is about a running group", fix=fix)

@@ -100,7 +100,7 @@ def _checked_source(options: SnapshotOptions) -> RunningGroups | None:
     groups = running_groups_of(options)
     if options.as_of is not None and options.wants_history:
         raise UsageError("--as-of is about one snapshot, --from, --to and --all are about many", fix="give one of them")
-    if (options.metrics or options.store_lags) and (options.listed or options.wants_history):
+    if options.metrics and (options.listed or options.wants_history):
         raise UsageError(
             "--metrics has current lags, and a history is about the past",
             fix="leave out --metrics, or take one snapshot",

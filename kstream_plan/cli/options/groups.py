@@ -97,34 +97,9 @@ class Measuring(Options, panel=INPUT):
     metrics: Annotated[
         list[str] | None,
         typer.Option(
-            "--metrics", metavar="FILE|DIR|-", help="Current lags, from the instances' Prometheus metrics; repeatable."
-        ),
-    ] = None
-    end_offsets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--end-offsets",
-            hidden=True,
-            metavar="FILE",
-            help="End offsets of changelogs for --metrics: output of kafka-get-offsets.sh, or JSON; repeatable.",
-        ),
-    ] = None
-    start_offsets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--start-offsets",
-            hidden=True,
-            metavar="FILE",
-            help="Start offsets of changelogs for --metrics, where records are deleted (windowed stores).",
-        ),
-    ] = None
-    store_lags: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--store-lags",
-            hidden=True,
-            metavar="FILE",
-            help="Current lags: JSON of allLocalStorePartitionLags(), by host or process id; repeatable.",
+            "--metrics",
+            metavar="[KIND=]FILE|DIR|-",
+            help="Current lags: the instances' Prometheus metrics, and offsets of changelogs; repeatable.",
         ),
     ] = None
     topology: Annotated[

@@ -80,7 +80,7 @@ _LINES = (
             "save what it lists: kubectl logs POD for a log, kubectl get configmap NAME -o yaml for settings",
         ),
     ),
-    (rb"\A[\w.-]+:\d+:\d+\s*$", FileKind("a file of offsets", "pass it with --end-offsets, beside --metrics")),
+    (rb"\A[\w.-]+:\d+:\d+\s*$", FileKind("a file of offsets", "pass it with --metrics, beside metrics")),
     (rb"^(?:defaults|waivers):", POLICY),
     (rb"^events:", SCENARIO),
     (rb"^ *Sub-topology: ", FileKind("a topology", "pass it with --topology")),

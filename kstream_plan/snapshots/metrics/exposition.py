@@ -137,7 +137,7 @@ def text_sources(paths: Sequence[str], stdin: BinaryIO | None, now_ms: int | Non
         if path == STDIN:
             yield TextSource("standard input", stdin or sys.stdin.buffer, now_ms)
             continue
-        for file in _expanded(path):
+        for file in expanded(path):
             if (real := os.path.realpath(file)) not in seen:
                 seen.add(real)
                 yield TextSource(file, None, os.stat(file).st_mtime_ns // 1_000_000)
@@ -173,7 +173,12 @@ def opened(source: TextSource) -> Iterator[IO[bytes]]:
         raise SnapshotError(f"cannot be read: {error.strerror or error}", where=where, fix="check the path") from None
 
 
-def _expanded(path: str) -> list[str]:
+def expanded(path: str) -> list[str]:
+    """Return the files that a path stands for: a file, all files in a folder, or those of a glob.
+
+    Raises:
+        SnapshotError: there is none.
+    """
     if has_magic(path) and not os.path.exists(path):
         files = [file for file in sorted(glob(path, recursive=True)) if os.path.isfile(file)]
         missing = "matches no file"

@@ -116,7 +116,7 @@ class LogEnds:
             if start is not None and end is not None and start > end:
                 what = f"of {_named(partition)} the start offset is {start:,}, above its end offset, {end:,}"
                 fix = "look up both in the same cluster: the start offsets before the scrape, the end offsets after it"
-                raise SnapshotError(what, where="--start-offsets", fix=fix, application_id=application_id)
+                raise SnapshotError(what, where="--metrics", fix=fix, application_id=application_id)
 
 
 class CopyScrape(NamedTuple):

@@ -104,7 +104,7 @@ def notes_about_offsets(
     if least and not any_ends:
         message = (
             "without end offsets only lower bounds of lags are known (records-lag does not change while nothing is "
-            "fetched): give --end-offsets; none of these copies counts as safe"
+            "fetched): give end offsets; none of these copies counts as safe"
         )
         notes.append(Note("lags-at-least", message, tuple(least)))
     elif least:
@@ -127,7 +127,7 @@ def notes_about_offsets(
         which = f", as those of {printable(expiring[0])} are (windowed)" if expiring else ""
         message = (
             "without start offsets every changelog is assumed to start at 0: where records have been deleted from its "
-            f"beginning{which}, copies look further behind than they are: give --start-offsets"
+            f"beginning{which}, copies look further behind than they are: give --metrics start=FILE"
         )
         notes.append(Note("start-offsets-unknown", message, tuple(expiring)))
     return notes

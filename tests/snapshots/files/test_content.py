@@ -66,7 +66,6 @@ NAMED = [
     ["assign", "FILE"],
     ["assign", "SNAPSHOT", "--lags", "FILE"],
     ["assign", "PLAN", "--metrics", "FILE"],
-    ["assign", "PLAN", "--store-lags", "FILE"],
     ["assign", "PLAN", "--streams-config", "FILE"],
     ["simulate", "PLAN", "FILE"],
     ["snapshot", "--leader-log", "FILE"],

@@ -248,7 +248,7 @@ def test_what_remains_tells_whether_an_active_still_restores(
 def test_a_start_above_its_end_is_named_with_what_to_do() -> None:
     with pytest.raises(SnapshotError) as caught:
         lag(Position(0), at(0, 5), at(0, 6))
-    assert (caught.value.where, caught.value.application_id) == ("--start-offsets", "x")
+    assert (caught.value.where, caught.value.application_id) == ("--metrics", "x")
     assert caught.value.fix == (
         "look up both in the same cluster: the start offsets before the scrape, the end offsets after it"
     )
