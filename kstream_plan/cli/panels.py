@@ -33,8 +33,6 @@ PANELS = INSTANCES, INPUT, SETTINGS, PLANNING, OUTPUT = (
 USAGE_ERRORS: tuple[type[Exception], ...] = typer.BadParameter.__bases__
 
 _ARGUMENTS, _OWN = "Arguments", "Options"
-#: Under which name a context keeps ``-v`` of a command that has nothing else to show for it.
-_VERBOSE = "kstream_plan.verbose"
 #: The widest that help is written.
 _WIDTH = 100
 #: The widest option that has its text beside it, not below.
@@ -51,8 +49,9 @@ class PanelledCommand(TyperCommand):
         super().__init__(**settings)
         self.context_settings.setdefault("max_content_width", _WIDTH)
         self.params.append(_color())
-        if self.name not in WITHOUT_FILE and not any("-v" in item.opts for item in self.params):
-            self.params.append(_verbose())
+        if self.name != "help":  # it looks words up that begin with dashes
+            names = {name for item in self.params for name in item.opts}
+            self.params += [_flag(*flag) for flag in _FLAGS if flag[0] not in names]
         for option in self._options:
             option.envvar, option.show_envvar = option_variables(option), False
             option.type.envvar_list_splitter = None  # blanks, also of paths
@@ -87,7 +86,7 @@ class PanelledCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; if it is verbose, say before what a file or the environment gives it."""
-        if ctx.params.get("verbose") or ctx.meta.get(_VERBOSE):
+        if ctx.params.get("verbose") or ctx.meta.get("--verbose"):
             from kstream_plan.cli.output import write_stderr  # noqa: PLC0415 - not for help
 
             for source in CommandLine.sources:
@@ -179,16 +178,24 @@ def _color() -> TyperOption:
     )
 
 
-def _verbose() -> TyperOption:
+#: What every command takes, also one that has nothing else to show for it.
+_FLAGS = (
+    ("--verbose", "Show which values a file or the environment gives.", "-v"),
+    ("--quiet", "Show no progress on stderr.", "-q"),
+    ("--debug", "Show tracebacks and Spark's log."),
+)
+
+
+def _flag(name: str, text: str, *letters: str) -> TyperOption:
     return TyperOption(
-        param_decls=["--verbose", "-v"],
+        param_decls=[name, *letters],
         is_flag=True,
         expose_value=False,
         default=False,
         rich_help_panel=OUTPUT,
         hidden=True,
-        callback=lambda ctx, _, value: ctx.meta.update({_VERBOSE: value}),
-        help="Show which values a file or the environment gives.",
+        callback=lambda ctx, _, value: ctx.meta.update({name: value}),
+        help=text,
     )
 
 

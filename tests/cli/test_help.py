@@ -41,7 +41,7 @@ OF_THEIR_OWN = {
     ("drain", "--verbose"): "start warm",
     **{
         (name, "--verbose"): "which values"
-        for name in ("compare", "why", "bounce", "check", "fleet", "history", "upgrade", "snapshot")
+        for name in ("compare", "why", "bounce", "check", "fleet", "history", "upgrade", "snapshot", "schema")
     },
     ("compare", "--scenario"): "compared",
     ("compare", "--policy"): "which alternatives keep",

@@ -376,9 +376,11 @@ def test_a_java_for_all_commands_does_not_keep_saved_plans_from_being_read(monke
     assert run(["check", "plan.json", "--java-home", "/nowhere"]) == 2
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if command not in WITHOUT_FILE])
-def test_every_command_takes_v(command: str) -> None:
-    assert any("-v" in option.opts for option in options_of(command))
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_takes_color_verbose_quiet_and_debug(command: str) -> None:
+    names = {name for option in options_of(command) for name in option.opts}
+    common = {"--color", "--verbose", "-v", "--quiet", "-q", "--debug"}
+    assert names & common == ({"--color"} if command == "help" else common), "help explains words, also those"
 
 
 def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

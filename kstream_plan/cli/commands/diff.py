@@ -84,7 +84,6 @@ class DiffOptions(Spark, Paging, Limited):
     fail_on_changes: Annotated[
         bool, typer.Option("--fail-on-changes", help="Fail with exit code 5 if anything changed.")
     ] = False
-    debug: shared.Debug = False
 
 
 @takes(DiffOptions)
@@ -93,7 +92,7 @@ def diff(options: DiffOptions) -> None:
     with expected_failures(debug=options.debug):
         _check(options)
         files = [options.old] if options.new is None else [options.old, options.new]
-        with show_progress() as progress, download_plans(files, options, debug=options.debug):
+        with show_progress(quiet=options.quiet) as progress, download_plans(files, options, debug=options.debug):
             progress("reading")
             predictions = _predictions(options)
             comparisons = _comparisons(options) if predictions is None else _Compared((), ())

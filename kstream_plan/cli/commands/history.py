@@ -37,8 +37,6 @@ class HistoryOptions(Spark, Limited):
     application_id: shared.ApplicationId = None
     as_of: shared.AsOf = None
     output: shared.Output = OutputForm.TABLE
-    quiet: shared.Quiet = False
-    debug: shared.Debug = False
 
 
 @takes(HistoryOptions)

@@ -63,7 +63,6 @@ class ShowOptions(Drawing, Spark, Limited):
     output: shared.Output = OutputForm.TABLE
     full: shared.Full = False
     verbose: shared.Verbose = False
-    debug: shared.Debug = False
 
 
 @takes(ShowOptions)

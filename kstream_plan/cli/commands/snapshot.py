@@ -80,7 +80,7 @@ def snapshot(options: SnapshotOptions) -> None:
         if groups is not None:
             _of_groups(groups, options, in_range)
             return
-        with show_progress() as progress:
+        with show_progress(quiet=options.quiet) as progress:
             progress("reading the logs")
             as_of_ms, settings = _time(options.as_of, "--as-of"), _settings(options)
             measures, configs = measurements(options, as_of_ms), settings.map(_row_config)
@@ -129,7 +129,7 @@ def _of_connect(options: SnapshotOptions) -> None:
     if not options.connect_log:
         _deliver(rest_rows(options), options.out)
         return
-    with show_progress() as progress:
+    with show_progress(quiet=options.quiet) as progress:
         progress("reading the logs")
         entries = connect_entries(options, _in_range(options))
     if options.listed:
@@ -186,7 +186,7 @@ def _group_settings_in(path: Path) -> Mapping[str, Any]:
 def _of_groups(groups: RunningGroups, options: SnapshotOptions, in_range: Callable[[int], bool]) -> None:
     """Ask the cluster instead of logs: one answer for each group; one that has none ends in exit code 1."""
     if options.listed:
-        with show_progress() as progress:
+        with show_progress(quiet=options.quiet) as progress:
             progress("reading the groups' records")
             lines, errors = each_group(
                 groups, options, lambda cluster, group_id: list_group(cluster, group_id, in_range)
@@ -198,7 +198,7 @@ def _of_groups(groups: RunningGroups, options: SnapshotOptions, in_range: Callab
         settings, measures = _settings(options), measurements(options, _time(options.as_of, "--as-of"))
         files = GroupFiles(settings.map(_row_config), settings, topologies(options), measures)
         files.check(groups)
-        with show_progress() as progress:
+        with show_progress(quiet=options.quiet) as progress:
             progress("asking the cluster")
             outcomes, errors = each_group(
                 groups, options, lambda cluster, group_id: take_group(cluster, group_id, options, files, in_range)

@@ -73,7 +73,6 @@ class UpgradeOptions(Spark, Limited):
     application_id: shared.ApplicationId = None
     as_of: shared.AsOf = None
     output: shared.Output = OutputForm.TABLE
-    debug: shared.Debug = False
 
 
 @takes(UpgradeOptions)
@@ -82,7 +81,7 @@ def upgrade(options: UpgradeOptions) -> None:
     is_refusal = False
     with expected_failures(debug=options.debug):
         _check(options)
-        with show_progress() as progress:
+        with show_progress(quiet=options.quiet) as progress:
             progress("reading")
             outcomes = snapshots.read(
                 options.paths,

@@ -215,12 +215,10 @@ class Applications(Options, panel=INPUT):
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Report applications that fail and go on with the others.")
     ] = False
-    quiet: shared.Quiet = False
-    debug: shared.Debug = False
 
 
 class Limited(Options, panel=INPUT):
-    """How long others are waited for, and how much is read."""
+    """How long others are waited for, how much is read, and what is said meanwhile."""
 
     timeout: Annotated[
         int | None, duration_option("Longest wait for a silent pipe or broker (default: 15s).", rare=True)
@@ -235,6 +233,9 @@ class Limited(Options, panel=INPUT):
             help="Largest text to read from one input, unpacked (default: 4GiB, packed files 256MiB).",
         ),
     ] = None
+
+    quiet: shared.Quiet = False
+    debug: shared.Debug = False
 
     @property
     def limits(self) -> Limits:

@@ -121,7 +121,6 @@ class SnapshotOptions(Measuring, Limited):
         bool, typer.Option("--offsets-topic", help="Read every generation of the group from __consumer_offsets.")
     ] = False
     out: shared.Out = None
-    debug: shared.Debug = False
 
     @property
     def wants_history(self) -> bool:
