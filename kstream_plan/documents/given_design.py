@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from kstream_plan.designs import DESIGNS
-from kstream_plan.documents.quantities import parse_count, parse_duration
+from kstream_plan.documents.quantities import parse_count, parse_duration, parse_truth
 from kstream_plan.errors import ConfigError
 
 
@@ -32,12 +32,6 @@ def _number(text: str) -> int:
     return number
 
 
-def _truth(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise ValueError(f"{text!r} is neither true nor false")
-    return text == "true"
-
-
 _DELAY = DesignOption("connect_delay_ms", parse_duration, "5m")
 #: What only some designs take, by the design and by how it is written.
 DESIGN_OPTIONS: Mapping[str, Mapping[str, DesignOption]] = {
@@ -45,7 +39,7 @@ DESIGN_OPTIONS: Mapping[str, Mapping[str, DesignOption]] = {
         "max.learners": DesignOption("max_learners", _number, "4"),
         "scale.down.timeout.ms": DesignOption("scale_down_timeout_ms", parse_duration, "10m"),
     },
-    "connect-design-2": {"delay": _DELAY, "defer.join": DesignOption("connect_defer_join", _truth, "true")},
+    "connect-design-2": {"delay": _DELAY, "defer.join": DesignOption("connect_defer_join", parse_truth, "true")},
     "connect-design-3": {
         "delay": _DELAY,
         "step": DesignOption("connect_step", _number, "10"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kstream_plan.documents.frameworks import kafka_name
-from kstream_plan.documents.quantities import parse_rate
+from kstream_plan.documents.quantities import parse_duration, parse_rate, parse_truth
 from kstream_plan.documents.streams_config import (
     StreamsConfigFile,
     of_another_application,
@@ -43,7 +43,7 @@ _OF_CONNECT = ("heartbeat_interval_ms", "session_timeout_ms", *CONNECT_GROUP_ONL
 class GivenSetting(NamedTuple):
     """A setting that is given by hand.
 
-    name: of :class:`AssignmentConfig`, of a streams group's own settings, or ``stores`` or a rate.
+    name: of :class:`AssignmentConfig`, of a streams group's own settings, or of ``_OTHER``.
     value: what it is set to; of a rate records per second.
     """
 
@@ -64,12 +64,27 @@ def _stores(text: str) -> str:
     return text
 
 
+def _time(text: str) -> int:
+    if not (value := parse_duration(text)):
+        raise ValueError("rates need a time above 0")
+    return value
+
+
 _STORES = ("persistent", "in-memory")
+#: What is about how lags are read → the argument of :func:`kstream_plan.snapshots.read`.
+READING = {
+    "lags_tolerance": "lags_tolerance_ms",
+    "lags_as_reported": "lags_as_reported",
+    "rates_over": "rates_over_ms",
+}
 #: What is given as settings are and is none of Kafka's, and a value of each.
 _OTHER: Mapping[str, tuple[Callable[[str], SettingValue | float], str]] = {
     "stores": (_stores, _STORES[0]),
     "produce_rate": (parse_rate, "100/s"),
     "restore_rate": (parse_restore_rate, "5000/s"),
+    "lags_tolerance": (parse_duration, "1m"),
+    "lags_as_reported": (parse_truth, "true"),
+    "rates_over": (_time, "1h"),
 }
 
 
@@ -142,6 +157,13 @@ class GivenSettings:
         assumptions = tuple(note for note in snapshot.assumptions if not values or note.code != DEFAULT_SETTINGS)
         warnings_before = (*snapshot.warnings, *warnings)
         return replace(snapshot, config=config, rates=rates, warnings=warnings_before, assumptions=assumptions)
+
+
+def given_settings(settings: Iterable[tuple[str, Any]]) -> GivenSettings:
+    """Return settings, rates and stores by the names of :class:`GivenSetting`, without what is about reading."""
+    values = {name: value for name, value in settings if name not in READING}
+    rates_and_stores = [values.pop(name, None) for name in ("restore_rate", "produce_rate", "stores")]
+    return GivenSettings(values, *rates_and_stores)
 
 
 def _with_changes_noted(snapshot: Snapshot, old: AssignmentConfig, *, were_read: bool) -> Snapshot:

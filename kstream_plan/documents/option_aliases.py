@@ -28,10 +28,10 @@ class Alias(NamedTuple):
         return [word for prefix in prefixes or [self.prefix] for word in (self.option, f"{prefix}{value}")]
 
 
-#: Settings that were options of their own.
+#: What was an option of its own and is one of ``--set``.
 _SETTINGS = (
     *("balance.factor", "heartbeat.interval.ms", "produce.rate", "session.timeout.ms", "state.cleanup.delay.ms"),
-    *("rack.aware.assignment.tags", "rack.aware.assignment.strategy", "stores"),
+    *("rack.aware.assignment.tags", "rack.aware.assignment.strategy", "stores", "lags.tolerance", "rates.over"),
     *("rack.aware.assignment.traffic_cost", "rack.aware.assignment.non_overlap_cost"),
 )
 _DELAYS = ("connect-design-2:delay=", "connect-design-3:delay=")
@@ -41,6 +41,7 @@ ALIASES: Mapping[str, Alias] = {
         f"--{name.removesuffix('.ms').replace('.', '-').replace('_', '-')}": Alias("--set", f"{name}=")
         for name in _SETTINGS
     },
+    "--lags-as-reported": Alias("--set", "lags.as.reported=", value="true"),
     "--max-learners": Alias("--design", "learner:max.learners="),
     "--scale-down-timeout": Alias("--design", "learner:scale.down.timeout.ms="),
     "--connect-delay": Alias("--design", _DELAYS[0], others=_DELAYS),

@@ -84,6 +84,17 @@ def parse_count(text: str) -> int:
     return int(text)
 
 
+def parse_truth(text: str) -> bool:
+    """Return whether ``true`` is meant, and not ``false``.
+
+    Raises:
+        ValueError: ``text`` is neither.
+    """
+    if text not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text == "true"
+
+
 def parse_size(text: str) -> int:
     """Return the bytes of ``512MiB``, ``4GiB``, ``1.5 GB``; a bare number is bytes.
 

@@ -180,9 +180,9 @@ def test_debug_shows_the_traceback_of_an_expected_error(reads: Any, capsys: pyte
         (["assign", "x", "--max-rounds", "0"], "0 is below 1"),
         (["assign", "x", "--output", "xml"], "xml"),
         (["assign", "x", "--show-ranks", "--output", "json"], "--show-ranks is for people"),
-        (["assign", "x", "--lags-tolerance", "5m"], "--lags-tolerance goes with --lags"),
-        (["assign", "x", "--rates-over", "1h"], "--rates-over goes with --lags"),
-        (["assign", "x", "--lags", "y", "--rates-over", "0"], "rates need a time above 0"),
+        (["assign", "x", "--set", "lags.tolerance=5m"], "--set lags.tolerance goes with --lags"),
+        (["assign", "x", "--set", "rates.over=1h"], "--set rates.over goes with --lags"),
+        (["assign", "x", "--lags", "y", "--set", "rates.over=0"], "rates need a time above 0"),
         (["schema", "house"], "'house' is not one of plan, "),
         (["check", "x", "--output", "xml"], "Fix: see kstream-plan check --help\n"),
         (["fly"], "error: no such command 'fly'. Fix: see kstream-plan --help"),
@@ -307,7 +307,18 @@ def test_every_setting_is_an_option(reads: Any, capsys: pytest.CaptureFixture[st
 
 def test_what_is_to_be_read_reaches_the_reader(reads: Any) -> None:
     reader = reads("settled")
-    arguments = ["a", "-", "--lags", "l1", "--lags", "l2", "--lags-tolerance", "5m", "--as-of", "2026-11-21T12:00:00Z"]
+    arguments = [
+        "a",
+        "-",
+        "--lags",
+        "l1",
+        "--lags",
+        "l2",
+        "--set",
+        "lags.tolerance=5m",
+        "--as-of",
+        "2026-11-21T12:00:00Z",
+    ]
     arguments += [
         "--lags-as-reported",
         "--rates-over",

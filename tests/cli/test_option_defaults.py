@@ -383,6 +383,12 @@ def test_every_command_takes_color_verbose_quiet_and_debug(command: str) -> None
     assert names & common == ({"--color"} if command == "help" else common), "help explains words, also those"
 
 
+def test_options_are_as_few_as_they_are() -> None:
+    options = [option for command in COMMANDS for option in options_of(command)]
+    assert len({option_keys(option)[0] for option in options}) <= 97
+    assert len(options) <= 461
+
+
 def test_an_error_says_which_of_its_options_are_not_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     Path(FILE).write_text("[check]\npolicy = 'none.yaml'\n[bounce]\ndesign = ['learner']\n")
     assert run(["check", str(SNAPSHOT)]) == 1
@@ -403,8 +409,7 @@ COMMON = """
 restore-rate = "5000/s"
 topology = ["topology.txt"]
 broker-version = "4.3"
-lags-tolerance = "2m"
-set = ["balance.factor=2", "session.timeout.ms=30s", "max.warmup.replicas=3"]
+set = ["balance.factor=2", "session.timeout.ms=30s", "max.warmup.replicas=3", "lags.tolerance=2m"]
 draws = 3
 rack = ["a", "b"]
 overwrite = true

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kstream_plan.cli.actions.per_application import PerApplication, per_application
 from kstream_plan.cli.options.settings import Settings
 from kstream_plan.cli.output import warn
-from kstream_plan.documents.given_settings import GivenSettings
+from kstream_plan.documents.given_settings import GivenSettings, given_settings
 from kstream_plan.documents.streams_config import StreamsConfigFile, load_streams_config
 from kstream_plan.model import Snapshot
 from kstream_plan.model.settings import CONFIG_NAMES
@@ -28,12 +28,10 @@ class Overrides(NamedTuple):
 
 def overrides(options: Settings) -> Overrides:
     """Collect the settings that are asked for: options beat the files of ``--streams-config``."""
-    values: dict[str, Any] = dict(options.settings or ())
-    rates_and_stores = [values.pop(name, None) for name in ("produce_rate", "stores")]
-    values |= {name: getattr(options, name.removesuffix("_ms"), values.get(name)) for name in CONFIG_NAMES}
-    settings = {name: value for name, value in values.items() if value is not None}
+    fields = ((name, getattr(options, name.removesuffix("_ms"), None)) for name in (*CONFIG_NAMES, "restore_rate"))
+    settings = [*(options.settings or ()), *(setting for setting in fields if setting[1] is not None)]
     files = per_application(options.streams_config, "--streams-config", settings_in)
-    return Overrides(files, GivenSettings(settings, options.restore_rate, *rates_and_stores))
+    return Overrides(files, given_settings(settings))
 
 
 def settings_in(path: Path) -> StreamsConfigFile:

@@ -40,7 +40,6 @@ class SnapshotHandler(Protocol):
         ...
 
 
-DEFAULT_LAGS_TOLERANCE_MS = 60_000
 #: What groups of other protocols are called, and what takes them.
 _OTHER = {
     "streams": (
@@ -150,15 +149,12 @@ def _accept(
 
 
 def _read(paths: Sequence[str], options: PlansSnapshots, **if_given: Any) -> Sequence[Snapshot | SnapshotError]:
-    tolerance = options.lags_tolerance
     return snapshots.read(
         paths,
         lags=options.lags or (),
         as_of=options.as_of,
         application_ids=options.application_id or (),
-        lags_tolerance_ms=DEFAULT_LAGS_TOLERANCE_MS if tolerance is None else tolerance,
-        lags_as_reported=options.lags_as_reported,
-        rates_over_ms=options.rates_over,
+        **options.reading,
         keep_going=options.keep_going,
         **options.session,
         debug=options.debug,
@@ -194,10 +190,9 @@ def _said_once(
 
 def _check_lags(options: PlansSnapshots) -> None:
     for name in ("lags_tolerance", "rates_over"):
-        if getattr(options.command_line, name) is not None and not options.lags:
-            raise UsageError(f"{option_of(name)} goes with --lags", fix="give --lags, or leave it out")
-    if options.rates_over == 0:
-        raise UsageError("--rates-over is 0: rates need a time above 0", fix="give a time such as 1h")
+        if name in options.command_line.setting_values and not options.lags:
+            message = f"--set {name.replace('_', '.')} goes with --lags"
+            raise UsageError(message, fix="give --lags, or leave it out")
     if options.lags and options.metrics:
         raise UsageError("--lags and --metrics both give the lags", fix="give one of them")
 

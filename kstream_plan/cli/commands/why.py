@@ -98,7 +98,10 @@ def _read(options: WhyOptions) -> Sequence[Snapshot | SnapshotError]:
     if options.generation is None:
         return read_snapshots([options.path], options)
     return read_generations(
-        options.path, options.generation, options.application_id or (), lags_as_reported=options.lags_as_reported
+        options.path,
+        options.generation,
+        options.application_id or (),
+        lags_as_reported=options.reading.get("lags_as_reported", False),
     )
 
 

@@ -44,21 +44,6 @@ class Reading(Options, panel=INPUT):
             "--lags", hidden=True, metavar="PATH", help="Lag rows that replace the snapshot's lags; repeatable."
         ),
     ] = None
-    lags_tolerance: Annotated[
-        int | None, duration_option("Longest time between the snapshot and a later lag row (default: 1m).", rare=True)
-    ] = None
-    lags_as_reported: Annotated[
-        bool,
-        typer.Option(
-            "--lags-as-reported",
-            hidden=True,
-            help="Take every lag as reported, also of copies that were caught up at the last join.",
-        ),
-    ] = False
-    rates_over: Annotated[
-        int | None,
-        duration_option("Time over which rates are measured from --lags (default: its last 10 intervals).", rare=True),
-    ] = None
     as_of: shared.AsOf = None
     now: shared.Now = None
     trust_reports_of: Annotated[

@@ -11,7 +11,7 @@ from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import CommandLine, Options
 from kstream_plan.cli.options.shared import fixable, number_option, parser
 from kstream_plan.cli.panels import SETTINGS
-from kstream_plan.documents.given_settings import GivenSetting, parse_restore_rate, parse_setting
+from kstream_plan.documents.given_settings import READING, GivenSetting, parse_restore_rate, parse_setting
 from kstream_plan.documents.quantities import parse_duration
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import RANGES
@@ -76,3 +76,8 @@ class Settings(Options, panel=SETTINGS):
     def setting_values(self) -> Mapping[str, SettingValue | float]:
         """What ``--set`` gives, by name."""
         return dict(self.settings or ())
+
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        """How lags are read, as :func:`kstream_plan.snapshots.read` takes it."""
+        return {READING[name]: value for name, value in self.settings or () if name in READING}

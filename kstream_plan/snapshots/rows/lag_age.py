@@ -36,7 +36,7 @@ def still_caught_up(
         return corrected, ()
     message = (
         "Assigned copies that were caught up when their instances last joined are assumed to be caught up now "
-        "(--lags-as-reported: as far behind as the changelog has grown since)"
+        "(--set lags.as.reported=true: as far behind as the changelog has grown since)"
     )
     return corrected, (Note("lags-aged", message, tuple(str(group.tasks[task].task_id) for task in sorted(tasks))),)
 

@@ -161,7 +161,7 @@ def _nothing_in_time(history: LagHistory, captured_at_ms: int | None) -> FieldEr
         return FieldError("", "has no row in the lag snapshots", "give lags of this application, or leave --lags out")
     at = "no time" if captured_at_ms is None else format_time(captured_at_ms)
     what = f"was captured at {at}, but its first lag row is of {history.earliest}"
-    return FieldError("", what, "give lags of that time, or widen --lags-tolerance")
+    return FieldError("", what, "give lags of that time, or widen --set lags.tolerance")
 
 
 def _read_rows(items: Sequence[HistoryRow], group: Group) -> tuple[list[LagRow], list[str]]:

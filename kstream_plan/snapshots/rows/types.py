@@ -243,8 +243,8 @@ class Lag(NamedTuple):
     reported_at: Annotated[
         Time | None,
         "When the instance reported it, at its last join, or when it was measured, RFC 3339. With an offset and the "
-        "end_offset of then, an assigned copy that was caught up is assumed to be caught up now (--lags-as-reported: "
-        "not).",
+        "end_offset of then, an assigned copy that was caught up is assumed to be caught up now (--set "
+        "lags.as.reported=true: not).",
     ] = None
     source: Annotated[
         LagSource | None,

@@ -34,7 +34,7 @@ def test_a_copy_that_was_caught_up_and_is_assigned_is_caught_up_still() -> None:
     assert lag_of_standby(snapshot) == 1000
     ((code, message, subjects),) = snapshot.assumptions
     assert (code, subjects) == ("lags-aged", ("0_0",))
-    assert "--lags-as-reported" in message
+    assert "--set lags.as.reported=true" in message
 
 
 @pytest.mark.parametrize(
