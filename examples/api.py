@@ -57,7 +57,7 @@ def main() -> None:
         last = len(plan.rounds)
         before, after = kstream_plan.plan_side(plan, 0), kstream_plan.plan_side(plan)
         changes = kstream_plan.diff(before, after, kstream_plan.plan_course(plan, 0, last))
-        print(kstream_plan.diff_to_table(changes))
+        print(kstream_plan.to_table(changes))
 
         for replicas in (1, 2, 3):
             config = kstream_plan.with_overrides(snapshot.config, {"max_warmup_replicas": replicas})
@@ -70,7 +70,7 @@ def main() -> None:
         policy = kstream_plan.Policy(defaults={"max_duration": kstream_plan.Limit(100_000)})
         standard = kstream_plan.Standard(policy, datetime(2026, 11, 21, 12, tzinfo=UTC))
         checked = kstream_plan.cures(kstream_plan.check(plan, standard), snapshot, standard)
-        print(kstream_plan.check_to_table(kstream_plan.check_all([checked], standard.now)))
+        print(kstream_plan.to_table(kstream_plan.check_all([checked], standard.now)))
 
         saved = Path(folder, "plan.json")
         saved.write_text(kstream_plan.to_json(plan) + "\n", encoding="utf-8")

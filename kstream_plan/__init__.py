@@ -13,11 +13,11 @@ Everything named in ``__all__`` is public. Nothing is imported before it is used
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 from kstream_plan.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from kstream_plan.answers.upgrade import upgrade_json as upgrade_to_json
     from kstream_plan.cli.actions.variants import axes_of as vary
     from kstream_plan.comparison.alternatives import beside_each_other as beside_each_other
     from kstream_plan.comparison.beside_history import said_and_happened as said_and_happened
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from kstream_plan.comparison.sides import snapshot_side as snapshot_side
     from kstream_plan.documents.client_properties import load_client_properties as load_client_properties
     from kstream_plan.documents.plan.files import read_plan_file as load_plans
-    from kstream_plan.documents.plan.simulation import simulation_json as simulation_to_json
-    from kstream_plan.documents.plan.write import plan_json as to_json
     from kstream_plan.documents.policy_file import load_policy as load_policy
     from kstream_plan.documents.results import read_results as read_results
     from kstream_plan.documents.said_and_happened import read_said_and_happened as read_said_and_happened
@@ -50,44 +48,10 @@ if TYPE_CHECKING:
     from kstream_plan.policy.limits import Limit as Limit
     from kstream_plan.policy.limits import Policy as Policy
     from kstream_plan.protocols.upgrade import upgrade as upgrade
-    from kstream_plan.render.answers import to_json as bounce_to_json
-    from kstream_plan.render.answers import to_json as compare_to_json
-    from kstream_plan.render.answers import to_json as diff_to_json
-    from kstream_plan.render.answers import to_json as drain_to_json
-    from kstream_plan.render.answers import to_json as said_and_happened_to_json
-    from kstream_plan.render.answers import to_json as sessioned_to_json
-    from kstream_plan.render.answers import to_json as switch_to_json
-    from kstream_plan.render.answers import to_json as why_to_json
-    from kstream_plan.render.answers import to_json as workers_drained_to_json
-    from kstream_plan.render.answers import to_markdown as bounce_to_markdown
-    from kstream_plan.render.answers import to_markdown as compare_to_markdown
-    from kstream_plan.render.answers import to_markdown as diff_to_markdown
-    from kstream_plan.render.answers import to_markdown as drain_to_markdown
-    from kstream_plan.render.answers import to_markdown as said_and_happened_to_markdown
-    from kstream_plan.render.answers import to_markdown as sessioned_to_markdown
-    from kstream_plan.render.answers import to_markdown as simulation_to_markdown
-    from kstream_plan.render.answers import to_markdown as switch_to_markdown
+    from kstream_plan.render.answers import to_html as to_html
+    from kstream_plan.render.answers import to_json as to_json
     from kstream_plan.render.answers import to_markdown as to_markdown
-    from kstream_plan.render.answers import to_markdown as why_to_markdown
-    from kstream_plan.render.answers import to_markdown as workers_drained_to_markdown
-    from kstream_plan.render.answers import to_table as bounce_to_table
-    from kstream_plan.render.answers import to_table as compare_to_table
-    from kstream_plan.render.answers import to_table as diff_to_table
-    from kstream_plan.render.answers import to_table as drain_to_table
-    from kstream_plan.render.answers import to_table as said_and_happened_to_table
-    from kstream_plan.render.answers import to_table as sessioned_to_table
-    from kstream_plan.render.answers import to_table as simulation_to_table
-    from kstream_plan.render.answers import to_table as switch_to_table
     from kstream_plan.render.answers import to_table as to_table
-    from kstream_plan.render.answers import to_table as why_to_table
-    from kstream_plan.render.answers import to_table as workers_drained_to_table
-    from kstream_plan.render.check import json_report as check_to_json
-    from kstream_plan.render.check import markdown_report as check_to_markdown
-    from kstream_plan.render.check.table import table_report as check_to_table
-    from kstream_plan.render.pages_as_text import fleet_markdown as fleet_to_markdown
-    from kstream_plan.render.pages_as_text import fleet_table as fleet_to_table
-    from kstream_plan.render.pages_as_text import upgrade_markdown as upgrade_to_markdown
-    from kstream_plan.render.pages_as_text import upgrade_table as upgrade_to_table
     from kstream_plan.simulation.alternatives import alternatives as alternatives
     from kstream_plan.simulation.alternatives import saved_alternatives as saved_alternatives
     from kstream_plan.simulation.bounces import bounce as bounce
@@ -130,36 +94,13 @@ _PUBLIC = {
     "beside_each_other": ("kstream_plan.comparison.alternatives", "beside_each_other"),
     "check": ("kstream_plan.policy.check", "check_plan"),
     "check_all": ("kstream_plan.policy.check", "check_all"),
-    "check_to_json": ("kstream_plan.render.check", "json_report"),
-    "check_to_markdown": ("kstream_plan.render.check", "markdown_report"),
-    "check_to_table": ("kstream_plan.render.check.table", "table_report"),
     "bounce": ("kstream_plan.simulation.bounces", "bounce"),
-    "bounce_to_json": ("kstream_plan.render.answers", "to_json"),
-    "bounce_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
-    "bounce_to_table": ("kstream_plan.render.answers", "to_table"),
-    "compare_to_json": ("kstream_plan.render.answers", "to_json"),
-    "compare_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
-    "compare_to_table": ("kstream_plan.render.answers", "to_table"),
     "cures": ("kstream_plan.simulation.cures", "cures"),
     "read_said_and_happened": ("kstream_plan.documents.said_and_happened", "read_said_and_happened"),
     "said_and_happened": ("kstream_plan.comparison.beside_history", "said_and_happened"),
-    "said_and_happened_to_json": ("kstream_plan.render.answers", "to_json"),
-    "said_and_happened_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
-    "said_and_happened_to_table": ("kstream_plan.render.answers", "to_table"),
     "diff": ("kstream_plan.comparison.diff", "compare"),
-    "diff_to_json": ("kstream_plan.render.answers", "to_json"),
-    "diff_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
-    "diff_to_table": ("kstream_plan.render.answers", "to_table"),
     "drain": ("kstream_plan.simulation.drain", "drain"),
-    "drain_to_json": ("kstream_plan.render.answers", "to_json"),
-    "drain_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
-    "drain_to_table": ("kstream_plan.render.answers", "to_table"),
     "drain_workers": ("kstream_plan.simulation.drain_workers", "drain_workers"),
-    "workers_drained_to_json": ("kstream_plan.render.answers", "to_json"),
-    "workers_drained_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
-    "workers_drained_to_table": ("kstream_plan.render.answers", "to_table"),
-    "fleet_to_markdown": ("kstream_plan.render.pages_as_text", "fleet_markdown"),
-    "fleet_to_table": ("kstream_plan.render.pages_as_text", "fleet_table"),
     "read_results": ("kstream_plan.documents.results", "read_results"),
     "result_of": ("kstream_plan.plans.result", "result_of"),
     "group_history": ("kstream_plan.snapshots.broker.source", "group_history"),
@@ -180,30 +121,16 @@ _PUBLIC = {
     "saved_alternatives": ("kstream_plan.simulation.alternatives", "saved_alternatives"),
     "scale_out": ("kstream_plan.simulation.scale_out", "scale_out"),
     "simulate": ("kstream_plan.simulation.simulate", "simulate"),
-    "simulation_to_json": ("kstream_plan.documents.plan.simulation", "simulation_json"),
-    "simulation_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
-    "simulation_to_table": ("kstream_plan.render.answers", "to_table"),
     "snapshot_side": ("kstream_plan.comparison.sides", "snapshot_side"),
-    "sessioned_to_json": ("kstream_plan.render.answers", "to_json"),
-    "sessioned_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
-    "sessioned_to_table": ("kstream_plan.render.answers", "to_table"),
     "switch": ("kstream_plan.simulation.switch", "switch"),
-    "switch_to_json": ("kstream_plan.render.answers", "to_json"),
-    "switch_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
-    "switch_to_table": ("kstream_plan.render.answers", "to_table"),
-    "to_json": ("kstream_plan.documents.plan.write", "plan_json"),
+    "to_html": ("kstream_plan.render.answers", "to_html"),
+    "to_json": ("kstream_plan.render.answers", "to_json"),
     "to_markdown": ("kstream_plan.render.answers", "to_markdown"),
     "to_sessioned": ("kstream_plan.simulation.sessioned", "to_sessioned"),
     "to_table": ("kstream_plan.render.answers", "to_table"),
     "upgrade": ("kstream_plan.protocols.upgrade", "upgrade"),
-    "upgrade_to_json": ("kstream_plan.answers.upgrade", "upgrade_json"),
-    "upgrade_to_markdown": ("kstream_plan.render.pages_as_text", "upgrade_markdown"),
-    "upgrade_to_table": ("kstream_plan.render.pages_as_text", "upgrade_table"),
     "vary": ("kstream_plan.cli.actions.variants", "axes_of"),
     "why": ("kstream_plan.simulation.why", "why"),
-    "why_to_json": ("kstream_plan.render.answers", "to_json"),
-    "why_to_markdown": ("kstream_plan.render.answers", "to_markdown"),
-    "why_to_table": ("kstream_plan.render.answers", "to_table"),
     "with_measured_lags": ("kstream_plan.snapshots.metrics.overlay", "with_measured_lags"),
     "with_overrides": ("kstream_plan.documents.streams_config", "with_overrides"),
 }
@@ -226,29 +153,12 @@ __all__ = [
     "assign",
     "beside_each_other",
     "bounce",
-    "bounce_to_json",
-    "bounce_to_markdown",
-    "bounce_to_table",
     "check",
     "check_all",
-    "check_to_json",
-    "check_to_markdown",
-    "check_to_table",
-    "compare_to_json",
-    "compare_to_markdown",
-    "compare_to_table",
     "cures",
     "diff",
-    "diff_to_json",
-    "diff_to_markdown",
-    "diff_to_table",
     "drain",
-    "drain_to_json",
-    "drain_to_markdown",
-    "drain_to_table",
     "drain_workers",
-    "fleet_to_markdown",
-    "fleet_to_table",
     "group_history",
     "load_client_properties",
     "load_plans",
@@ -268,52 +178,43 @@ __all__ = [
     "result_of",
     "running_group",
     "said_and_happened",
-    "said_and_happened_to_json",
-    "said_and_happened_to_markdown",
-    "said_and_happened_to_table",
     "saved_alternatives",
     "scale_out",
-    "sessioned_to_json",
-    "sessioned_to_markdown",
-    "sessioned_to_table",
     "simulate",
-    "simulation_to_json",
-    "simulation_to_markdown",
-    "simulation_to_table",
     "snapshot_side",
     "switch",
-    "switch_to_json",
-    "switch_to_markdown",
-    "switch_to_table",
+    "to_html",
     "to_json",
     "to_markdown",
     "to_sessioned",
     "to_table",
     "upgrade",
-    "upgrade_to_json",
-    "upgrade_to_markdown",
-    "upgrade_to_table",
     "vary",
     "why",
-    "why_to_json",
-    "why_to_markdown",
-    "why_to_table",
     "with_measured_lags",
     "with_overrides",
-    "workers_drained_to_json",
-    "workers_drained_to_markdown",
-    "workers_drained_to_table",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
+    """Import a public name when it is first used; an old one warns."""
     if name not in _PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _old(name)
     # results show themselves in notebooks by what knows pages and tables, which they do not
     vars(import_module("kstream_plan.plans.notebooks"))["shows"] = _show
     module, attribute = _PUBLIC[name]
     return getattr(import_module(module), attribute)
+
+
+def _old(name: str) -> Any:
+    """Return what a public name of 0.1.0 or of a version since then was for one kind of answers."""
+    new = name[name.rfind("_to_") + 1 :]
+    function = import_module("kstream_plan.old_names").OLD.get(name) if new in _PUBLIC else None
+    if function is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    message = f"kstream_plan.{name} goes with 0.3.0: kstream_plan.{new} takes every answer"
+    warn(message, DeprecationWarning, stacklevel=3)
+    return function
 
 
 def _show(what: str, result: object) -> Any:

@@ -9,17 +9,8 @@ from typing import Any, NamedTuple
 from kstream_plan.answers.document import FORM, added, at, document
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.codec import TEXT, list_of, one_of, or_null, whole
-from kstream_plan.model import Group
-from kstream_plan.model.note import Command
 from kstream_plan.protocols.interleavings import Action
 from kstream_plan.protocols.upgrade import Restart, TwoOwners, Upgrade
-
-
-class UpgradeOfGroup(NamedTuple):
-    """The restarts, and the group."""
-
-    upgrade: Upgrade
-    group: Group
 
 
 class _Event(NamedTuple):
@@ -57,28 +48,18 @@ _ONE_BOUNCE = FORM.view(
 )
 UPGRADE = document(
     "upgrade",
-    UpgradeOfGroup,
+    Upgrade,
     "The rolling bounces that bring a group to the cooperative protocol",
     group_at="group",
     models_at=lambda _answer: MODELS,
-    restarts=at("upgrade.restarts", "In order; none if the group is cooperative already."),
-    cannot_mix=at("upgrade.cannot_mix", "Consumers that cannot take part.", list_of(_REFUSED)),
-    untold=added(
-        _PLACES, "Consumers whose protocols are not in the snapshot; they count as eager.", get="upgrade.untold"
-    ),
+    restarts="In order; none if the group is cooperative already.",
+    cannot_mix=list_of(_REFUSED).said("Consumers that cannot take part."),
+    untold=added(_PLACES, "Consumers whose protocols are not in the snapshot; they count as eager."),
     split=added(
         _PLACES,
         "Consumers that list cooperative only while others do not list it at all: tasks may have two owners already.",
-        get="upgrade.split",
     ),
-    one_bounce=at(
-        "upgrade.one_bounce",
-        "The shortest order of steps in which a single bounce gives a task two owners; null if none is known.",
-        or_null(_ONE_BOUNCE),
+    one_bounce=or_null(_ONE_BOUNCE).said(
+        "The shortest order of steps in which a single bounce gives a task two owners; null if none is known."
     ),
 )
-
-
-def upgrade_json(upgrade: Upgrade, group: Group, command: Command = str) -> str:
-    """Return the way to the cooperative protocol as one line of JSON, its commands completed; without the line end."""
-    return UPGRADE.line(UpgradeOfGroup(upgrade, group), upgrade.remarks.completed(command))

@@ -8,8 +8,6 @@ from kstream_plan.cli.next_commands import NOT_READ, Input, with_commands
 from kstream_plan.cli.output import ONE_IN_FULL, OutputForm, Page
 from kstream_plan.cli.output import page as page_shape
 from kstream_plan.documents.plan.read import SavedPlan
-from kstream_plan.documents.plan.simulation import simulation_json
-from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.fleet.figures import badness
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.result import Result, result_of
@@ -82,5 +80,4 @@ def saved_page(entries: Sequence[SavedPlan], form: OutputForm, source: Input, *,
 
 
 def _line(entry: SavedPlan, *, full: bool) -> str:
-    plan, simulation = entry.plan, entry.simulation
-    return f"{plan_json(plan, full=full) if simulation is None else simulation_json(simulation, full=full)}\n"
+    return f"{to_json(entry.simulation or entry.plan, full=full)}\n"

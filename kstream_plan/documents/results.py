@@ -107,6 +107,11 @@ def spark_columns() -> str:
     return ", ".join(columns)
 
 
+def result_line(result: Result) -> str:
+    """Return a result as one line of ASCII, without the line end."""
+    return json.dumps(RESULT.written(result), sort_keys=True, separators=(",", ":"))
+
+
 def row_of(result: Result) -> tuple[Any, ...]:
     """Return a row's values in the order of its columns."""
     return tuple(getattr(result, one.name) for one in fields(result))

@@ -45,13 +45,15 @@ class Upgrade(NamedTuple):
     ``one_bounce``: the shortest order of steps in which one bounce gives a task two owners (``None``: none is known,
     with no task that is run, or nobody to take it over).
 
-    ``untold`` are consumers of which nobody says what they list: they count as eager. ``split`` are those that list
-    cooperative only while others do not list it at all, so that tasks may have two owners already.
+    ``group`` is as it was given. ``untold`` are consumers of which nobody says what they list: they count as eager.
+    ``split`` are those that list cooperative only while others do not list it at all, so that tasks may have two owners
+    already.
     """
 
     restarts: tuple[Restart, ...]
     cannot_mix: tuple[tuple[str, str, str], ...]
     one_bounce: TwoOwners | None
+    group: Group
     untold: tuple[tuple[str, str], ...] = ()
     split: tuple[tuple[str, str], ...] = ()
 
@@ -77,7 +79,7 @@ def upgrade(state: GroupState, untold: frozenset[str] = frozenset()) -> Upgrade:
         state: the group.
         untold: the consumers of which nobody says what they list; they count as eager.
     """
-    state = replace(state, group=_as_eager(state.group, untold))
+    known, state = state.group, replace(state, group=_as_eager(state.group, untold))
     places = [(of.process_id, consumer) for of in state.group.instances for consumer in of.consumers]
     split = tuple((process_id, consumer.consumer_id) for process_id, consumer in places if _is_split(consumer, places))
     return Upgrade(
@@ -86,6 +88,7 @@ def upgrade(state: GroupState, untold: frozenset[str] = frozenset()) -> Upgrade:
             (process_id, consumer.consumer_id, why) for process_id, consumer in places if (why := _cannot_mix(consumer))
         ),
         one_bounce=_one_bounce(state),
+        group=known,
         untold=tuple((process_id, of.consumer_id) for process_id, of in places if of.consumer_id in untold),
         split=split,
     )

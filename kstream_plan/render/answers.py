@@ -7,10 +7,17 @@ from types import ModuleType
 from typing import Any
 
 from kstream_plan.answers.formats import document_of
+from kstream_plan.documents.plan.simulation import simulation_json
+from kstream_plan.documents.plan.write import plan_json
+from kstream_plan.documents.results import result_line
 from kstream_plan.model.note import Command, Remarks
+from kstream_plan.plans import Plan
+from kstream_plan.plans.result import Result
 from kstream_plan.render import DEFAULT_WIDTH
+from kstream_plan.render.check import REPORTS
 from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.page import Page
+from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.terminal import to_terminal
 
 #: The name of a result's type → the module of its page, and of the words in its document.
@@ -24,6 +31,7 @@ PAGES = {
     "SessionedUpgrade": "sessioned",
     "Simulation": "plan",
     "Switch": "switch",
+    "Upgrade": "upgrade",
     "Why": "why",
     "WorkersDrained": "drain_workers",
 }
@@ -37,9 +45,20 @@ def page_of(answer: Any, *, verbose: bool = False) -> Page:
     Raises:
         TypeError: nothing makes a page of such a value.
     """
+    if are_results(answer):
+        return fleet_page(answer, answer)
     name, module = _page_module(answer)
     page: Page = getattr(module, f"{name}_page")(answer, **{"verbose": verbose} if name in _WITH_DETAILS else {})
     return page
+
+
+def are_results(answer: Any) -> bool:
+    """Tell whether it is a list of results of applications."""
+    return type(answer) is list and all(isinstance(entry, Result) for entry in answer)
+
+
+def _is_check(answer: object) -> bool:
+    return type(answer).__name__ == "Check"
 
 
 def _page_module(answer: object) -> tuple[str, ModuleType]:
@@ -53,33 +72,47 @@ def to_table(answer: Any, *, width: int = DEFAULT_WIDTH, colour: bool = False, v
     """Return an answer as lines of text for a terminal, each ended.
 
     Args:
-        answer: a plan, a simulation, or what another function of the public API returns.
+        answer: a plan, a check, a list of results, or what else the public API returns.
         width: columns; at least 40 are taken.
         colour: add terminal control codes; else there are none.
         verbose: add what only experts ask, such as every step of a plan with its reason.
     """
+    if _is_check(answer):
+        return str(import_module("kstream_plan.render.check.table").table_report(answer, width=width, colour=colour))
     return to_terminal(page_of(answer, verbose=verbose), width=width, colour=colour)
 
 
 def to_markdown(answer: Any, *, verbose: bool = False) -> str:
     """Return an answer as GitHub-flavoured Markdown, its lines ended; arguments as of :func:`to_table`."""
-    return page_to_markdown(page_of(answer, verbose=verbose))
+    return REPORTS["markdown"](answer) if _is_check(answer) else page_to_markdown(page_of(answer, verbose=verbose))
 
 
-def to_json(answer: Any, *, view: bool = False, command: Command = str) -> str:
+def to_html(answer: Any) -> str:
+    """Return an answer as a page of HTML that needs nothing but itself, with drawings; its lines ended."""
+    if _is_check(answer):
+        return REPORTS["html"](answer)
+    return str(import_module("kstream_plan.render.report.reports").answer_html(answer))
+
+
+def to_json(answer: Any, *, full: bool = False, view: bool = False, command: Command = str) -> str:
     """Return an answer as one line of ASCII, without the line end; ``kstream-plan schema`` describes it.
 
     Args:
-        answer: what a function of the public API returns.
+        answer: as of :func:`to_table`; of a list of results each is a line.
+        full: add to a plan or simulation each round's outcome.
         view: add to a comparison what the leader and the members saw.
         command: completes each command, which has ``SNAPSHOT`` for the snapshot's path.
 
     Raises:
         TypeError: there is no document of such a value.
     """
+    if _is_check(answer):
+        return REPORTS["json"](answer).rstrip()
+    if are_results(answer):
+        return "\n".join(map(result_line, answer))
     name, page = _page_module(answer)
     if name == "plan":
-        raise TypeError(f"there is no document of a {type(answer).__name__} here")
+        return plan_json(answer, full=full) if isinstance(answer, Plan) else simulation_json(answer, full=full)
     document = document_of("said-and-happened" if name == "happened" else name.replace("_", "-"))
     remarks: Remarks = answer.remarks if hasattr(answer, "remarks") else getattr(page, f"{name}_remarks")(answer)
     words = {word: getattr(page, f"{name}_{word}")(answer) for word in document.words}

@@ -14,7 +14,7 @@ import kstream_plan
 from kstream_plan import Limit, PlanOptions, Policy, Scenario, Snapshot, Standard
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Consumer, Group, Instance
-from kstream_plan.render.check import json_report
+from kstream_plan.render.check import REPORTS
 from tests.helpers import captured_scenarios, small_groups
 
 ROOT = Path(__file__).parents[2]
@@ -90,9 +90,9 @@ def test_nothing_random_has_no_draws() -> None:
 
 def test_what_is_checked_is_shown() -> None:
     check = kstream_plan.check_all([kstream_plan.check(kstream_plan.plan(before()), FAST)], NOW)
-    assert "must_settle" in kstream_plan.check_to_json(check) == json_report(check)
-    assert "**YES**: All 2 rules are kept (must_settle is in every policy)." in kstream_plan.check_to_markdown(check)
-    assert "YES: All 2 rules are kept (must_settle is in every policy)." in kstream_plan.check_to_table(check)
+    assert "must_settle" in kstream_plan.to_json(check) == REPORTS["json"](check).rstrip()
+    assert "**YES**: All 2 rules are kept (must_settle is in every policy)." in kstream_plan.to_markdown(check)
+    assert "YES: All 2 rules are kept (must_settle is in every policy)." in kstream_plan.to_table(check)
 
 
 def test_the_way_to_another_protocol() -> None:
@@ -100,7 +100,7 @@ def test_the_way_to_another_protocol() -> None:
     state = small_groups.state(Group.of("shop", [], [eager]), {}, {})
     way = kstream_plan.upgrade(state)
     assert [restart.bounce for restart in way.restarts] == [1, 2]
-    assert "bounce" in kstream_plan.upgrade_to_table(way, state.group)
+    assert "bounce" in kstream_plan.to_table(way)
 
 
 def test_a_scale_out_to_a_number_counts_an_instance_once_however_it_is_named() -> None:
@@ -119,13 +119,13 @@ def test_a_scale_out_to_a_number_counts_an_instance_once_however_it_is_named() -
 def test_a_drain_takes_the_options_of_planning() -> None:
     drained = kstream_plan.drain(before(), ["i3"], PlanOptions(protocol="eager"))
     assert drained.plan.protocol == drained.waiting.protocol == "eager"
-    assert "i3" in kstream_plan.drain_to_table(drained)
+    assert "i3" in kstream_plan.to_table(drained)
 
 
 def test_alternatives_are_set_beside_each_other() -> None:
     axes = kstream_plan.vary(["max.warmup.replicas=2,20"])
     found = kstream_plan.alternatives(before(), axes, scenario=two_more(), number_of_draws=2)
     beside = kstream_plan.beside_each_other(found)
-    assert "max.warmup.replicas=20" in kstream_plan.compare_to_table(beside)
-    assert "2 alternatives" in kstream_plan.compare_to_markdown(beside)
-    assert '"kind":"compare"' in kstream_plan.compare_to_json(beside)
+    assert "max.warmup.replicas=20" in kstream_plan.to_table(beside)
+    assert "2 alternatives" in kstream_plan.to_markdown(beside)
+    assert '"kind":"compare"' in kstream_plan.to_json(beside)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 
 from kstream_plan import snapshots
-from kstream_plan.answers.upgrade import upgrade_json
 from kstream_plan.cli import run
 from kstream_plan.model import Consumer, Group, GroupState, Holding, Snapshot
 from kstream_plan.model.answer import Answer
@@ -18,9 +17,10 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.protocols import gives_up
 from kstream_plan.protocols.interleavings import Action
 from kstream_plan.protocols.upgrade import Upgrade, upgrade
+from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.page import as_sentence
 from kstream_plan.render.pages.upgrade import upgrade_page
-from kstream_plan.render.pages_as_text import upgrade_markdown, upgrade_table
+from kstream_plan.render.terminal import to_terminal
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import snapshot_rows
 from tests.helpers.goldens import assert_golden
@@ -71,12 +71,12 @@ def test_an_upgrade_goes_on_where_it_was_left() -> None:
     assert _groups_after(upgrade(half)) == [(2, "i2", "mixed", 4), (2, "i3", "cooperative", 6)]
     assert upgrade(half).one_bounce is None  # nobody of old code is left
     assert not upgrade(half).takes_two
-    page = upgrade_page(upgrade(half), half.group, one_bounce=True)
+    page = upgrade_page(upgrade(half), one_bounce=True)
     assert (page.answer, page.tone) == (Answer.YES, "good")
     assert "one more rolling bounce is enough" in page.sentences[0]
     done = upgrade(running(group()))
-    assert done == Upgrade((), (), None)
-    assert "cooperative already" in upgrade_table(done, group(), width=80)
+    assert done == Upgrade((), (), None, group())
+    assert "cooperative already" in to_table(done, width=80)
 
 
 @given(snapshot=drawn_snapshots())
@@ -86,7 +86,7 @@ def test_every_group_ends_cooperative(snapshot: Snapshot) -> None:
     if found.restarts:
         assert found.restarts[-1].group_protocol == "cooperative"
         assert found.restarts[-1].cooperative_consumers == len(snapshot.state.group.consumer_ids)
-    SCHEMA.validate(json.loads(upgrade_json(found, snapshot.state.group)))
+    SCHEMA.validate(json.loads(to_json(found)))
 
 
 def test_one_bounce_gives_a_task_two_owners() -> None:
@@ -108,7 +108,7 @@ def test_members_that_cannot_mix_are_named() -> None:
     found = upgrade(replace(EAGER, group=members))
     assert [consumer_id for _, consumer_id, _ in found.cannot_mix] == ["rdkafka-7", "x"]
     assert [restart.group_protocol for restart in found.restarts] == ["eager"] * 3 + ["mixed", "mixed", "cooperative"]
-    page, document = upgrade_page(found, members), json.loads(upgrade_json(found, members))
+    page, document = upgrade_page(found), json.loads(to_json(found))
     assert [line.code for line in page.lines] == ["cannot-take-part"] * 2
     assert "rdkafka-7 cannot take part: its id is that of a client that is not Java's" in page.lines[0].text
     assert [line.text for line in page.lines] == [as_sentence(note["message"]) for note in document["warnings"]]
@@ -122,17 +122,17 @@ def test_what_is_not_told_is_not_taken_for_cooperative() -> None:
     found = upgrade(report, untold)
     assert _groups_after(found) == _groups_after(upgrade(EAGER))
     assert found.takes_two
-    page = upgrade_page(found, report.group)
+    page = upgrade_page(found)
     assert page.tone == "unknown"
     assert page.sentences[0].startswith("It is unknown whether the group is cooperative already")
     assert [line.code for line in page.lines] == ["unknown-protocols"]
-    refused = upgrade_page(found, report.group, one_bounce=True)
+    refused = upgrade_page(found, one_bounce=True)
     assert refused.answer is Answer.NO
     assert "already" not in refused.sentences[0]
-    SCHEMA.validate(json.loads(upgrade_json(found, report.group)))
+    SCHEMA.validate(json.loads(to_json(found)))
     some = upgrade(report, frozenset(report.group.consumer_ids[:2]))
     assert _groups_after(some)[0] == (1, "i2", "mixed", 2)
-    assert upgrade_page(some, report.group).lines[-1].text.endswith("counted as eager.")
+    assert upgrade_page(some).lines[-1].text.endswith("counted as eager.")
 
 
 def test_a_snapshot_says_of_which_consumers_it_tells_nothing() -> None:
@@ -149,18 +149,18 @@ def test_who_lists_cooperative_only_beside_eager_ones_goes_back_first() -> None:
         (1, "i3", "eager", 0),
         (2, "i1", "mixed", 2),
     ]
-    page = upgrade_page(found, half.group)
+    page = upgrade_page(found)
     assert (page.tone, [line.code for line in page.lines]) == ("bad", ["two-owners"])
     assert [consumer_id for _, consumer_id in found.split] == list(half.group.consumer_ids[2:4])
-    SCHEMA.validate(json.loads(upgrade_json(found, half.group)))
+    SCHEMA.validate(json.loads(to_json(found)))
     assert not upgrade(running(listing(group(), ("cooperative",), ("cooperative", "eager")))).split
 
 
 def test_what_it_looks_like() -> None:
     found = upgrade(EAGER)
-    assert_golden("upgrade/two-bounces.txt", upgrade_table(found, EAGER.group, width=80))
-    assert_golden("upgrade/one-bounce.txt", upgrade_table(found, EAGER.group, width=80, one_bounce=True))
-    assert_golden("upgrade/two-bounces.md", upgrade_markdown(found, EAGER.group))
+    assert_golden("upgrade/two-bounces.txt", to_table(found, width=80))
+    assert_golden("upgrade/one-bounce.txt", to_terminal(upgrade_page(found, one_bounce=True), width=80))
+    assert_golden("upgrade/two-bounces.md", to_markdown(found))
 
 
 def test_the_command_refuses_one_bounce(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,7 +169,7 @@ def test_the_command_refuses_one_bounce(monkeypatch: pytest.MonkeyPatch, capsys:
 
     monkeypatch.setattr(snapshots, "read", read)
     assert run(["upgrade", "x.json", "--to", "cooperative"]) == 0
-    shown = upgrade_table(upgrade(EAGER), EAGER.group, width=80)
+    shown = to_table(upgrade(EAGER), width=80)
     assert capsys.readouterr().out == shown.replace("SNAPSHOT", "x.json")
     assert run(["upgrade", "x.json", "--to", "cooperative", "--one-bounce", "--output", "markdown"]) == 3
     assert "**NO**: The upgrade takes two rolling bounces" in capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -32,7 +31,7 @@ from kstream_plan.cli.progress import show_progress
 from kstream_plan.documents.plan.files import each_saved_in, is_plan_file
 from kstream_plan.documents.plan.read import SavedPlan
 from kstream_plan.documents.quantities import parse_duration
-from kstream_plan.documents.results import RESULT, each_result, is_results_file
+from kstream_plan.documents.results import each_result, is_results_file, result_line
 from kstream_plan.errors import KstreamPlanError, PlanFileError, SnapshotError, together
 from kstream_plan.fleet.figures import badness, by_figure
 from kstream_plan.fleet.where import Condition, check_name, conditions
@@ -197,8 +196,7 @@ def _choice(results: Sequence[Result], picks: Sequence[Condition], options: Flee
 
 def _page(results: Sequence[Result], selection: Sequence[Result], options: FleetOptions, sources: _Sources) -> str:
     if options.output is OutputForm.JSON:
-        lines = (json.dumps(RESULT.written(result), sort_keys=True, separators=(",", ":")) for result in selection)
-        return "".join(f"{line}\n" for line in lines)
+        return "".join(f"{result_line(result)}\n" for result in selection)
     return draw_pages([_with_worst(fleet_page(results, selection), selection, options, sources)], options.output)
 
 

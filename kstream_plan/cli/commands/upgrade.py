@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from kstream_plan import snapshots
-from kstream_plan.answers.upgrade import upgrade_json
 from kstream_plan.cli.exit_codes import ExitCode
 from kstream_plan.cli.failures import expected_failures
 from kstream_plan.cli.next_commands import inputs_of, with_commands
@@ -119,20 +118,20 @@ def _bounces(group_snapshots: Sequence[Snapshot], options: UpgradeOptions) -> tu
             raise UsageError(
                 f"it is a {snapshot.group_protocol} group", where=snapshot.state.group.application_id, fix=fix
             )
-    ways = [(find_upgrade(group.state, group.untold_protocols), group.state.group) for group in group_snapshots]
-    names = (group.application_id for _, group in ways)
+    ways = [find_upgrade(group.state, group.untold_protocols) for group in group_snapshots]
+    names = (way.group.application_id for way in ways)
     sources = inputs_of(options.paths, names, is_selection=bool(options.application_id))
     texts = [
-        f"{upgrade_json(way, group, source.command)}\n"
+        f"{to_json(way, command=source.command)}\n"
         if options.output is OutputForm.JSON
         else draw_page(
-            with_commands(upgrade_page(way, group, one_bounce=options.one_bounce), source.command),
+            with_commands(upgrade_page(way, one_bounce=options.one_bounce), source.command),
             options.output,
             page(),
         )
-        for (way, group), source in zip(ways, sources, strict=True)
+        for way, source in zip(ways, sources, strict=True)
     ]
-    return texts, options.one_bounce and any(way.takes_two for way, _ in ways)
+    return texts, options.one_bounce and any(way.takes_two for way in ways)
 
 
 def _migrations(group_snapshots: Sequence[Snapshot], options: UpgradeOptions, progress: Report) -> list[str]:

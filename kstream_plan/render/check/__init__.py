@@ -40,13 +40,3 @@ def _report(name: str, check: Check) -> str:
 
 
 REPORTS: Mapping[str, Callable[[Check], str]] = MappingProxyType({name: partial(_report, name) for name in _MODULES})
-
-
-def json_report(check: Check) -> str:
-    """Return what a check found as JSON: one line of ASCII with its end; keys sorted."""
-    return _report("json", check)
-
-
-def markdown_report(check: Check) -> str:
-    """Return the comment: what could not be checked; per plan a heading and a line per violation; its rounds folded."""
-    return _report("markdown", check)

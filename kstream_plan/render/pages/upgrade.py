@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kstream_plan.model import Group
 from kstream_plan.model.answer import Answer
 from kstream_plan.plans import Role, Seat
 from kstream_plan.protocols.interleavings import Action, Interleaved
@@ -25,16 +24,16 @@ _UNTOLD = (
 )
 
 
-def upgrade_page(way: Upgrade, group: Group, *, one_bounce: bool = False) -> Page:
+def upgrade_page(way: Upgrade, *, one_bounce: bool = False) -> Page:
     """Return the page of the restarts, or, for ``one_bounce``, of why there have to be two."""
-    names = Names(group)
+    group, names = way.group, Names(way.group)
     answer = (Answer.NO if way.takes_two else Answer.YES) if one_bounce else None
     instances, consumers = count(len(group.instances), "instance"), count(len(group.consumer_ids), "consumer")
     return Page(
         title=f"{names.escape(group.application_id)}: {instances}, {consumers}, to the cooperative protocol",
         tone=_tone(way, answer),
         answer=answer,
-        sentences=(" ".join(_sentences(way, group, answer)),),
+        sentences=(" ".join(_sentences(way, answer)),),
         tables=tuple(_tables(way, names, is_refusal=answer is Answer.NO)),
         lines=remark_lines(way.remarks),
     )
@@ -48,8 +47,8 @@ def _tone(way: Upgrade, answer: Answer | None) -> Tone:
     return "unknown" if way.untold else "plain" if way.restarts else "good"
 
 
-def _sentences(way: Upgrade, group: Group, answer: Answer | None) -> Iterator[str]:
-    if way.untold and len(way.untold) == len(group.consumer_ids) and answer is None:
+def _sentences(way: Upgrade, answer: Answer | None) -> Iterator[str]:
+    if way.untold and len(way.untold) == len(way.group.consumer_ids) and answer is None:
         yield _UNTOLD
     if not way.restarts:
         yield "The group is cooperative already."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from kstream_plan.comparison.alternatives import SameOutcome
 from kstream_plan.comparison.changes import Comparison
@@ -14,6 +15,7 @@ from kstream_plan.errors import UsageError
 from kstream_plan.fleet.figures import badness
 from kstream_plan.plans import Plan
 from kstream_plan.plans.result import Result, result_of
+from kstream_plan.render.answers import are_results
 from kstream_plan.render.page import Page, Table
 from kstream_plan.render.pages.diff import diff_page, diffs_page
 from kstream_plan.render.pages.fleet import fleet_page
@@ -21,12 +23,15 @@ from kstream_plan.render.pages.happened import happened_overview, happened_page
 from kstream_plan.render.pages.two_plans import two_plans_page
 from kstream_plan.render.report.markup import drawing_svg, report_html
 from kstream_plan.render.report.page import Drawing, Report, Section
-from kstream_plan.render.report.sections import answer_section, compare_section
+from kstream_plan.render.report.sections import MOST_TASKS, answer_section, compare_section, section_of
 
 #: Up to so many applications have a section of their own, the worst ones.
 MOST_SECTIONS = 20
-#: Up to so many tasks are listed one by one.
-_MOST_TASKS = 2_000
+
+
+def answer_html(answer: Any) -> str:
+    """Return one answer, or a list of results, as one page."""
+    return fleet_html(answer, answer) if are_results(answer) else sections_html([section_of(answer)], 1)
 
 
 def plans_html(entries: Sequence[SavedPlan]) -> str:
@@ -56,7 +61,7 @@ def compare_html(outcomes: Sequence[Sequence[SameOutcome]]) -> str:
 
 def diff_html(comparisons: Sequence[Comparison]) -> str:
     """Return what changed as one page: of several applications an overview first."""
-    pages = (diff_page(comparison, verbose=len(comparison.tasks) <= _MOST_TASKS) for comparison in comparisons)
+    pages = (diff_page(comparison, verbose=len(comparison.tasks) <= MOST_TASKS) for comparison in comparisons)
     return _pages_html(pages, diffs_page(comparisons), len(comparisons))
 
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kstream_plan.comparison.alternatives import SameOutcome
+from kstream_plan.comparison.alternatives import Outcomes, SameOutcome
+from kstream_plan.comparison.changes import Comparison
 from kstream_plan.plans import Plan
 from kstream_plan.plans.activity import Activity, events
+from kstream_plan.plans.simulated import Simulation
 from kstream_plan.plans.timeline import Timeline, timeline
 from kstream_plan.render.answers import page_of
 from kstream_plan.render.pages.compare import alternative_name, axes_name, compare_page, duration_text
@@ -31,6 +33,8 @@ from kstream_plan.render.text.numbers import duration
 from kstream_plan.simulation.drain import Drain
 from kstream_plan.simulation.drain_workers import WorkersDrained
 
+#: Up to so many tasks are listed one by one.
+MOST_TASKS = 2_000
 #: Of so many outcomes the timelines are part of a report.
 _MOST_TIMELINES = 12
 _LEGEND = {
@@ -44,6 +48,18 @@ _LEGEND = {
 }
 _NOT_DRAWN = "unknown and not drawn: how long a cold start restores before it runs"
 _LOAD_LEGEND = {"balance": "most minus least", "warms-up": "warm-ups", "restores": "cold starts that restore"}
+
+
+def section_of(answer: Any, *, is_single: bool = True) -> Section:
+    """Return any answer as a section; ``is_single``: add all details."""
+    if isinstance(answer, Outcomes):
+        return compare_section(answer)
+    if isinstance(answer, Drain | WorkersDrained):
+        return drain_section(answer)
+    if isinstance(answer, Plan | Simulation):
+        return answer_section(answer, answer if isinstance(answer, Plan) else answer.plan, is_single=is_single)
+    is_long = isinstance(answer, Comparison) and len(answer.tasks) > MOST_TASKS
+    return Section(page_of(answer, verbose=not is_long))
 
 
 def answer_section(answer: Any, plan: Plan, *, is_single: bool = True, note: str = "") -> Section:

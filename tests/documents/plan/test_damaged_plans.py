@@ -30,7 +30,7 @@ from kstream_plan.plans.simulated import Simulation
 from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Standard
 from kstream_plan.render import markdown as render_markdown
-from kstream_plan.render.answers import to_json
+from kstream_plan.render.answers import to_json, to_markdown, to_table
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_markdown as simulation_markdown
 from kstream_plan.render.answers import to_table as simulation_table
@@ -41,7 +41,6 @@ from kstream_plan.render.markdown import to_markdown as page_to_markdown
 from kstream_plan.render.pages.diff import diff_page
 from kstream_plan.render.pages.plan import excerpt_page
 from kstream_plan.render.pages.steps import Focus
-from kstream_plan.render.pages_as_text import fleet_markdown, fleet_table
 from kstream_plan.render.terminal import to_terminal
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers import check_cases, connect_rows, plan_cases, simulation_cases
@@ -204,9 +203,9 @@ def _show(plan: Plan) -> None:
         _harmless(render_markdown.to_markdown(excerpt_page(plan, focus)), is_markdown=True)
     _harmless(table(plan, verbose=True))
     results = [result_of(plan)] * 2
-    _harmless(fleet_table(results, results))
+    _harmless(to_table(results))
     _harmless(markdown(plan, verbose=True), is_markdown=True)
-    _harmless(fleet_markdown(results, results), is_markdown=True)
+    _harmless(to_markdown(results), is_markdown=True)
     (again,) = read_saved(plan_json(plan, full=True).encode(), "f")
     assert again.plan == plan
 
@@ -215,8 +214,8 @@ def _show_simulation(simulated: Simulation) -> None:
     _harmless(simulation_table(simulated, verbose=True))
     _harmless(simulation_markdown(simulated, verbose=True), is_markdown=True)
     results = [result_of(simulated.plan, simulated)] * 2
-    _harmless(fleet_table(results, results))
-    _harmless(fleet_markdown(results, results), is_markdown=True)
+    _harmless(to_table(results))
+    _harmless(to_markdown(results), is_markdown=True)
     assert json.loads(simulation_json(simulated))["simulation"] is not None
 
 

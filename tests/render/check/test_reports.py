@@ -21,7 +21,7 @@ from kstream_plan.policy.check import check_all, check_plan
 from kstream_plan.policy.findings import Check, Standard, Status
 from kstream_plan.policy.limits import Level
 from kstream_plan.policy.rules import Offence
-from kstream_plan.render.check import REPORTS, json_report, markdown_report
+from kstream_plan.render.check import REPORTS
 from kstream_plan.render.check.github import not_for_the_runner
 from kstream_plan.render.check.markdown import MARK
 from kstream_plan.render.check.table import table_report
@@ -58,7 +58,7 @@ def test_no_line_is_wider_than_the_page(name: str, width: int) -> None:
 
 @pytest.mark.parametrize("name", check_cases.NAMES)
 def test_json_is_as_its_schema_says(name: str) -> None:
-    document = json.loads(json_report(check_cases.case(name)))
+    document = json.loads(REPORTS["json"](check_cases.case(name)))
     validator("check").validate(document)
     assert document["violated"] == check_cases.case(name).violated
 
@@ -115,8 +115,8 @@ def test_no_name_writes_a_command_or_breaks_a_report(application_id: str, host: 
         assert re.search(r"%(?!25|3A|2C)", line) is None
     (suite,) = JUnitXml.fromstring(REPORTS["junit"](check).encode())
     assert len(list(suite)) == 7
-    json.loads(json_report(check))
-    comment = markdown_report(check)
+    json.loads(REPORTS["json"](check))
+    comment = REPORTS["markdown"](check)
     assert comment.startswith(f"{MARK}\n")
     assert "<script" not in MarkdownIt("commonmark").render(comment)
 
@@ -131,7 +131,7 @@ def _named(check: Check, application_id: str, host: str) -> Check:
 
 
 def test_the_comment_is_found_by_its_mark_and_renders() -> None:
-    comment = markdown_report(check_cases.case("sample"))
+    comment = REPORTS["markdown"](check_cases.case("sample"))
     assert comment.splitlines()[0] == "<!-- kstream-plan check -->"
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(comment)
     assert html.count("<li>") >= 2
@@ -141,24 +141,24 @@ def test_the_comment_is_found_by_its_mark_and_renders() -> None:
 
 def test_the_comment_fits_whatever_the_plans() -> None:
     plans = [replace(checked, source=f"{n}.json") for n in range(400) for checked in check_cases.case("fleet").plans]
-    comment = markdown_report(check_all(plans, check_cases.NOW))
+    comment = REPORTS["markdown"](check_all(plans, check_cases.NOW))
     assert len(comment) < 65_536
     assert "more applications do not fit into a comment" in comment
     large = check_cases.case("sample").plans[0]
     long = replace(large, plan=replace(large.plan, rounds=large.plan.rounds * 400))
-    assert "<details>" not in markdown_report(check_all([long], check_cases.NOW))
+    assert "<details>" not in REPORTS["markdown"](check_all([long], check_cases.NOW))
 
 
 def test_the_comment_fits_whatever_could_not_be_checked() -> None:
     errors = [(f"shop-{n}", "x.json, line 1: " + "protocol is 'learner', not one of eager " * 9) for n in range(300)]
-    comment = markdown_report(check_all(check_cases.case("sample").plans, check_cases.NOW, errors=errors))
+    comment = REPORTS["markdown"](check_all(check_cases.case("sample").plans, check_cases.NOW, errors=errors))
     assert len(comment) < 65_536
     answer = comment.count("could not be checked")
     assert 100 < answer < 300
     left_out = 300 - answer + ("snapshot generation" not in comment)
     assert f"✗ {left_out} more applications do not fit into a comment" in comment
     long = [("a", "x " * 40_000)]
-    assert "✗ 1 more application does not fit into" in markdown_report(check_all([], check_cases.NOW, errors=long))
+    assert "✗ 1 more application does not fit into" in REPORTS["markdown"](check_all([], check_cases.NOW, errors=long))
 
 
 def _broken_alone(draws: int | None = None) -> Check:

@@ -11,10 +11,11 @@ from rich.cells import cell_len
 
 from kstream_plan.fleet.figures import RISKS, badness, is_least, risks
 from kstream_plan.plans.result import Result, result_of
+from kstream_plan.render.answers import to_table
+from kstream_plan.render.markdown import to_markdown
 from kstream_plan.render.page import Cell, Page
 from kstream_plan.render.pages.fleet import fleet_page
 from kstream_plan.render.pages.plan_facts import balance_fact
-from kstream_plan.render.pages_as_text import fleet_markdown, fleet_table
 from tests.helpers import plan_cases
 from tests.helpers.goldens import assert_golden
 
@@ -40,13 +41,13 @@ def reason(result: Result) -> str:
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
 def test_a_fleet(width: int) -> None:
-    shown = fleet_table(RESULTS, RESULTS, width=width)
+    shown = to_table(RESULTS, width=width)
     assert_golden(f"table/fleet-at-a-glance-{width}.txt", shown)
     assert max(map(cell_len, shown.splitlines())) <= width
 
 
 def test_a_fleet_in_markdown() -> None:
-    assert_golden("markdown/fleet-at-a-glance.md", fleet_markdown(RESULTS, RESULTS[:4]))
+    assert_golden("markdown/fleet-at-a-glance.md", to_markdown(fleet_page(RESULTS, RESULTS[:4])))
 
 
 def test_applications_at_risk_are_counted_once_and_by_risk() -> None:

@@ -11,7 +11,7 @@ from kstream_plan.comparison.alternatives import alternative_figures
 from kstream_plan.fleet.figures import is_bad
 from kstream_plan.plans import FigureRange, Plan
 from kstream_plan.plans.result import result_of
-from kstream_plan.render.pages_as_text import fleet_markdown, fleet_table
+from kstream_plan.render.answers import to_markdown, to_table
 from tests.helpers import plan_cases, simulation_cases
 
 pytestmark = pytest.mark.xdist_group("simulations")
@@ -40,7 +40,7 @@ def test_so_do_the_lines_of_several_and_alternatives() -> None:
     outcome = open_ended(plan_cases.case("scale-out"))
     result = result_of(outcome)
     assert (result.cold_handovers_most, result.duration_ms_most) == (8, 7_200_000)
-    for shown in (fleet_table([result], [result], width=200), fleet_markdown([result], [result])):
+    for shown in (to_table([result], width=200), to_markdown([result])):
         words = " ".join(shown.split())
         assert "1 moving application may not settle. 1 application is at risk: 1 with cold starts" in words
         for text in ("uncertain", "20 (3 to 21) of 24", "0 (0 to 8)", "at least 28.5s"):
