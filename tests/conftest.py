@@ -48,7 +48,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what starts servers or a browser unless a marker asks for it; keep together what shares something."""
-    for marker in ("kafka", "kafka_long", "cluster", "s3", "browser"):
+    for marker in ("kafka", "kafka_long", "cluster", "s3", "browser", "wheel"):
         if not _asks_for(marker, config):
             left_out = [item for item in items if item.get_closest_marker(marker)]
             items[:] = [item for item in items if not item.get_closest_marker(marker)]
