@@ -391,6 +391,17 @@ def test_the_crontab_line_keeps_what_is_whole(tmp_path: Path) -> None:
     assert found == {"orders-0": "now\n", "orders-1": "before\n", "orders-2": "before\n"}
 
 
+@pytest.mark.parametrize("page", ["contributing", "release"])
+def test_what_developers_are_pointed_to_is_there(page: str) -> None:
+    text = _text(PAGES[page])
+    paths = set(re.findall(r"(?<![\w/.])((?:\.ci|tests|kstream_plan)/[\w./]*\w|render/[\w./]*\w|[A-Z]+\.md)", text))
+    assert len(paths) > 2
+    assert [path for path in paths if not (ROOT / path).exists() and not (ROOT / "kstream_plan" / path).exists()] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    markers = {marker.partition(":")[0] for marker in project["tool"]["pytest"]["ini_options"]["markers"]}
+    assert set(re.findall(r"(?:pytest |`)-m (\w+)", text)) <= markers
+
+
 def test_ci_calls_the_readme_s_own_test_command() -> None:
     test_command = next(line for line in _text(README).splitlines() if line.endswith("/pytest"))
     assert test_command in (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
