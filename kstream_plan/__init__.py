@@ -11,6 +11,7 @@ The command line's twin in Python::
 Everything named in ``__all__`` is public. Nothing is imported before it is used, and Spark only by :func:`read`.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from warnings import warn
@@ -197,7 +198,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used; an old one warns."""
+    """Import a public name when it is first used; an old one warns.
+
+    Raises:
+        ImportError: on Windows, where locks and signals are others.
+        AttributeError: there is no such name.
+    """
+    if os.name == "nt" and not name.startswith("_"):
+        raise ImportError("kstream-plan does not run on Windows. Fix: run it in WSL")
     if name not in _PUBLIC:
         return _old(name)
     # results show themselves in notebooks by what knows pages and tables, which they do not

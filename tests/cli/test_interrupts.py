@@ -31,11 +31,33 @@ def test_an_interrupt_during_the_imports_is_as_quiet_as_any() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "kstream-plan: interrupted\n")
 
 
-def test_on_windows_one_error_says_where_it_runs() -> None:
-    code = "import os\nfrom kstream_plan.cli import main\nos.name = 'nt'\nmain()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+#: What Python lacks on Windows, as far as this package has it.
+_WINDOWS = """
+import os, signal, sys
+import subprocess
+os.name = 'nt'
+sys.modules['fcntl'] = None
+for module, names in ((os, ('getuid', 'killpg', 'sched_getaffinity')), (signal, ('SIGALRM', 'SIGKILL', 'setitimer'))):
+    for name in names:
+        delattr(module, name)
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["--version"], ["assign", "x.json"]])
+def test_on_windows_one_error_says_where_it_runs(arguments: list[str]) -> None:
+    code = f"{_WINDOWS}from kstream_plan.cli import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "kstream-plan: error: it does not run on Windows. Fix: run it in WSL\n"
+
+
+@pytest.mark.parametrize(
+    "code", ["from kstream_plan import read", "import kstream_plan; kstream_plan.read(['x.json'])"]
+)
+def test_so_it_says_from_python(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", f"{_WINDOWS}{code}"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.endswith("ImportError: kstream-plan does not run on Windows. Fix: run it in WSL\n")
 
 
 def test_an_interrupt_within_an_import_waits_for_its_end() -> None:
