@@ -31,7 +31,7 @@ class Alias(NamedTuple):
 #: What was an option of its own and is one of ``--set``.
 _SETTINGS = (
     *("balance.factor", "heartbeat.interval.ms", "produce.rate", "session.timeout.ms", "state.cleanup.delay.ms"),
-    *("rack.aware.assignment.tags", "rack.aware.assignment.strategy", "stores", "lags.tolerance", "rates.over"),
+    *("rack.aware.assignment.tags", "rack.aware.assignment.strategy", "lags.tolerance", "rates.over"),
     *("rack.aware.assignment.traffic_cost", "rack.aware.assignment.non_overlap_cost"),
 )
 _DELAYS = ("connect-design-2:delay=", "connect-design-3:delay=")

@@ -40,7 +40,7 @@ KEYS = frozenset(
         now num-standby-replicas offsets-topic old-round one-bounce out out-format output over overwrite policy
         probing-rebalance-interval process-id protocol protocol-view quiet rack ranges record-size remove replay
         report require-generation require-warm restart restore-rate round scenario set show-ranks sort
-        spark-conf streams-config task threads timeout to today top topology trigger trust-reports-of vary
+        spark-conf stores streams-config task threads timeout to today top topology trigger trust-reports-of vary
         verbose what-if where
         """,
     )

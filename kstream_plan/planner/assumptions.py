@@ -105,7 +105,7 @@ def _stores_note(snapshot: Snapshot) -> Note:
             )
         case None:
             message = (
-                "Stores are assumed to be persistent, as is usual; whether they are is unknown (--set stores). After a "
+                "Stores are assumed to be persistent, as is usual; whether they are is unknown (--stores). After a "
                 "restart, and where a task was closed, nothing is left of a store in memory"
             )
     return Note(STORES, message)

@@ -248,7 +248,7 @@ class KnownCopies:
             return known
         happens = "the process restarts" if restarted else "the task is closed and opened again"
         words = f"{happens}, and whether stores are persistent or in memory is unknown"
-        settle = ("--set stores=persistent", "--set stores=in-memory")
+        settle = ("--stores persistent", "--stores in-memory")
         return Evidence(known=Known.UNKNOWN, fact=Fact.STORES_UNKNOWN, words=words, settled_by=settle)
 
     def _while_input_waits(self, task: int, known: Evidence) -> Evidence:

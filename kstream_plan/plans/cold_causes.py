@@ -36,7 +36,7 @@ def cold_sentences(plan: Plan, activities: Sequence[Activity], draws: Draws | No
     only_stores = {start.evidence.fact for start in plan.unproven_starts} == {Fact.STORES_UNKNOWN}
     if cold.most and not cold.median and only_stores:
         starts = count(cold.most, "cold start")
-        yield f"Up to {starts} if stores are in memory; whether they are is unknown (--set stores would tell)."
+        yield f"Up to {starts} if stores are in memory; whether they are is unknown (--stores would tell)."
     elif cold.most and not cold.median:
         facts = dict.fromkeys(start.evidence.words for start in plan.unproven_starts)
         codes = {note.code for note in (*plan.warnings, *plan.assumptions)}

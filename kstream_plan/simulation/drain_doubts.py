@@ -27,7 +27,7 @@ _MESSAGES = {
     Fact.NOT_REPORTED: "Copies were never reported{bound} (--metrics and --lags would tell{brokers})",
     Fact.LEFT_OVER: "Starts are from left-over state, which state.cleanup.delay.ms may have deleted by then",
     Fact.STORES_UNKNOWN: "Tasks are closed and opened again, by a restart or on another thread, which empties "
-    "stores in memory; whether stores are persistent or in memory is unknown (--set stores)",
+    "stores in memory; whether stores are persistent or in memory is unknown (--stores)",
     Fact.IN_MEMORY: "Stores are in memory: a restart or a move leaves nothing of them",
     Fact.NEW_COPY: "The copy to start from does not exist yet, and how fast it catches up is unknown",
 }

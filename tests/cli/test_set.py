@@ -140,23 +140,23 @@ def test_names_count_one_by_one_the_command_line_before_the_environment_before_t
 ) -> None:
     Path(FILE).write_text(
         'set = ["session.timeout.ms=1s", "heartbeat.interval.ms=1ms", "balance.factor=1", "max.warmup.replicas=1"]\n'
-        'num-standby-replicas = 1\n[assign]\nset = ["heartbeat.interval.ms=2ms", "stores=persistent"]\n'
+        'num-standby-replicas = 1\n[assign]\nset = ["heartbeat.interval.ms=2ms", "produce.rate=9/s"]\n'
     )
     assert parsed()["set"] == {
-        **{"session_timeout_ms": 1000, "heartbeat_interval_ms": 2, "balance_factor": 1, "stores": "persistent"}
+        **{"session_timeout_ms": 1000, "heartbeat_interval_ms": 2, "balance_factor": 1, "produce_rate": 9.0}
     }
     assert parsed(command="why")["set"]["heartbeat_interval_ms"] == 1
     monkeypatch.setenv("KSTREAM_PLAN_SET", "balance.factor=3 num.standby.replicas=3")
     values = parsed("--session-timeout", "4s", "--max-warmup-replicas", "4")
     assert values["set"] == {
-        **{"session_timeout_ms": 4000, "heartbeat_interval_ms": 2, "balance_factor": 3, "stores": "persistent"}
+        **{"session_timeout_ms": 4000, "heartbeat_interval_ms": 2, "balance_factor": 3, "produce_rate": 9.0}
     }
     assert (values["max_warmup_replicas"], values["num_standby_replicas"]) == (4, 3)
     assert CommandLine.settings == {"session_timeout_ms"}
     places = {source.texts[0]: source.place for source in CommandLine.sources}
     assert places == {
         "heartbeat.interval.ms=2ms": f"{FILE}, line 4",
-        "stores=persistent": f"{FILE}, line 4",
+        "produce.rate=9/s": f"{FILE}, line 4",
         "balance.factor=3": "KSTREAM_PLAN_SET",
         "num.standby.replicas=3": "KSTREAM_PLAN_SET",
     }
@@ -175,16 +175,16 @@ def test_what_is_wrong_in_the_environment_names_the_variable(
 
 def test_old_options_are_read_as_what_they_are_called_now() -> None:
     options = {"--set", "--task"}
-    words = ["--session-timeout", "5s", "--stores=in-memory", "--task", "--stores", "--", "--stores", "x"]
+    words = ["--session-timeout", "5s", "--produce-rate=9/s", "--task", "--rates-over", "--", "--rates-over", "x"]
     modern = modern_words(words, options)
-    now = ["--set", "session.timeout.ms=5s", "--set", "stores=in-memory", "--task", "--stores", "--", "--stores", "x"]
+    now = ["--set", "session.timeout.ms=5s", "--set", "produce.rate=9/s", *words[3:]]
     assert modern.words == now
     assert modern.warnings == [
         "--session-timeout goes with the next release: write --set session.timeout.ms=5s",
-        "--stores goes with the next release: write --set stores=in-memory",
+        "--produce-rate goes with the next release: write --set produce.rate=9/s",
     ]
     assert modern_words(words, {"--task"}) == (words, []), "the command has no --set"
-    assert modern_words(["x", "--stores"], options).words == ["x", "--set", "stores="], "it has no value"
+    assert modern_words(["x", "--rates-over"], options).words == ["x", "--set", "rates.over="], "it has no value"
 
 
 DESIGNS = {

@@ -69,7 +69,7 @@ def message(*starts: UnprovenStart, of: Snapshot | None = None) -> str:
         (
             Fact.STORES_UNKNOWN,
             "Tasks are closed and opened again, by a restart or on another thread, which empties stores in "
-            "memory; whether stores are persistent or in memory is unknown (--set stores)",
+            "memory; whether stores are persistent or in memory is unknown (--stores)",
         ),
         (Fact.IN_MEMORY, "Stores are in memory: a restart or a move leaves nothing of them"),
         (

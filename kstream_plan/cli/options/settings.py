@@ -9,7 +9,7 @@ import typer
 
 from kstream_plan.cli.options import shared
 from kstream_plan.cli.options.parameters import CommandLine, Options
-from kstream_plan.cli.options.shared import fixable, number_option, parser
+from kstream_plan.cli.options.shared import fixable, number_option, one_of, parser
 from kstream_plan.cli.panels import SETTINGS
 from kstream_plan.documents.given_settings import READING, GivenSetting, parse_restore_rate, parse_setting
 from kstream_plan.documents.quantities import parse_duration
@@ -55,13 +55,20 @@ class Settings(Options, panel=SETTINGS):
         ),
     ] = None
     restore_rate: RestoreRate = None
+    stores: Annotated[
+        str | None,
+        typer.Option(
+            **one_of(("persistent", "in-memory")),
+            help="Where stores are, if metrics and settings do not tell.",
+        ),
+    ] = None
     settings: Annotated[
         list[GivenSetting] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
             parser=fixable(parse_setting),
-            help="Any setting in Kafka's spelling, stores or produce.rate, e.g. session.timeout.ms=30s; repeatable.",
+            help="Any setting in Kafka's spelling, or produce.rate, e.g. session.timeout.ms=30s; repeatable.",
         ),
     ] = None
 

@@ -126,7 +126,7 @@ def _cuts_over(way: PlayedWay) -> bool:
 def _best_of_all(bounces: Bounces, best: PlayedWay | None, names: Names) -> str:
     if best is not None:
         pause = f" with {_wait(best)} between restarts" if bounces.restarted > 1 else ""
-        stores = ", if stores are persistent (--set stores)" if bounces.are_stores_unknown else ""
+        stores = ", if stores are persistent (--stores)" if bounces.are_stores_unknown else ""
         is_proven = bounces.safety_of(best) == "yes"
         is_safe = "is safe" if is_proven or not best.likely_warm else "is likely, not proven, to be safe"
         safe = f"{best.way.label} {is_safe}{pause}{stores}: {_safe_words(bounces, best, names)}"
@@ -347,7 +347,7 @@ def _assumptions(bounces: Bounces) -> Iterator[Note]:
     yield Note("keeps-disk", disk)
     yield from (note for note in bounces.first.assumptions if note.code == SETTINGS_GIVEN)
     if not bounces.process_ids and bounces.are_stores_unknown:
-        stores = "Stores are persistent; stores in memory are restored at every restart (--set stores=in-memory)"
+        stores = "Stores are persistent; stores in memory are restored at every restart (--stores in-memory)"
         yield Note("stores-persistent", stores)
 
 
