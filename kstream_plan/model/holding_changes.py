@@ -101,30 +101,6 @@ def warmup_counts(group: Group, history: Sequence[Sequence[Holding]]) -> Iterato
         yield tuple(found)
 
 
-class SameHistory:
-    """Compares two histories of holdings; what is the same object as one round earlier is not looked at again."""
-
-    def __init__(self) -> None:
-        self._before: tuple[Sequence[Holding], Sequence[Holding]] = ((), ())
-        self._different: set[int] = set()
-
-    def next(self, one: Sequence[Holding], other: Sequence[Holding]) -> bool:
-        """Tell whether the next states of both histories are equal."""
-        if len(one) != len(other):
-            return False
-        before = self._before
-        if len(before[0]) == len(one):
-            changed = sorted({*unlike(one, before[0]), *unlike(other, before[1])})
-        else:
-            changed = list(range(len(one)))
-        self._before = (one, other)
-        self._different.difference_update(changed)
-        if changed:
-            held, wanted = tuple(one), tuple(other)
-            self._different.update(c for c in changed if held[c] != wanted[c])
-        return not self._different
-
-
 def times_in(tasks: Sequence[int], task: int) -> int:
     """Return how often a sorted sequence has the task."""
     return bisect_right(tasks, task) - bisect_left(tasks, task)

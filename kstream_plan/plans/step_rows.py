@@ -16,6 +16,7 @@ from kstream_plan.plans.steps import (
     Drop,
     HandOver,
     KeepTemporary,
+    MemberLeft,
     Place,
     Promote,
     Revoke,
@@ -39,10 +40,14 @@ Mask: TypeAlias = "npt.NDArray[np.bool_]"
 KINDS = (Place, Withhold, KeepTemporary, Revoke, Demote, HandOver, Promote, ThreadMove, Drop)
 PLACE, WITHHOLD, KEEP_TEMPORARY, REVOKE, DEMOTE, HAND_OVER, PROMOTE, THREAD_MOVE, DROP = range(len(KINDS))
 _MAKE: tuple[Callable[..., Step], ...] = KINDS
+#: Of rows of many rounds alone: everything on the instance of ``from_consumer`` ends, which has left.
+MEMBER_LEFT = len(KINDS)
+_NUMBER_OF = {kind: number for number, kind in enumerate(KINDS)}
 #: The kinds that may have records to restore, and those among them that let a task run.
 RESTORING, STARTS = (PLACE, HAND_OVER, PROMOTE), (HAND_OVER, PROMOTE)
 #: The roles, and the reasons, by their number in a row.
 ROLES, CODES = tuple(Role), tuple(ReasonCode)
+_ROLE_NUMBER, _CODE_NUMBER = ({item: number for number, item in enumerate(items)} for items in (ROLES, CODES))
 ACTIVE, STANDBY, WARMUP, TEMPORARY = range(len(ROLES))
 #: Instead of a consumer: there is no such seat. Instead of records: not known.
 NO_SEAT = NOT_KNOWN = -1
@@ -92,7 +97,7 @@ def are(kind: npt.NDArray[np.int8], *kinds: int) -> Mask:
 def _are(kinds: tuple[int, ...]) -> Mask:
     import numpy as np  # noqa: PLC0415 - as in row_type
 
-    return np.array([kind in kinds for kind in range(len(KINDS))])
+    return np.array([kind in kinds for kind in range(len(KINDS) + 1)])
 
 
 def joined(rows_of_each: Sequence[Rows]) -> tuple[Rows, Numbers]:
@@ -250,6 +255,81 @@ class StepRows(Sequence[Step]):
 
     def __repr__(self) -> str:
         return repr(tuple(self))
+
+
+class RowMaker:
+    """Makes rows of steps, by the indices of a group: of those about a single task, and of instances that leave."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._translation: tuple[Group, Numbers] | None = None
+
+    def rows(self, steps: Sequence[Step]) -> Rows:
+        """Return the rows of steps, in their order.
+
+        Raises:
+            ValueError: a step names a task, an instance or a consumer that is not in the group.
+        """
+        import numpy as np  # noqa: PLC0415 - as in row_type
+
+        if not isinstance(steps, StepRows):
+            made = [row for step in steps if (row := self._row(step)) is not None]
+            rows: Rows = np.array(made, row_type())
+            return rows
+        if not any(isinstance(step, MemberLeft) for step in steps.members):
+            return self._translated(steps)
+        return np.concatenate([self.rows(steps.members), self._translated(steps)])
+
+    def _translated(self, steps: StepRows) -> Rows:
+        """Return the rows of another group by the indices of this one."""
+        import numpy as np  # noqa: PLC0415 - as in row_type
+
+        group = steps.maker.group
+        if group is self._group:
+            return steps.rows
+        if self._translation is None or self._translation[0] is not group:
+            self._translation = group, np.array([*self._group.indices_of(group), NO_SEAT])
+        rows, consumer = steps.rows.copy(), self._translation[1]
+        for name in ("from_consumer", "to_consumer"):
+            rows[name] = consumer[rows[name]]
+        return rows
+
+    def _row(self, step: Step) -> tuple[int, ...] | None:
+        if isinstance(step, MemberLeft):
+            instance = self._group.instance_index.get(step.process_id)
+            if instance is None:
+                raise ValueError(f"there is no instance {step.process_id!r}")
+            return (0, NO_LAG, NO_LAG, -1, self._group.consumers_of[instance].start, NO_SEAT, MEMBER_LEFT, 0, 0, 0, 0)
+        if not isinstance(step, KINDS):
+            return None
+        task = self._group.task_index.get(step.task_id)
+        if task is None:
+            raise ValueError(f"there is no task {step.task_id}")
+        from_, from_role = self._seat(getattr(step, "from_", None))
+        to, to_role = self._seat(getattr(step, "to", None))
+        records, lag, other_lag = getattr(step, "restore_records", 0), step.reason.lag, step.reason.other_lag
+        return (
+            NOT_KNOWN if records is None else records,
+            NO_LAG if lag is None else lag,
+            NO_LAG if other_lag is None else other_lag,
+            task,
+            from_,
+            to,
+            _NUMBER_OF[type(step)],
+            from_role,
+            to_role,
+            getattr(step, "caught_up", False),
+            _CODE_NUMBER[step.reason.code],
+        )
+
+    def _seat(self, seat: Seat | None) -> tuple[int, int]:
+        if seat is None:
+            return NO_SEAT, 0
+        process_id, consumer_id, role = seat
+        consumer = self._group.consumer_index.get((process_id, consumer_id))
+        if consumer is None:
+            raise ValueError(f"there is no consumer {consumer_id!r} on instance {process_id!r}")
+        return consumer, _ROLE_NUMBER[role]
 
 
 def steps_of_kinds(steps: Sequence[Step], kinds: tuple[type[Step], ...]) -> Iterator[Step]:

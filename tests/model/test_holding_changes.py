@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from kstream_plan.model import Group, Holding
 from kstream_plan.model.holding_changes import (
-    SameHistory,
     changed_holdings,
     difference,
     stateful_loads,
@@ -40,14 +39,6 @@ def test_times_in(tasks: list[int], task: int) -> None:
 _holdings = st.lists(
     st.sampled_from([Holding(), Holding((1,)), Holding((2,)), Holding((1, 2))]), min_size=3, max_size=3
 )
-
-
-@given(st.lists(st.tuples(_holdings, _holdings), max_size=6))
-def test_alike_compares_every_state(states: list[tuple[list[Holding], list[Holding]]]) -> None:
-    alike = SameHistory()
-    for one, other in states:
-        assert alike.next(one, other) == (one == other)
-    assert not alike.next([Holding()], [Holding()] * 2)
 
 
 @given(st.lists(_holdings, max_size=6))

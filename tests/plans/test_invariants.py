@@ -14,6 +14,7 @@ from kstream_plan.plans import (
     Drop,
     HandOver,
     InstanceLeaving,
+    MemberLeft,
     Place,
     Plan,
     Reason,
@@ -26,7 +27,7 @@ from kstream_plan.plans import (
     Verdict,
     Withhold,
 )
-from kstream_plan.plans.invariants import INVARIANTS, broken_invariants
+from kstream_plan.plans.invariants import OF_PLAN, OF_ROUNDS, broken_invariants
 from tests.helpers import learner_cases
 from tests.helpers.small_plans import plan_of, round_of
 
@@ -156,7 +157,7 @@ BREAK: dict[str, Callable[[], Plan]] = {
     "standbys-as-wanted": lambda: _copy(Holding((), (0,))),
     "stateless-without-copies": lambda: _copy(Holding((), (), (2,))),
     "rounds-in-order": lambda: _with_round(SOUND, 2, generation=8),
-    "steps-are-lossless": lambda: _with_round(SOUND, 1, steps=SOUND.rounds[0].steps[:-1]),
+    "steps-are-lossless": lambda: _with_round(SOUND, 1, decided=REVOKED),
     "verdict-fits": lambda: replace(SOUND, verdict=Verdict("unfinished")),
     "holders-are-members": lambda: replace(SOUND, members=SOUND.members[:1]),
     "settles-at-target": lambda: replace(SOUND, target=Target(((0,), (1,)), ((), ()))),
@@ -170,13 +171,39 @@ def test_a_sound_plan_breaks_nothing() -> None:
 
 
 def test_every_invariant_has_a_plan_that_breaks_it() -> None:
-    assert BREAK.keys() == INVARIANTS.keys()
+    assert BREAK.keys() == {*OF_ROUNDS, *OF_PLAN}
 
 
-@pytest.mark.parametrize("name", list(INVARIANTS))
+@pytest.mark.parametrize("name", [*OF_ROUNDS, *OF_PLAN])
 def test_a_broken_plan_trips_its_invariant_and_nothing_else(name: str) -> None:
     broken = broken_invariants(BREAK[name]())
     assert {entry.invariant for entry in broken} == {name}, broken
+
+
+@pytest.mark.parametrize("field", ["decided", "assigned"])
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_round_that_says_something_else_than_its_steps_is_found(number: int, field: str) -> None:
+    broken = broken_invariants(_with_round(SOUND, number, **{field: _held(c2=Holding((1,), (0,)))}))
+    assert ("steps-are-lossless", number) in {entry[:2] for entry in broken}
+
+
+def test_a_step_of_an_unknown_consumer_does_not_fit() -> None:
+    step = Drop(GROUP.tasks[0].task_id, Seat("left", "nobody", Role.STANDBY), WHY)
+    (broken,) = broken_invariants(_with_round(SOUND, 1, steps=(*SOUND.rounds[0].steps, step)))
+    assert broken == (
+        "steps-are-lossless",
+        None,
+        "a step does not fit: there is no consumer 'nobody' on instance 'left'",
+    )
+
+
+def test_what_an_instance_held_that_left_is_held_no_more() -> None:
+    left = MemberLeft("right", 0, WHY)
+    held = _held(c2=Holding())
+    steps = (left, HandOver(GROUP.tasks[1].task_id, None, _seat(0, Role.ACTIVE), True, 0, WHY))
+    after = (Holding((0, 1)), *held[1:])
+    plan = plan_of(GROUP, START, [round_of(GROUP, 1, steps, after, after)])
+    assert broken_invariants(replace(plan, members=plan.members[:1])) == ()
 
 
 def test_a_broken_plan_is_reported_as_a_defect_of_this_tool(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,7 @@ from kstream_plan.model import Group, Target
 from kstream_plan.planner.summarize import kept, least_moves, summarize
 from kstream_plan.plans import Balance, Phase, Plan, Summary, Trigger
 from kstream_plan.plans.balance import balances, initial_balance
-from kstream_plan.plans.invariants.outcome import rounds_in_order
-from kstream_plan.plans.invariants.plan_view import PlanView
+from kstream_plan.plans.round_order import wrong_order
 from kstream_plan.plans.simulated import Draws, Simulation, event_outcomes, figures_of
 from kstream_plan.policy.rules.over_draws import LATER_RULES, measured, no_better
 
@@ -122,8 +121,8 @@ _IN_BOTH = {
 
 
 def _check_order(plan: Plan) -> None:
-    for number, message in rounds_in_order(PlanView.of(plan)):
-        raise _edited(message, *([] if number is None else [f"[{number - 1}]", ".rounds"]))
+    for number, message in wrong_order(plan):
+        raise _edited(message, f"[{number - 1}]", ".rounds")
 
 
 def _check_probes(plan: Plan) -> None:

@@ -6,15 +6,15 @@ add one is a function and a line here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.plans import Plan
 from kstream_plan.plans.invariants import copies, outcome
+from kstream_plan.plans.invariants.changes import CopyChanges
+from kstream_plan.plans.invariants.lossless import steps_are_lossless
 from kstream_plan.plans.invariants.plan_view import PlanView
-from kstream_plan.plans.invariants.proofs import proven
 from kstream_plan.plans.python_gc import without_cycle_collector
 
 
@@ -26,44 +26,37 @@ class Broken(NamedTuple):
     message: str
 
 
+#: A plan, and what some of its rounds change → what is wrong with these: (round number, message)
+OfRounds: TypeAlias = Callable[[PlanView, CopyChanges], Iterator[tuple[int | None, str]]]
 #: A plan → what is wrong with it: (round number, message)
-Invariant: TypeAlias = Callable[[PlanView], Iterator[tuple[int | None, str]]]
+OfPlan: TypeAlias = Callable[[PlanView], Iterator[tuple[int | None, str]]]
 
-
-#: Every invariant by its name.
-INVARIANTS: Mapping[str, Invariant] = MappingProxyType(
+#: Every invariant of who runs and keeps what, by its name.
+OF_ROUNDS: Mapping[str, OfRounds] = MappingProxyType(
     {
         "one-active-per-task": copies.one_active_per_task,
         "one-copy-per-instance": copies.one_copy_per_instance,
         "no-second-owner": copies.no_second_owner,
-        "withheld-is-followed-up": copies.withheld_is_followed_up,
         "temporary-only-while-withheld": copies.temporary_only_while_withheld,
         "warmups-within-budget": copies.warmups_within_budget,
         "one-learner-per-task": copies.one_learner_per_task,
-        "leaving-is-over-in-time": outcome.leaving_is_over_in_time,
         "standbys-as-wanted": copies.standbys_as_wanted,
         "stateless-without-copies": copies.stateless_without_copies,
+        "steps-are-lossless": steps_are_lossless,
+    }
+)
+
+#: Every other invariant by its name.
+OF_PLAN: Mapping[str, OfPlan] = MappingProxyType(
+    {
+        "withheld-is-followed-up": outcome.withheld_is_followed_up,
+        "leaving-is-over-in-time": outcome.leaving_is_over_in_time,
         "rounds-in-order": outcome.rounds_in_order,
-        "steps-are-lossless": outcome.steps_are_lossless,
         "verdict-fits": outcome.verdict_fits,
         "holders-are-members": outcome.holders_are_members,
         "settles-at-target": outcome.settles_at_target,
         "target-covers-every-task": outcome.target_covers_every_task,
         "summary-adds-up": outcome.summary_adds_up,
-    }
-)
-
-#: Those that rounds keep which are proven sound (:mod:`~kstream_plan.plans.invariants.proofs`).
-BY_ROUND = frozenset(
-    {
-        "one-active-per-task",
-        "one-copy-per-instance",
-        "no-second-owner",
-        "temporary-only-while-withheld",
-        "warmups-within-budget",
-        "standbys-as-wanted",
-        "stateless-without-copies",
-        "steps-are-lossless",
     }
 )
 
@@ -83,16 +76,18 @@ def broken_invariants(plan: Plan, *, rebuilt: bool = False) -> tuple[Broken, ...
     ``rebuilt``: the rounds' outcomes were made from the steps, so that there is no use in doing that once more.
     """
     left_out = frozenset().union(*(names for design, names in OF_DESIGN.items() if design != plan.design))
-    names = [name for name in INVARIANTS if name not in left_out and not (rebuilt and name == "steps-are-lossless")]
-    subject = PlanView.of(plan)
-    known = proven(subject.plan, subject.tasks)
-    if known and not any(_broken(names, replace(subject, proven=known))):
-        return ()
-    return tuple(_broken(names, subject))
-
-
-def _broken(names: Iterable[str], subject: PlanView) -> Iterator[Broken]:
-    """Yield what is broken; if any rounds are proven, not all that is."""
-    for name in names:
-        for part in subject.parts if name in BY_ROUND else [subject]:
-            yield from (Broken(name, number, message) for number, message in INVARIANTS[name](part))
+    left_out |= {"steps-are-lossless"} if rebuilt else set()
+    subject, broken = PlanView.of(plan), list[Broken]()
+    try:
+        for changes in subject.changes():
+            for name, of_rounds in OF_ROUNDS.items():
+                if name not in left_out:
+                    broken += (Broken(name, *wrong) for wrong in of_rounds(subject, changes))
+    except ValueError as error:
+        return (Broken("steps-are-lossless", None, f"a step does not fit: {error}"),)
+    if subject.stateless is not None:
+        broken += (Broken(name, *wrong) for name, found in subject.stateless.broken.items() for wrong in found)
+    for name, of_plan in OF_PLAN.items():
+        if name not in left_out:
+            broken += (Broken(name, *wrong) for wrong in of_plan(subject))
+    return tuple(broken)

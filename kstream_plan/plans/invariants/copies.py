@@ -3,181 +3,169 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import compress, pairwise
-from operator import attrgetter
 
-from kstream_plan.model import Holding, WorkId
+import numpy as np
+
 from kstream_plan.model.connect_group import HELD_BY_SEVERAL
-from kstream_plan.model.holding_changes import MANY, times_in
-from kstream_plan.plans import Demote, NobodyRuns, ReasonCode, Revoke, Round, StopLearned, ThreadMove, Trigger
-from kstream_plan.plans.invariants.plan_view import Delta, PlanView
-from kstream_plan.plans.invariants.stateless import gone_in
+from kstream_plan.plans import NobodyRuns, ReasonCode, StopLearned
+from kstream_plan.plans.invariants.changes import CopyChanges, are_among
+from kstream_plan.plans.invariants.plan_view import PlanView
+from kstream_plan.plans.step_rows import (
+    ACTIVE,
+    CODES,
+    DEMOTE,
+    MEMBER_LEFT,
+    REVOKE,
+    STANDBY,
+    TEMPORARY,
+    THREAD_MOVE,
+    WARMUP,
+    Mask,
+    Numbers,
+    are,
+)
 
-_ACTIVE, _STANDBY, _WARMUP = range(3)
 
-
-def one_active_per_task(subject: PlanView) -> Iterator[tuple[int | None, str]]:
+def one_active_per_task(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
     """Every task is decided active once in every round, or told to be run by nobody, and never held active twice.
 
     What several workers hold, as the plan warns, they may hold before the first round, which mends that.
     """
-    unrun = [_run_by_nobody(subject, rnd) for rnd in subject.plan.rounds]
-    for index, task, count in _counts(subject, subject.decided, _ACTIVE):
-        if count != (task not in unrun[index]):
-            yield index + 1, f"{subject.name(task)} is decided active {count} times"
-    numbers, held = zip(*subject.in_time, strict=True)
+    decided = changes.decided(ACTIVE)
+    unrun = are_among(_pairs(subject, decided.time, decided.key), _named(subject, changes, NobodyRuns))
+    for index, task, count in decided.where((decided.number != ~unrun) & _flags(subject, subject.tasks)[decided.key]):
+        yield changes.rounds[index].number, f"{subject.name(task)} is decided active {count} times"
     several = {name for note in subject.plan.warnings if note.code == HELD_BY_SEVERAL for name in note.subjects}
-    for index, task, count in _counts(subject, held, _ACTIVE):
-        if count > 1 and not (numbers[index] == 0 and subject.name(task) in several):
-            yield numbers[index], f"{subject.name(task)} is held active {count} times"
-    yield from subject.stateless.not_decided if subject.stateless else ()
+    held = changes.active_in_time()
+    for moment, task, count in held.where((held.number > 1) & (changes.is_first | (held.time > 0))):
+        if moment or subject.name(task) not in several:
+            number = changes.rounds[changes.round_of[moment - 1]].number if moment else 0
+            yield number, f"{subject.name(task)} is held active {count} times"
 
 
-def _run_by_nobody(subject: PlanView, rnd: Round) -> set[int]:
-    """Return the tasks that a round's decision gives to nobody, as its steps say."""
-    names = {task_id for step in rnd.steps_apart if isinstance(step, NobodyRuns) for task_id in step.task_ids}
-    return {subject.plan.group.task_index[task_id] for task_id in names}
-
-
-def one_copy_per_instance(subject: PlanView) -> Iterator[tuple[int | None, str]]:
+def one_copy_per_instance(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
     """No instance is decided, or holds after a round, a task twice, in whatever roles."""
-    rounds = subject.plan.rounds
-    for word, deltas, history in (
-        ("is decided", subject.decided, [rnd.decided for rnd in rounds]),
-        ("holds", subject.held[1:], [rnd.assigned for rnd in rounds]),
-    ):
-        for index, (changes, holdings) in enumerate(zip(deltas, history, strict=True)):
-            gained = _everything(holdings) if index == 0 else _gained(changes)
-            yield from ((index + 1, message) for message in _twice(subject, word, gained, holdings))
+    instances = len(subject.plan.group.instances)
+    for word, totals in (("is decided", changes.decided_by_place()), ("holds", changes.held_by_place())):
+        twice: dict[tuple[int, int], list[str]] = {}
+        for index, place, _ in totals.where(totals.number > 1):
+            task, instance = divmod(place, instances)
+            twice.setdefault((index, instance), []).append(subject.name(task))
+        for (index, instance), names in sorted(twice.items()):
+            message = f"{subject.process(instance)} {word} more than one copy of {', '.join(names)}"
+            yield changes.rounds[index].number, message
 
 
-def no_second_owner(subject: PlanView) -> Iterator[tuple[int | None, str]]:
+def no_second_owner(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
     """Nobody starts an active task that another consumer held until then: it is revoked one round, or turn, earlier.
 
     Unless the other one is gone. Only who gives up everything before a rebalance (``stopping``), or stops what another
     one learns, has revoked it in time; and what the steps say so of changes hands at once.
     """
-    plan = subject.plan
-    for number, changes in subject.in_time[1:]:
-        rnd = plan.rounds[number - 1]
-        freed = plan.stopping | gone_in(plan.group, rnd)
-        active = [delta for delta in changes if delta.role == _ACTIVE]
-        lost = {task for delta in active if delta.consumer not in freed for task in delta.lost}
-        gained = {task for delta in active for task in delta.gained}
-        for task in sorted((lost & gained) - _changes_at_once(subject, rnd)):
-            yield rnd.number, f"{subject.name(task)} starts before its owner has revoked it"
-    yield from subject.stateless.second_owner if subject.stateless else ()
+    active = (changes.role == ACTIVE) & (changes.moment >= 0)
+    task, moment, number, sign = (of[active] for of in (changes.task, changes.moment, changes.round, changes.sign))
+    consumer = changes.copies.consumer(changes.copy[active])
+    freed = are_among(consumer, np.array([*subject.plan.stopping], np.int64)) | _gone(changes, number, consumer)
+    at_once = are_among(_pairs(subject, number, task), _changes_at_once(subject, changes))
+    lost, gained = (sign < 0) & ~freed & ~at_once, sign > 0
+    tasks = len(subject.plan.group.tasks)
+    both = moment * tasks + task
+    second = np.unique(both[lost][are_among(both[lost], both[gained])])
+    for moment_of, task_of in (divmod(key, tasks) for key in second.tolist()):
+        number_of = changes.rounds[changes.round_of[moment_of]].number
+        yield number_of, f"{subject.name(task_of)} starts before its owner has revoked it"
 
 
-def _changes_at_once(subject: PlanView, rnd: Round) -> set[int]:
+def _gone(changes: CopyChanges, number: Numbers, consumer: Numbers) -> Mask:
+    """Tell which consumers are on an instance that leaves in the round, or on a thread that it stops."""
+    rows, of_row, instances = changes.rows, changes.row_round, changes.copies.instance_of
+    left = rows["kind"] == MEMBER_LEFT
+    stopped = (rows["kind"] == REVOKE) & (rows["reason"] == CODES.index(ReasonCode.THREAD_STOPPED))
+    consumers = len(instances)
+    gone: Mask = are_among(
+        number * consumers + instances[consumer], of_row[left] * consumers + instances[rows["from_consumer"][left]]
+    )
+    gone |= are_among(number * consumers + consumer, of_row[stopped] * consumers + rows["from_consumer"][stopped])
+    return gone
+
+
+def _changes_at_once(subject: PlanView, changes: CopyChanges) -> Numbers:
     """Return the tasks that are learned, and so stop before the rebalance, and those that change hands in one."""
-    found: set[WorkId] = set()
-    for step in rnd.steps_apart:
-        if isinstance(step, StopLearned):
-            found.update(step.task_ids)
-        elif isinstance(step, Revoke | Demote | ThreadMove) and step.reason.code is ReasonCode.MOVES_AT_ONCE:
-            found.add(step.task_id)
-    return {subject.plan.group.task_index[task_id] for task_id in found}
+    rows = changes.rows
+    at_once = are(rows["kind"], REVOKE, DEMOTE, THREAD_MOVE) & (rows["reason"] == CODES.index(ReasonCode.MOVES_AT_ONCE))
+    return np.append(
+        _named(subject, changes, StopLearned), _pairs(subject, changes.row_round[at_once], rows["task"][at_once])
+    )
 
 
-def withheld_is_followed_up(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """A follow-up comes next if and only if something is withheld."""
-    for (rnd, after), follows in zip(pairwise(subject.plan.rounds), subject.follow_ups, strict=False):
-        if follows != (after.trigger is Trigger.FOLLOW_UP):
-            withheld = "tasks are withheld" if follows else "no task is withheld"
-            yield rnd.number, f"{withheld} and the next trigger is {after.trigger}"
-
-
-def temporary_only_while_withheld(subject: PlanView) -> Iterator[tuple[int | None, str]]:
+def temporary_only_while_withheld(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
     """A temporary standby is a task withheld from that very consumer in that very round."""
-    for rnd, withheld in zip(subject.plan.rounds, subject.withheld, strict=True):
-        for consumer in compress(range(len(rnd.assigned)), map(attrgetter("temporary"), rnd.assigned)):
-            for task in rnd.assigned[consumer].temporary:
-                if (consumer, task) not in withheld:
-                    yield rnd.number, f"{subject.name(task)} is held as a temporary standby but not withheld"
+    copies, of = changes.copies, changes.difference
+    copy, number = of.copy - copies.role(of.copy), of.round
+    temporary, withheld = (of.sign < 0) & (copies.role(of.copy) == TEMPORARY), of.sign > 0
+    rounds = len(changes.rounds)
+    wrong = temporary & ~are_among(copy * rounds + number, (copy * rounds + number)[withheld])
+    for index, task in sorted(zip(number[wrong].tolist(), copies.task(copy[wrong]).tolist(), strict=True)):
+        yield changes.rounds[index].number, f"{subject.name(task)} is held as a temporary standby but not withheld"
 
 
-def warmups_within_budget(subject: PlanView) -> Iterator[tuple[int | None, str]]:
+def warmups_within_budget(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
     """At most ``max_warmup_replicas`` warm-ups are decided at once."""
-    for rnd in subject.plan.rounds:
-        most = subject.plan.config_of(rnd.number).max_warmup_replicas
-        warmups = sum(map(len, map(attrgetter("warmup"), rnd.decided)))
-        if warmups > most:
-            yield rnd.number, f"{warmups} warm-ups, max_warmup_replicas is {most}"
+    warmup = changes.role == WARMUP
+    counts = np.bincount(changes.round[warmup].clip(0), changes.sign[warmup], minlength=len(changes.rounds)).cumsum()
+    most = np.array([subject.plan.config_of(rnd.number).max_warmup_replicas for rnd in changes.rounds])
+    for index in (counts[: len(most)] > most).nonzero()[0].tolist():
+        yield changes.rounds[index].number, f"{int(counts[index])} warm-ups, max_warmup_replicas is {most[index]}"
 
 
-def one_learner_per_task(subject: PlanView) -> Iterator[tuple[int | None, str]]:
+def one_learner_per_task(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
     """A task is learned by one instance at most."""
-    for index, task, count in _counts(subject, subject.decided, _WARMUP):
-        if count > 1:
-            yield index + 1, f"{subject.name(task)} is learned by {count} instances"
+    learned = changes.decided(WARMUP)
+    for index, task, count in learned.where(learned.number > 1):
+        yield changes.rounds[index].number, f"{subject.name(task)} is learned by {count} instances"
 
 
-def standbys_as_wanted(subject: PlanView) -> Iterator[tuple[int | None, str]]:
+def standbys_as_wanted(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
     """A stateful task is decided ``num_standby_replicas`` standbys; fewer only if the plan warns of it."""
-    plan = subject.plan
-    short = {named for note in plan.warnings if note.code == "standbys-short" for named in note.subjects}
-    for index, task, count in _counts(subject, subject.decided, _STANDBY):
-        wanted = plan.config_of(plan.rounds[index].number).num_standby_replicas
-        if count == wanted or not plan.group.stateful_flags[task]:
-            continue
-        name = subject.name(task)
-        if count > wanted or name not in short:
-            yield index + 1, f"{name} is decided {count} standbys, num_standby_replicas is {wanted}"
+    plan, decided = subject.plan, changes.decided(STANDBY)
+    named = {named for note in plan.warnings if note.code == "standbys-short" for named in note.subjects}
+    short = [task for task in plan.group.stateful if named and subject.name(task) in named]
+    of_round = np.array([plan.config_of(rnd.number).num_standby_replicas for rnd in changes.rounds], np.int64)
+    wanted = of_round[decided.time]
+    wrong = (decided.number > wanted) | ((decided.number < wanted) & ~_flags(subject, short)[decided.key])
+    for index, task, count in decided.where(wrong & _flags(subject, plan.group.stateful)[decided.key]):
+        message = f"{subject.name(task)} is decided {count} standbys, num_standby_replicas is {of_round[index]}"
+        yield changes.rounds[index].number, message
 
 
-def stateless_without_copies(subject: PlanView) -> Iterator[tuple[int | None, str]]:
+def stateless_without_copies(subject: PlanView, changes: CopyChanges) -> Iterator[tuple[int | None, str]]:
     """A stateless task is active or nothing after every round."""
-    stateful = subject.plan.group.stateful_flags
-    for index, (rnd, changes) in enumerate(zip(subject.plan.rounds, subject.held[1:], strict=True)):
-        copies = [delta.gained for delta in changes if delta.role != _ACTIVE]
-        if index == 0:
-            copies = [role for held in rnd.assigned for role in held[_STANDBY:]]
-        for task in sorted(set().union(*copies)):
-            if not stateful[task]:
-                yield rnd.number, f"stateless {subject.name(task)} has a copy"
+    stateful = _flags(subject, subject.plan.group.stateful)
+    copy, since, _ = changes.intervals((changes.role != ACTIVE) & ~stateful[changes.task])
+    for index, task in sorted({*zip(since.tolist(), changes.copies.task(copy).tolist(), strict=True)}):
+        yield changes.rounds[index].number, f"stateless {subject.name(task)} has a copy"
 
 
-def _counts(subject: PlanView, deltas: Sequence[Sequence[Delta]], role: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (index, task, how many consumers have it in the role): every task at first, then those that changed."""
-    group = subject.plan.group
-    counts, everything = [0] * len(group.tasks), set(subject.tasks)
-    for index, changes in enumerate(deltas):
-        touched = everything if index == 0 else set()
-        for delta in changes:
-            if delta.role != role:
-                continue
-            for task in delta.lost:
-                counts[task] -= 1
-            for task in delta.gained:
-                counts[task] += 1
-            touched.update(delta.lost, delta.gained)
-        yield from ((index, task, counts[task]) for task in sorted(touched))
+def _named(subject: PlanView, changes: CopyChanges, kind: type[NobodyRuns | StopLearned]) -> Numbers:
+    """Return the tasks that steps of several tasks name, by round (:func:`_pairs`)."""
+    index_of, tasks = subject.plan.group.task_index, len(subject.plan.group.tasks)
+    named = [
+        index * tasks + index_of[task_id]
+        for index, rnd in enumerate(changes.rounds)
+        for step in rnd.steps_apart
+        if type(step) is kind
+        for task_id in step.task_ids
+    ]
+    return np.array(named, np.int64)
 
 
-def _everything(holdings: Sequence[Holding]) -> dict[int, set[int]]:
-    return {consumer: set().union(*held) for consumer, held in enumerate(holdings)}
+def _pairs(subject: PlanView, number: Numbers, task: Numbers) -> Numbers:
+    """Return rounds and tasks together as numbers."""
+    return number * len(subject.plan.group.tasks) + task
 
 
-def _gained(changes: Sequence[Delta]) -> dict[int, set[int]]:
-    """Return by consumer the tasks that it got, in whatever role."""
-    found: dict[int, set[int]] = {}
-    for delta in changes:
-        if delta.gained:
-            found.setdefault(delta.consumer, set()).update(delta.gained)
-    return found
-
-
-def _twice(subject: PlanView, word: str, gained: dict[int, set[int]], holdings: Sequence[Holding]) -> Iterator[str]:
-    """Yield what is wrong with the instances whose consumers got something."""
-    group = subject.plan.group
-    by_instance: dict[int, set[int]] = {}
-    for consumer, tasks in gained.items():
-        by_instance.setdefault(group.instance_of[consumer], set()).update(tasks)
-    for instance, tasks in sorted(by_instance.items()):
-        roles = [role for consumer in group.consumers_of[instance] for role in holdings[consumer]]
-        if len(tasks) > MANY and len(set().union(*roles)) == sum(map(len, roles)):
-            continue
-        twice = [subject.name(task) for task in sorted(tasks) if sum(times_in(role, task) for role in roles) > 1]
-        if twice:
-            yield f"{subject.process(instance)} {word} more than one copy of {', '.join(twice)}"
+def _flags(subject: PlanView, tasks: Sequence[int]) -> Mask:
+    """Return by task whether it is one of these."""
+    flags = np.zeros(len(subject.plan.group.tasks), np.bool_)
+    flags[[*tasks]] = True
+    return flags

@@ -4,60 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
-from kstream_plan.model.holding_changes import SameHistory, extra_copies
-from kstream_plan.plans import InstanceLeaving, InstanceStays, MemberLeft, Phase, Plan, Round, Trigger
+from kstream_plan.model.holding_changes import extra_copies
+from kstream_plan.plans import InstanceLeaving, InstanceStays, MemberLeft, Phase, Plan, Trigger
 from kstream_plan.plans.invariants.plan_view import PlanView
-from kstream_plan.plans.replay import replay
-
-#: What never starts a plan that begins after 0.
-_FROM_THE_GROUP = (Trigger.MANUAL, Trigger.PROBING, Trigger.FOLLOW_UP)
+from kstream_plan.plans.round_order import wrong_order
 
 
 def rounds_in_order(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """Rounds are numbered from 1, generations follow the snapshot's, one by one if classic, and time never goes back.
-
-    It starts at 0, when a member is back that the group did not miss, or with what comes from outside; if it goes on
-    from a decision before the plan, with what follows from that one; a broker may wait until it may compute a target.
-    """
-    plan = subject.plan
-    goes_on = any(note.code == "goes-on" for note in plan.assumptions) or plan.design == "streams"
-    at_ms, back_ms, generation = 0, {outage.to_ms for outage in plan.outages}, plan.generation
-    for index, rnd in enumerate(plan.rounds):
-        follows = rnd.generation == generation + 1 if plan.design == "classic" else rnd.generation >= generation
-        generation = rnd.generation
-        if rnd.number != index + 1 or not follows:
-            yield index + 1, f"is numbered {rnd.number}, generation {rnd.generation}"
-        late = index == 0 and rnd.at_ms not in (0, *back_ms) and rnd.trigger in _FROM_THE_GROUP and not goes_on
-        if rnd.at_ms < at_ms or late:
-            yield index + 1, f"is at {rnd.at_ms} ms, after {at_ms} ms"
-        if rnd.turns and not _turns_in_order(rnd):
-            yield index + 1, "has turns that are not in the order of time, or of the steps"
-        at_ms = rnd.ends_ms
-
-
-def _turns_in_order(rnd: Round) -> bool:
-    times_ms = [rnd.at_ms, *(turn.at_ms for turn in rnd.turns)]
-    firsts = [0, *(turn.first for turn in rnd.turns), len(rnd.steps)]
-    return times_ms == sorted(times_ms) and firsts == sorted(firsts)
-
-
-def steps_are_lossless(subject: PlanView) -> Iterator[tuple[int | None, str]]:
-    """``initial`` and the steps give every round's ``decided`` and ``assigned``, and ``final``."""
-    plan = subject.plan
-    replayed = replay(plan.group, plan.initial, (rnd.steps for rnd in plan.rounds))
-    decided, assigned = SameHistory(), SameHistory()
-    try:
-        for rnd, outcome in zip(plan.rounds, replayed, strict=True):
-            if not decided.next(outcome.decided, rnd.decided):
-                yield rnd.number, "the steps do not give what was decided"
-            if not assigned.next(outcome.assigned, rnd.assigned):
-                yield rnd.number, "the steps do not give what is assigned"
-    except ValueError as error:
-        yield None, f"a step does not fit: {error}"
-    if plan.final != (plan.rounds[-1].assigned if plan.rounds else plan.initial):
-        yield None, "final is not what the last round assigned"
-    yield from subject.stateless.lost_steps if subject.stateless else ()
+    """Rounds follow one another, in number, generation and time."""
+    return wrong_order(subject.plan)
 
 
 def leaving_is_over_in_time(subject: PlanView) -> Iterator[tuple[int | None, str]]:
@@ -107,7 +64,7 @@ def holders_are_members(subject: PlanView) -> Iterator[tuple[int | None, str]]:
     """Who holds anything at the end takes part then."""
     plan = subject.plan
     members = {plan.group.instance_index[process_id] for process_id, _ in plan.members}
-    holding = {plan.group.instance_of[consumer] for consumer, held in enumerate(subject.whole.final) if any(held)}
+    holding = {plan.group.instance_of[consumer] for consumer, held in enumerate(subject.plan.final) if any(held)}
     for instance in sorted(holding - members):
         yield None, f"{subject.process(instance)} holds tasks at the end and is no member"
 
@@ -147,3 +104,11 @@ def _moves(plan: Plan) -> int:
     absent = plan.rounds[-1].not_configured if plan.rounds else frozenset()
     moved = {task for task, _ in first} - {task for task, _ in first & last}
     return sum(plan.group.tasks[task].stateful and plan.group.tasks[task].task_id not in absent for task in moved)
+
+
+def withheld_is_followed_up(subject: PlanView) -> Iterator[tuple[int | None, str]]:
+    """A follow-up comes next if and only if something is withheld."""
+    for (rnd, after), follows in zip(pairwise(subject.plan.rounds), subject.follow_ups, strict=False):
+        if follows != (after.trigger is Trigger.FOLLOW_UP):
+            withheld = "tasks are withheld" if follows else "no task is withheld"
+            yield rnd.number, f"{withheld} and the next trigger is {after.trigger}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kstream_plan.model import NOBODY, Group, Holding, Holdings, Owners, WorkId, same_owners
 from kstream_plan.plans import (
@@ -17,15 +17,13 @@ from kstream_plan.plans import (
 )
 
 #: What is wrong: (round number, message)
-_Wrong: TypeAlias = list[tuple[int | None, str]]
+_Wrong = list[tuple[int | None, str]]
 
 
 class StatelessTasks(NamedTuple):
-    """What is wrong with the stateless tasks of a plan, and whether any is withheld, round by round."""
+    """What is wrong with the stateless tasks of a plan, by invariant, and whether any is withheld, round by round."""
 
-    not_decided: _Wrong
-    second_owner: _Wrong
-    lost_steps: _Wrong
+    broken: dict[str, _Wrong]
     withheld: list[bool]
 
 
@@ -46,7 +44,7 @@ def held_as_numbers(plan: Plan) -> bool:
 
 def check_stateless(plan: Plan) -> StatelessTasks:
     """Check the stateless tasks of a plan that has them as numbers (:func:`held_as_numbers`)."""
-    found = StatelessTasks([], [], [], [])
+    not_decided, second_owner, lost_steps, withheld = _Wrong(), _Wrong(), _Wrong(), list[bool]()
     place_of, translations = _places(plan.group), _Translations(plan.group)
     before = _owners(plan.initial)
     for rnd in plan.rounds:
@@ -55,18 +53,19 @@ def check_stateless(plan: Plan) -> StatelessTasks:
         fits = _revokes_what_stopped(plan.group, rnd, before, gone, place_of)
         before[[owner in gone for owner in before.tolist()] if gone else []] = NOBODY
         if (nobody := int((decided == NOBODY).sum())) > 0:
-            found.not_decided.append((rnd.number, f"{nobody} stateless tasks are decided for no consumer"))
+            not_decided.append((rnd.number, f"{nobody} stateless tasks are decided for no consumer"))
         taken = before[(before != assigned) & (before >= 0) & (assigned >= 0)]
         if any(owner not in plan.stopping for owner in set(taken.tolist())):
-            found.second_owner.append((rnd.number, "stateless tasks start before their owners have revoked them"))
+            second_owner.append((rnd.number, "stateless tasks start before their owners have revoked them"))
         told = [before] * 3 if rnd.stateless is None else translations.of(rnd.stateless)
         if not fits or not all(map(same_owners, told, (before, decided, assigned))):
-            found.lost_steps.append((rnd.number, "the steps of stateless tasks do not give their owners"))
-        found.withheld.append(bool(((decided >= 0) & (assigned < 0)).any()))
+            lost_steps.append((rnd.number, "the steps of stateless tasks do not give their owners"))
+        withheld.append(bool(((decided >= 0) & (assigned < 0)).any()))
         before = assigned
     if not same_owners(before, _owners(plan.final)):
-        found.lost_steps.append((None, "final is not what the last round assigned of stateless tasks"))
-    return found
+        lost_steps.append((None, "final is not what the last round assigned of stateless tasks"))
+    names = ("one-active-per-task", "no-second-owner", "steps-are-lossless")
+    return StatelessTasks(dict(zip(names, (not_decided, second_owner, lost_steps), strict=True)), withheld)
 
 
 def _owners(holdings: Sequence[Holding]) -> Owners:

@@ -1,9 +1,9 @@
-"""Rounds whose steps are rows break an invariant if and only if they do when they are looked at one by one."""
+"""Rounds whose holdings a log makes of their steps break what they break when all is written out: no more, no less."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -23,10 +23,10 @@ from kstream_plan.model import (
 )
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner.roster import Roster
-from kstream_plan.plans import Plan, Round, Trigger, invariants
+from kstream_plan.plans import Plan, Round, Trigger
 from kstream_plan.plans.holdings_log import HoldingsLog
-from kstream_plan.plans.invariants import BY_ROUND, INVARIANTS, Broken, broken_invariants, proofs
-from kstream_plan.plans.invariants.plan_view import PlanView
+from kstream_plan.plans.invariants import OF_ROUNDS, broken_invariants, changes
+from kstream_plan.plans.invariants.made_of_steps import made_of_steps
 from kstream_plan.plans.replay import Outcome, replay
 from kstream_plan.plans.step_rows import (
     ACTIVE,
@@ -46,6 +46,7 @@ from kstream_plan.plans.step_rows import (
     StepMaker,
     StepRows,
 )
+from tests.helpers.literal_invariants import broken_first
 from tests.helpers.random_rows import NOWHERE, Place, RandomRows, row, rows
 from tests.helpers.small_groups import group
 from tests.helpers.small_plans import plan_of, round_of
@@ -110,16 +111,6 @@ def _held(rnd: Round, role: str) -> int:
     return sum(len(getattr(held, role)) for held in rnd.assigned)
 
 
-def _broken(plan: Plan, *, one_by_one: bool = False) -> tuple[Broken, ...] | str:
-    with pytest.MonkeyPatch.context() as patch:
-        if one_by_one:
-            patch.setattr(invariants, "proven", lambda *_: ())
-        try:
-            return broken_invariants(plan)
-        except _ERRORS:
-            return "raises"
-
-
 def _written(plan: Plan) -> Plan:
     """The plan of objects alone."""
     rounds = (
@@ -127,13 +118,6 @@ def _written(plan: Plan) -> Plan:
         for rnd in plan.rounds
     )
     return replace(plan, rounds=tuple(rounds), final=tuple(plan.final))
-
-
-def _names(subject: PlanView) -> set[str] | str:
-    try:
-        return {broken.invariant for broken in invariants._broken(INVARIANTS, subject)}
-    except _ERRORS:
-        return "raises"
 
 
 def _drawn(seed: int) -> Plan:
@@ -189,26 +173,20 @@ def _tampered(rng: random.Random, plan: Plan) -> Plan:
 
 @settings(max_examples=250)
 @given(st.integers(0, 2**64))
-def test_random_rounds_break_what_they_break_one_by_one(seed: int) -> None:
+def test_random_rounds_break_what_they_break_by_the_words_of_the_invariants(seed: int) -> None:
     result = _drawn(seed)
-    subject = PlanView.of(result)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proofs, "_AT_ONCE", 4)
-        try:
-            known = proofs.proven(subject.plan, subject.tasks)
-        except _ERRORS:  # what is held where they begin cannot be made
-            known = ()
-    proving = replace(subject, proven=known)
-    assert _agree(_names(proving), _names(subject))
-    if not isinstance(_names(subject), str):
-        assert proving.follow_ups == subject.follow_ups
-    assert _agree(_broken(result), _broken(result, one_by_one=True))
-
-
-def _agree(*ways: Collection[Broken] | Collection[str]) -> bool:
-    """Both find the same; or both find something, and one of them cannot even replay the steps."""
-    first, second = ways
-    return first == second or ("raises" in ways and bool(first) and bool(second))
+        patch.setattr(changes, "_AT_ONCE", 4)
+        broken = broken_invariants(result)
+    if "steps-are-lossless" in {item.invariant for item in broken}:
+        return
+    first: dict[str, int | None] = {}
+    for item in broken:
+        first.setdefault(item.invariant, item.round_number)
+    expected = broken_first(result)
+    assert {name: first.get(name) for name in {*OF_ROUNDS, "withheld-is-followed-up"}} == {
+        name: expected.get(name) for name in {*OF_ROUNDS, "withheld-is-followed-up"}
+    }
 
 
 PLACED = row(PLACE, 0, NOWHERE, (4, WARMUP))
@@ -246,10 +224,9 @@ def test_a_copy_of_a_stateless_task_that_was_there_before_is_found() -> None:
     held = (*START[:2], Holding((2,), (), (3,)), *START[3:5], Holding((3,)))
     result = _Rounds(MOVED, group(stateful=3, stateless=1), held)
     logged = result.logged(result.one_by_one(TRIGGERS))
-    broken = _broken(logged)
-    assert not isinstance(broken, str)
+    broken = broken_invariants(logged)
     assert {item.invariant for item in broken} == {"stateless-without-copies"}
-    assert broken == _broken(logged, one_by_one=True)
+    assert broken == broken_invariants(_written(logged))
 
 
 def _told_another_outcome() -> Plan:
@@ -277,24 +254,24 @@ BREAK: dict[str, Callable[[], Plan]] = {
 }
 
 
-def _proven(plan: Plan) -> int:
-    return sum(len(item.withhold) for item in proofs.proven(plan, range(len(plan.group.tasks))))
+def _from_logs(plan: Plan) -> int:
+    return sum(map(len, made_of_steps(plan, apart=False)))
 
 
-def test_sound_rounds_break_nothing_and_all_are_proven() -> None:
+def test_sound_rounds_break_nothing() -> None:
     plan = _plan(MOVED)
-    assert (_broken(plan), _broken(plan, one_by_one=True), _broken(_written(plan))) == ((), (), ())
-    assert _proven(plan) == len(MOVED)
+    assert broken_invariants(plan) == broken_invariants(_written(plan)) == ()
+    assert (_from_logs(plan), _from_logs(_written(plan))) == (len(MOVED), 0)
 
 
-def test_rounds_of_some_of_a_group_are_proven_too() -> None:
+def test_rounds_of_some_of_a_group_may_be_of_a_log_too() -> None:
     result = _among_others(_plan(MOVED))
     assert result.group.consumer_index["i1", "i1-1"] == 1
-    assert (_broken(result), _broken(result, one_by_one=True), _broken(_written(result))) == ((), (), ())
-    assert _proven(result) == len(MOVED)
+    assert broken_invariants(result) == broken_invariants(_written(result)) == ()
+    assert _from_logs(result) == len(MOVED)
 
 
-def test_rounds_by_other_indices_than_the_groups_are_not_proven() -> None:
+def test_holdings_by_other_indices_than_the_groups_are_not_what_the_steps_give() -> None:
     plan = _plan(MOVED)
 
     def swapped(held: Sequence[Holding]) -> RenumberedHoldings:
@@ -303,13 +280,13 @@ def test_rounds_by_other_indices_than_the_groups_are_not_proven() -> None:
 
     rounds = [replace(rnd, decided=swapped(rnd.decided), assigned=swapped(rnd.assigned)) for rnd in plan.rounds]
     other = replace(plan, rounds=tuple(rounds))
-    assert _proven(other) == 0
-    assert {broken_invariant.invariant for broken_invariant in broken_invariants(other)} == {"steps-are-lossless"}
-    assert _broken(other) == _broken(other, one_by_one=True) == _broken(_written(other))
+    assert _from_logs(other) == 0
+    assert {item.invariant for item in broken_invariants(other)} == {"steps-are-lossless"}
+    assert broken_invariants(other) == broken_invariants(_written(other))
 
 
-def test_every_invariant_of_proven_rounds_has_some_that_break_it() -> None:
-    assert BREAK.keys() == BY_ROUND | {"withheld-is-followed-up"}
+def test_every_invariant_of_who_runs_and_keeps_what_has_rounds_that_break_it() -> None:
+    assert BREAK.keys() == {*OF_ROUNDS, "withheld-is-followed-up"} - {"one-learner-per-task"}
 
 
 @pytest.mark.parametrize("name", [*BREAK])
@@ -317,9 +294,7 @@ def test_rounds_that_break_an_invariant_break_nothing_else(name: str) -> None:
     break_ = BREAK[name]()
     broken = broken_invariants(break_)
     assert {item.invariant for item in broken} == {name}
-    assert broken == _broken(break_, one_by_one=True) == _broken(_written(break_))
-    if name != "withheld-is-followed-up":  # whether it is follows from what is proven
-        assert _proven(break_) == 0
+    assert {item.invariant for item in broken_invariants(_written(break_))} == {name}
 
 
 @pytest.mark.parametrize(
@@ -340,13 +315,19 @@ def test_what_is_withheld_may_break_others(
     plan = _plan([*MOVED[:2], rows(*withheld), rows(started), *MOVED[4:]])
     broken = broken_invariants(plan)
     assert {item.invariant for item in broken} == {name}
-    assert broken == _broken(plan, one_by_one=True) == _broken(_written(plan))
+    assert broken == broken_invariants(_written(plan))
 
 
 @pytest.mark.parametrize(
-    "other", [row(DROP, 0, (4, STANDBY)), row(PLACE, 2, NOWHERE, (2, ACTIVE)), row(PLACE, 2, NOWHERE, (4, len(ROLES)))]
+    "other",
+    [
+        row(DROP, 0, (4, STANDBY)),
+        row(PLACE, 2, NOWHERE, (2, ACTIVE)),
+        row(PLACE, 2, NOWHERE, (4, len(ROLES))),
+        row(PLACE, 9, NOWHERE, (4, STANDBY)),
+        row(DROP, 2, NOWHERE),
+    ],
 )
-def test_rows_that_do_not_fit_are_as_wrong_as_one_by_one(other: tuple[int, ...]) -> None:
-    plan = _plan([*MOVED[:4], rows(other)])
-    assert _proven(plan) == 0
-    assert _broken(plan) == _broken(plan, one_by_one=True) != ()
+def test_rows_that_do_not_fit_are_found(other: tuple[int, ...]) -> None:
+    broken = broken_invariants(_plan([*MOVED[:4], rows(other)]))
+    assert "steps-are-lossless" in {item.invariant for item in broken}
