@@ -81,26 +81,6 @@ def extra_copies(history: Sequence[Sequence[Holding]]) -> Iterator[int]:
             yield copies
 
 
-def stateful_loads(group: Group, history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, ...]]:
-    """Yield for each state how many stateful tasks every instance runs, counting only what changed."""
-    loads = [0] * len(group.instances)
-    for _, changes in changed_holdings(list(map(apart_from_stateless, history))):
-        for consumer, old, new in changes:
-            lost, gained = difference(old.active, new.active)
-            stateful = (sum(map(group.stateful_flags.__getitem__, tasks)) for tasks in (gained, lost))
-            loads[group.instance_of[consumer]] += next(stateful) - next(stateful)
-        yield tuple(loads)
-
-
-def warmup_counts(group: Group, history: Sequence[Sequence[Holding]]) -> Iterator[tuple[int, ...]]:
-    """Yield for each state how many warm-ups every instance has, counting only what changed."""
-    found = [0] * len(group.instances)
-    for _, changes in changed_holdings(list(map(apart_from_stateless, history))):
-        for consumer, old, new in changes:
-            found[group.instance_of[consumer]] += len(new.warmup) - len(old.warmup)
-        yield tuple(found)
-
-
 def times_in(tasks: Sequence[int], task: int) -> int:
     """Return how often a sorted sequence has the task."""
     return bisect_right(tasks, task) - bisect_left(tasks, task)

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import random
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.model import Group, Holding
-from kstream_plan.model.holding_changes import (
-    changed_holdings,
-    difference,
-    stateful_loads,
-    times_in,
-    warmup_counts,
-)
-from tests.helpers import strategies
+from kstream_plan.model import Holding
+from kstream_plan.model.holding_changes import changed_holdings, difference, times_in
 
 _tasks = st.sets(st.integers(0, 40)).map(sorted).map(tuple)
 
@@ -49,20 +40,3 @@ def test_what_changed_leads_from_one_state_to_the_next(states: list[list[Holding
             assert now[consumer] == before
             now[consumer] = after
         assert now == states[index]
-
-
-@given(strategies.groups(max_tasks=12), st.lists(st.randoms(use_true_random=False), max_size=5))
-def test_what_instances_run_and_warm_up_is_what_counting_gives(group: Group, rounds: list[random.Random]) -> None:
-    states = []
-    for rng in rounds:
-        held: list[tuple[list[int], list[int]]] = [([], []) for _ in group.consumer_ids]
-        for task in range(len(group.tasks)):
-            rng.choice(held)[rng.randrange(2)].append(task)
-        states.append([Holding(tuple(active), (), tuple(warmup)) for active, warmup in held])
-    loads, warming = list(stateful_loads(group, states)), list(warmup_counts(group, states))
-    assert len(loads) == len(warming) == len(states)
-    for state, load, warm in zip(states, loads, warming, strict=True):
-        for instance, consumers in enumerate(group.consumers_of):
-            tasks = [task for consumer in consumers for task in state[consumer].active]
-            assert load[instance] == sum(group.tasks[task].stateful for task in tasks)
-            assert warm[instance] == sum(len(state[consumer].warmup) for consumer in consumers)

@@ -12,11 +12,11 @@ import pytest
 from kstream_plan.designs.classic.design import Classic
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.model import Snapshot
-from kstream_plan.model.holding_changes import extra_copies, stateful_loads, warmup_counts
+from kstream_plan.model.holding_changes import extra_copies
 from kstream_plan.model.scenario import Leave, Scenario
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.planner.plan import plan
-from kstream_plan.plans import Outage, Pauses, Plan
+from kstream_plan.plans import Outage, Pauses, Plan, Role
 from kstream_plan.plans.activity import events
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
@@ -30,6 +30,7 @@ from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.render.answers import to_markdown as markdown
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.new_ids import drawn
+from tests.helpers.counted_roles import counted
 from tests.helpers.in_rows import InRows
 from tests.helpers.random_scenarios import hard_case, random_case
 from tests.helpers.stateless_groups import joined
@@ -69,8 +70,8 @@ def _compare(plan: Plan, rows: Plan, seed: int) -> None:
         assert other.balance == one.balance
     assert standbys_to_restore(rows) == standbys_to_restore(plan)
     assert most_restoring(rows) == most_restoring(plan)
-    assert list(running(rows)) == list(running(plan)) == list(stateful_loads(plan.group, history))
-    assert list(warming(rows)) == list(warming(plan)) == list(warmup_counts(plan.group, history))
+    assert list(running(rows)) == list(running(plan)) == counted(plan, Role.ACTIVE)
+    assert list(warming(rows)) == list(warming(plan)) == counted(plan, Role.WARMUP)
     assert events(rows) == events(plan)
     scenario = Scenario(events=tuple(Leave(at_ms=rnd.at_ms, process_ids=("m1",)) for rnd in plan.rounds[::7]))
     assert event_outcomes(rows, scenario) == event_outcomes(plan, scenario)

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 
 from kstream_plan.model import Rates, Snapshot
-from kstream_plan.model.holding_changes import warmup_counts
 from kstream_plan.model.scenario import Join, Return, Scenario, Stop
-from kstream_plan.plans import HandOver, Plan, Promote
+from kstream_plan.plans import HandOver, Plan, Promote, Role
 from kstream_plan.plans.levels import Level, level_at, summed
 from kstream_plan.plans.loads import after, at_first
 from kstream_plan.plans.timeline import Doing, timeline
@@ -20,6 +19,7 @@ from kstream_plan.simulation.one_plan import plan, plan_checked
 from tests.helpers import learner_cases, plan_cases, report_cases, simulation_cases
 from tests.helpers.connect_rows import even
 from tests.helpers.connect_rows import snapshot as connect
+from tests.helpers.counted_roles import counted
 from tests.helpers.strategies import snapshots
 from tests.helpers.streams_rows import joining
 from tests.helpers.streams_rows import row as streams_row
@@ -77,7 +77,7 @@ def says_what_the_rounds_say(plan: Plan) -> None:
     ]
     last_at = {at_ms: place for place, at_ms in enumerate(plan.in_effect_ms)}
     runs = list(after(plan))
-    warming = list(warmup_counts(plan.group, [rnd.assigned for rnd in plan.rounds]))
+    warming = counted(plan, Role.WARMUP)
     for at_ms, place in last_at.items():
         away = {outage.process_id for outage in plan.outages if outage.from_ms <= at_ms < outage.to_ms}
         for index, one in enumerate(found.instances):
