@@ -5,29 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias, assert_never
+from typing import NamedTuple, TypeAlias
 
-from kstream_plan.model import Group, Holding, WorkId
-from kstream_plan.plans.seats import Role, Seat
-from kstream_plan.plans.step_rows import HAND_OVER, NO_SEAT, PROMOTE, THREAD_MOVE, WITHHOLD, Rows, StepRows
-from kstream_plan.plans.steps import (
-    Demote,
-    Drop,
-    HandOver,
-    InstanceLeaving,
-    InstanceStays,
-    KeepTemporary,
-    MemberJoined,
-    MemberLeft,
-    NobodyRuns,
-    Place,
-    Promote,
-    Revoke,
-    Step,
-    StopLearned,
-    ThreadMove,
-    Withhold,
-)
+from kstream_plan.model import Group, Holding
+from kstream_plan.plans.seats import Role
+from kstream_plan.plans.step_rows import HAND_OVER, MEMBER_LEFT, NO_SEAT, PROMOTE, THREAD_MOVE, WITHHOLD, RowMaker, Rows
+from kstream_plan.plans.steps import Step
 
 #: In the order of a holding's fields.
 _ROLES = tuple(Role)
@@ -51,17 +34,9 @@ def replay(group: Group, initial: Sequence[Holding], rounds_of_steps: Iterable[S
         ValueError: a step does not fit what is held: it names an unknown task, instance or consumer, ends a role
             that is not there or begins one that is.
     """
-    members = _Members(group, initial)
+    members, maker = _Members(group, initial), RowMaker(group)
     for steps in rounds_of_steps:
-        withheld = []
-        rows = steps if isinstance(steps, StepRows) and steps.maker.group is group else None
-        for step in steps if rows is None else rows.members:
-            members.apply(step)
-            if isinstance(step, Withhold):
-                seats = members.consumer(step.from_), members.consumer(step.to)
-                withheld.append((*seats, members.task(step.task_id)))
-        if rows is not None:
-            withheld += members.apply_rows(rows.rows)
+        withheld = [*members.apply(maker.rows(steps))]
         assigned = members.holdings()
         yield Outcome(_decided(group, assigned, withheld), assigned)
 
@@ -114,53 +89,15 @@ class _Members:
         self._changed.clear()
         return tuple(self._frozen)
 
-    def apply(self, step: Step) -> None:  # noqa: C901 - one case per kind of effect
-        match step:
-            case MemberJoined() | InstanceLeaving() | InstanceStays():
-                self._instance(step.process_id)
-            case StopLearned() | NobodyRuns():
-                for task_id in step.task_ids:
-                    self.task(task_id)
-            case Withhold():
-                self.consumer(step.from_)
-            case MemberLeft():
-                self._empty(step.process_id)
-            case Place() | KeepTemporary():
-                if step.from_ is not None:
-                    self._end_at(step.task_id, step.from_)
-                self._begin_at(step.task_id, step.to)
-            case Demote():
-                self._end_at(step.task_id, step.from_)
-                self._begin_at(step.task_id, step.to)
-            case Revoke() | Drop():
-                self._end_at(step.task_id, step.from_)
-            case HandOver() | Promote() | ThreadMove():
-                if step.from_ is not None:
-                    self.consumer(step.from_)
-                consumer, task = self.consumer(step.to), self.task(step.task_id)
-                self._end_copies(task, consumer)
-                self._begin(task, consumer, _ROLES.index(step.to.role))
-            case _:
-                assert_never(step)
-
-    def task(self, task_id: WorkId) -> int:
-        index = self._group.task_index.get(task_id)
-        if index is None:
-            raise ValueError(f"there is no task {task_id}")
-        return index
-
-    def consumer(self, seat: Seat) -> int:
-        index = self._group.consumer_index.get((seat.process_id, seat.consumer_id))
-        if index is None:
-            raise ValueError(f"there is no consumer {seat.consumer_id!r} on instance {seat.process_id!r}")
-        return index
-
-    def apply_rows(self, rows: Rows) -> Iterator[_Withheld]:
+    def apply(self, rows: Rows) -> Iterator[_Withheld]:
         """Do what each of these rows does, by the indices of the group; yield what is withheld."""
         fields = ("kind", "task", "from_consumer", "from_role", "to_consumer", "to_role")
         for kind, task, from_, from_role, to, to_role in zip(*(rows[of].tolist() for of in fields), strict=True):
             if kind == WITHHOLD:
                 yield from_, to, task
+                continue
+            if kind == MEMBER_LEFT:
+                self._empty(self._group.instance_of[from_])
                 continue
             if kind in BEGINS_ALONE:
                 self._end_copies(task, to)
@@ -168,10 +105,6 @@ class _Members:
                 self._end(task, from_, from_role)
             if to != NO_SEAT:
                 self._begin(task, to, to_role)
-
-    def _begin_at(self, task_id: WorkId, seat: Seat) -> None:
-        consumer, task = self.consumer(seat), self.task(task_id)
-        self._begin(task, consumer, _ROLES.index(seat.role))
 
     def _begin(self, task: int, consumer: int, role: int) -> None:
         tasks = self._roles[consumer][role]
@@ -181,10 +114,6 @@ class _Members:
         tasks.insert(place, task)
         self._seats[self._group.instance_of[consumer], task].append((consumer, role))
         self._changed.add((consumer, role))
-
-    def _end_at(self, task_id: WorkId, seat: Seat) -> None:
-        consumer = self.consumer(seat)
-        self._end(self.task(task_id), consumer, _ROLES.index(seat.role))
 
     def _end(self, task: int, consumer: int, role: int) -> None:
         if not self._removed(consumer, role, task):
@@ -208,14 +137,7 @@ class _Members:
         self._changed.add((consumer, role))
         return True
 
-    def _instance(self, process_id: str) -> int:
-        index = self._group.instance_index.get(process_id)
-        if index is None:
-            raise ValueError(f"there is no instance {process_id!r}")
-        return index
-
-    def _empty(self, process_id: str) -> None:
-        instance = self._instance(process_id)
+    def _empty(self, instance: int) -> None:
         for consumer in self._group.consumers_of[instance]:
             for role, tasks in enumerate(self._roles[consumer]):
                 for task in tasks:

@@ -8,7 +8,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
 
-from kstream_plan.model import Group
+from kstream_plan.model import Group, WorkId
 from kstream_plan.plans.reasons import Reason, ReasonCode
 from kstream_plan.plans.seats import Role, Seat
 from kstream_plan.plans.steps import (
@@ -17,10 +17,13 @@ from kstream_plan.plans.steps import (
     HandOver,
     KeepTemporary,
     MemberLeft,
+    NobodyRuns,
+    OfNoSingleTask,
     Place,
     Promote,
     Revoke,
     Step,
+    StopLearned,
     ThreadMove,
     Withhold,
 )
@@ -274,7 +277,7 @@ class RowMaker:
 
         if not isinstance(steps, StepRows):
             made = [row for step in steps if (row := self._row(step)) is not None]
-            rows: Rows = np.array(made, row_type())
+            rows: Rows = np.fromiter(made, row_type(), len(made))
             return rows
         if not any(isinstance(step, MemberLeft) for step in steps.members):
             return self._translated(steps)
@@ -295,16 +298,9 @@ class RowMaker:
         return rows
 
     def _row(self, step: Step) -> tuple[int, ...] | None:
-        if isinstance(step, MemberLeft):
-            instance = self._group.instance_index.get(step.process_id)
-            if instance is None:
-                raise ValueError(f"there is no instance {step.process_id!r}")
-            return (0, NO_LAG, NO_LAG, -1, self._group.consumers_of[instance].start, NO_SEAT, MEMBER_LEFT, 0, 0, 0, 0)
         if not isinstance(step, KINDS):
-            return None
-        task = self._group.task_index.get(step.task_id)
-        if task is None:
-            raise ValueError(f"there is no task {step.task_id}")
+            return self._left(step)
+        task = self._task(step.task_id)
         from_, from_role = self._seat(getattr(step, "from_", None))
         to, to_role = self._seat(getattr(step, "to", None))
         records, lag, other_lag = getattr(step, "restore_records", 0), step.reason.lag, step.reason.other_lag
@@ -321,6 +317,24 @@ class RowMaker:
             getattr(step, "caught_up", False),
             _CODE_NUMBER[step.reason.code],
         )
+
+    def _left(self, step: OfNoSingleTask) -> tuple[int, ...] | None:
+        if isinstance(step, StopLearned | NobodyRuns):
+            for task_id in step.task_ids:
+                self._task(task_id)
+            return None
+        instance = self._group.instance_index.get(step.process_id)
+        if instance is None:
+            raise ValueError(f"there is no instance {step.process_id!r}")
+        if not isinstance(step, MemberLeft):
+            return None
+        return (0, NO_LAG, NO_LAG, -1, self._group.consumers_of[instance].start, NO_SEAT, MEMBER_LEFT, 0, 0, 0, 0)
+
+    def _task(self, task_id: WorkId) -> int:
+        task = self._group.task_index.get(task_id)
+        if task is None:
+            raise ValueError(f"there is no task {task_id}")
+        return task
 
     def _seat(self, seat: Seat | None) -> tuple[int, int]:
         if seat is None:
