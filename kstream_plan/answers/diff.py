@@ -23,7 +23,7 @@ from kstream_plan.comparison.changes import (
 from kstream_plan.comparison.protocol_view import MemberView, ProtocolView, protocol_view
 from kstream_plan.designs.classic import MODELS
 from kstream_plan.documents.codec import COUNT, NUMBER, TEXT, WHOLE, Codec, list_of, named, one_of, or_null
-from kstream_plan.plans.loads import Load
+from kstream_plan.plans.balance import Load
 
 
 class _Member(NamedTuple):

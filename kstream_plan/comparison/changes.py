@@ -13,7 +13,7 @@ from kstream_plan.model import Copy, Group, Holding, WorkId
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import Role, Seat
-from kstream_plan.plans.loads import Load
+from kstream_plan.plans.balance import Load
 
 #: The code of what is assumed where no lags are known.
 NO_LAGS = "no-lags"

@@ -25,7 +25,7 @@ from kstream_plan.comparison.warmth import Evidence
 from kstream_plan.model import Group, Holding, Instance, Note, WorkId
 from kstream_plan.model.note import Remarks, name_list
 from kstream_plan.plans import Role, Seat
-from kstream_plan.plans.balance import balance, instance_loads
+from kstream_plan.plans.balance import balance_of
 
 _COPY_ROLES = (Role.STANDBY, Role.WARMUP, Role.TEMPORARY)
 
@@ -304,7 +304,7 @@ def _sum(amounts: Sequence[int | None]) -> int | None:
 def _skew(side: Side) -> Skew:
     """The skew over the instances of a side; who has only just come counts as empty, as in a plan's balance."""
     group, holdings = side.group, side.holdings
-    found = balance(instance_loads(group, holdings))
+    found = balance_of(group, holdings)
     return Skew(
         instance=found.instance_spread,
         thread=_spread([len(held.active) for held in holdings]),

@@ -17,8 +17,8 @@ from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.planner.outside_events import OutsideEvents
 from kstream_plan.planner.restore_totals import RestoreTotals
 from kstream_plan.planner.roster import Roster
-from kstream_plan.planner.running_balance import RunningBalance
 from kstream_plan.plans import Balance, Phase, Round, Step, Trigger, Verdict
+from kstream_plan.plans.balance import RunningBalance
 from kstream_plan.plans.design import Coordinator, CopyDoubt, Due, Lapse, Turn
 from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, as_flushed, disk_of, first_joined
 from kstream_plan.plans.rounds import NOT_COUNTED, MemberTurn

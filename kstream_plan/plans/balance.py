@@ -2,61 +2,54 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import compress
+from typing import TYPE_CHECKING, NamedTuple
 
-from kstream_plan.model import Group, Holding
-from kstream_plan.model.holding_changes import changed_holdings, difference
+from kstream_plan.model import Group, Holding, Holdings, Owners, no_owners
+from kstream_plan.model.holding_changes import changed_holdings, difference, unlike
 from kstream_plan.plans import Balance, MemberJoined, Round
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-@dataclass(frozen=True, slots=True)
-class InstanceLoad:
-    """What one instance was decided to run; ``subtopologies`` are its active tasks by subtopology."""
 
-    active: int
+class Load(NamedTuple):
+    """Numbers of tasks on one instance: stateful and stateless active ones, standby and warm-up copies."""
+
     stateful: int
-    standby: int
-    per_thread: float
-    subtopologies: Mapping[str, int]
+    stateless: int
+    copies: int
+
+    @property
+    def tasks(self) -> int:
+        """How many run there."""
+        return self.stateful + self.stateless
 
 
-def instance_loads(group: Group, decided: Sequence[Holding]) -> tuple[InstanceLoad, ...]:
-    """Count every instance's tasks; ``decided`` is by consumer."""
-    return tuple(_count(group, decided[of.start : of.stop]) for of in group.consumers_of)
+def instance_loads(group: Group, holdings: Sequence[Holding]) -> list[Load]:
+    """Count the tasks of every instance, given what each consumer holds."""
+    found, holdings = [], tuple(holdings)
+    for consumers in group.consumers_of:
+        held = holdings[consumers.start : consumers.stop]
+        active = [group.stateful_flags[task] for roles in held for task in roles.active]
+        copies = sum(len(roles.standby) + len(roles.warmup) for roles in held)
+        found.append(Load(sum(active), len(active) - sum(active), copies))
+    return found
 
 
-def _count(group: Group, held: Sequence[Holding]) -> InstanceLoad:
-    active = [task for of in held for task in of.active]
-    standby = sum(len(of.standby) + len(of.warmup) for of in held)
-    return InstanceLoad(
-        active=len(active),
-        stateful=sum(map(group.stateful_flags.__getitem__, active)),
-        standby=standby,
-        per_thread=(len(active) + standby) / len(held),
-        subtopologies=Counter(map(group.subtopologies.__getitem__, active)),
-    )
-
-
-def balance(loads: Sequence[InstanceLoad]) -> Balance:
-    """Put the loads side by side (KIP-441's two figures included). No instance: all zero."""
-    counts: dict[str, list[int]] = defaultdict(list)
-    for load in loads:
-        for subtopology, tasks in load.subtopologies.items():
-            counts[subtopology].append(tasks)
-    active = [load.active for load in loads]
-    return Balance(
-        active=tuple(active),
-        standby=tuple([load.standby for load in loads]),
-        load_per_thread=tuple([load.per_thread for load in loads]),
-        instance_spread=_spread([load.stateful for load in loads]),
-        balance_factor=_spread(active),
-        subtopology_spread=_spread(list(map(len, counts.values()))),
-        subtopology_task_spread=max(
-            (max(of) - (min(of) if len(of) == len(loads) else 0) for of in counts.values()), default=0
-        ),
-    )
+def balance_of(group: Group, held: Sequence[Holding], absent: Collection[str] = ()) -> Balance:
+    """Return how evenly is spread what each consumer has; the spreads leave out the instances that are ``absent``."""
+    running = RunningBalance(group)
+    if absent:
+        there = [instance.process_id not in absent for instance in group.instances]
+        running.present([*compress(range(len(there)), there)])
+    for consumer, of in enumerate(held):
+        running.change(group.instance_of[consumer], Holding(), of)
+    return running.balance()
 
 
 def _spread(counts: Sequence[int]) -> int:
@@ -64,16 +57,11 @@ def _spread(counts: Sequence[int]) -> int:
 
 
 def initial_balance(group: Group, initial: Sequence[Holding], rounds: Sequence[Round]) -> Balance:
-    """Put the loads side by side as the first rebalance finds them.
+    """Return how evenly the load is spread as the first rebalance finds it.
 
     Who joins in it counts as empty; who joins in a later one does not count yet.
     """
-    loads = instance_loads(group, initial)
-    found, later = balance(loads), _joining_later(rounds)
-    if not later:
-        return found
-    there = balance([load for of, load in zip(group.instances, loads, strict=True) if of.process_id not in later])
-    return replace(there, active=found.active, standby=found.standby, load_per_thread=found.load_per_thread)
+    return balance_of(group, initial, _joining_later(rounds))
 
 
 def balances(group: Group, rounds: Sequence[Round], first_members: Iterable[str]) -> Iterator[Balance]:
@@ -81,7 +69,7 @@ def balances(group: Group, rounds: Sequence[Round], first_members: Iterable[str]
 
     ``load_per_thread`` is by all threads that an instance ever has. ``first_members`` take part before the first round.
     """
-    running, present = _RunningLoads(group), set(first_members)
+    running, present = RunningBalance(group), set(first_members)
     running.present([group.instance_index[process_id] for process_id in present])
     for rnd, (_, changes) in zip(rounds, changed_holdings([rnd.decided for rnd in rounds]), strict=True):
         came_and_went = rnd.member_steps
@@ -94,8 +82,11 @@ def balances(group: Group, rounds: Sequence[Round], first_members: Iterable[str]
         yield running.balance()
 
 
-class _RunningLoads:
-    """What every instance was decided to run last; a draft of one plan."""
+class RunningBalance:
+    """How evenly what was decided last is spread, counting only what changes (KIP-441's two figures included).
+
+    The spreads are over the instances that are present, at first all.
+    """
 
     def __init__(self, group: Group) -> None:
         self._group = group
@@ -108,6 +99,18 @@ class _RunningLoads:
         #: by subtopology that anybody executes: instances that execute it, most minus least tasks of it
         self._spreads: dict[str, tuple[int, int]] = {}
         self._touched: set[str] = set()
+        self._decided: Holdings | None = None
+
+    def of(self, decided: Holdings) -> Balance:
+        """Return the balance of what was decided for every instance, and count on from there."""
+        before, self._decided = self._decided, decided
+        if before is None:
+            before = Holdings((Holding(),) * len(decided), self._group.stateless, no_owners(self._group))
+        for instance in unlike(before.stateful, decided.stateful):
+            self.change(instance, before.stateful[instance], decided.stateful[instance])
+        if before.owners is not decided.owners:
+            self._deal(before.owners, decided.owners)
+        return self.balance()
 
     def present(self, instances: Sequence[int]) -> None:
         """Say who takes part from now on."""
@@ -121,6 +124,34 @@ class _RunningLoads:
             for sign, tasks in zip((-1, 1), difference(old.active, new.active), strict=True):
                 self._add(instance, sign, tasks)
         self._standby[instance] += len(new.standby) + len(new.warmup) - len(old.standby) - len(old.warmup)
+        self._count_per_thread(instance)
+
+    def _deal(self, old: Owners, new: Owners) -> None:
+        """Count the stateless tasks where these run now: mostly an instance gets as many as it gives up."""
+        import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
+
+        moved, instances = (old != new).nonzero()[0], len(self._active)
+        lost, (names, subtopology_of) = moved[old[moved] >= 0], self._of_stateless
+        cells = len(names) * instances
+        gains = np.bincount(subtopology_of[moved] * instances + new[moved], minlength=cells)
+        changes = gains - np.bincount(subtopology_of[lost] * instances + old[lost], minlength=cells)
+        for cell in changes.nonzero()[0].tolist():
+            number, instance = divmod(cell, instances)
+            self._active[instance] += int(changes[cell])
+            self._tasks[names[number]][instance] += int(changes[cell])
+            self._touched.add(names[number])
+            self._count_per_thread(instance)
+
+    @cached_property
+    def _of_stateless(self) -> tuple[list[str], npt.NDArray[np.int64]]:
+        """The subtopologies of the stateless tasks, and by place among these tasks the place of its subtopology."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        names = [self._group.subtopologies[task] for task in self._group.stateless]
+        place = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        return list(place), np.array([place[name] for name in names], dtype=np.int64)
+
+    def _count_per_thread(self, instance: int) -> None:
         tasks_of_all = self._active[instance] + self._standby[instance]
         self._per_thread[instance] = tasks_of_all / self._group.capacities[instance]
 

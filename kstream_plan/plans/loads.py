@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kstream_plan.model import Holding
 from kstream_plan.model.connect_group import is_connector
+from kstream_plan.plans.balance import Load, instance_loads
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.role_counts import running, warming
 from kstream_plan.plans.rounds import Trigger
@@ -19,30 +20,9 @@ from kstream_plan.plans.steps import Place, Step
 COUNTS_ONLY = "counts-only"
 
 
-class Load(NamedTuple):
-    """Numbers of tasks on one instance: stateful and stateless active ones, standby and warm-up copies."""
-
-    stateful: int
-    stateless: int
-    copies: int
-
-    @property
-    def tasks(self) -> int:
-        """How many run there."""
-        return self.stateful + self.stateless
-
-
 def loads(plan: Plan, *, initial: bool) -> list[Load]:
     """Return every instance's load before the plan or after it."""
-    group = plan.group
-    holdings = tuple(plan.initial if initial else plan.final)
-    found = []
-    for consumers in group.consumers_of:
-        held = [holdings[consumer] for consumer in consumers]
-        active = [group.tasks[task].stateful for roles in held for task in roles.active]
-        copies = sum(len(roles.standby) + len(roles.warmup) for roles in held)
-        found.append(Load(sum(active), len(active) - sum(active), copies))
-    return found
+    return instance_loads(plan.group, plan.initial if initial else plan.final)
 
 
 def least_and_most_per_thread(plan: Plan) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from kstream_plan.planner.options import PlanKeywords, PlanOptions
 from kstream_plan.planner.plan import OnRound
 from kstream_plan.plans import HandOver, OfNoSingleTask, Plan, Promote, Role, Round, ThreadMove, Trigger
 from kstream_plan.plans.activity import events
-from kstream_plan.plans.balance import InstanceLoad, instance_loads
+from kstream_plan.plans.balance import Load, instance_loads
 from kstream_plan.plans.simulated import WhatIf
 from kstream_plan.plans.why_answers import (
     Balancing,
@@ -184,7 +184,7 @@ def _stateful(given: Stand) -> list[int]:
     return [found[instance] for instance in range(len(given.plan.group.instances))]
 
 
-def _loads(given: Stand) -> tuple[InstanceLoad, ...]:
+def _loads(given: Stand) -> list[Load]:
     plan = given.plan
     return instance_loads(plan.group, plan.rounds[given.rounds - 1].assigned if given.rounds else plan.initial)
 
@@ -312,7 +312,7 @@ def _instance(given: Stand, process_id: str, probing: Probing) -> InstanceAnswer
     queued = tuple(item for item in probing.queued if item in here)
     decision = given.snapshot.decision
     newcomers = set() if decision is None else {group.instance_of[consumer] for consumer in decision.others}
-    if instance in newcomers and not load.active:
+    if instance in newcomers and not load.tasks:
         code = WhyInstance.NOT_DECIDED_FOR
     elif any(item.to_run for item in waiting):
         code = WhyInstance.WAITS_FOR_COPIES
@@ -326,13 +326,13 @@ def _instance(given: Stand, process_id: str, probing: Probing) -> InstanceAnswer
         why=code,
         process_id=process_id,
         threads=group.instances[instance].capacity,
-        now=load.active - load.stateful + stateful,
+        now=load.stateless + stateful,
         stateful=stateful,
-        copies=load.standby,
+        copies=load.copies,
         target=shares[instance],
         least=min(shares),
         most=max(shares),
-        then=instance_loads(group, plan.final)[instance].active,
+        then=instance_loads(group, plan.final)[instance].tasks,
         waiting=waiting,
         queued=queued,
         first_ms=first_ms,

@@ -15,8 +15,8 @@ from kstream_plan.designs.classic.coordinator import ClassicCoordinator, Classic
 from kstream_plan.designs.classic.design import Classic
 from kstream_plan.model import Holding, Holdings, LazyHoldings
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.running_balance import RunningBalance
 from kstream_plan.plans import Seat, Step
+from kstream_plan.plans.balance import RunningBalance
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.replay import Outcome
 from kstream_plan.plans.step_rows import (

@@ -9,7 +9,7 @@ from kstream_plan.model import Group, Holding, Target
 from kstream_plan.model.holding_changes import extra_copies, moved
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import LowerBounds, Phase, Plan, Round, Step, Summary, Trigger, Verdict
-from kstream_plan.plans.balance import balance, initial_balance, instance_loads
+from kstream_plan.plans.balance import balance_of, initial_balance
 from kstream_plan.plans.pauses import pauses_of
 
 
@@ -25,7 +25,7 @@ def round_of(
         phases=(Phase.CUT_OVER,),
         probing_rebalance=False,
         steps=steps,
-        balance=balance(instance_loads(group, decided)),
+        balance=balance_of(group, decided),
         decided=decided,
         assigned=assigned,
     )

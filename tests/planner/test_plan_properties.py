@@ -23,7 +23,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.planner import loop
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Balance, Plan, Trigger
-from kstream_plan.plans.balance import balance, instance_loads
+from kstream_plan.plans.balance import balance_of
 from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.protocols import PROTOCOLS
 from kstream_plan.simulation.one_plan import plan
@@ -108,7 +108,7 @@ class _FreshBalance:
             for held, at in zip(decided, self._group.capacities, strict=True)
             for item in (held, *[Holding()] * (at - 1))
         ]
-        return balance(instance_loads(self._group, by_consumer))
+        return balance_of(self._group, by_consumer)
 
 
 def _followed_anew(

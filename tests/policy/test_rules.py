@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kstream_plan.model import Consumer, Group, Holding, Instance, Note, Task, TaskId
 from kstream_plan.model.scenario import Scenario, Threads
 from kstream_plan.plans import Plan
-from kstream_plan.plans.balance import balance, instance_loads
+from kstream_plan.plans.balance import balance_of
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules import GUARDS, RULES, Kind, MeasuredPlan, Measurement, Offence
 from kstream_plan.policy.rules.measuring import UNKNOWN
@@ -265,7 +265,7 @@ def test_balance_factor_is_what_counting_gives(group: Group, rng: random.Random,
         rng.choice(held).append(task)
     final = tuple(Holding(tuple(entry)) for entry in held)
     found = measure("balance_factor", limit, _of_group(group, final))
-    item = balance(instance_loads(group, final))
+    item = balance_of(group, final)
     figures = dict(found.figures)
     assert figures["instances_per_subtopology"] == item.subtopology_spread
     if len(set(group.capacities)) == 1:

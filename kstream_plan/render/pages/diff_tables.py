@@ -15,7 +15,7 @@ from kstream_plan.comparison.changes import (
 )
 from kstream_plan.model import LATEST, UNKNOWN, WorkId
 from kstream_plan.plans import Role, Seat
-from kstream_plan.plans.loads import Load
+from kstream_plan.plans.balance import Load
 from kstream_plan.render.page import Row, Table, columns_of, text_row
 from kstream_plan.render.pages.plan_instances import MemberLoad, members_table
 from kstream_plan.render.pages.ways import MOST_ROWS, End, Way, way_rows

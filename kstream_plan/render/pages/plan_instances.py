@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kstream_plan.plans.loads import Load, loads, without_owner
+from kstream_plan.plans.balance import Load
+from kstream_plan.plans.loads import loads, without_owner
 from kstream_plan.render.page import Cell, Row, Table, Tone, columns_of, text_row
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.names import Names
