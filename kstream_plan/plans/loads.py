@@ -12,9 +12,7 @@ from kstream_plan.plans.balance import Load, instance_loads
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.role_counts import running, warming
 from kstream_plan.plans.rounds import Trigger
-from kstream_plan.plans.seats import Role
-from kstream_plan.plans.step_rows import NO_SEAT, PLACE, STANDBY, StepRows, cold_starts
-from kstream_plan.plans.steps import Place, Step
+from kstream_plan.plans.step_rows import NO_SEAT, PLACE, STANDBY, RowMaker, Rows, cold_starts
 
 #: The code of the assumption that only numbers of moves are known: a snapshot by REST.
 COUNTS_ONLY = "counts-only"
@@ -163,18 +161,13 @@ def most_restoring(plan: Plan) -> int:
 
 def standbys_to_restore(plan: Plan) -> int:
     """Return how many new standbys have something to restore."""
-    return sum(_new_standbys(rnd.single_steps) for rnd in plan.rounds)
+    maker = RowMaker(plan.group)
+    return sum(_new_standbys(maker.rows(rnd.single_steps)) for rnd in plan.rounds)
 
 
-def _new_standbys(steps: Sequence[Step]) -> int:
-    if isinstance(steps, StepRows):
-        rows = steps.rows
-        new = steps.restoring(PLACE) & (rows["from_consumer"] == NO_SEAT) & (rows["to_role"] == STANDBY)
-        return int(new.sum()) + _new_standbys(steps.members)
-    return sum(
-        isinstance(step, Place) and step.from_ is None and step.to.role is Role.STANDBY and step.restore_records != 0
-        for step in steps
-    )
+def _new_standbys(rows: Rows) -> int:
+    new = (rows["kind"] == PLACE) & (rows["from_consumer"] == NO_SEAT) & (rows["to_role"] == STANDBY)
+    return int((new & (rows["restore_records"] != 0)).sum())
 
 
 def moved_to(plan: Plan, process_ids: Collection[str]) -> tuple[int, int]:
