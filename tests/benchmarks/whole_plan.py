@@ -5,7 +5,7 @@ usage: python tests/benchmarks/whole_plan.py [TASKS] [INSTANCES] [JOINING] [MAX_
 
 Default 10000 50 10 20 0: about 480 probing rebalances. CPU seconds of this process, and its peak memory; the snapshot
 is made before. TASKS are stateful; with STATELESS ones beside them, thousands of these change places in a round.
-``--rounds`` ends the plan early, ``--unchecked`` leaves out its invariants, which are checked step by step.
+``--rounds`` ends the plan early, ``--unchecked`` leaves out its invariants.
 ``--restore-rate``: what each instance restores, in records per second, by default not known; ``--learner``: by
 KIP-441's draft, 10,000 a second. Played once: neither the least time nor ranges are looked for, which play it again.
 """
