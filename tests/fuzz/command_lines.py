@@ -149,7 +149,6 @@ _FITTING: dict[str, list[str]] = {
     "--add": ["1", "2", "0"],
     "--to": ["1", "3", "9", "2026-11-21T12:00:00Z", "cooperative"],
     "--design": [*DESIGNS, "connect", "connect-design-3:step=1,delay=10s", "learner:max.learners=0", "x"],
-    "--connect-delay": ["0s", "10s", "-1s"],
     "--set": ["session.timeout.ms=10s", "stores=in-memory", "max.warmup.replicas=x", "a"],
     "--timeout": ["50ms", "1s"],
     "--max-text": ["1MiB", "100", "4GiB"],
