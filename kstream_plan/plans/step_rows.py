@@ -279,9 +279,8 @@ class RowMaker:
             made = [row for step in steps if (row := self._row(step)) is not None]
             rows: Rows = np.fromiter(made, row_type(), len(made))
             return rows
-        if not any(isinstance(step, MemberLeft) for step in steps.members):
-            return self._translated(steps)
-        return np.concatenate([self.rows(steps.members), self._translated(steps)])
+        members, singles = self.rows(steps.members), self._translated(steps)
+        return np.concatenate([members, singles]) if len(members) else singles
 
     def _translated(self, steps: StepRows) -> Rows:
         """Return the rows of another group by the indices of this one."""

@@ -84,7 +84,7 @@ class Measuring(Options, panel=INPUT):
         typer.Option(
             "--metrics",
             metavar="[KIND=]FILE|DIR|-",
-            help="Current lags: the instances' Prometheus metrics, and offsets of changelogs; repeatable.",
+            help="Current lags: Prometheus metrics, offsets of changelogs.",
         ),
     ] = None
     topology: Annotated[

@@ -59,7 +59,7 @@ class Settings(Options, panel=SETTINGS):
         str | None,
         typer.Option(
             **one_of(("persistent", "in-memory")),
-            help="Where stores are, if metrics and settings do not tell.",
+            help="Where stores are, if that is unknown.",
         ),
     ] = None
     settings: Annotated[
@@ -68,7 +68,7 @@ class Settings(Options, panel=SETTINGS):
             "--set",
             metavar="NAME=VALUE",
             parser=fixable(parse_setting),
-            help="Any setting in Kafka's spelling, or produce.rate, e.g. session.timeout.ms=30s; repeatable.",
+            help="Any setting, e.g. session.timeout.ms=30s.",
         ),
     ] = None
 
