@@ -109,7 +109,7 @@ class Snapshot:
 
     ``group_protocol`` is that of the group: ``classic``, ``streams`` or ``connect``. ``started_ms`` tells, by process
     id, when instances have started, where that is known, ``streams_version`` which release of Kafka Streams runs
-    (``4.3.1``; the oldest one that does), ``untold_protocols`` the consumers of which nobody says what they list.
+    (``4.3.1``; the oldest one that does), ``untold_protocols`` the consumers whose protocols are unknown.
     ``stores`` tells whether what instances keep is on their disks, ``stores_from`` how that is known; ``None``: it is
     not. ``measuring_failed``: measuring was asked for, and no copy was measured.
     ``older``: so many other snapshots of the application were there, of which this is the newest; ``None``: nobody

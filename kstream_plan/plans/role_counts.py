@@ -22,7 +22,7 @@ from kstream_plan.plans.step_rows import (
     joined,
 )
 
-#: So many rounds are looked at together: with the few steps of one it takes longest to begin.
+#: Rounds counted together: each call has a cost of its own, and a round has few steps.
 _AT_ONCE = 100
 
 

@@ -45,7 +45,7 @@ class Upgrade(NamedTuple):
     ``one_bounce``: the shortest order of steps in which one bounce gives a task two owners (``None``: none is known,
     with no task that is run, or nobody to take it over).
 
-    ``group`` is as it was given. ``untold`` are consumers of which nobody says what they list: they count as eager.
+    ``group`` is as it was given. ``untold`` are consumers whose protocols are unknown: they count as eager.
     ``split`` are those that list cooperative only while others do not list it at all, so that tasks may have two owners
     already.
     """
@@ -77,7 +77,7 @@ def upgrade(state: GroupState, untold: frozenset[str] = frozenset()) -> Upgrade:
 
     Args:
         state: the group.
-        untold: the consumers of which nobody says what they list; they count as eager.
+        untold: consumers whose protocols are unknown; they count as eager.
     """
     known, state = state.group, replace(state, group=_as_eager(state.group, untold))
     places = [(of.process_id, consumer) for of in state.group.instances for consumer in of.consumers]

@@ -33,7 +33,7 @@ from kstream_plan.plans.step_rows import (
     joined,
 )
 
-#: So many steps are looked at at once, about: what is made of them is not to fill the memory.
+#: About as many steps are checked at once, so that memory is not filled.
 _AT_ONCE = 250_000
 #: Instead of whether a copy was there before: no matter.
 _ANY = -1
@@ -134,7 +134,7 @@ class Totals(NamedTuple):
 
     @classmethod
     def of(cls, key: Numbers, time: Numbers, change: Numbers) -> Totals:
-        """Add up the changes; what was before time 0 is counted, and not told."""
+        """Add up the changes; what was before time 0 is counted, and not returned."""
         in_order = _in_order(key, time)
         key, time, total = key[in_order], time[in_order], change[in_order].cumsum()
         last, ends = _is_last(key, time), _is_last(key)
@@ -169,7 +169,7 @@ class CopyChanges:
         """``apart``: without the steps of stateless tasks. ``pending`` is ``None`` before the first round of a plan.
 
         Raises:
-            ValueError: a step names a task, an instance or a consumer that there is not.
+            ValueError: a step names a task, an instance or a consumer that is not in the group.
         """
         self.copies, self.part, self.rounds, self.is_first = copies, part, part.rounds, pending is None
         #: the round that what was there before counts for

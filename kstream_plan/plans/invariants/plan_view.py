@@ -37,7 +37,7 @@ class PlanView:
         """Yield the changes of copies in all rounds, in time.
 
         Raises:
-            ValueError: a step names a task, an instance or a consumer that there is not.
+            ValueError: a step names a task, an instance or a consumer that is not in the group.
         """
         plan, apart = self.plan, self.stateless is not None
         copies, maker = Copies(plan.group), RowMaker(plan.group)
