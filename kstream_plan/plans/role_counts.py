@@ -19,11 +19,7 @@ from kstream_plan.plans.step_rows import (
     RowMaker,
     Rows,
     are,
-    joined,
 )
-
-#: Rounds counted together: each call has a cost of its own, and a round has few steps.
-_AT_ONCE = 100
 
 
 def running(plan: Plan) -> Iterator[tuple[int, ...]]:
@@ -37,10 +33,9 @@ def warming(plan: Plan) -> Iterator[tuple[int, ...]]:
 
 
 def _counts(plan: Plan, role: int) -> Iterator[tuple[int, ...]]:
-    held, maker = _Held(plan, role), RowMaker(plan.group)
-    for first in range(0, len(plan.rounds), _AT_ONCE):
-        steps = [rnd.single_steps for rnd in plan.rounds[first : first + _AT_ONCE]]
-        yield from held.after(*joined([maker.rows(of) for of in steps]), len(steps))
+    held, steps = _Held(plan, role), [rnd.single_steps for rnd in plan.rounds]
+    for batch in RowMaker(plan.group).in_batches(steps):
+        yield from held.after(*batch)
 
 
 class _Held:

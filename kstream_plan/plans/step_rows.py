@@ -72,6 +72,8 @@ _FIELDS = (
     ("reason", "i1"),
 )
 
+#: Rounds in a batch: each call has a cost of its own, and a round has few steps.
+_AT_ONCE = 100
 #: Makes reasons: most tell the same numbers, round after round.
 _reason = lru_cache(maxsize=4096)(Reason)
 
@@ -281,6 +283,12 @@ class RowMaker:
             return rows
         members, singles = self.rows(steps.members), self._translated(steps)
         return np.concatenate([members, singles]) if len(members) else singles
+
+    def in_batches(self, steps_of_rounds: Sequence[Sequence[Step]]) -> Iterator[tuple[Rows, Numbers, int]]:
+        """Yield the rows of rounds, of a hundred at a time, with the place of each row's round, and how many rounds."""
+        for first in range(0, len(steps_of_rounds), _AT_ONCE):
+            batch = steps_of_rounds[first : first + _AT_ONCE]
+            yield (*joined([self.rows(steps) for steps in batch]), len(batch))
 
     def _translated(self, steps: StepRows) -> Rows:
         """Return the rows of another group by the indices of this one."""

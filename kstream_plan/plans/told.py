@@ -15,7 +15,6 @@ from kstream_plan.plans.step_rows import (
     RowMaker,
     anew,
     are,
-    joined,
 )
 from kstream_plan.plans.steps import (
     Demote,
@@ -30,8 +29,6 @@ from kstream_plan.plans.steps import (
 #: The steps that tell what starts, moves and is copied, and those that do where a warm-up begins or ends.
 TOLD = (HandOver, Promote, ThreadMove, Place, Drop, Demote, KeepTemporary)
 _KINDS = tuple(map(KINDS.index, TOLD))
-#: So many rounds are looked at together: with the few steps of one it takes longest to begin.
-_AT_ONCE = 100
 
 
 class Told(NamedTuple):
@@ -56,13 +53,11 @@ def told(plan: Plan, *, apart: bool) -> Iterator[list[Told]]:
     """Yield what each round of a plan tells; ``apart``: without the stateless tasks, if these are numbers."""
     import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
-    maker = RowMaker(plan.group)
+    steps = [rnd.single_steps if apart else rnd.steps for rnd in plan.rounds]
     instance_of, end_offset_sums = np.array([*plan.group.instance_of, NO_SEAT]), np.array(plan.group.end_offset_sums)
-    for first in range(0, len(plan.rounds), _AT_ONCE):
-        rounds = plan.rounds[first : first + _AT_ONCE]
-        rows, number = joined([maker.rows(rnd.single_steps if apart else rnd.steps) for rnd in rounds])
-        which = are(rows["kind"], *_KINDS)
-        rows, number = rows[which], number[which]
+    for all_rows, number, rounds in RowMaker(plan.group).in_batches(steps):
+        which = are(all_rows["kind"], *_KINDS)
+        rows = all_rows[which]
         from_, to, is_drop = rows["from_consumer"], rows["to_consumer"], rows["kind"] == DROP
         columns = (
             rows["kind"],
@@ -75,5 +70,5 @@ def told(plan: Plan, *, apart: bool) -> Iterator[list[Told]]:
         records = (None if of == NOT_KNOWN else of for of in rows["restore_records"].tolist())
         is_anew = anew(rows, end_offset_sums).tolist()
         found = map(Told, *(column.tolist() for column in columns), records, is_anew)
-        for number_of_steps in np.bincount(number, minlength=len(rounds)).tolist():
+        for number_of_steps in np.bincount(number[which], minlength=rounds).tolist():
             yield list(islice(found, number_of_steps))
