@@ -56,12 +56,18 @@ _UNAWAITED = (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP)
 _BESIDE_UNSIZED = "beside copies that restore an unknown number of records"
 #: What tells how many those are.
 _TELLS_SIZE = ("--metrics with end offsets",)
-#: What is known of a copy in memory where it is unknown which thread opens it.
+#: What is known of a copy where it is unknown which thread opens it, and its stores are in memory, or may be.
 _THREAD_UNKNOWN = Evidence(
     known=Known.UNKNOWN,
     fact=Fact.IN_MEMORY,
     words="which copies have caught up decides which thread opens one, and its stores are in memory",
     settled_by=("--metrics",),
+)
+_THREAD_AND_STORES_UNKNOWN = replace(
+    _THREAD_UNKNOWN,
+    fact=Fact.STORES_UNKNOWN,
+    words="which copies have caught up decides which thread opens one, and its stores may be in memory",
+    settled_by=("--stores persistent", "--metrics"),
 )
 #: What closes a task on one thread, or opens it on another one.
 _TO_THREADS = (ThreadMove, KeepTemporary, Place, Demote, Drop, HandOver, Promote, Withhold)
@@ -381,7 +387,8 @@ class _Follower:
                 records = max(records, most)
                 self.beside_unsized.add((task, process_id))
             if step.caught_up and len(self.found) == unproven and process_id in self.threads_unknown:
-                self._add(task, process_id, at_ms, _THREAD_UNKNOWN)
+                in_memory = self.known.snapshot.stores == "in-memory"
+                self._add(task, process_id, at_ms, _THREAD_UNKNOWN if in_memory else _THREAD_AND_STORES_UNKNOWN)
             if step.caught_up and not is_doubted and records:
                 self.warm.setdefault(process_id, {})[task] = records
             self.behind.pop((task, process_id), None)
@@ -528,9 +535,9 @@ def _threads_unknown(snapshot: Snapshot, group: Group, doubts: Sequence[CopyDoub
     """Return the process ids of instances where it is unknown which thread opens a copy at the first decision.
 
     They have several threads, and a copy of a task with a doubt. Both cases of a single doubt are simulated, and of
-    stores that are not in memory it does not matter which thread opens a copy.
+    stores that are on disks it does not matter which thread opens a copy.
     """
-    if snapshot.stores != "in-memory" or len(doubts) < 2:
+    if snapshot.stores == "persistent" or len(doubts) < 2:
         return frozenset()
     read = snapshot.state.group
     tasks = {read.task_index[doubt.task_id] for doubt in doubts}

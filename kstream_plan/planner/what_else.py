@@ -145,15 +145,15 @@ class WhatElse:
         ends = [first, *found[_ALWAYS]]
         if case.outside.close_by_ms:
             sides = self._sides_of_the_time_out()
-            plays = [self._other(case=side) for side in sides]
-            within, beyond = (made if play.case is case else play.plan() for play in plays)
-            ends += (play.ends(plan) for play, plan in zip(plays, (within, beyond), strict=True) if plan is not made)
+            within, beyond = (made if side is case else self._other(case=side).plan() for side in sides)
+            both = zip(sides, (within, beyond), strict=True)
+            ends += (self._other(case=side).ends(plan) for side, plan in both if side is not case)
             if waiting or play.outcome.doubts:
                 ends += [self._least_ready(side, waiting)() for side in sides if side is not case]
             warnings = (*warnings, _close_to_time_out(within, beyond, tuple(case.outside.close_by_ms)))
-        others = [self._other(design) for design in case.design.other_beginnings(case.snapshot)]
-        beginnings = [other.plan() for other in others]
-        ends += (other.ends(plan) for other, plan in zip(others, beginnings, strict=True))
+        starts = [self._other(design) for design in case.design.other_beginnings(case.snapshot)]
+        beginnings = [start.plan() for start in starts]
+        ends += (start.ends(plan) for start, plan in zip(starts, beginnings, strict=True))
         warnings = (*warnings, *_not_firm(made, beginnings))
         for code in (LEFT_OVER_CLEANUP, LATE_FOLLOW_UP, READY_AT_FOLLOW_UP):
             others = found.get(code, [])

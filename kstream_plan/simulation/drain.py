@@ -295,6 +295,7 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
     """Return the answer with the starts that restore only where one thread does so at its part of the rate.
 
     A task that then starts elsewhere is one of them: at a rate between both its copy lacks as much as the limit allows.
+    So are those that are not proven to be warm at that part alone.
     """
     known = {step.task_id for step, _ in _restoring_starts(now.plan, now.at_ms)}
     known |= {start.task_id for start in now.unproven}
@@ -311,10 +312,10 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
     ]
     starts = dict[WorkId, UnprovenStart]()
     for task_id, process_id, at_ms in slow:
-        if task_id not in known:
-            start = UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=evidence)
-            starts.setdefault(task_id, start)
-    slow_starts = tuple(starts.values())
+        start = UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=evidence)
+        starts.setdefault(task_id, start)
+    starts = _first_unproven(plan, drained) | starts
+    slow_starts = tuple(start for task_id, start in starts.items() if task_id not in known)
     doubts = (*now.doubts, *doubts_of(slower, slow_starts))
     return replace(now, unproven=(*now.unproven, *slow_starts), doubts=doubts)
 

@@ -103,6 +103,8 @@ class Answers:
         may_lose: whether stores are in memory or may be: then a copy is lost that another consumer opens, and by which
             one it is depends on all that is decided.
         within_limit: tasks that may restore first what their copies lack within the limit.
+        threads_unknown: tasks of copies in memory, or that may be, where which thread opens one depends on which of
+            several copies have caught up.
     """
 
     whole: Answer
@@ -116,6 +118,7 @@ class Answers:
     at_best: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
     may_lose: bool = False
     within_limit: frozenset[str] = frozenset()
+    threads_unknown: frozenset[str] = frozenset()
 
 
 class _AnsweredError(Exception):
@@ -145,6 +148,9 @@ def _drain(group: Given, *, leave: bool = False) -> Answers:
         opened=_opened(now.plan),
         at_best={str(task.task_id): (task.destination, task.caught_up) for task in now.at_best},
         within_limit=_within_limit(now.unproven),
+        threads_unknown=frozenset(
+            str(start.task_id) for start in now.unproven if "which thread opens one" in start.evidence.words
+        ),
     )
 
 
@@ -341,7 +347,8 @@ def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
     if worsening is worsenings.lower_limit:  # Kafka waits
         return before.within_limit | before.restoring.keys()
     if worsening in (worsenings.fewer_standbys, worsenings.fewer_reports):
-        return frozenset(task for task in before.restoring if before.tasks.get(task) is Answer.UNKNOWN)
+        unknown = frozenset(task for task in before.restoring if before.tasks.get(task) is Answer.UNKNOWN)
+        return unknown | (before.threads_unknown if worsening is worsenings.fewer_standbys else frozenset())
     if worsening is worsenings.restore_unknown:  # of what follows, or moves again, a rate alone tells what it lacks
         again = {task for task, starts in before.starts.items() if len(starts) > 1}
         return frozenset(task for task, is_little in before.restoring.items() if is_little or task in again)
@@ -448,6 +455,22 @@ def test_what_is_worse_or_less_known_is_never_safer(command: Command) -> None:
         never_safer(command, worsening, group, rng)
 
     property_of()
+
+
+@pytest.mark.parametrize(
+    ("worsening", "seed"),
+    [
+        # which thread opens a copy is unknown, and its stores may be in memory
+        (worsenings.stores_unknown, 300_000_771),
+        (worsenings.stores_unknown, 300_004_231),
+        # at one thread's part of the rate it restores beside a task whose changelog is of unknown length
+        (worsenings.end_offset_unknown, 300_015_015),
+        # the same beside a copy whose lag is a lower bound
+        (worsenings.produce_unknown, 300_007_549),
+    ],
+)
+def test_a_drain_that_is_worse_or_less_known_is_never_safer(worsening: Worsening, seed: int) -> None:
+    never_safer(_drain, worsening, random_group(random.Random(seed)), random.Random(seed))
 
 
 def never_warm_by_mistake(group: Given, *, leave: bool) -> None:
@@ -671,6 +694,17 @@ class TestExceptions:
         assert before.opened == after.opened
         assert [before.tasks["0_1"], after.tasks["0_1"]] == [Answer.UNKNOWN, Answer.YES]
         assert [item.at_best["0_1"][1] for item in (before, after)] == [False, True]
+
+    def test_without_one_of_two_copies_that_may_have_caught_up_it_is_known_which_thread_opens_the_other(self) -> None:
+        """Copies of 0_0 and 0_3 on ``i1`` may have caught up; without that of 0_0 either case of 0_3 is simulated."""
+        group = copied(random_group(random.Random(300_003_643)))
+        before = _drain(group)
+        group.row["instances"][1]["consumers"][2]["standby"].remove("0_0")
+        del group.row["lags"][0]
+        after = _drain(group)
+        assert before.opened == after.opened
+        assert before.threads_unknown == {"0_1"}
+        assert [before.tasks["0_1"], after.tasks["0_1"]] == [Answer.UNKNOWN, Answer.YES]
 
     def test_a_copy_that_is_made_anew_begins_with_nothing(self) -> None:
         """What the standby of 0_1 has is unknown, and by when the group settles; of a new one the rate tells."""
