@@ -295,7 +295,7 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
     """Return the answer with the starts that restore only where one thread does so at its part of the rate.
 
     A task that then starts elsewhere is one of them: at a rate between both its copy lacks as much as the limit allows.
-    So are those that are not proven to be warm at that part alone.
+    So is one that happens in either plan, and is not proven to be warm at that part alone.
     """
     known = {step.task_id for step, _ in _restoring_starts(now.plan, now.at_ms)}
     known |= {start.task_id for start in now.unproven}
@@ -314,7 +314,12 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
     for task_id, process_id, at_ms in slow:
         start = UnprovenStart(task_id=task_id, process_id=process_id, at_ms=at_ms, evidence=evidence)
         starts.setdefault(task_id, start)
-    starts = _first_unproven(plan, drained) | starts
+    happen = {
+        (step.task_id, step.to.process_id, at_ms) for step, at_ms in _starts(now.plan, now.at_ms) if step.caught_up
+    }
+    for start in plan.unproven_starts:
+        if (start.task_id, start.process_id, start.at_ms) in happen:
+            starts.setdefault(start.task_id, start)
     slow_starts = tuple(start for task_id, start in starts.items() if task_id not in known)
     doubts = (*now.doubts, *doubts_of(slower, slow_starts))
     return replace(now, unproven=(*now.unproven, *slow_starts), doubts=doubts)
@@ -323,11 +328,18 @@ def _with_slower(now: DrainNow, slower: Snapshot, plan: Plan, drained: Sequence[
 def _restoring_starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Promote, int]]:
     """Yield the starts from a moment on that are cold, or restore for long first, and when each is."""
     restoring = frozenset(plan.restores_first)
-    moments = (moment for rnd in plan.rounds for moment in rnd.moments if moment[0] >= from_ms)
-    starts = ((step, at_ms) for at_ms, steps in moments for step in single_steps(steps))
-    for step, at_ms in starts:
-        if isinstance(step, HandOver | Promote) and (not step.caught_up or str(step.task_id) in restoring):
+    for step, at_ms in _starts(plan, from_ms):
+        if not step.caught_up or str(step.task_id) in restoring:
             yield step, at_ms
+
+
+def _starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Promote, int]]:
+    """Yield the starts from a moment on, and when each is."""
+    moments = (moment for rnd in plan.rounds for moment in rnd.moments if moment[0] >= from_ms)
+    for at_ms, steps in moments:
+        for step in single_steps(steps):
+            if isinstance(step, HandOver | Promote):
+                yield step, at_ms
 
 
 def settled_after_ms(waiting: Plan, snapshot: Snapshot, at_ms: int) -> int | None:
