@@ -18,7 +18,8 @@ from kstream_plan.documents.streams_config import (
 )
 from kstream_plan.errors import ConfigError, UsageError
 from kstream_plan.model import Note, Snapshot
-from kstream_plan.model.not_modelled import warnings_of
+from kstream_plan.model.not_modelled import warnings_of, with_release_warned_of
+from kstream_plan.model.releases import RELEASE
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import (
     CONNECT_GROUP_ONLY,
@@ -64,6 +65,13 @@ def _stores(text: str) -> str:
     return text
 
 
+def parse_release(text: str) -> str:
+    """Return a release of Kafka as it is written; else ``ValueError``."""
+    if RELEASE.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is not a release of Kafka")
+    return text
+
+
 def _time(text: str) -> int:
     if not (value := parse_duration(text)):
         raise ValueError("rates need a time above 0")
@@ -80,6 +88,7 @@ READING = {
 #: What is given as settings are and is none of Kafka's, and a value of each.
 _OTHER: Mapping[str, tuple[Callable[[str], SettingValue | float], str]] = {
     "stores": (_stores, _STORES[0]),
+    "release": (parse_release, "3.4.1"),
     "produce_rate": (parse_rate, "100/s"),
     "restore_rate": (parse_restore_rate, "5000/s"),
     "lags_tolerance": (parse_duration, "1m"),
@@ -115,12 +124,14 @@ class GivenSettings:
     restore_rate: records per second that an instance restores; ``None``: not given.
     produce_rate: records per second that are written to each task; ``None``: not given.
     stores: where they are; ``None``: not given.
+    release: of Kafka Streams, or of the Connect workers; ``None``: not given.
     """
 
     settings: Mapping[str, SettingValue] = field(default_factory=lambda: MappingProxyType({}))
     restore_rate: float | None = None
     produce_rate: float | None = None
     stores: Stores | None = None
+    release: str | None = None
 
     def apply(self, snapshot: Snapshot, file: StreamsConfigFile) -> Snapshot:
         """Return the snapshot with what is given, also by the application's ``file``, and a note of what differs.
@@ -129,7 +140,8 @@ class GivenSettings:
             UsageError: a setting is none of the workers of a Connect group.
         """
         were_read = all(note.code != DEFAULT_SETTINGS for note in snapshot.assumptions)
-        return _with_changes_noted(self._applied(snapshot, file), snapshot.config, were_read=were_read)
+        given = _with_changes_noted(self._applied(snapshot, file), snapshot.config, were_read=were_read)
+        return with_release_warned_of(given)
 
     def _applied(self, snapshot: Snapshot, file: StreamsConfigFile) -> Snapshot:
         rates = snapshot.rates
@@ -138,6 +150,8 @@ class GivenSettings:
         if self.produce_rate is not None:
             rates = replace(rates, produce_per_task=self.produce_rate)
         snapshot = _of_stores(snapshot, self.stores, file.stores)
+        if self.release is not None:
+            snapshot = replace(snapshot, streams_version=self.release)
         ignored = (Note(SETTING_IGNORED, text) for text in file.warnings)
         deciding = (note for note in warnings_of(file.deciding, snapshot) if note not in snapshot.warnings)
         warnings_of_file = (*of_another_application(file, snapshot.state.group.application_id), *deciding, *ignored)
@@ -160,10 +174,10 @@ class GivenSettings:
 
 
 def given_settings(settings: Iterable[tuple[str, Any]]) -> GivenSettings:
-    """Return settings, rates and stores by the names of :class:`GivenSetting`, without what is about reading."""
+    """Return what is given by the names of :class:`GivenSetting`, without what is about reading."""
     values = {name: value for name, value in settings if name not in READING}
-    rates_and_stores = [values.pop(name, None) for name in ("restore_rate", "produce_rate", "stores")]
-    return GivenSettings(values, *rates_and_stores)
+    others = [values.pop(name, None) for name in ("restore_rate", "produce_rate", "stores", "release")]
+    return GivenSettings(values, *others)
 
 
 def _with_changes_noted(snapshot: Snapshot, old: AssignmentConfig, *, were_read: bool) -> Snapshot:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from kstream_plan.model.note import Note
+from kstream_plan.model.releases import MODELLED_CONNECT, MODELLED_STREAMS, RACKS, numbers_of
 from kstream_plan.model.snapshot import Snapshot
 
 #: The code of the warning that instances leave the group when they close.
@@ -16,7 +18,6 @@ RELEASE_NOT_MODELLED = "release-not-modelled"
 NOT_MODELLED = (_NOT_MODELLED, LEAVES_ON_CLOSE, RELEASE_NOT_MODELLED)
 #: The code of the warning that a rebalance after the snapshot cannot be read.
 NEWER_UNREAD = "newer-rebalance-unread"
-_OLDEST_MODELLED, _NEWEST_MODELLED = (3, 9), (4, 3)
 _ASSIGNOR = "HighAvailabilityTaskAssignor"
 _ASSIGNOR_CLASS = f"org.apache.kafka.streams.processor.internals.assignment.{_ASSIGNOR}"
 _UNSET = ("", "null", "none")
@@ -66,14 +67,30 @@ def warnings_of(settings: Mapping[str, str], snapshot: Snapshot) -> tuple[Note, 
     return (*_of_protocol(given, snapshot), *(_of_classic_group(given, snapshot) if _is_classic(snapshot) else ()))
 
 
-def warnings_of_release(release: str | None) -> tuple[Note, ...]:
-    """Return the warning that Kafka's ``release`` decides otherwise than a plan, or may, if that is so."""
-    numbers = () if release is None else tuple(int(part) for part in release.split(".")[:2] if part.isdigit())
-    if release is None or _OLDEST_MODELLED <= numbers <= _NEWEST_MODELLED:
-        return ()
-    is_older = numbers < _OLDEST_MODELLED
-    says = f"older releases, as {release} is, decide otherwise" if is_older else f"whether {release} does is unknown"
-    return (Note(RELEASE_NOT_MODELLED, f"plans go by what Kafka 3.9 to 4.3 decide; {says}"),)
+def with_release_warned_of(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot with a warning if its release decides otherwise than a plan, or may; with no other of that.
+
+    In a streams group the brokers decide.
+    """
+    others = tuple(note for note in snapshot.warnings if note.code != RELEASE_NOT_MODELLED)
+    message = _of_release(snapshot)
+    notes = () if message is None else (Note(RELEASE_NOT_MODELLED, message),)
+    return replace(snapshot, warnings=(*notes, *others))
+
+
+def _of_release(snapshot: Snapshot) -> str | None:
+    release, connect = snapshot.streams_version, snapshot.group_protocol == "connect"
+    if release is None or snapshot.group_protocol == "streams":
+        return None
+    oldest, newest = MODELLED_CONNECT if connect else MODELLED_STREAMS
+    numbers = numbers_of(release)[:2]
+    if not oldest <= numbers <= newest:
+        says = f"older releases, as {release} is, decide otherwise"
+        says = says if numbers < oldest else f"whether {release} does is unknown"
+        return f"plans go by what Kafka {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]} decide; {says}"
+    if not connect and snapshot.config.rack_aware_assignment_strategy != "none" and not RACKS.is_in(release):
+        return f"plans go by racks of partitions as Kafka 3.7 to 4.4 do; {release} does otherwise, or not at all"
+    return None
 
 
 def newer_unread(place: str) -> Note:

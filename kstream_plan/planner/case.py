@@ -62,6 +62,7 @@ class Case:
         if options.replay:
             now_ms = options.now_ms if snapshot.decision is None else None  # else it begins when that was made
             snapshot, options = snapshot.before_decision(), replace(options, now_ms=now_ms)
+        design = design.fitted_to(snapshot)
         events = tuple(design.happening(event, snapshot) for event in (scenario.events if scenario else ()))
         outside = timeline(
             snapshot.state.group.instances,
@@ -84,7 +85,7 @@ class Case:
         ``balances``: count how even the load is after every round.
         """
         snapshot, outside, config = self.snapshot, self.outside, self.snapshot.config
-        design = self.design.with_stores(snapshot.stores)
+        design = self.design
         now = state_now(snapshot, self.now_ms, ready=self.options.ready, cleaning=self.options.cleaning)
         state = design.start(now, self.scenario)
         everyone = Roster(state.group, outside.everyone if self.scenario else None)

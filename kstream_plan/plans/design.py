@@ -16,7 +16,6 @@ from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Holding, Holdings, Note, Rates, Snapshot, Target, WorkId
 from kstream_plan.model.scenario import ConnectorEvent, Event, Scenario
 from kstream_plan.model.settings import CONNECT_GROUP_ONLY, AssignmentConfig
-from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.starting_state import Cleaning
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans.membership import TakingIn, taken_in
@@ -329,8 +328,8 @@ class Design(ABC):
         """Return the same as :meth:`at_probes` with none caught up before the last change from outside, either."""
         return self
 
-    def with_stores(self, _stores: Stores | None) -> Design:
-        """Return the same design with these stores, if it is its own part to say what a closed one leaves."""
+    def fitted_to(self, _snapshot: Snapshot) -> Design:
+        """Return the same design as a snapshot has it: by the rules of its release, with its stores if they matter."""
         return self
 
     def other_beginnings(self, _snapshot: Snapshot) -> Sequence[Design]:

@@ -24,6 +24,8 @@ class CauseCode(StrEnum):
     SILENT_OWNER = "silent-owner"
     #: The same, and the broker should have fenced it before.
     OVERDUE_OWNER = "overdue-owner"
+    #: Nothing starts the rebalance in which Connect's leader assigns what a worker ran that is gone.
+    LEFT_UNASSIGNED = "left-unassigned"
 
 
 class Cause(NamedTuple):
@@ -59,5 +61,5 @@ class Verdict:
 
     @property
     def is_never_over(self) -> bool:
-        """Whether the group waits for a silent member, and nobody knows until when."""
-        return self.cause is not None and self.cause.code is CauseCode.OVERDUE_OWNER
+        """Whether tasks are paused when the plan ends, and until when is unknown: for a member, or a rebalance."""
+        return self.cause is not None and self.cause.code in (CauseCode.OVERDUE_OWNER, CauseCode.LEFT_UNASSIGNED)

@@ -15,14 +15,18 @@ __all__ = ["PROTOCOLS", "Protocol", "Rebalance", "Transition", "Withheld", "give
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What a rebalance makes of a decision, and which consumers of a group give up everything before they join one."""
+    """What a rebalance makes of a decision, and which consumers of a group give up everything before they join one.
+
+    ``any_temporary``: a task that is withheld is a standby meanwhile, whether there is a copy of it or not.
+    """
 
     rebalance: Rebalance
     gives_up: Callable[[Group], frozenset[int]]
+    any_temporary: bool = False
 
     def __call__(self, state: GroupState, decision: Assignment) -> Transition:
         """Return what the members then hold."""
-        return self.rebalance(state, decision)
+        return self.rebalance(state, decision, any_temporary=self.any_temporary)
 
 
 #: Every protocol by its name on the command line.

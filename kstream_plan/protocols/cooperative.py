@@ -15,7 +15,13 @@ from kstream_plan.model.holding_changes import unlike
 from kstream_plan.protocols.transition import ActiveChange, Transition, Withheld
 
 
-def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] = frozenset()) -> Transition:
+def rebalance(
+    state: GroupState,
+    decision: Assignment,
+    stopping: frozenset[int] = frozenset(),
+    *,
+    any_temporary: bool = False,
+) -> Transition:
     """Say what every member holds once it has received the decision.
 
     ``stopping`` are consumers that gave up everything before they joined: nobody owns what they had.
@@ -23,7 +29,8 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
     For each consumer, ``gained`` = decided active - owned active and ``lost`` = owned active - decided active. What
     is gained here and lost elsewhere is withheld from the gainer (another thread of the same instance included); the
     loser revokes it in this rebalance. What is gained and owned by nobody is handed over at once. A stateful task
-    that is withheld is held as a temporary standby if its new instance reported state of it and did not own it.
+    that is withheld is held as a temporary standby if its new instance reported state of it and did not own it;
+    with ``any_temporary``, as releases before 3.5.2 have it, even if it reported none.
     """
     group = state.group
     before, decided = Holdings.of(group, state.holdings), Holdings.of(group, decision.consumers)
@@ -33,7 +40,7 @@ def rebalance(state: GroupState, decision: Assignment, stopping: frozenset[int] 
     for consumer, lost, _ in wanted:
         if consumer not in stopping:
             owner_of_lost.update(dict.fromkeys(lost, consumer))
-    withheld = _withheld(state, wanted, owner_of_lost)
+    withheld = _withheld(state, wanted, owner_of_lost, any_temporary=any_temporary)
     kept_back = {entry.task for entry in withheld}
     owners, revoking, waiting = _stateless(before.owners, decided.owners, stopping)
     return Transition(
@@ -67,12 +74,15 @@ def _wanted_changes(owned: Sequence[Holding], decided: Sequence[Holding], change
     return changes
 
 
-def _withheld(state: GroupState, wanted: list[ActiveChange], owner_of: dict[int, int]) -> list[Withheld]:
+def _withheld(
+    state: GroupState, wanted: list[ActiveChange], owner_of: dict[int, int], *, any_temporary: bool
+) -> list[Withheld]:
     """Return what is gained here and lost elsewhere, in task order."""
     withheld = [
-        Withheld(task, owner_of[task], consumer, _reported_as_standby(state, task, consumer, owner_of[task]))
+        Withheld(task, owner, consumer, _is_temporary(state, task, consumer, owner, any_temporary=any_temporary))
         for consumer, _, gained in wanted
         for task in gained & owner_of.keys()
+        for owner in (owner_of[task],)
     ]
     return sorted(withheld)
 
@@ -96,11 +106,13 @@ def _without(changes: list[ActiveChange], kept_back: set[int]) -> tuple[ActiveCh
     return tuple([ActiveChange(consumer, lost, gained - kept_back) for consumer, lost, gained in changes])
 
 
-def _reported_as_standby(state: GroupState, task: int, consumer: int, owner: int) -> bool:
+def _is_temporary(state: GroupState, task: int, consumer: int, owner: int, *, any_temporary: bool) -> bool:
     instance_of = state.group.instance_of
     if instance_of[owner] == instance_of[consumer]:
-        return False  # the instance's own active task: it was never a standby there
-    return any(copy.instance == instance_of[consumer] and copy.lag is not None for copy in state.copies[task])
+        return False  # the instance's own active task, open on another thread: no standby can be there
+    return any_temporary or any(
+        copy.instance == instance_of[consumer] and copy.lag is not None for copy in state.copies[task]
+    )
 
 
 def _held(decided: Sequence[Holding], withheld: list[Withheld], kept_back: set[int]) -> Sequence[Holding]:

@@ -7,14 +7,14 @@ from kstream_plan.protocols import cooperative
 from kstream_plan.protocols.transition import COOPERATIVE, Transition
 
 
-def rebalance(state: GroupState, decision: Assignment) -> Transition:
+def rebalance(state: GroupState, decision: Assignment, *, any_temporary: bool = False) -> Transition:
     """Say what every member holds once it has received the decision; each consumer's ``protocols`` decide what it does.
 
     Who lists ``eager`` gives up everything before it joins, and its tasks are handed over at once; who lists
     ``cooperative`` alone keeps what it owns, and its tasks are withheld until it has revoked them. If any is, all join
     again, and the eager ones stop once more.
     """
-    return cooperative.rebalance(state, decision, gives_up(state.group))
+    return cooperative.rebalance(state, decision, gives_up(state.group), any_temporary=any_temporary)
 
 
 def gives_up(group: Group) -> frozenset[int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol
 
 from kstream_plan.model import Assignment, GroupState, Holdings, Owners
 
@@ -74,5 +74,9 @@ class Transition:
         return self.revoking | self.waiting
 
 
-#: state, decision → what the members then hold
-Rebalance: TypeAlias = Callable[[GroupState, Assignment], Transition]
+class Rebalance(Protocol):
+    """What a protocol makes of a decision."""
+
+    def __call__(self, state: GroupState, decision: Assignment, *, any_temporary: bool = False) -> Transition:
+        """Return what the members then hold; ``any_temporary``: what is withheld needs no copy to be a standby."""
+        ...

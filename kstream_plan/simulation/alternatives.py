@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -13,6 +13,7 @@ from kstream_plan.comparison.sides import are_rivals
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Snapshot
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.not_modelled import RELEASE_NOT_MODELLED, with_release_warned_of
 from kstream_plan.model.scenario import Scenario, SettingValue
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
@@ -35,13 +36,14 @@ class Variant:
 
     ``settings`` are pairs of a name of :class:`~kstream_plan.model.settings.AssignmentConfig` and its value,
     ``options`` of one of :class:`~kstream_plan.planner.options.PlanOptions`; ``scenario``: ``None`` leaves what happens
-    as it is.
+    as it is. ``release``: of Kafka; ``None`` leaves it, too.
     """
 
     change: Change
     settings: tuple[tuple[str, SettingValue], ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
     scenario: Scenario | None = None
+    release: str | None = None
 
 
 class _Entry(NamedTuple):
@@ -153,14 +155,19 @@ def _worth_sharing(grid: Sequence[_Entry], number: int) -> bool:
 
 
 def _applied(
-    snapshot: Snapshot, options: PlanOptions, scenario: Scenario | None, variants: Iterable[Variant]
+    snapshot: Snapshot, options: PlanOptions, scenario: Scenario | None, variants: Sequence[Variant]
 ) -> tuple[Snapshot, PlanOptions, Scenario | None]:
     config = snapshot.config
     for variant in variants:
         config = replace(config, **dict(variant.settings))  # type: ignore[arg-type]
         options = replace(options, **dict(variant.options))
         scenario = variant.scenario or scenario
-    return replace(snapshot, config=config), options, scenario
+        snapshot = snapshot if variant.release is None else replace(snapshot, streams_version=variant.release)
+    snapshot = with_release_warned_of(replace(snapshot, config=config))
+    warned_of = next((note for note in snapshot.warnings if note.code == RELEASE_NOT_MODELLED), None)
+    if warned_of is not None and any(variant.release for variant in variants):
+        raise UsageError(warned_of.message, where="--vary release", fix="compare releases that are modelled")
+    return snapshot, options, scenario
 
 
 def _broken(plan: Plan, draws: Draws | None, standard: Standard) -> dict[str, Answer]:

@@ -198,6 +198,8 @@ def _stand_still(way: str, plan: Plan, from_ms: int = 0) -> StandStill:
         of_item[pause.task_id] += pause.length_ms
         changes[pause.from_ms] += 1
         changes[pause.to_ms] -= 1
+    if plan.verdict.is_never_over:
+        of_item.update(dict.fromkeys(plan.verdict.tasks, 0))
     settled = plan.verdict.kind == "settled"
     return StandStill(
         way=way,

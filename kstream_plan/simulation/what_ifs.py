@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from kstream_plan.model.connect_group import CONNECT_SETTINGS
 from kstream_plan.model.settings import RANGES, AssignmentConfig
 from kstream_plan.planner.side_by_side import SideBySide, in_turn
 from kstream_plan.plans import CauseCode, Plan, Summary
@@ -100,7 +101,9 @@ def what_if(config: AssignmentConfig, setting: str, value: int, play: Play) -> W
         moves=result.summary.moves,
         peak_extra_copies=result.summary.peak_extra_copies,
         cold_handovers=result.summary.cold_handovers,
-        paused_task_ms=result.summary.paused_task_ms if result.is_of_workers else None,
+        paused_task_ms=result.summary.paused_task_ms
+        if result.is_of_workers and not result.verdict.is_never_over
+        else None,
         least_duration_ms=least_ms if known else None,
         most_duration_ms=most_ms if known and not endless else None,
         most_cold_handovers=result.ends("cold_handovers")[1] if known else None,
@@ -131,6 +134,8 @@ def remedies(plan: Plan) -> Sequence[tuple[str, int]]:
             return limits
         case CauseCode.RESTORE_TOO_SLOW:
             return [*fewer, *limits]
+        case CauseCode.LEFT_UNASSIGNED:
+            return [("scheduled_rebalance_max_delay_ms", CONNECT_SETTINGS["scheduled_rebalance_max_delay_ms"][1])]
         case CauseCode.SLOW:
             return [*more, *sooner, *limits]
         case _:

@@ -53,7 +53,7 @@ def compared(
         lines = "".join(json.dumps(case) + "\n" for case in cases)
         for case, answer in zip(cases, oracle([mode], lines, kafka_version), strict=True):
             assert answer["id"] == case["id"]
-            yield case["id"], difference({"in": case, "out": answer}, 17)
+            yield case["id"], difference({"in": case, "out": answer}, 17, kafka_version)
 
 
 def times(kafka_version: str) -> Iterator[str]:

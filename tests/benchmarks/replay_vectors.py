@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,9 @@ def replays(record: Mapping[str, Any], path: Path) -> Iterator[tuple[str, str, t
             yield release, record["case"]["id"], replayed_streams.difference(record, release)
     elif "in" in record:
         java = _NEW_JAVA if "java25" in path.name else _OLD_JAVA
-        yield f"Java {java}", record["in"]["id"], replayed_connect.difference(record, java)
+        named = re.search(r"\d+\.\d+\.\d+", path.name)
+        release = named and named[0]
+        yield release or f"Java {java}", record["in"]["id"], replayed_connect.difference(record, java, release)
     elif "kind" in record:
         yield record["kind"], record["id"], replayed_learner.difference(record)
     elif record["case"]["assignor"] == "high_availability":

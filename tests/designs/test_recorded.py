@@ -16,6 +16,7 @@ from tests.helpers.kafka_cases import VECTORS
         ("connect-decisions", 300),
         ("connect-sequences", 150),
         ("connect-java25", 24),
+        ("connect-3.5.1", 340),
         ("learner", 250),
     ],
 )

@@ -105,7 +105,7 @@ def _settings(address: str, folder: Path) -> Mapping[str, object]:
     return {
         "process.roles": "broker,controller",
         "node.id": 1,
-        "controller.quorum.bootstrap.servers": controller,
+        "controller.quorum.voters": f"1@{controller}",
         "listeners": listeners,
         "advertised.listeners": listeners,
         "controller.listener.names": "CONTROLLER",
@@ -127,7 +127,7 @@ def _settings(address: str, folder: Path) -> Mapping[str, object]:
 def _format(broker: Broker, settings: Path) -> None:
     cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     # one word: an id may begin with a hyphen, and would be taken for an option
-    options = ["--standalone", f"--cluster-id={cluster_id}", "-c", str(settings)]
+    options = [f"--cluster-id={cluster_id}", "-c", str(settings)]
     storage_tool = ["kafka.tools.StorageTool", "format", *options]
     command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", broker.class_path, *storage_tool]
     subprocess.run(command, check=True, capture_output=True, timeout=_MOST_SECONDS)

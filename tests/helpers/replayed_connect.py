@@ -11,12 +11,17 @@ from kstream_plan.designs.connect.frozen import frozen, thawed
 from kstream_plan.designs.connect.incremental import decide
 from kstream_plan.designs.connect.items import Items, assigned_wire, read_wire, revoked_wire
 from kstream_plan.designs.connect_eager.decision import EAGER, deal
+from kstream_plan.model.releases import NO_DELAY_AT_ONCE
 
 
-def difference(record: Mapping[str, Any], java: int) -> tuple[Any, Any] | None:
-    """Return what came out and what was recorded where they differ first, ``None`` if they do not."""
+def difference(record: Mapping[str, Any], java: int, release: str | None = None) -> tuple[Any, Any] | None:
+    """Return what came out and what was recorded where they differ first, ``None`` if they do not.
+
+    ``release``: of Kafka, that decided; by default the newest one.
+    """
     case, expected = record["in"], dict(record["out"])
-    replayed = _sequence(case, java) if "events" in case else _decision(case, java)
+    at_once = NO_DELAY_AT_ONCE.is_in(release)
+    replayed = _sequence(case, java, at_once) if "events" in case else _decision(case, java, at_once)
     if "memory" in expected:
         expected["memory"] = _plain(expected["memory"])
     if "rounds" in expected:
@@ -30,7 +35,7 @@ def difference(record: Mapping[str, Any], java: int) -> tuple[Any, Any] | None:
     )
 
 
-def _decision(case: Mapping[str, Any], java: int) -> dict[str, Any]:
+def _decision(case: Mapping[str, Any], java: int, no_delay_at_once: bool) -> dict[str, Any]:
     offsets = case.get("offsets")
     behind = bool(offsets) and max(offsets["leader"], offsets["fresh"]) < max(offsets["members"].values())
     incomplete = case.get("inconsistent") or ()
@@ -48,6 +53,7 @@ def _decision(case: Mapping[str, Any], java: int) -> dict[str, Any]:
         max_delay_ms=case["max_delay"],
         behind=behind,
         java=java,
+        no_delay_at_once=no_delay_at_once,
     )
     answer = decide(connect_round, _memory(case.get("memory")))
     return {
@@ -67,9 +73,11 @@ class Played(NamedTuple):
     without: Collection[str]
 
 
-def played(case: Mapping[str, Any], java: int, begun: ConnectCluster | None = None) -> Iterator[Played]:
+def played(
+    case: Mapping[str, Any], java: int, begun: ConnectCluster | None = None, *, no_delay_at_once: bool = True
+) -> Iterator[Played]:
     """Play a history, round by round, until nothing happens any more; ``begun``: from this cluster on."""
-    rules = EAGER if case["protocol"] == "eager" else SHIPPED
+    rules = EAGER if case["protocol"] == "eager" else SHIPPED._replace(no_delay_at_once=no_delay_at_once)
     cluster = begun or ConnectCluster(case["connectors"], case["max_delay"], rules, java)
     events, gone, rounds, now_ms = list(case["events"]), {}, 0, case["start"]
     while rounds < case["max_rounds"]:
@@ -92,8 +100,8 @@ def played(case: Mapping[str, Any], java: int, begun: ConnectCluster | None = No
         cluster = thawed(frozen(cluster), case["max_delay"], rules)
 
 
-def _sequence(case: Mapping[str, Any], java: int) -> dict[str, Any]:
-    found = list(played(case, java))
+def _sequence(case: Mapping[str, Any], java: int, no_delay_at_once: bool) -> dict[str, Any]:
+    found = list(played(case, java, no_delay_at_once=no_delay_at_once))
     rounds = [_shown(item.round, java) | ({} if item.synced else {"sync": False}) for item in found]
     workers = found[-1].cluster.workers if found else {}
     final = {member: _canonical(assigned_wire(worker.held, java)) for member, worker in workers.items()}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kstream_plan.model.releases import RACKS
 from tests.benchmarks.connect_cases import random_decision, random_sequence
 from tests.benchmarks.connect_vs_kafka import compared as compared_connect
 from tests.benchmarks.differential import compared
@@ -16,8 +17,9 @@ _CASES = 1000
 
 @pytest.mark.kafka
 def test_random_cases_are_decided_alike(pytestconfig: pytest.Config) -> None:
-    results = list(compared(first_seed=1, number=_CASES, kafka_version=pytestconfig.getoption("--kafka-version")))
-    assert len(results) == _CASES
+    version = pytestconfig.getoption("--kafka-version")
+    results = list(compared(first_seed=1, number=_CASES, kafka_version=version))
+    assert len(results) == _CASES if RACKS.is_in(version) else len(results) > _CASES // 2
     assert [case_id for case_id, same in results if not same] == []
 
 

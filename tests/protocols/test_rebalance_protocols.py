@@ -60,6 +60,14 @@ def test_in_a_mixed_group_only_eager_owners_hand_over_at_once() -> None:
     assert after.revoking == {2}
 
 
+def test_before_3_5_2_what_is_withheld_is_a_standby_meanwhile_even_without_a_copy() -> None:
+    before = replace(PROTOCOLS["cooperative"], any_temporary=True)(state(group(), OWNED, COPIES), _decision(MOVED))
+    since = PROTOCOLS["cooperative"](state(group(), OWNED, COPIES), _decision(MOVED))
+    assert [entry.temporary for entry in since.withheld] == [False, False]
+    assert [entry.temporary for entry in before.withheld] == [True, True]
+    assert before.holdings[4] == Holding(temporary=(0, 1))
+
+
 def test_without_eager_members_a_mixed_group_is_cooperative() -> None:
     item = state(group(), OWNED, COPIES)
     assert PROTOCOLS["mixed"](item, _decision(MOVED)) == PROTOCOLS["cooperative"](item, _decision(MOVED))

@@ -9,6 +9,7 @@ from kstream_plan.assignors import ASSIGNORS
 from kstream_plan.comparison.alternatives import Change
 from kstream_plan.designs import DESIGNS
 from kstream_plan.documents.frameworks import kafka_name
+from kstream_plan.documents.given_settings import parse_release
 from kstream_plan.documents.java_properties import Setting
 from kstream_plan.documents.scenario_file import load_scenario
 from kstream_plan.documents.streams_config import in_milliseconds, setting_value
@@ -28,7 +29,7 @@ _MAX_LEARNERS = "max.learners"
 #: What only Connect workers have.
 CONNECT_DELAY = "scheduled.rebalance.max.delay.ms"
 #: What can be varied of a Connect group: connectors and tasks have no state, which all else is about.
-OF_CONNECT = frozenset({"design", "scenario", CONNECT_DELAY, "heartbeat.interval.ms", "session.timeout.ms"})
+OF_CONNECT = frozenset({"design", "release", "scenario", CONNECT_DELAY, "heartbeat.interval.ms", "session.timeout.ms"})
 
 
 def axes_of(values: Sequence[str], scenarios: Sequence[Path] = ()) -> list[list[Variant]]:
@@ -71,6 +72,11 @@ def _variant(name: str, value: str) -> Variant:
             message = f"{value!r} is no {name}"
             raise UsageError(message, where="--vary", fix=f"use one of {', '.join(_OPTIONS[name])}")
         return Variant(change=Change(name, value), options=((name, value),))
+    if name == "release":
+        try:
+            return Variant(change=Change(name, value), release=parse_release(value))
+        except ValueError as error:
+            raise UsageError(str(error), where="--vary", fix="write --vary release=3.4,4.3") from None
     if name == _MAX_LEARNERS:
         if not value.isdecimal() or not int(value):
             raise UsageError(f"{value!r} is not a number from 1", where="--vary", fix=f"write --vary {name}=1,2,4")

@@ -16,6 +16,7 @@ from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_L
 from kstream_plan.designs.classic.on_arrays import are_for
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.note import count, name_list
+from kstream_plan.model.releases import NO_COPY_NO_TEMPORARY
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
@@ -30,13 +31,15 @@ from kstream_plan.protocols import PROTOCOLS, gives_up
 class Classic(Design):
     """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries.
 
-    ``clock`` says when rebalances come: when they typically do, or otherwise; ``times_alone``: nothing else is told.
+    ``clock`` says when rebalances come: when they typically do, or otherwise; ``times_alone``: nothing else is told;
+    ``any_temporary``: what is withheld is a standby meanwhile even without a copy, as in releases before 3.5.2.
     """
 
     assignor: str = "high-availability"
     protocol: str = "cooperative"
     clock: Clock = TYPICAL
     times_alone: bool = False
+    any_temporary: bool = False
     name: ClassVar[str] = "classic"
     models: ClassVar[str] = MODELS
     probes: ClassVar[bool] = True
@@ -64,17 +67,22 @@ class Classic(Design):
         Raises:
             KeyError: no such assignor or protocol.
         """
-        assign, rebalance = ASSIGNORS[self.assignor], PROTOCOLS[self.protocol]
+        assign = ASSIGNORS[self.assignor]
+        rebalance = replace(PROTOCOLS[self.protocol], any_temporary=self.any_temporary)
         coordinator = CoordinatorOnArrays if self._on_arrays else ClassicCoordinator
         return coordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone)
 
     @property
     def _on_arrays(self) -> bool:
-        return self.assignor == "high-availability" and self.protocol == "cooperative"
+        return (self.assignor, self.protocol, self.any_temporary) == ("high-availability", "cooperative", False)
 
     def is_quick(self, snapshot: Snapshot) -> bool:
         """Tell whether such a group is played on arrays."""
         return self._on_arrays and are_for(snapshot.state.group, snapshot.config)
+
+    def fitted_to(self, snapshot: Snapshot) -> Classic:
+        """Return the same design by the rules of the release that runs."""
+        return replace(self, any_temporary=not NO_COPY_NO_TEMPORARY.is_in(snapshot.streams_version))
 
     def soonest(self) -> Classic:
         """Return the same design with every rebalance as early as it can be."""

@@ -20,10 +20,12 @@ class Rules(NamedTuple):
     """How rounds go: who decides what, from what the leader sees and remembers, and what workers do with it.
 
     ``replaces``: workers stop everything before they join, and what they are told is all that they hold.
+    ``no_delay_at_once``: without a delay what is lost is given at once; before 3.5.2 and 3.6.1 it runs nowhere.
     """
 
     decide: Callable[[ConnectRound, LeaderMemory], ConnectAnswer]
     replaces: bool = False
+    no_delay_at_once: bool = True
 
 
 #: The protocols ``sessioned`` and ``compatible``, as they were shipped.
@@ -143,6 +145,7 @@ class ConnectCluster:
             shared=self.shared,
             behind=behind,
             java=self.java,
+            no_delay_at_once=self._rules.no_delay_at_once,
         )
         answer = self._rules.decide(of, lead.memory)
         lead.memory, self.shared = answer.memory, answer.shared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
@@ -13,6 +13,7 @@ from kstream_plan.designs.connect.playing import Begins, ConnectPlay, holdings_o
 from kstream_plan.errors import ScenarioError
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.connect_group import CONNECT_SETTINGS, NO_MEMORY, ConnectGroup, work_of
+from kstream_plan.model.releases import NO_DELAY_AT_ONCE
 from kstream_plan.model.scenario import (
     Bounce,
     ConfigChange,
@@ -33,18 +34,26 @@ _DELAY = "scheduled_rebalance_max_delay_ms"
 
 @dataclass(frozen=True, slots=True)
 class Connect(Design):
-    """Workers that share connectors and their tasks, incrementally: the protocols ``sessioned`` and ``compatible``."""
+    """Workers that share connectors and their tasks, incrementally: the protocols ``sessioned`` and ``compatible``.
+
+    ``no_delay_at_once``: without a delay, what a worker had that is gone is given to others at once.
+    """
 
     name: ClassVar[str] = "connect"
     models: ClassVar[str] = "Kafka Connect 4.3, incremental cooperative rebalancing"
     assignor: ClassVar[str] = "incremental"
     protocol: ClassVar[str] = "sessioned"
     newcomers_hold_nothing: ClassVar[bool] = False
+    no_delay_at_once: bool = field(default=True, kw_only=True)
 
     @property
     def rules(self) -> Rules:
         """How rounds go."""
-        return SHIPPED
+        return SHIPPED._replace(no_delay_at_once=self.no_delay_at_once)
+
+    def fitted_to(self, snapshot: Snapshot) -> Connect:
+        """Return the same design by the rules of the release that runs."""
+        return replace(self, no_delay_at_once=NO_DELAY_AT_ONCE.is_in(snapshot.streams_version))
 
     def start(self, state: GroupState, scenario: Scenario | None) -> GroupState:
         """Let the cluster begin where the snapshot has it; without a scenario a rebalance starts now."""

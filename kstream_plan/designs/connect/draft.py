@@ -54,7 +54,7 @@ class ConnectRound:
 
     ``members`` are in JoinGroup order, each with what it reports. ``behind``: the leader's configuration is older than
     a member's, and so is what it then read: no decision. ``java`` is the version of the leader's. ``shared`` is what
-    the group remembers, where not the leader does.
+    the group remembers, where not the leader does. ``no_delay_at_once``: without a delay what is lost is given at once.
     """
 
     now_ms: int
@@ -66,6 +66,7 @@ class ConnectRound:
     shared: GroupMemory = NO_SHARED_MEMORY
     behind: bool = False
     java: int = 17
+    no_delay_at_once: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Connect's shipped decision, ``IncrementalCooperativeAssignor`` of 4.3, to the bit.
+"""Connect's shipped decision, ``IncrementalCooperativeAssignor`` of 3.4 to 4.4, to the bit.
 
 Source: page ``connect-rules``, "One decision", whose steps are named here.
 """
@@ -75,9 +75,10 @@ class _Draft(Draft):
     def handle_lost(self) -> None:
         """Wait for whoever had what is lost, or deal it out (step 6)."""
         now_ms, limit_ms = self.of_round.now_ms, self.of_round.max_delay_ms
+        at_once = limit_ms == 0 and self.of_round.no_delay_at_once
         if not any(self.lost) and not self.revoked_before:
             self._forget_delay()
-        elif (self.scheduled_at <= 0 and self.memory.members <= self.of_round.members.keys()) or limit_ms == 0:
+        elif (self.scheduled_at <= 0 and self.memory.members <= self.of_round.members.keys()) or at_once:
             self.again = self.lost
         elif 0 < self.scheduled_at <= now_ms:
             self._deal_out()

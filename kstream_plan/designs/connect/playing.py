@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kstream_plan.designs.connect.cluster import SHIPPED, Rules
 from kstream_plan.designs.connect.connectors import changed, rejoining, with_their_tasks
 from kstream_plan.designs.connect.frozen import due_ms, joined, kept_until_ms, left, play
-from kstream_plan.model import GroupState, Holding, Holdings, Target, WorkId
+from kstream_plan.model import GroupState, Holding, Holdings, Rates, Target, WorkId
 from kstream_plan.model.connect_group import ConnectGroup, all_items
 from kstream_plan.model.scenario import Bounce, ConfigChange, ConnectorEvent
 from kstream_plan.model.settings import AssignmentConfig
@@ -24,9 +24,11 @@ from kstream_plan.plans import (
     Seat,
     Step,
     Trigger,
+    Verdict,
 )
-from kstream_plan.plans.design import Ahead, Coordinator, Due, Lapse, Turn
+from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
 from kstream_plan.plans.membership import TakingIn
+from kstream_plan.plans.verdict import Cause, CauseCode
 
 #: So many rounds are looked ahead for where everything runs in the end; a cluster that is left alone takes a few.
 _MOST_ROUNDS = 64
@@ -36,6 +38,11 @@ _LEAST_LOADED = Reason(ReasonCode.LEAST_LOADED)
 _NOT_CONFIGURED = Reason(ReasonCode.NOT_CONFIGURED)
 _LEADER_LEFT = Reason(ReasonCode.LEADER_LEFT)
 _STOOD_STILL = Reason(ReasonCode.STOOD_STILL)
+#: Why what a stopped worker ran stays unassigned.
+_LEFT_UNASSIGNED = (
+    "With scheduled.rebalance.max.delay.ms=0 this release assigns what a stopped worker ran only in the next "
+    "rebalance, and nothing starts one (KAFKA-15693)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +129,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         if isinstance(taking.change.event, ConfigChange):
             self._own_delay_ms.clear()
         cluster = _cluster(state)
-        if self._rules == SHIPPED and self._max_delay_ms(cluster):
+        if self._rules.decide is SHIPPED.decide and self._max_delay_ms(cluster):
             steps = [_of_leader(step, cluster.leader) for step in steps]
         for departure in taking.change.left:
             cluster = left(cluster, departure.process_id)
@@ -137,6 +144,14 @@ class ConnectPlay(Coordinator[ConnectTurn]):
     def waited_for(self, turn: ConnectTurn) -> tuple[WorkId, ...]:
         """Return what nobody runs."""
         return tuple(turn.state.group.tasks[task].task_id for task in _unrun(turn.state, turn.held, turn.after))
+
+    def ended(self, turn: ConnectTurn, verdict: Verdict, rates: Rates) -> Ending:
+        """Say that it does not settle where something runs nowhere, and no rebalance comes by itself."""
+        unrun = self.waited_for(turn)
+        if verdict.kind == "settled" and unrun:
+            cause = Cause(CauseCode.LEFT_UNASSIGNED, unrun[0], turn.after.leader or "", _LEFT_UNASSIGNED)
+            verdict = Verdict("stuck", unrun, "connectors and tasks stay unassigned", cause)
+        return super().ended(turn, verdict, rates)
 
     def _restarted(self, process_id: str, at_ms: int) -> None:
         """Let a worker that joins have the delay that it was restarted with."""
@@ -213,8 +228,10 @@ class ConnectPlay(Coordinator[ConnectTurn]):
         self, state: GroupState, after: ConnectGroup, at_ms: int, held: Sequence[Holding], steps: Sequence[Step]
     ) -> ConnectTurn:
         started = any(isinstance(step, HandOver) for step in steps)
-        settled = due_ms(after) is None
-        end = tuple(held) if settled else holdings_of(state, self._in_the_end(after))
+        unrun, is_last = _unrun(state, held, after), due_ms(after) is None
+        settled = is_last and not unrun
+        in_the_end = self._played(after, self._followed_up_ms(at_ms)) if is_last and unrun else after
+        end = tuple(held) if settled else holdings_of(state, self._in_the_end(in_the_end))
         return ConnectTurn(
             at_ms=at_ms,
             state=state,
@@ -224,7 +241,7 @@ class ConnectPlay(Coordinator[ConnectTurn]):
             target=Target(tuple(of.active for of in end), ((),) * len(end)),
             steps=tuple(steps),
             phases=(Phase.CUT_OVER,) * started + (Phase.SETTLED,) * settled,
-            queued=len(_unrun(state, held, after)),
+            queued=len(unrun),
             after=after,
         )
 

@@ -17,7 +17,6 @@ from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.model.scenario import Bounce, ConfigChange, Event, Join, Leave, Return, Scenario, SettingValue, Stop
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.starting_state import Beginning, seated
 from kstream_plan.model.streams_group import BROKER_VERSIONS, GROUP_SETTINGS, BrokerGroup
 from kstream_plan.model.times import duration
@@ -71,9 +70,9 @@ class Streams(Design):
             return replace(event, leaves=not static, settings=_of_group(event.settings))
         return replace(event, settings=_of_group(event.settings)) if isinstance(event, ConfigChange) else event
 
-    def with_stores(self, stores: Stores | None) -> Streams:
-        """Return the same design with these stores."""
-        return replace(self, in_memory=stores == "in-memory")
+    def fitted_to(self, snapshot: Snapshot) -> Streams:
+        """Return the same design with the stores that the snapshot has."""
+        return replace(self, in_memory=snapshot.stores == "in-memory")
 
     def soonest(self) -> Streams:
         """Return the same design with heartbeats at once, when there is anything to hear."""

@@ -300,6 +300,7 @@ _CAUSES = {
     CauseCode.SILENT_OWNER: "A member of a streams group does not confirm that it has given the task up. The broker "
     "fences it within the plan, which ends without it.",
     CauseCode.OVERDUE_OWNER: "The same, but the broker should have fenced it before: when it will is unknown.",
+    CauseCode.LEFT_UNASSIGNED: "Nothing starts the rebalance in which what a stopped worker ran would be assigned.",
 }
 FORM.record(Cause, code="\n".join(f"{code}: {_CAUSES[code]}" for code in CauseCode))
 FORM.record(

@@ -63,7 +63,9 @@ def _sentence(drain: WorkersDrained) -> str:
 
 
 def _delay(drain: WorkersDrained) -> str:
-    config, shortest = drain.plan.config, duration(min(way.longest_ms for way in drain.ways))
+    config, lasts_ms = drain.plan.config, [way.longest_ms for way in drain.ways if way.runs_after_ms is not None]
+    has_end = all(way.runs_after_ms is not None for way in drain.ways)
+    shortest = duration(min(lasts_ms, default=0)) if has_end else "until the next rebalance"
     delay = duration(config.scheduled_rebalance_max_delay_ms or 0)
     stays = f"stays unassigned for {delay} (scheduled.rebalance.max.delay.ms; without a delay {shortest})"
     waits = f"Work of a worker that is gone {stays if drain.waits else 'is assigned at once'}"
@@ -105,7 +107,8 @@ def _ways_table(drain: WorkersDrained) -> Table:
 def way_texts(way: StandStill) -> tuple[str, ...]:
     """Return the texts of the cells of a way to stop."""
     delay = "never" if way.runs_after_ms is None else duration(way.runs_after_ms)
-    longest, total = duration(way.longest_ms), duration(way.item_ms)
+    ends = way.runs_after_ms is not None
+    longest, total = (duration(lasts_ms) if ends else "no end" for lasts_ms in (way.longest_ms, way.item_ms))
     return (_WAYS[way.way], f"{way.rebalances:,}", f"{way.items:,}", longest, total, delay)
 
 

@@ -167,7 +167,7 @@ def pause_fact(view: PlanView) -> Fact:
     plan, label, pause = view.plan, "Longest pause", longest_pause(view.plan, view.draws)
     if plan.verdict.is_never_over:
         tasks = count(len(plan.verdict.tasks), "task")
-        return Fact("pause", label, f"unknown: {tasks} paused from the beginning on", "unknown")
+        return Fact("pause", label, f"unknown: {tasks} still paused when the plan ends", "unknown")
     endless = plan.may_be_endless("max_paused_task_ms") or plan.may_be_endless("longest_pause_ms")
     is_open = plan.pauses_are_least
     unknown = ", or unknown" if endless or (pause.most_ms is None and not is_open) else ""

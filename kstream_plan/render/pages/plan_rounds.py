@@ -72,7 +72,10 @@ def _pauses(view: PlanView) -> dict[int, int]:
     starts_ms = [activity.rounds[0].at_ms for activity in view.activities]
     pauses = view.plan.pauses
     if view.plan.is_of_workers:
-        numbers = [len(items) for items in pauses.unrun_from(starts_ms)]
+        items = pauses.unrun_from(starts_ms)
+        if view.plan.verdict.is_never_over:
+            items[-1] = items[-1].union(view.plan.verdict.tasks)
+        numbers = list(map(len, items))
     else:
         numbers = pauses.tasks_between(starts_ms)
     return {activity.rounds[0].number: number for activity, number in zip(view.activities, numbers, strict=True)}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kstream_plan.plans.cold_causes import cold_sentences, still_restoring
 from kstream_plan.plans.design import BACK_BEFORE_FENCED
 from kstream_plan.plans.plan import ENDS_OF_OTHERS_NOT_PLAYED, NOT_PLAYED, Left, shorter_than
+from kstream_plan.plans.verdict import CauseCode
 from kstream_plan.render.pages.plan_facts import duration_text, if_caught_up
 from kstream_plan.render.pages.plan_view import PlanView
 from kstream_plan.render.text.numbers import at_least, count, duration, name_list, utc
@@ -93,6 +94,8 @@ def cause_text(view: PlanView) -> str:
     cause = view.plan.verdict.cause
     if cause is None:
         return ""
+    if cause.code is CauseCode.LEFT_UNASSIGNED:
+        return f" {view.names.escape_message(cause.message)}."
     place = f"{view.names.task(cause.task_id)} on {view.names.instance(cause.process_id)}"
     return f" It waits for {place}: {view.names.escape_message(cause.message)}."
 

@@ -22,7 +22,7 @@ from kstream_plan.model.connect_group import (
     work_of,
 )
 from kstream_plan.model.java_hash import java_string_key
-from kstream_plan.model.not_modelled import warnings_of_release
+from kstream_plan.model.not_modelled import with_release_warned_of
 from kstream_plan.model.note import name_list
 from kstream_plan.model.scenario import MOST_TASKS
 from kstream_plan.model.setting_texts import number_from_text
@@ -116,15 +116,16 @@ def read_connect(
         leader=None if leader is None else group.instance_index[leader],
         memory=cluster,
     )
-    return Snapshot(
+    snapshot = Snapshot(
         state=state,
         config=config,
         captured_at=None if captured_at_ms is None else format_time(captured_at_ms),
-        warnings=(*warnings_of_release(release), *unknown, *warnings),
+        warnings=(*unknown, *warnings),
         streams_version=release,
         assumptions=tuple(notes),
         group_protocol="connect",
     )
+    return with_release_warned_of(snapshot)
 
 
 def _refuse(row: Row) -> None:

@@ -13,8 +13,9 @@ from typing import NamedTuple, cast, get_args
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Holding, Instance, KnownDecision, Note, Snapshot, Task
-from kstream_plan.model.not_modelled import newer_unread, warnings_of, warnings_of_release
+from kstream_plan.model.not_modelled import newer_unread, warnings_of, with_release_warned_of
 from kstream_plan.model.note import name_list
+from kstream_plan.model.releases import RELEASE
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.stores import stores_of
 from kstream_plan.model.times import format_time
@@ -58,7 +59,6 @@ from kstream_plan.snapshots.rows.times import optional_time
 #: The major number of the format that this reader understands.
 FORMAT_MAJOR = 1
 
-_RELEASE = re.compile(r"\d{1,4}\.\d{1,4}[\w.-]*", re.ASCII)
 _FORMAT_VERSION = re.compile(r"(\d+)(?:\.\d+)*", re.ASCII)
 
 
@@ -194,7 +194,6 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         else rates_of(lags.stores, group, config.acceptable_recovery_lag, lags.most_intervals),
         warnings=(
             *_of_newer(row),
-            *_of_release(header, row),
             *config_notes,
             *lag_notes,
             *task_notes,
@@ -230,6 +229,7 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
         stores_from="" if stores is None else "the snapshot",
         measuring_failed=_measuring_failed(row, reports, held_now),
     )
+    snapshot = with_release_warned_of(snapshot)
     return replace(snapshot, warnings=(*warnings_of(deciding_in(row), snapshot), *snapshot.warnings))
 
 
@@ -314,14 +314,9 @@ def _of_newer(row: Row) -> tuple[Note, ...]:
     return (newer_unread(printable(checked_text("newer_rebalance.place", newer.get("place")))),)
 
 
-def _of_release(header: _Header, row: Row) -> tuple[Note, ...]:
-    """Return the warning that the release decides otherwise; in a streams group the brokers decide."""
-    return () if header.protocol == "streams" else warnings_of_release(_streams_version(row))
-
-
 def _streams_version(row: Row) -> str | None:
     version = optional_text(row, "streams_version")
-    if version is not None and _RELEASE.fullmatch(version) is None:
+    if version is not None and RELEASE.fullmatch(version) is None:
         raise FieldError("streams_version", f"is {shown(version)}, not a release of Kafka Streams", 'write "4.3.1"')
     return version
 

@@ -98,7 +98,7 @@ def test_who_should_have_been_fenced_before_is_waited_for_and_nobody_knows_how_l
         assert RULES[rule].worst(MeasuredPlan(result), 10**9).value is None
     facts = _facts(result)
     assert facts["runs"].startswith("unknown")
-    assert facts["pause"] == "unknown: 1 task paused from the beginning on"
+    assert facts["pause"] == "unknown: 1 task still paused when the plan ends"
 
 
 def test_check_holds_it_against_the_group_that_it_waits() -> None:

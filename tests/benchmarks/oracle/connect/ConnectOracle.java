@@ -10,7 +10,6 @@ import org.apache.kafka.common.message.JoinGroupRequestData.JoinGroupRequestProt
 import org.apache.kafka.common.message.JoinGroupRequestData.JoinGroupRequestProtocolCollection;
 import org.apache.kafka.common.message.JoinGroupResponseData.JoinGroupResponseMember;
 import org.apache.kafka.common.protocol.types.Struct;
-import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.Timer;
 import org.apache.kafka.connect.runtime.TargetState;
@@ -25,6 +24,7 @@ import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
@@ -103,11 +103,10 @@ public final class ConnectOracle {
     static Sim worker(String id, Clock clock, int maxDelay, ConnectProtocolCompatibility protocol) throws Exception {
         Sim s = (Sim) UNSAFE.allocateInstance(Sim.class);
         Class<?> w = WorkerCoordinator.class;
-        LogContext lc = new LogContext();
         s.id = id;
         s.scheduled = Long.MAX_VALUE;
-        s.assignor = new IncrementalCooperativeAssignor(lc, clock, maxDelay);
-        put(s, w, "log", lc.logger(WorkerCoordinator.class));
+        s.assignor = assignor(clock, maxDelay);
+        put(s, w, "log", LOGS.getClass().getMethod("logger", Class.class).invoke(LOGS, WorkerCoordinator.class));
         put(s, w, "restUrl", "http://" + id + "/");
         put(s, w, "configStorage", Proxy.newProxyInstance(ConnectOracle.class.getClassLoader(), new Class<?>[]{ConfigBackingStore.class}, (p, m, a) -> {
             if (m.getName().equals("snapshot"))
@@ -118,7 +117,7 @@ public final class ConnectOracle {
         put(s, w, "protocolCompatibility", protocol);
         put(s, w, "currentConnectProtocol", protocol);
         put(s, w, "incrementalAssignor", s.assignor);
-        put(s, w, "eagerAssignor", new EagerAssignor(lc));
+        put(s, w, "eagerAssignor", made(EagerAssignor.class, LOGS));
         put(s, w, "lastCompletedGenerationId", -1);
         return s;
     }
@@ -127,13 +126,67 @@ public final class ConnectOracle {
         return (ExtendedAssignment) field(WorkerCoordinator.class, "assignmentSnapshot").get(s);
     }
 
+    // ------------------------------------------------------------ what releases have under other names
+
+    /** Kafka's LogContext, which 4.4 has in another package. */
+    static final Object LOGS = logs();
+
+    private static Object logs() {
+        for (String name : List.of("org.apache.kafka.common.utils.LogContext", "org.apache.kafka.common.utils.internals.LogContext")) {
+            try {
+                return Class.forName(name).getConstructor().newInstance();
+            } catch (ClassNotFoundException e) {
+                // of another release
+            } catch (ReflectiveOperationException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+        throw new IllegalStateException("no LogContext");
+    }
+
+    static IncrementalCooperativeAssignor assignor(Clock clock, int maxDelay) {
+        return made(IncrementalCooperativeAssignor.class, LOGS, clock, maxDelay);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <T> T made(Class<T> type, Object... arguments) {
+        for (Constructor<?> constructor : type.getDeclaredConstructors()) {
+            if (constructor.getParameterCount() == arguments.length)
+                return (T) made(constructor, arguments);
+        }
+        throw new IllegalStateException("no constructor of " + type + " that is known");
+    }
+
+    private static Object made(Constructor<?> constructor, Object... arguments) {
+        try {
+            constructor.setAccessible(true);
+            return constructor.newInstance(arguments);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     // ------------------------------------------------------------ config, wire
 
     static ClusterConfigState config(Map<String, Integer> counts, Set<String> inconsistent, long offset) {
         Map<String, Map<String, String>> configs = new HashMap<>();
         Map<String, TargetState> states = new HashMap<>();
         counts.keySet().forEach(c -> { configs.put(c, Map.of()); states.put(c, TargetState.STARTED); });
-        return new ClusterConfigState(offset, null, new HashMap<>(counts), configs, states, Map.of(), Map.of(), Map.of(), Map.of(), Set.of(), inconsistent);
+        for (Constructor<?> constructor : ClusterConfigState.class.getDeclaredConstructors()) {
+            Class<?>[] types = constructor.getParameterTypes();
+            if (types[types.length - 1] == Set.class) { // between what each release has are more maps, and a set
+                Object[] all = new Object[types.length];
+                for (int i = 0; i < all.length; i++)
+                    all[i] = types[i] == Map.class ? Map.of() : types[i] == Set.class ? Set.of() : null;
+                all[0] = offset;
+                all[2] = new HashMap<>(counts);
+                all[3] = configs;
+                all[4] = states;
+                all[all.length - 1] = inconsistent;
+                return (ClusterConfigState) made(constructor, all);
+            }
+        }
+        throw new IllegalStateException("no constructor of ClusterConfigState that is known");
     }
 
     static Map<String, Integer> counts(JsonNode n) {
@@ -495,7 +548,7 @@ public final class ConnectOracle {
             for (int repetition = 0; repetition < repetitions; repetition++) {
                 Clock clock = new Clock();
                 clock.now = 1;
-                IncrementalCooperativeAssignor a = new IncrementalCooperativeAssignor(new LogContext(), clock, 300000);
+                IncrementalCooperativeAssignor a = assignor(clock, 300000);
                 Map<String, ConnectorsAndTasks> m = new HashMap<>();
                 for (int i = 0; i < workers; i++)
                     m.put(names[i], new ConnectorsAndTasks.Builder().build());

@@ -1,0 +1,58 @@
+"""Kafka's releases: in what older ones decide otherwise than the newest, each difference by its name, and since when.
+
+Source: Kafka's own classes of every release, each asked the same random cases (``tests/benchmarks/releases.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, TypeAlias
+
+#: A release's first three numbers: (3, 5, 2).
+Release: TypeAlias = tuple[int, int, int]
+
+#: How a release is written: two numbers or more.
+RELEASE = re.compile(r"\d{1,4}\.\d{1,4}[\w.-]*", re.ASCII)
+#: The oldest and the newest minor release whose decisions are modelled: of classic groups, and of Connect.
+MODELLED_STREAMS = (3, 3), (4, 4)
+MODELLED_CONNECT = (3, 4), (4, 4)
+
+
+class Difference(NamedTuple):
+    """Something that Kafka decides otherwise since a change.
+
+    Attributes:
+        change: Kafka's name of it.
+        since: the first release that has the change, and after it those of newer minors that were first without.
+    """
+
+    change: str
+    since: tuple[Release, ...]
+
+    def is_in(self, release: str | None) -> bool:
+        """Tell whether a release has the change; one that is unknown does."""
+        if release is None:
+            return True
+        numbers, first = numbers_of(release), self.since[0]
+        later = [since for since in self.since if since[:2] == numbers[:2]]
+        return numbers >= (later[0] if later else first)
+
+
+#: A task that has to be revoked elsewhere first is held as a standby meanwhile only where there is a copy of it.
+NO_COPY_NO_TEMPORARY = Difference("#14149", ((3, 5, 2),))
+#: Racks of partitions decide, and by which costs.
+RACKS = Difference("KIP-925", ((3, 7, 0),))
+#: Without a delay, what a worker had that is gone is given to others at once; before, it runs nowhere.
+NO_DELAY_AT_ONCE = Difference("KAFKA-15693", ((3, 5, 2), (3, 6, 1)))
+
+
+def numbers_of(release: str) -> Release:
+    """Return the first three numbers of a release, 0 for those that it does not have: ``4.1-ccs`` is (4, 1, 0)."""
+    found = list[int]()
+    for part in release.split(".")[:3]:
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        found.append(int(digits))
+    major, minor, patch = (*found, 0, 0, 0)[:3]
+    return major, minor, patch

@@ -1,0 +1,133 @@
+"""What releases decide otherwise, and which of them plans hold for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kstream_plan.model import Snapshot
+from kstream_plan.model.not_modelled import RELEASE_NOT_MODELLED
+from kstream_plan.model.releases import NO_COPY_NO_TEMPORARY, NO_DELAY_AT_ONCE, RACKS, Difference, numbers_of
+from kstream_plan.model.scenario import Join, Scenario, Stop
+from kstream_plan.plans import KeepTemporary, Plan
+from kstream_plan.plans.verdict import CauseCode
+from kstream_plan.simulation.drain_workers import drain_workers
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from tests.helpers import one_standby
+from tests.helpers.connect_rows import even
+from tests.helpers.connect_rows import snapshot as of_workers
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("4.3.1", (4, 3, 1)),
+        ("4.3", (4, 3, 0)),
+        ("3.5.2-ccs", (3, 5, 2)),
+        ("4.1-ccs", (4, 1, 0)),
+        ("10.0.x", (10, 0, 0)),
+    ],
+)
+def test_a_release_has_three_numbers(text: str, numbers: tuple[int, int, int]) -> None:
+    assert numbers_of(text) == numbers
+
+
+@pytest.mark.parametrize(
+    ("change", "without", "with_it"),
+    [
+        (NO_COPY_NO_TEMPORARY, ["3.3.2", "3.4.1", "3.5.1"], ["3.5.2", "3.6.0", "4.4.0", None]),
+        (NO_DELAY_AT_ONCE, ["3.4.1", "3.5.1", "3.6.0"], ["3.5.2", "3.6.1", "3.7.0", "4.4.0", None]),
+        (RACKS, ["3.5.2", "3.6.2"], ["3.7.0", "4.0.0", None]),
+    ],
+)
+def test_a_change_is_in_the_releases_since_it_and_in_patches_of_older_ones(
+    change: Difference, without: list[str], with_it: list[str | None]
+) -> None:
+    assert [change.is_in(release) for release in (*without, *with_it)] == [False] * len(without) + [True] * len(with_it)
+
+
+def _warned(**fields: object) -> list[str]:
+    snapshot = snapshot_from_row(one_standby.row(**fields), "x")
+    return [note.message for note in snapshot.warnings if note.code == RELEASE_NOT_MODELLED]
+
+
+@pytest.mark.parametrize("release", ["3.3.0", "3.5.1", "3.9.1", "4.4.0", None])
+def test_nothing_is_warned_of_a_release_that_is_modelled(release: str | None) -> None:
+    assert _warned(**({} if release is None else {"streams_version": release})) == []
+
+
+@pytest.mark.parametrize(
+    ("release", "words"),
+    [("3.2.3", "older releases, as 3.2.3 is, decide otherwise"), ("4.5.0", "whether 4.5.0 does is unknown")],
+)
+def test_another_one_is_warned_of(release: str, words: str) -> None:
+    [message] = _warned(streams_version=release)
+    assert message == f"plans go by what Kafka 3.3 to 4.4 decide; {words}"
+
+
+def test_racks_of_partitions_before_3_7_are_warned_of() -> None:
+    racks = {"config": {"rack_aware_assignment_strategy": "min_traffic"}}
+    assert _warned(streams_version="3.7.0", **racks) == []
+    [message] = _warned(streams_version="3.6.2", **racks)
+    assert message.endswith("3.6.2 does otherwise, or not at all")
+
+
+class TestTemporaryStandbys:
+    """0_0 has so little state that everybody counts as caught up on it, and the newcomer gets it at once."""
+
+    @staticmethod
+    def _plan(release: str) -> Plan:
+        tasks = [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 100} for number in range(3)]
+        row = one_standby.row(tasks=tasks, streams_version=release, stores="persistent")
+        row["config"]["num_standby_replicas"] = 0
+        row["instances"][0]["consumers"][0]["active"], row["instances"][2]["consumers"][0]["active"] = (
+            ["0_0", "0_2"],
+            [],
+        )
+        for instance in row["instances"]:
+            instance["consumers"][0]["standby"] = []
+        return plan_checked(snapshot_from_row({**row, "lags": []}, "x"))
+
+    @pytest.mark.parametrize(("release", "kept"), [("3.5.1", 1), ("3.5.2", 0), ("3.6.0", 0)])
+    def test_a_task_without_a_copy_is_a_standby_until_its_owner_has_revoked_it(self, release: str, kept: int) -> None:
+        steps = [step for rnd in self._plan(release).rounds for step in rnd.steps]
+        temporary = [step for step in steps if isinstance(step, KeepTemporary)]
+        assert [(step.from_, step.to.process_id) for step in temporary] == [(None, one_standby.IDS[2])] * kept
+
+
+class TestConnectWithoutADelay:
+    """``KAFKA-15693``: what a stopped worker ran is assigned only in the next rebalance."""
+
+    @staticmethod
+    def _snapshot(release: str) -> Snapshot:
+        found = of_workers(even())
+        config = replace(found.config, scheduled_rebalance_max_delay_ms=0)
+        return replace(found, config=config, streams_version=release)
+
+    def _plan(self, release: str, *events: Join | Stop) -> Plan:
+        snapshot = self._snapshot(release)
+        gone = snapshot.state.group.instances[-1].process_id
+        crash = Stop(at_ms=0, process_ids=(gone,), crash=True)
+        return plan_checked(snapshot, scenario=Scenario(events=(crash, *events)))
+
+    @pytest.mark.parametrize("release", ["3.4.1", "3.5.1", "3.6.0"])
+    def test_it_does_not_settle(self, release: str) -> None:
+        result = self._plan(release)
+        assert result.verdict.kind == "stuck"
+        assert result.verdict.cause is not None
+        assert result.verdict.cause.code is CauseCode.LEFT_UNASSIGNED
+        assert result.verdict.is_never_over
+        assert len(result.verdict.tasks) == len(result.initial[-1].active) > 0
+
+    @pytest.mark.parametrize("release", ["3.5.2", "3.6.1", "4.4.0"])
+    def test_later_releases_assign_it_at_once(self, release: str) -> None:
+        assert self._plan(release).verdict.kind == "settled"
+
+    def test_no_delay_is_no_way_to_stop_a_worker(self) -> None:
+        snapshot = replace(self._snapshot("3.5.1"), config=of_workers(even()).config)
+        gone = snapshot.state.group.instances[-1].process_id
+        ways = {way.way: way for way in drain_workers(snapshot, [gone]).ways}
+        assert ways["delay-60s"].runs_after_ms is not None
+        assert (ways["delay-0s"].runs_after_ms, ways["delay-0s"].items) == (None, ways["stopped"].items)
