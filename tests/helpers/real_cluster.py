@@ -101,13 +101,13 @@ def started_broker(folder: Path, kafka_version: str) -> Iterator[Broker]:
 
 def _settings(address: str, folder: Path) -> Mapping[str, object]:
     controller = f"127.0.0.1:{free_port()}"
-    listeners = f"PLAINTEXT://{address},CONTROLLER://{controller}"
+    client_listener = f"PLAINTEXT://{address}"
     return {
         "process.roles": "broker,controller",
         "node.id": 1,
         "controller.quorum.voters": f"1@{controller}",
-        "listeners": listeners,
-        "advertised.listeners": listeners,
+        "listeners": f"{client_listener},CONTROLLER://{controller}",
+        "advertised.listeners": client_listener,
         "controller.listener.names": "CONTROLLER",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "log.dirs": folder / "data",
