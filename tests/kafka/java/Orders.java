@@ -7,11 +7,11 @@ import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
-import org.apache.kafka.streams.processor.StandbyUpdateListener;
 import org.apache.kafka.streams.processor.StateRestoreListener;
-import org.apache.kafka.streams.processor.TaskId;
 
 import java.io.IOException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -98,20 +98,26 @@ public final class Orders {
             @Override
             public void onRestoreEnd(final TopicPartition of, final String store, final long records) { }
         });
-        streams.setStandbyUpdateListener(new StandbyUpdateListener() {
-            @Override
-            public void onUpdateStart(final TopicPartition of, final String store, final long from) { }
-
-            @Override
-            public void onBatchLoaded(final TopicPartition of, final String store, final TaskId task,
-                                      final long to, final long records, final long end) {
-                pause(records, perSecond);
+        for (final Method method : KafkaStreams.class.getMethods()) {
+            if (method.getName().equals("setStandbyUpdateListener")) { // since 3.7; before, nothing tells of standbys
+                listenTo(method, streams, perSecond);
             }
+        }
+    }
 
-            @Override
-            public void onUpdateSuspended(final TopicPartition of, final String store, final long at, final long end,
-                                          final SuspendReason reason) { }
+    private static void listenTo(final Method setter, final KafkaStreams streams, final long perSecond) {
+        final Class<?>[] types = setter.getParameterTypes();
+        final Object listener = Proxy.newProxyInstance(Orders.class.getClassLoader(), types, (proxy, called, arguments) -> {
+            if (called.getName().equals("onBatchLoaded")) { // partition, store, task, offset, records, end offset
+                pause((long) arguments[4], perSecond);
+            }
+            return null;
         });
+        try {
+            setter.invoke(streams, listener);
+        } catch (final ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static void pause(final long records, final long perSecond) {
