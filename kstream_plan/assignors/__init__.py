@@ -20,11 +20,14 @@ class Assign(Protocol):
         state: GroupState,
         config: AssignmentConfig,
         previous: tuple[GroupState, Assignment] | None = None,
+        *,
+        in_heap_order: bool = False,
     ) -> Assignment:
         """Return the decision for ``state``.
 
         ``previous`` is an earlier decision for the same group under the same settings and the state it was made for.
-        It saves work and changes nothing: the result is the same without it.
+        It saves work and changes nothing: the result is the same without it. ``in_heap_order``: as Kafka's own of
+        releases before 3.3 does, handle movements as they lie in a heap.
         """
         ...
 
@@ -35,16 +38,18 @@ class Assignor:
 
     ``optimal``: the target is balanced as KIP-441 asks for, subtopologies included, with the least state to restore. So
     its plans are shown beside the least that such a balance has to restore; others are held against their own loads.
+    ``in_heap_order`` is that of :class:`Assign`.
     """
 
     assign: Assign
     optimal: bool = False
+    in_heap_order: bool = False
 
     def __call__(
         self, state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None
     ) -> Assignment:
         """Return the decision, as :class:`Assign` does."""
-        return self.assign(state, config, previous)
+        return self.assign(state, config, previous, in_heap_order=self.in_heap_order)
 
 
 def module_of(name: str) -> str:
@@ -54,9 +59,15 @@ def module_of(name: str) -> str:
 
 def _loaded_then(name: str) -> Assign:
     def assign(
-        state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None
+        state: GroupState,
+        config: AssignmentConfig,
+        previous: tuple[GroupState, Assignment] | None = None,
+        *,
+        in_heap_order: bool = False,
     ) -> Assignment:
-        decided: Assignment = import_module(module_of(name)).assign(state, config, previous)
+        decided: Assignment = import_module(module_of(name)).assign(
+            state, config, previous, in_heap_order=in_heap_order
+        )
         return decided
 
     return assign

@@ -14,7 +14,7 @@ Release: TypeAlias = tuple[int, int, int]
 #: How a release is written: two numbers or more.
 RELEASE = re.compile(r"\d{1,4}\.\d{1,4}[\w.-]*", re.ASCII)
 #: The oldest and the newest minor release whose decisions are modelled: of classic groups, and of Connect.
-MODELLED_STREAMS = (3, 3), (4, 4)
+MODELLED_STREAMS = (3, 2), (4, 4)
 MODELLED_CONNECT = (3, 4), (4, 4)
 
 
@@ -38,6 +38,8 @@ class Difference(NamedTuple):
         return numbers >= (later[0] if later else first)
 
 
+#: Movements, and so warm-ups, come in the order of who is caught up and of tasks; before, as they lie in a heap.
+WARM_UPS_IN_ORDER = Difference("#12585", ((3, 3, 0),))
 #: A task that has to be revoked elsewhere first is held as a standby meanwhile only where there is a copy of it.
 NO_COPY_NO_TEMPORARY = Difference("#14149", ((3, 5, 2),))
 #: Racks of partitions decide, and by which costs.

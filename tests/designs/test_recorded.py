@@ -17,6 +17,7 @@ from tests.helpers.kafka_cases import VECTORS
         ("connect-sequences", 150),
         ("connect-java25", 24),
         ("connect-3.5.1", 340),
+        ("single-3.2.3", 300),
         ("learner", 250),
     ],
 )

@@ -10,7 +10,7 @@ from kstream_plan.model import Snapshot
 from kstream_plan.model.not_modelled import RELEASE_NOT_MODELLED
 from kstream_plan.model.releases import NO_COPY_NO_TEMPORARY, NO_DELAY_AT_ONCE, RACKS, Difference, numbers_of
 from kstream_plan.model.scenario import Join, Scenario, Stop
-from kstream_plan.plans import KeepTemporary, Plan
+from kstream_plan.plans import KeepTemporary, Place, Plan
 from kstream_plan.plans.verdict import CauseCode
 from kstream_plan.simulation.drain_workers import drain_workers
 from kstream_plan.simulation.one_plan import plan_checked
@@ -53,18 +53,18 @@ def _warned(**fields: object) -> list[str]:
     return [note.message for note in snapshot.warnings if note.code == RELEASE_NOT_MODELLED]
 
 
-@pytest.mark.parametrize("release", ["3.3.0", "3.5.1", "3.9.1", "4.4.0", None])
+@pytest.mark.parametrize("release", ["3.2.3", "3.5.1", "3.9.1", "4.4.0", None])
 def test_nothing_is_warned_of_a_release_that_is_modelled(release: str | None) -> None:
     assert _warned(**({} if release is None else {"streams_version": release})) == []
 
 
 @pytest.mark.parametrize(
     ("release", "words"),
-    [("3.2.3", "older releases, as 3.2.3 is, decide otherwise"), ("4.5.0", "whether 4.5.0 does is unknown")],
+    [("3.1.2", "older releases, as 3.1.2 is, decide otherwise"), ("4.5.0", "whether 4.5.0 does is unknown")],
 )
 def test_another_one_is_warned_of(release: str, words: str) -> None:
     [message] = _warned(streams_version=release)
-    assert message == f"plans go by what Kafka 3.3 to 4.4 decide; {words}"
+    assert message == f"plans go by what Kafka 3.2 to 4.4 decide; {words}"
 
 
 def test_racks_of_partitions_before_3_7_are_warned_of() -> None:
@@ -72,6 +72,21 @@ def test_racks_of_partitions_before_3_7_are_warned_of() -> None:
     assert _warned(streams_version="3.7.0", **racks) == []
     [message] = _warned(streams_version="3.6.2", **racks)
     assert message.endswith("3.6.2 does otherwise, or not at all")
+
+
+@pytest.mark.parametrize(
+    ("release", "warmed"), [("3.2.3", ["0_1", "0_10", "0_2", "0_5"]), ("3.3.0", ["0_1", "0_2", "0_4", "0_5"])]
+)
+def test_before_3_3_warm_ups_come_as_movements_lie_in_a_heap(release: str, warmed: list[str]) -> None:
+    """As Kafka's class of 3.2.3 gave them for this very group."""
+    tasks = [{"task_id": f"0_{number}", "stateful": True, "end_offset_sum": 1_000_000} for number in range(12)]
+    row = one_standby.row(tasks=tasks, streams_version=release)
+    row["config"] = {"max_warmup_replicas": 4}
+    for instance in row["instances"]:
+        instance["consumers"][0].update(active=[], standby=[])
+    row["instances"][0]["consumers"][0]["active"] = [task["task_id"] for task in tasks]
+    first = plan_checked(snapshot_from_row({**row, "lags": []}, "x")).rounds[0]
+    assert sorted(str(step.task_id) for step in first.steps if isinstance(step, Place)) == warmed
 
 
 class TestTemporaryStandbys:

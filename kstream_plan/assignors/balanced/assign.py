@@ -69,7 +69,11 @@ if TYPE_CHECKING:
 
 
 def assign(
-    state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None
+    state: GroupState,
+    config: AssignmentConfig,
+    previous: tuple[GroupState, Assignment] | None = None,
+    *,
+    in_heap_order: bool = False,
 ) -> Assignment:
     """Decide where every task goes, instance by instance, then consumer by consumer.
 
@@ -77,7 +81,9 @@ def assign(
         state: the group.
         config: the application's settings; ``balance_factor`` among them.
         previous: an earlier decision for the same group and settings, and its state. It only saves work.
+        in_heap_order: what older releases of Kafka do, none of which has this assignor.
     """
+    del in_heap_order
     group = state.group
     if previous is not None and previous[0].group is not group:
         previous = None

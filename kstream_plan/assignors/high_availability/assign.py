@@ -38,7 +38,11 @@ class HighAvailabilityDecision(NamedTuple):
 
 
 def assign(
-    state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None
+    state: GroupState,
+    config: AssignmentConfig,
+    previous: tuple[GroupState, Assignment] | None = None,
+    *,
+    in_heap_order: bool = False,
 ) -> Assignment:
     """Decide where every task goes, instance by instance, then consumer by consumer.
 
@@ -46,10 +50,11 @@ def assign(
         state: the group; of the copies only instance, lag and reporters matter, of the holdings nothing.
         config: the application's settings.
         previous: an earlier decision for the same group and settings, and its state. It only saves work.
+        in_heap_order: movements are handled as releases before 3.3 do: as they lie in a heap.
     """
     if previous is not None and previous[0].group is not state.group:
         previous = None
-    decision = decide(state, config, previous)
+    decision = decide(state, config, previous, in_heap_order=in_heap_order)
     return Assignment(
         instances=decision.instances,
         consumers=split(state, decision.instances, previous),
@@ -61,18 +66,22 @@ def assign(
 
 
 def decide(
-    state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None
+    state: GroupState,
+    config: AssignmentConfig,
+    previous: tuple[GroupState, Assignment] | None = None,
+    *,
+    in_heap_order: bool = False,
 ) -> HighAvailabilityDecision:
     """Decide which instance gets which task in which role; arguments as of :func:`assign`."""
     if previous is not None:
         before, decided = previous
-        moved = move_again(state, config, before, decided.target, decided.movements)
+        moved = None if in_heap_order else move_again(state, config, before, decided.target, decided.movements)
         if moved is not None:
             return _decided_again(state, config, decided, moved)
         target, short_standbys = decided.target, decided.short_standbys
     else:
         target, short_standbys = _balanced_target(state.group, config)  # the fresh target
-    draft = MovementsDraft.of(state, config, target)
+    draft = MovementsDraft.of(state, config, target, in_heap_order=in_heap_order)
     movements = _movements(draft, config)  # towards it
     instances = deal_stateless(
         state.group, config, holdings_of(draft.places(), len(target.active))
@@ -105,7 +114,11 @@ def _movements(draft: MovementsDraft, config: AssignmentConfig) -> Sequence[Move
         return ()
     pending = move_active(draft)
     handled = Handled(list(zip(pending, draft.done, strict=True)), move_standbys(draft))
-    return tuple(draft.done) if draft.several_standbys else handled.queue(len(draft.state.group.tasks))
+    return (
+        tuple(draft.done)
+        if draft.several_standbys or draft.in_heap_order
+        else handled.queue(len(draft.state.group.tasks))
+    )
 
 
 def _decided_again(

@@ -35,7 +35,8 @@ class MovementsDraft:
     ``counts`` and ``loads`` (tasks per stream thread) are by instance, all roles together, and kept up to date for
     movements of active tasks only; ``budget`` is what is left
     of ``max.warmup.replicas`` (it drops below 0); ``several_standbys`` tells whether a task can have more than one;
-    ``done`` are the movements so far.
+    ``done`` are the movements so far. ``in_heap_order``: movements are handled as they lie in the array of Kafka's
+    queue, not as it gives them out.
     """
 
     state: GroupState
@@ -47,11 +48,14 @@ class MovementsDraft:
     capacities: tuple[int, ...]
     budget: int
     several_standbys: bool
+    in_heap_order: bool = False
     warmups: dict[int, tuple[int, ...]] = field(default_factory=dict)
     done: list[Movement] = field(default_factory=list)
 
     @classmethod
-    def of(cls, state: GroupState, config: AssignmentConfig, target: Target) -> MovementsDraft:
+    def of(
+        cls, state: GroupState, config: AssignmentConfig, target: Target, *, in_heap_order: bool = False
+    ) -> MovementsDraft:
         """Start at the target."""
         capacities = state.group.capacities
         counts = [len(active) + len(standby) for active, standby in zip(*target, strict=True)]
@@ -65,6 +69,7 @@ class MovementsDraft:
             capacities=capacities,
             budget=config.max_warmup_replicas,
             several_standbys=config.num_standby_replicas > 1,
+            in_heap_order=in_heap_order,
         )
 
     def shift(self, source: int, destination: int, *, warm_up: bool) -> None:
@@ -87,7 +92,8 @@ def move_active(draft: MovementsDraft) -> list[Pending]:
     Returns:
         What was pending, a movement each, as they were handled: by (number of caught-up instances, task).
     """
-    queue = in_order(pending_active(draft.state, draft.owner, draft.limit, draft.state.group.stateful))
+    found = pending_active(draft.state, draft.owner, draft.limit, draft.state.group.stateful)
+    queue = list(_queue(found)) if draft.in_heap_order else in_order(found)
     instances = PrioritySet(draft.state.group, draft.counts)
     standbys, loads, copies = draft.standbys, draft.loads, draft.state.copies
     for pending in queue:
@@ -163,13 +169,20 @@ def _pending_standbys(draft: MovementsDraft) -> list[Pending]:
             if caught_up is not None:
                 found.append((task, destination, caught_up))
         one_each = one_each and len(found) - number <= 1
+    if draft.in_heap_order:
+        return list(_queue(found))
     if one_each:
         return in_order(found)
-    found.sort(key=lambda pending: (pending[1], pending[0]))
-    queue = PriorityQueue[Pending]((), key=lambda pending: (len(pending[2]), pending[0]))
-    for pending in found:
-        queue.offer(pending)
+    queue = _queue(found)
     return [queue.poll() for _ in found]
+
+
+def _queue(pending: list[Pending]) -> PriorityQueue[Pending]:
+    """Return Kafka's queue of what is pending, which is put in instance by instance."""
+    queue = PriorityQueue[Pending]((), key=lambda one: (len(one[2]), one[0]))
+    for one in sorted(pending, key=lambda one: (one[1], one[0])):
+        queue.offer(one)
+    return queue
 
 
 def caught_up_elsewhere(copies: Sequence[Copy], instance: int, end_offset_sum: int, limit: int) -> list[int] | None:

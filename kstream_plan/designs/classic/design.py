@@ -16,7 +16,7 @@ from kstream_plan.designs.classic.next_rebalance import AT_PROBES, LATE, READY_L
 from kstream_plan.designs.classic.on_arrays import are_for
 from kstream_plan.model import Group, GroupState, Note, Snapshot
 from kstream_plan.model.note import count, name_list
-from kstream_plan.model.releases import NO_COPY_NO_TEMPORARY
+from kstream_plan.model.releases import NO_COPY_NO_TEMPORARY, WARM_UPS_IN_ORDER
 from kstream_plan.model.scenario import Scenario
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import seated
@@ -32,7 +32,8 @@ class Classic(Design):
     """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries.
 
     ``clock`` says when rebalances come: when they typically do, or otherwise; ``times_alone``: nothing else is told;
-    ``any_temporary``: what is withheld is a standby meanwhile even without a copy, as in releases before 3.5.2.
+    ``any_temporary``: what is withheld is a standby meanwhile even without a copy, as in releases before 3.5.2;
+    ``in_heap_order``: movements are handled as they lie in a heap, as in releases before 3.3.
     """
 
     assignor: str = "high-availability"
@@ -40,6 +41,7 @@ class Classic(Design):
     clock: Clock = TYPICAL
     times_alone: bool = False
     any_temporary: bool = False
+    in_heap_order: bool = False
     name: ClassVar[str] = "classic"
     models: ClassVar[str] = MODELS
     probes: ClassVar[bool] = True
@@ -67,14 +69,15 @@ class Classic(Design):
         Raises:
             KeyError: no such assignor or protocol.
         """
-        assign = ASSIGNORS[self.assignor]
+        assign = replace(ASSIGNORS[self.assignor], in_heap_order=self.in_heap_order)
         rebalance = replace(PROTOCOLS[self.protocol], any_temporary=self.any_temporary)
         coordinator = CoordinatorOnArrays if self._on_arrays else ClassicCoordinator
         return coordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone)
 
     @property
     def _on_arrays(self) -> bool:
-        return (self.assignor, self.protocol, self.any_temporary) == ("high-availability", "cooperative", False)
+        is_older = self.any_temporary or self.in_heap_order
+        return self.assignor == "high-availability" and self.protocol == "cooperative" and not is_older
 
     def is_quick(self, snapshot: Snapshot) -> bool:
         """Tell whether such a group is played on arrays."""
@@ -82,7 +85,12 @@ class Classic(Design):
 
     def fitted_to(self, snapshot: Snapshot) -> Classic:
         """Return the same design by the rules of the release that runs."""
-        return replace(self, any_temporary=not NO_COPY_NO_TEMPORARY.is_in(snapshot.streams_version))
+        release = snapshot.streams_version
+        return replace(
+            self,
+            any_temporary=not NO_COPY_NO_TEMPORARY.is_in(release),
+            in_heap_order=not WARM_UPS_IN_ORDER.is_in(release),
+        )
 
     def soonest(self) -> Classic:
         """Return the same design with every rebalance as early as it can be."""
