@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Snapshot
-from kstream_plan.snapshots.files.earlier_rows import MOST_EARLIER
+from kstream_plan.snapshots.files.newest_rows import MOST_ROWS
 from kstream_plan.snapshots.rows.no_closer import LONG_ENOUGH_MS
 from kstream_plan.snapshots.rows.no_closer_since import copies_behind, with_no_closer
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
@@ -30,7 +30,7 @@ def snapshot_at(entries: Sequence[HistoryEntry], place: int, *, lags_as_reported
 def _earlier(entries: Sequence[HistoryEntry], place: int) -> list[Snapshot]:
     """Read the latest row before a place that is a minute or more older; what cannot be read does not matter."""
     at_ms = entries[place].at_ms
-    for entry in reversed(entries[max(0, place - MOST_EARLIER) : place]):
+    for entry in reversed(entries[max(0, place - MOST_ROWS + 1) : place]):
         if at_ms is None or entry.at_ms is None or at_ms - entry.at_ms < LONG_ENOUGH_MS:
             continue
         try:

@@ -16,6 +16,7 @@ from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.files.broken_files import BrokenFileError
 from kstream_plan.snapshots.files.content import reading_within
+from kstream_plan.snapshots.files.newest_rows import NewestRow
 from kstream_plan.snapshots.files.selection import Selection, selection
 from kstream_plan.snapshots.files.sources import Form, Input, Paths, check_paths, local_input, spool
 from kstream_plan.snapshots.files.temporary import temporary_folder
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from kstream_plan.snapshots.metrics.measurements import Measurements
     from kstream_plan.snapshots.spark.newest_lags import LagText
-    from kstream_plan.snapshots.spark.newest_snapshots import SnapshotText
 
 #: One application: its snapshot, or what is wrong with it.
 Outcome: TypeAlias = Snapshot | SnapshotError
@@ -208,7 +208,7 @@ def _snapshot_rows(context: SparkContext, files: Files, wanted: Selection, keep_
     from kstream_plan.snapshots.spark.session import sql_session  # noqa: PLC0415 - loads Spark
 
     inputs, errors = all_inputs(context, files, keep_going)
-    texts: list[SnapshotText] = []
+    texts: list[NewestRow] = []
     while inputs:
         try:
             if files.without_sql or all(file.long_rows for file in inputs):
@@ -229,10 +229,8 @@ def _snapshot_rows(context: SparkContext, files: Files, wanted: Selection, keep_
             error.application_id = text.application_id
             errors.append(error)
             continue
-        application_id = row.get("application_id")
-        if not isinstance(application_id, str) or wanted.wants(application_id):
-            key = text.application_id or ""
-            rows.append(_SnapshotRow(row, text.file, key, text.config_as_text, text.older, earlier=text.earlier))
+        key = text.application_id or ""
+        rows.append(_SnapshotRow(row, text.file, key, text.config_as_text, text.older, earlier=text.earlier))
     found = {row.key for row in rows} | {error.application_id or "" for error in errors}
     missing = wanted.missing(found)
     if missing or not (rows or errors):

@@ -35,7 +35,7 @@ from kstream_plan.snapshots.broker.byte_reader import PayloadError
 from kstream_plan.snapshots.broker.topology_text import read_topology
 from kstream_plan.snapshots.connect_log.history import checked_row, read_connect_logs
 from kstream_plan.snapshots.connect_rest.status import row_of_status
-from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
+from kstream_plan.snapshots.files.newest_rows import RowText, keyed_row, newest_rows, rows_of
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.leader_log.history import checked_rows, read_leader_logs
 from kstream_plan.snapshots.metrics.measurements import Measurements, read_measurements
@@ -106,8 +106,9 @@ def _planned(snapshot: Snapshot, given: Input) -> None:
 
 
 def _newest(given: Input) -> None:
-    for keyed in newest_rows(rows_of(RowText(NAME, given.content)), Selection(("o*",), 1_800_000_000_000_000)):
-        snapshot_from_row(parse_row(keyed.row.text, NAME), NAME)
+    rows = map(keyed_row, rows_of(RowText(NAME, given.content)))
+    for newest in newest_rows(rows, Selection(("o*",), 1_800_000_000_000_000)):
+        snapshot_from_row(parse_row(newest.text, NAME), NAME)
 
 
 @cache

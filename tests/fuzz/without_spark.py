@@ -16,7 +16,7 @@ from typer.main import get_command
 
 from kstream_plan.cli import application
 from kstream_plan.errors import SparkError
-from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows, rows_of
+from kstream_plan.snapshots.files.newest_rows import NewestRow, RowText, keyed_row, newest_rows, rows_of
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import Form, Input
 
@@ -80,19 +80,8 @@ def _module(**names: Any) -> ModuleType:
     return found
 
 
-def _newest(_: Any, inputs: Sequence[Input], selection: Selection) -> list[SimpleNamespace]:
-    rows = [row for file in inputs for row in _rows(file)]
-    return [
-        SimpleNamespace(
-            file=keyed.row.file,
-            application_id=keyed.application_id,
-            text=keyed.row.text,
-            config_as_text=False,
-            older=keyed.older,
-            earlier=keyed.earlier,
-        )
-        for keyed in newest_rows(rows, selection)
-    ]
+def _newest(_: Any, inputs: Sequence[Input], selection: Selection) -> list[NewestRow]:
+    return newest_rows((keyed_row(row) for file in inputs for row in _rows(file)), selection)
 
 
 def _rows(file: Input) -> Iterator[RowText]:

@@ -1,6 +1,7 @@
-"""Which snapshot rows count, found out in plain Python: for inputs so small that Spark need not be asked that as well.
+"""Which snapshot rows count: the newest of every application, and those before it that it is held against.
 
-The rule is that of :mod:`kstream_plan.snapshots.spark.newest_snapshots`, to the last row.
+Given are all rows, or those that Spark has narrowed them to, which makes no difference: of every application the
+:data:`MOST_ROWS` that sort last suffice, the unreadable ones among them.
 """
 
 from __future__ import annotations
@@ -12,10 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.snapshots.files.earlier_rows import earlier_rows
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.rows.document_kind import is_written
+from kstream_plan.snapshots.rows.no_closer import LONG_ENOUGH_MS
 from kstream_plan.snapshots.rows.times import parse_time_us
+
+#: So many rows of an application are looked at: the newest, and those before it.
+MOST_ROWS = 11
+
+#: So much earlier than the newest a row has to be, microseconds.
+_EARLIER_BY_US = LONG_ENOUGH_MS * 1000
 
 _BYTE_ORDER_MARK = "\ufeff"
 _INTEGER = re.compile(r"\s*([+-]?\d+)\s*", re.ASCII)
@@ -24,26 +31,24 @@ _BEFORE_ELEMENT = re.compile(r"\s*", re.ASCII)
 
 
 class RowText(NamedTuple):
-    """One row as JSON text in UTF-8, and the file it is from."""
+    """One row as JSON text in UTF-8, and the file it is from.
+
+    ``config_as_text``: the values of ``config`` are text because the file has a map from text to text.
+    """
 
     file: str
     text: bytes
+    config_as_text: bool = False
 
 
-class Keyed(NamedTuple):
-    """A row with what decides whether it counts; ``application_id`` is ``None`` if it cannot be told.
-
-    ``older`` is how many other rows of its application there are that do not count; ``earlier`` are the texts of those
-    that it is held against.
-    """
+class KeyedRow(NamedTuple):
+    """A row with what decides whether it counts; ``application_id`` is ``None`` if it is unknown."""
 
     row: RowText
     application_id: str | None
     unreadable: bool
     at_us: int | None
     generation: int | None
-    older: int = 0
-    earlier: tuple[bytes, ...] = ()
 
     @property
     def age(self) -> tuple[bool, bool, int, bool, int]:
@@ -55,6 +60,21 @@ class Keyed(NamedTuple):
             self.generation is not None,
             self.generation or 0,
         )
+
+
+class NewestRow(NamedTuple):
+    """A row that counts: its file, its application as it was keyed, its JSON text in UTF-8.
+
+    ``older``: so many other rows of the application do not count; ``None``: they were not counted, which takes another
+    pass. ``earlier``: the texts of those of them that it is held against, the latest first.
+    """
+
+    file: str
+    application_id: str | None
+    text: bytes
+    config_as_text: bool = False
+    older: int | None = None
+    earlier: tuple[bytes, ...] = ()
 
 
 def rows_of(document: RowText) -> Iterator[RowText]:
@@ -97,38 +117,64 @@ def _skipped(text: str, at: int) -> int:
     return match.end()
 
 
-def newest_rows(rows: Iterable[RowText], selection: Selection) -> list[Keyed]:
+def newest_rows(rows: Iterable[KeyedRow], selection: Selection) -> list[NewestRow]:
     """Return the newest row of every selected application; several if they are of the same time and generation.
 
-    Of the rows without a readable application one per file is returned.
+    A row whose time or generation cannot be read comes before every other: it might be the newest. So does one that is
+    no snapshot but a document that this tool has written. Of the rows without a readable application one per file is
+    returned.
     """
-    nameless: dict[str, Keyed] = {}
-    found: dict[str, list[Keyed]] = defaultdict(list)
-    for keyed in map(_keyed, rows):
+    nameless: dict[str, KeyedRow] = {}
+    of_application: dict[str, list[KeyedRow]] = defaultdict(list)
+    for keyed in rows:
         if keyed.application_id is None:
             known = nameless.get(keyed.row.file)
             if known is None or (keyed.age, known.row.text) > (known.age, keyed.row.text):
                 nameless[keyed.row.file] = keyed
         elif _counts(keyed, selection):
-            found[keyed.application_id].append(keyed)
-    return [*nameless.values(), *(keyed for of_one in found.values() for keyed in _newest(of_one))]
+            of_application[keyed.application_id].append(keyed)
+    return [
+        *(_newest_row(keyed, (), 0) for keyed in nameless.values()),
+        *(newest for of_one in of_application.values() for newest in _newest(of_one)),
+    ]
 
 
-def _newest(rows: Sequence[Keyed]) -> list[Keyed]:
-    age = max(row.age for row in rows)
-    newest = sorted((row for row in rows if row.age == age), key=lambda row: row.row.text)
-    return [row._replace(older=len(rows) - len(newest), earlier=earlier_rows(row, rows)) for row in newest]
+def _newest(rows: Sequence[KeyedRow]) -> Iterator[NewestRow]:
+    latest = sorted(rows, key=lambda row: (row.age, row.row.text), reverse=True)
+    number = sum(row.age == latest[0].age for row in latest)
+    for row in reversed(latest[:number]):
+        yield _newest_row(row, _earlier(row, latest), len(latest) - number)
 
 
-def _counts(keyed: Keyed, selection: Selection) -> bool:
+def _newest_row(keyed: KeyedRow, earlier: tuple[bytes, ...], older: int) -> NewestRow:
+    file, text, config_as_text = keyed.row
+    return NewestRow(file, keyed.application_id, text, config_as_text, older, earlier)
+
+
+def _earlier(newest: KeyedRow, latest: Sequence[KeyedRow]) -> tuple[bytes, ...]:
+    """Return the texts of the rows to hold the newest one against, the latest first; none if none has a time.
+
+    Of those a minute or more before it the latest, and the latest of a lower generation: members report their offsets
+    when they join, so that within a generation rows may repeat the same report.
+    """
+    if newest.unreadable or newest.at_us is None:
+        return ()
+    oldest = latest[min(MOST_ROWS, len(latest)) - 1]
+    limit_us = newest.at_us - _EARLIER_BY_US
+    early = [row for row in latest if row.age >= oldest.age and row.at_us is not None and row.at_us <= limit_us]
+    below = [row for row in early if (row.generation or 0) < (newest.generation or 0)]
+    return tuple(dict.fromkeys(row.row.text for row in (*early[:1], *below[:1])))
+
+
+def _counts(keyed: KeyedRow, selection: Selection) -> bool:
     assert keyed.application_id is not None
     early_enough = selection.as_of_us is None or keyed.at_us is None or keyed.at_us <= selection.as_of_us
     return early_enough and selection.wants(keyed.application_id)
 
 
-def _keyed(row: RowText) -> Keyed:
+def keyed_row(row: RowText) -> KeyedRow:
+    """Read what decides whether a row counts; what comes after its JSON is refused when it is read."""
     try:
-        # what comes after it is told when it is read
         parsed, _ = _DECODER.raw_decode(row.text.decode("utf-8").lstrip())
     except (ValueError, RecursionError):
         parsed = None
@@ -136,7 +182,7 @@ def _keyed(row: RowText) -> Keyed:
     at_us, at_unreadable = _time_us(_as_text(fields.get("captured_at")))
     generation = _generation(_as_text(fields.get("generation")))
     unreadable = at_unreadable or generation is None or is_written(fields)
-    return Keyed(row, _as_text(fields.get("application_id")), unreadable, at_us, generation)
+    return KeyedRow(row, _as_text(fields.get("application_id")), unreadable, at_us, generation)
 
 
 def _as_text(value: Any) -> str | None:

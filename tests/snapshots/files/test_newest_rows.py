@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kstream_plan.snapshots.files.newest_rows import RowText, newest_rows
+from kstream_plan.snapshots.files.newest_rows import RowText, keyed_row, newest_rows
 from kstream_plan.snapshots.files.selection import selection
 
 
@@ -17,7 +17,7 @@ def earlier(*rows: tuple[str | None, Any]) -> list[tuple[str, int]]:
         )
         for at, number in rows
     ]
-    [newest] = newest_rows(texts, selection((), None))
+    [newest] = newest_rows(map(keyed_row, texts), selection((), None))
     return [(row["captured_at"][14:19], row["generation"]) for row in map(json.loads, newest.earlier)]
 
 
