@@ -115,11 +115,16 @@ def _of_this_version(work: OnBatch) -> OnBatch:
 
     def checked(batch: bytes) -> list[bytes]:
         import pickle  # noqa: PLC0415 - this function is all that an executor has of this module
+        import platform  # noqa: PLC0415
+        import sys  # noqa: PLC0415
 
-        from kstream_plan.version import __version__ as version_there  # noqa: PLC0415
-
+        place = f"installed for {sys.executable} on {platform.node()}"
+        try:
+            from kstream_plan.version import __version__ as version_there  # noqa: PLC0415
+        except ImportError:
+            raise RuntimeError(f"kstream-plan is not {place}") from None
         if version_there != version:
-            raise RuntimeError(f"kstream-plan {version_there} is installed there, and {version} here")
+            raise RuntimeError(f"kstream-plan {version_there} is {place}, and {version} here")
         work_there: OnBatch = pickle.loads(pickled_work)
         return work_there(batch)
 

@@ -20,8 +20,11 @@ _NO_FILE_SYSTEM = re.compile(
     r'No FileSystem for scheme "?(\w+)|ClassNotFoundException: Class org\.apache\.hadoop\.fs\.(\w+)'
 )
 _NO_PROGRAM = re.compile(
-    r"No module named '[^']*'|Cannot run program \"[^\"]*\"|kstream-plan \d\S* is installed there, and \d\S* here"
+    r"No module named '[^']*'|Cannot run program \"[^\"]*\"|"
+    r"kstream-plan (?:is not|\d\S* is) installed for .+? on [^\s,]+(?:, and \d\S* here)?"
 )
+#: On which host a task failed that Spark gave up; of what Python raises there Spark leaves that out.
+_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \d+\)")
 #: What a Python that ends at once, such as one too old for Spark, comes out as.
 _NO_DAEMON = "reading the port number from pyspark.daemon"
 #: How the reason begins for which a job was ended that nobody worked on, and the setting for after how long.
@@ -112,7 +115,9 @@ def executor_failure(said: str, names: Mapping[str, str]) -> BrokenFileError | S
             f"install there what is installed here (pip install kstream-plan=={__version__}), and name its Python by "
             "--spark-conf spark.pyspark.python=PATH"
         )
-        return SparkError(f"the executors cannot run this tool: {printable(what)}", fix=fix)
+        host = _EXECUTOR.search(said)
+        executor = f"the executor on {printable(host[1])}" if host else "the executors"
+        return SparkError(f"{executor} cannot run this tool: {printable(what)}", fix=fix)
     if "Python worker exited unexpectedly" in said:
         fix = "give it more memory, or plan fewer applications at once with --application-id"
         return SparkError("a Python worker of Spark's died, perhaps for want of memory", fix=fix)
