@@ -17,7 +17,7 @@ from kstream_plan.model.settings import CONFIG_NAMES, MAX_INT, RACK_STRATEGIES, 
 from kstream_plan.model.stores import STORE_SETTINGS
 from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.snapshots.rows.connect_group import CONNECT_PROTOCOLS
-from kstream_plan.snapshots.rows.types import RULES, LagSnapshot, Says, Settings, Snapshot
+from kstream_plan.snapshots.rows.types import RULES, KeyedBy, LagSnapshot, Says, Settings, Snapshot
 
 #: What settings mean, where Kafka's name does not say all.
 _MEANINGS = {
@@ -98,12 +98,21 @@ def _annotated(schema: dict[str, Json], metadata: tuple[object, ...]) -> dict[st
     for annotation in metadata:
         if isinstance(annotation, Says):
             schema = {**schema, **annotation.keywords}
+        elif isinstance(annotation, KeyedBy):
+            schema = _by_name_too(schema)
         elif isinstance(annotation, str):
             schema = {
                 "description": annotation,
                 **{name: part for name, part in schema.items() if name != "description"},
             }
     return schema
+
+
+def _by_name_too(schema: dict[str, Json]) -> dict[str, Json]:
+    """Return the schema of a list that may be an object, too."""
+    by_name: dict[str, Json] = {"type": "object", "additionalProperties": schema["items"]}
+    kinds: list[dict[str, Json]] = [by_name, {**schema, "type": "array"}]
+    return _any_of([*kinds, {"type": "null"}] if schema["type"] != "array" else kinds)
 
 
 def _any_of(schemas: list[dict[str, Json]]) -> dict[str, Json]:

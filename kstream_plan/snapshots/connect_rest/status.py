@@ -19,10 +19,10 @@ from kstream_plan.model.note import name_list
 from kstream_plan.snapshots.connect_rest.saved_forms import FIX, read_saved_form
 from kstream_plan.snapshots.rows.fields import (
     FieldError,
-    optional_rows,
-    optional_text,
+    checked_list,
+    checked_object,
+    checked_text,
     printable,
-    required_text,
     shown,
     wrong_type,
 )
@@ -103,7 +103,8 @@ def _connector(name: str, of: Any) -> _Connector:
         items = {} if not name else {_CONNECTOR: _placed(_part(status, "connector", ""), "status.connector")}
         for at, task in _rows(status, "status", "tasks"):
             items[_number(task, "id", f"status.tasks[{at}]")] = _placed(task, f"status.tasks[{at}]")
-        kind = optional_text(status if info is None else info, "type")
+        kind = (status if info is None else info).get("type")
+        kind = None if kind is None else checked_text("type", kind, may_be_empty=True) or None
         numbers = frozenset(items) - {_CONNECTOR} if info is None else numbers
     except FieldError as error:
         raise error.inside(f"{shown(name)}:") from None
@@ -122,10 +123,9 @@ def _part(of: Any, name: str, asked_by: str) -> Mapping[str, Any]:
 
 
 def _rows(of: Mapping[str, Any], outer: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    try:
-        yield from enumerate(optional_rows(of, name))
-    except FieldError as error:
-        raise error.inside(outer) from None
+    rows = of.get(name)
+    for place, row in enumerate([] if rows is None else checked_list(f"{outer}.{name}", rows)):
+        yield place, checked_object(f"{outer}.{name}[{place}]", row)
 
 
 def _number(of: Mapping[str, Any], name: str, where: str) -> int:
@@ -136,10 +136,13 @@ def _number(of: Mapping[str, Any], name: str, where: str) -> int:
 
 
 def _placed(of: Mapping[str, Any], where: str) -> tuple[str, str]:
-    try:
-        return required_text(of, "worker_id"), required_text(of, "state")
-    except FieldError as error:
-        raise error.inside(where) from None
+    return _text(of, "worker_id", where), _text(of, "state", where)
+
+
+def _text(of: Mapping[str, Any], name: str, where: str) -> str:
+    if name not in of:
+        raise FieldError(f"{where}.{name}", "is missing", FIX)
+    return checked_text(f"{where}.{name}", of[name])
 
 
 def _assigned(of: _Connector) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,7 @@ from kstream_plan.model.not_modelled import DECIDING_SETTINGS
 from kstream_plan.model.setting_texts import value_from_text
 from kstream_plan.model.settings import CONFIG_NAMES, DEFAULT_SETTINGS, RANGES, AssignmentConfig
 from kstream_plan.model.stores import STORE_SETTINGS
-from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, optional_texts, shown, wrong_type
+from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_list, checked_text, shown, wrong_type
 
 _OF_CONSUMERS = ("session_timeout_ms", "heartbeat_interval_ms")
 
@@ -34,11 +34,11 @@ def with_names(row: Row) -> Row:
     return {**row, "config": config}
 
 
-def read_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:
+def read_config(given: Mapping[str, Any], *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:
     """Read ``config``; what is not given has Kafka's default.
 
     Args:
-        row: the snapshot row.
+        given: the settings of the snapshot row.
         as_text: the values are text, as in a Parquet map from text to text: ``"10000"``, ``"zone,rack"``.
 
     Returns:
@@ -47,14 +47,9 @@ def read_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, l
     Raises:
         FieldError: a value of the wrong type, or out of its range.
     """
-    given = row.get("config")
-    if given is None:
-        return AssignmentConfig(), []
-    if not isinstance(given, Mapping):
-        raise wrong_type("config", given, "an object of settings")
     known = {name: given[name] for name in CONFIG_NAMES if given.get(name) is not None}
     values = {
-        name: _from_text(name, value) if as_text and isinstance(value, str) else _checked(name, value, known)
+        name: _from_text(name, value) if as_text and isinstance(value, str) else _checked(name, value)
         for name, value in known.items()
     }
     try:
@@ -65,23 +60,22 @@ def read_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, l
     return config, [unknown_key(key, CONFIG_NAMES) for key in others]
 
 
-def deciding_in(row: Row) -> dict[str, str]:
+def deciding_in(config: Mapping[str, Any]) -> dict[str, str]:
     """Return what ``config`` has of the settings that decide who runs what and are in no plan.
 
     Raises:
         FieldError: one is neither a text nor a number.
     """
-    config = row.get("config") or {}
-    given = {name: config[name] for name in DECIDING_SETTINGS if config.get(name) is not None}
+    given = {name: value for name in DECIDING_SETTINGS if (value := config.get(name)) is not None}
     for name, value in given.items():
         if not isinstance(value, str | int):
             raise wrong_type(f"config.{name}", value, "a text")
     return {name: str(value) for name, value in given.items()}
 
 
-def no_settings(row: Row, config: AssignmentConfig) -> tuple[Note, ...]:
+def no_settings(settings: Mapping[str, Any], config: AssignmentConfig) -> tuple[Note, ...]:
     """Say that Kafka's defaults, which are those of ``config``, count where an application's row sets nothing."""
-    given = {name for name, value in (row.get("config") or {}).items() if value is not None}
+    given = {name for name, value in settings.items() if value is not None}
     if given.difference(DECIDING_SETTINGS, _OF_CONSUMERS):
         return ()
     but = "" if given.isdisjoint(_OF_CONSUMERS) else " but its consumers' time-outs"
@@ -95,7 +89,7 @@ def no_settings(row: Row, config: AssignmentConfig) -> tuple[Note, ...]:
     return (Note(DEFAULT_SETTINGS, message),)
 
 
-def _checked(name: str, value: Any, known: Row) -> Any:
+def _checked(name: str, value: Any) -> Any:
     path = f"config.{name}"
     if name in RANGES:
         if type(value) is not int:
@@ -105,10 +99,8 @@ def _checked(name: str, value: Any, known: Row) -> Any:
             raise FieldError(path, f"is {value}, outside {low} to {high}", "set it to a value Kafka accepts")
         return value
     if name == "rack_aware_assignment_tags":
-        try:
-            return optional_texts(known, name)
-        except FieldError as error:
-            raise error.inside("config") from None
+        tags = checked_list(path, value)
+        return tuple(checked_text(f"{path}[{index}]", tag) for index, tag in enumerate(tags))
     return checked_text(path, value)
 
 

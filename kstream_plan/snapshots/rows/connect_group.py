@@ -28,22 +28,10 @@ from kstream_plan.model.scenario import MOST_TASKS
 from kstream_plan.model.setting_texts import number_from_text
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import format_time
+from kstream_plan.snapshots.rows import types as written
 from kstream_plan.snapshots.rows.config import unknown_key
-from kstream_plan.snapshots.rows.fields import (
-    FieldError,
-    Row,
-    checked_integer,
-    optional_boolean,
-    optional_integer,
-    optional_list,
-    optional_rows,
-    optional_text,
-    optional_texts,
-    required_text,
-    shown,
-    wrong_type,
-)
-from kstream_plan.snapshots.rows.times import optional_time
+from kstream_plan.snapshots.rows.fields import FieldError, checked_integer, shown
+from kstream_plan.snapshots.rows.times import time_ms
 
 CONNECT_PROTOCOLS = ("sessioned", "compatible", "eager")
 _JAVA = 17
@@ -59,8 +47,7 @@ _NOBODYS = "UNASSIGNED"
 
 
 def read_connect(
-    row: Row,
-    application_id: str,
+    row: written.Snapshot,
     generation: int,
     captured_at_ms: int | None,
     *,
@@ -70,23 +57,22 @@ def read_connect(
     """Read the row of a Connect group; ``release`` is the oldest of Kafka that its workers run.
 
     Raises:
-        FieldError: a field of the wrong type, or what is not planned: workers of unlike configurations or tables, or
-            what is held and not configured.
+        FieldError: what is not planned: workers of unlike configurations or tables, or what is held and not configured.
     """
     _refuse(row)
     notes = list[Note]()
-    config, protocol, unknown = _read_config(row, as_text=config_as_text)
-    counts, warnings = _read_connectors(row)
+    config, protocol, unknown = _read_config(row.config or {}, as_text=config_as_text)
+    counts, warnings = _read_connectors(row.connectors or ())
     _check_amount(counts)
-    given = optional_rows(row, "instances")
+    given = row.instances
     if not given:
         raise FieldError("instances", "holds no worker", "give at least one")
-    exact = optional_boolean(row, "exact") is not False
+    exact = row.exact is not False
     workers, instances, leader, java = _read_workers(given, generation, captured_at_ms, protocol, exact=exact)
     if "java" in java.missing:
         notes.append(Note("java-assumed", f"Workers that do not say so run Java {_JAVA}"))
     _check_configured(workers, counts)
-    answered = {item["process_id"]: optional_boolean(item, "answered") for item in given}
+    answered = {item.process_id: item.answered for item in given}
     silent = [worker for worker in workers if answered[worker.member_id] is False]
     warnings += [*_held_by_several(workers), *_twice(given, instances), *_not_answering(silent)]
     if protocol != "eager":
@@ -97,7 +83,7 @@ def read_connect(
         if told or leader is None:
             all_asked = None not in answered.values()
             warnings += _perhaps_delayed(workers, counts, config, exact=leader is not None, all_asked=all_asked)
-    group = Group.of(application_id, work_of(counts), instances)
+    group = Group.of(row.application_id, work_of(counts), instances)
     held = {worker.member_id: worker.held for worker in workers}
     number = group.task_index_by_text
     holdings = tuple(
@@ -128,17 +114,14 @@ def read_connect(
     return with_release_warned_of(snapshot)
 
 
-def _refuse(row: Row) -> None:
+def _refuse(row: written.Snapshot) -> None:
     for name in ("tasks", "lags", "decision", "copies_since"):
-        if row.get(name):
+        if getattr(row, name):
             raise FieldError(name, "is given, and a Connect group has none", "leave it out: it has connectors")
 
 
-def _read_config(row: Row, *, as_text: bool) -> tuple[AssignmentConfig, str, list[Note]]:
+def _read_config(given: Mapping[str, Any], *, as_text: bool) -> tuple[AssignmentConfig, str, list[Note]]:
     """Read the workers' settings, and the protocol that they rebalance by."""
-    given = {} if row.get("config") is None else row["config"]
-    if not isinstance(given, Mapping):
-        raise wrong_type("config", given, "an object of settings")
     protocol = given.get("connect_protocol")
     if protocol in (None, ""):
         protocol = CONNECT_PROTOCOLS[0]
@@ -154,27 +137,20 @@ def _read_config(row: Row, *, as_text: bool) -> tuple[AssignmentConfig, str, lis
     return replace(AssignmentConfig(), **values), str(protocol), unknown
 
 
-def _read_connectors(row: Row) -> tuple[tuple[tuple[str, int], ...], list[Note]]:
+def _read_connectors(items: Sequence[written.Connector]) -> tuple[tuple[tuple[str, int], ...], list[Note]]:
     counts: dict[str, int] = {}
     failed, idle = list[str](), list[str]()
-    for place, item in enumerate(optional_rows(row, "connectors")):
-        try:
-            name = required_text(item, "name")
-            number = optional_integer(item, "task_count")
-            if number is None:
-                raise FieldError("task_count", "is missing", "give the number of its tasks, 0 if it has none")
-            for one in optional_rows(item, "states"):
-                of = optional_integer(one, "item", _CONNECTOR)
-                state, item_name = optional_text(one, "state"), name if of in (None, _CONNECTOR) else f"{name}-{of}"
-                if state == "FAILED":
-                    failed.append(item_name)
-                elif state is not None and state not in (*_WANTED_STATES, _NOBODYS):
-                    idle.append(f"{item_name} {shown(state)}")
-        except FieldError as error:
-            raise error.inside(f"connectors[{place}]") from None
+    for place, item in enumerate(items):
+        name = item.name
+        for one in item.states or ():
+            item_name = name if one.item in (None, _CONNECTOR) else f"{name}-{one.item}"
+            if one.state == "FAILED":
+                failed.append(item_name)
+            elif one.state is not None and one.state not in (*_WANTED_STATES, _NOBODYS):
+                idle.append(f"{item_name} {shown(one.state)}")
         if name in counts:
             raise FieldError(f"connectors[{place}].name", f"is {shown(name)}, which is there already", "name each once")
-        counts[name] = number
+        counts[name] = item.task_count
     notes = []
     if failed:
         message = f"{_some(failed)}: FAILED, and assigned all the same: a rebalance does not restart it"
@@ -211,26 +187,24 @@ class _Java:
 
 
 def _read_workers(
-    given: Sequence[Row], generation: int, captured_at_ms: int | None, protocol: str, *, exact: bool
+    given: Sequence[written.Instance], generation: int, captured_at_ms: int | None, protocol: str, *, exact: bool
 ) -> tuple[list[ConnectWorker], list[Instance], str | None, _Java]:
     workers: dict[str, ConnectWorker] = {}
     instances, leaders, offsets, java = list[Instance](), list[str](), set[int | None](), _Java()
     for place, item in enumerate(given):
         try:
             worker = _worker(item, generation, captured_at_ms)
-            java.see(optional_integer(item, "java"))
-            offsets.add(optional_integer(item, "config_offset", -1))
-            host = optional_text(item, "host")
-            leads = optional_boolean(item, "leader")
+            java.see(item.java)
         except FieldError as error:
             raise error.inside(f"instances[{place}]") from None
         if worker.member_id in workers:
             what = f"is {shown(worker.member_id)}, which is there already"
             raise FieldError(f"instances[{place}].process_id", what, "give every worker its own member id")
         workers[worker.member_id] = worker
+        offsets.add(item.config_offset)
         seat = (Consumer(consumer_id=worker.member_id, protocols=(protocol,)),)
-        instances.append(Instance(process_id=worker.member_id, host=host, consumers=seat))
-        leaders += [worker.member_id] if leads else []
+        instances.append(Instance(process_id=worker.member_id, host=item.host, consumers=seat))
+        leaders += [worker.member_id] if item.leader else []
     if exact and len(leaders) != 1:
         what = "name no leader" if not leaders else f"name {len(leaders)} leaders"
         raise FieldError(
@@ -242,58 +216,47 @@ def _read_workers(
     return list(workers.values()), instances, leaders[0] if exact else None, java
 
 
-def _worker(item: Row, generation: int, captured_at_ms: int | None) -> ConnectWorker:
-    if item.get("consumers"):
+def _worker(item: written.Instance, generation: int, captured_at_ms: int | None) -> ConnectWorker:
+    if item.consumers:
         raise FieldError("consumers", "is given, and a worker has none", "leave it out; give held")
-    last_completed = optional_integer(item, "last_completed", -1)
     return ConnectWorker(
-        member_id=required_text(item, "process_id"),
-        held=_items(item, "held"),
-        memory=_memory(item.get("memory"), captured_at_ms),
-        last_completed=generation if last_completed is None else last_completed,
+        member_id=item.process_id,
+        held=_items(item.held),
+        memory=_memory(item.memory, captured_at_ms),
+        last_completed=generation if item.last_completed is None else item.last_completed,
     )
 
 
-def _items(row: Row, name: str) -> ConnectItems:
+def _items(groups: Sequence[written.ConnectorItems] | None) -> ConnectItems:
     connectors: dict[str, None] = {}
     tasks: dict[tuple[str, int], None] = {}
-    for place, group in enumerate(optional_rows(row, name)):
-        try:
-            connector = required_text(group, "connector")
-            for at, number in enumerate(optional_list(group, "items")):
-                if checked_integer(f"items[{at}]", number, _CONNECTOR) == _CONNECTOR:
-                    connectors[connector] = None
-                else:
-                    tasks[connector, number] = None
-        except FieldError as error:
-            raise error.inside(f"{name}[{place}]") from None
+    for group in groups or ():
+        for number in group.items or ():
+            if number == _CONNECTOR:
+                connectors[group.connector] = None
+            else:
+                tasks[group.connector, number] = None
     return ConnectItems(tuple(connectors), tuple(tasks))
 
 
-def _memory(given: Any, captured_at_ms: int | None) -> WorkerMemory:
+def _memory(given: written.Memory | None, captured_at_ms: int | None) -> WorkerMemory:
     if given is None:
         return WorkerMemory()
-    if not isinstance(given, Mapping):
-        raise wrong_type("memory", given, "an object")
-    try:
-        scheduled_ms = optional_time(given, "scheduled_at")
-        if scheduled_ms is not None and captured_at_ms is None:
-            what = "says that a delay runs, but captured_at is missing: the time that is left is unknown"
-            raise FieldError("scheduled_at", what, "give captured_at")
-        generation = optional_integer(given, "generation", -1)
-        return WorkerMemory(
-            previous=_items(given, "previous").sorted(),
-            revocation=_items(given, "revocation").sorted(),
-            revoked_in_previous=optional_boolean(given, "revoked_in_previous") or False,
-            candidates=optional_texts(given, "candidates") or (),
-            scheduled_at_ms=None if scheduled_ms is None else scheduled_ms - (captured_at_ms or 0),
-            delay_ms=optional_integer(given, "delay_ms") or 0,
-            generation=-1 if generation is None else generation,
-            members=tuple(sorted(optional_texts(given, "members") or ())),
-            successive=optional_integer(given, "successive") or 0,
-        )
-    except FieldError as error:
-        raise error.inside("memory") from None
+    scheduled_ms = time_ms(given.scheduled_at)
+    if scheduled_ms is not None and captured_at_ms is None:
+        what = "says that a delay runs, but captured_at is missing: the time that is left is unknown"
+        raise FieldError("memory.scheduled_at", what, "give captured_at")
+    return WorkerMemory(
+        previous=_items(given.previous).sorted(),
+        revocation=_items(given.revocation).sorted(),
+        revoked_in_previous=given.revoked_in_previous or False,
+        candidates=given.candidates or (),
+        scheduled_at_ms=None if scheduled_ms is None else scheduled_ms - (captured_at_ms or 0),
+        delay_ms=given.delay_ms or 0,
+        generation=-1 if given.generation is None else given.generation,
+        members=tuple(sorted(given.members or ())),
+        successive=given.successive or 0,
+    )
 
 
 def _check_configured(workers: Sequence[ConnectWorker], counts: Sequence[tuple[str, int]]) -> None:
@@ -323,12 +286,11 @@ def _held_by_several(workers: Sequence[ConnectWorker]) -> list[Note]:
     return [Note(HELD_BY_SEVERAL, message, tuple(several))]
 
 
-def _twice(given: Sequence[Row], instances: Sequence[Instance]) -> list[Note]:
+def _twice(given: Sequence[written.Instance], instances: Sequence[Instance]) -> list[Note]:
     """Warn of what a worker holds twice, and of workers at one address."""
     notes, twice = list[Note](), list[str]()
     for item in given:
-        groups = optional_rows(item, "held")
-        held = [(of["connector"], number) for of in groups for number in optional_list(of, "items")]
+        held = [(of.connector, number) for of in item.held or () for number in of.items or ()]
         twice += [
             of if number == _CONNECTOR else f"{of}-{number}"
             for (of, number), times in Counter(held).items()

@@ -8,10 +8,11 @@ from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import LATEST, UNKNOWN, Copy, Group, Holding, Note, Task
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.snapshots.rows.fields import FieldError, Row, optional_integer, optional_rows, required_text, shown
+from kstream_plan.snapshots.rows import types as written
+from kstream_plan.snapshots.rows.fields import FieldError, shown
 from kstream_plan.snapshots.rows.lags import LagRow
 from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.times import optional_time
+from kstream_plan.snapshots.rows.times import time_ms
 
 #: What one instance reported about one task: its rows by (task, instance).
 Reports: TypeAlias = Mapping[tuple[int, int], Sequence[LagRow]]
@@ -113,34 +114,24 @@ class CopyAges(NamedTuple):
     to_restore: Mapping[tuple[int, int], int]
 
 
-def read_copies_since(row: Row, group: Group, zero_ms: int | None) -> CopyAges:
+def read_copies_since(items: Sequence[written.CopySince], group: Group, zero_ms: int | None) -> CopyAges:
     """Read how old copies are, in milliseconds counted from ``zero_ms``.
 
     Without a time to count from nothing is known; what is about members or tasks that are not there is passed over.
-
-    Raises:
-        FieldError: a field of the wrong type, or not a time.
     """
     since: dict[tuple[int, int], int] = {}
     made: dict[tuple[int, int], int] = {}
     to_restore: dict[tuple[int, int], int] = {}
-    for number, item in enumerate(optional_rows(row, "copies_since")):
-        try:
-            process_id, task_id = normal_process_id(required_text(item, "process_id")), required_text(item, "task_id")
-            times = optional_time(item, "since"), optional_time(item, "made_at")
-            left = optional_integer(item, "to_restore")
-        except FieldError as error:
-            raise error.inside(f"copies_since[{number}]") from None
-        task, instance = group.task_index_by_text.get(task_id), group.instance_index.get(process_id)
+    for item in items:
+        task = group.task_index_by_text.get(item.task_id)
+        instance = group.instance_index.get(normal_process_id(item.process_id))
         if task is None or instance is None:
             continue
-        if left is not None:
-            to_restore[task, instance] = left
-        if zero_ms is None:
-            continue
-        for found, at_ms in zip((since, made), times, strict=True):
-            if at_ms is not None:
-                found[task, instance] = at_ms - zero_ms
+        if item.to_restore is not None:
+            to_restore[task, instance] = item.to_restore
+        for times, at_ms in ((since, time_ms(item.since)), (made, time_ms(item.made_at))):
+            if at_ms is not None and zero_ms is not None:
+                times[task, instance] = at_ms - zero_ms
     return CopyAges(since, made, to_restore)
 
 

@@ -2,74 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Sequence
 
 from kstream_plan.model import Group, Holding, KnownDecision
-from kstream_plan.snapshots.rows.fields import (
-    FieldError,
-    Row,
-    optional_boolean,
-    optional_integer,
-    optional_texts,
-    shown,
-    wrong_type,
-)
+from kstream_plan.snapshots.rows import types as written
+from kstream_plan.snapshots.rows.fields import FieldError, shown
 from kstream_plan.snapshots.rows.members import normal_process_id
 from kstream_plan.snapshots.rows.tasks import parsed_task_id
-from kstream_plan.snapshots.rows.times import optional_time
+from kstream_plan.snapshots.rows.times import time_ms
 
 
-def read_decision(row: Row, group: Group, generation: int, captured_at_ms: int | None) -> KnownDecision | None:
+def read_decision(
+    given: written.Decision | None, group: Group, generation: int, captured_at_ms: int | None
+) -> KnownDecision | None:
     """Read what was decided; ``None`` if the row has no decision.
 
     Without ``decided`` the row's own consumers have what was decided already; with it those that are not in it get
     nothing.
 
     Args:
-        row: the snapshot row.
+        given: the decision of the snapshot row.
         group: its group.
         generation: the row's own generation: the decision's is the next one, unless it says otherwise.
         captured_at_ms: the row's time since 1970, which the decision's times are counted from.
 
     Raises:
-        FieldError: a field of the wrong type; a process, consumer or task that the row does not have, or that is there
-            twice; a task that two consumers are to run.
+        FieldError: a process, consumer or task that the row does not have, or that is there twice; a task that two
+            consumers are to run.
     """
-    given = row.get("decision")
     if given is None:
         return None
-    if not isinstance(given, Mapping):
-        raise wrong_type("decision", given, "an object")
     try:
-        at_ms, next_ms = optional_time(given, "at"), optional_time(given, "next_rebalance_at")
-        told = None if given.get("decided") is None else _decided(given["decided"], group)
+        at_ms, next_ms = time_ms(given.at), time_ms(given.next_rebalance_at)
+        told = None if given.decided is None else _decided(given.decided, group)
         decided = None if told is None else tuple(told.get(c, Holding()) for c in range(len(group.consumer_ids)))
-        own = optional_integer(given, "generation")
-        zero_ms = counted_from_ms(row, captured_at_ms)
+        own = given.generation
+        zero_ms = counted_from_ms(given, captured_at_ms)
         return KnownDecision(
             generation=generation + (decided is not None) if own is None else own,
             at_ms=None if at_ms is None or zero_ms is None else at_ms - zero_ms,
             consumers=decided,
-            probing_rebalance=optional_boolean(given, "probing_rebalance"),
+            probing_rebalance=given.probing_rebalance,
             next_ms=None if next_ms is None or zero_ms is None else next_ms - zero_ms,
             others=() if told is None else tuple(c for c in range(len(group.consumer_ids)) if c not in told),
-            rejoining=_rejoining(given, group),
+            rejoining=_rejoining(given.rejoin_at_once or (), group),
         )
     except FieldError as error:
         raise error.inside("decision") from None
 
 
-def counted_from_ms(row: Row, captured_at_ms: int | None) -> int | None:
+def counted_from_ms(decision: written.Decision | None, captured_at_ms: int | None) -> int | None:
     """Return what a row's times are counted from: from its decision if it does not say when it was captured."""
-    decision = row.get("decision")
-    return captured_at_ms if captured_at_ms is not None or decision is None else optional_time(decision, "at")
+    return captured_at_ms if captured_at_ms is not None or decision is None else time_ms(decision.at)
 
 
-def _rejoining(given: Row, group: Group) -> tuple[int, ...]:
+def _rejoining(consumer_ids: Sequence[str], group: Group) -> tuple[int, ...]:
     index = {consumer_id: consumer for consumer, consumer_id in enumerate(group.consumer_ids)}
     found = set()
-    for position, consumer_id in enumerate(optional_texts(given, "rejoin_at_once") or ()):
+    for position, consumer_id in enumerate(consumer_ids):
         where = f"rejoin_at_once[{position}]"
         if consumer_id not in index:
             what = f"is {shown(consumer_id)}, which is no consumer of instances"
@@ -78,19 +68,24 @@ def _rejoining(given: Row, group: Group) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _decided(given: Any, group: Group) -> dict[int, Holding]:
+def _decided(given: Sequence[written.Decided], group: Group) -> dict[int, Holding]:
     holdings: dict[int, Holding] = {}
     runs: dict[int, str] = {}
     has: set[tuple[int, int]] = set()
-    for process_id, place, instance in _named(given, "process_id", "decided"):
-        for consumer_id, seat, held in _named(instance.get("consumers"), "consumer_id", f"{place}.consumers"):
+    for instance in given:
+        process_id = instance.process_id or ""
+        for held in instance.consumers:
+            consumer_id = held.consumer_id or ""
+            seat = f"decided[{shown(process_id)}].consumers[{shown(consumer_id)}]"
             consumer = group.consumer_index.get((normal_process_id(process_id), consumer_id))
             if consumer is None:
                 what = f"is about consumer {shown(consumer_id)} of {shown(process_id)}, which is not in instances"
                 raise FieldError(seat, what, "give the decision that was made from this state, or leave it out")
             if consumer in holdings:
                 raise FieldError(seat, f"is about {shown(consumer_id)} again", "give every consumer once")
-            active, standby, warmup = (_tasks(held, role, seat, group) for role in ("active", "standby", "warmup"))
+            active, standby, warmup = (
+                _tasks(getattr(held, role) or (), f"{seat}.{role}", group) for role in ("active", "standby", "warmup")
+            )
             holdings[consumer] = Holding(active, standby, warmup)
             for task in (*active, *standby, *warmup):
                 if (group.instance_of[consumer], task) in has:
@@ -105,37 +100,14 @@ def _decided(given: Any, group: Group) -> dict[int, Holding]:
     return holdings
 
 
-def _named(given: Any, key: str, place: str) -> Iterator[tuple[str, str, Row]]:
-    """Yield the name, the place and the value of each entry: of an object, or of a list as Parquet has it."""
-    if isinstance(given, Mapping):
-        entries = [(name, f"{place}[{shown(name)}]", value) for name, value in given.items()]
-    elif isinstance(given, list):
-        entries = [
-            (value.get(key) if isinstance(value, Mapping) else None, f"{place}[{number}]", value)
-            for number, value in enumerate(given)
-        ]
-    else:
-        raise wrong_type(place, given, "an object or a list")
-    for name, where, value in entries:
-        if not isinstance(value, Mapping):
-            raise wrong_type(where, value, "an object")
-        if not isinstance(name, str):
-            raise FieldError(f"{where}.{key}", "is missing" if name is None else "is no text", "give it")
-        yield name, where, value
-
-
-def _tasks(held: Row, role: str, place: str, group: Group) -> tuple[int, ...]:
-    try:
-        names = optional_texts(held, role) or ()
-    except FieldError as error:
-        raise error.inside(place) from None
-    found = set()
+def _tasks(names: Sequence[str], place: str, group: Group) -> tuple[int, ...]:
+    tasks = set()
     for position, name in enumerate(names):
-        where = f"{place}.{role}[{position}]"
+        where = f"{place}[{position}]"
         task = group.task_index.get(parsed_task_id(where, name))
         if task is None:
             raise FieldError(where, f"is {shown(name)}, which is not in tasks", "add the task to tasks")
-        if task in found:
+        if task in tasks:
             raise FieldError(where, f"is {shown(name)} again", "name every task once")
-        found.add(task)
-    return tuple(sorted(found))
+        tasks.add(task)
+    return tuple(sorted(tasks))

@@ -1,13 +1,13 @@
 """One field of a row: its type, its range, and what to say when it is wrong.
 
-Rows arrive as plain Python values, as ``json.loads`` gives them. Every reader takes the row and the field's name and
-raises :class:`FieldError` with the path from the row down (``instances[2].consumers[0].active[3]``); whoever knows the
-file and the application turns that into a :class:`~kstream_plan.errors.SnapshotError`. An absent field and a ``null``
-are the same thing: Parquet cannot tell them apart.
+Rows arrive as plain Python values, as ``json.loads`` gives them. Every check raises :class:`FieldError` with the path
+from the row down (``instances[2].consumers[0].active[3]``); whoever knows the file and the application turns that into
+a :class:`~kstream_plan.errors.SnapshotError`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -115,58 +115,31 @@ def checked_integer(path: str, value: object, low: int = 0, high: int = MAX_LONG
     return value
 
 
-_FIX = "give it: kstream-plan schema snapshot says what a snapshot has; kstream-plan snapshot makes one"
+def checked_number(path: str, value: object) -> float:
+    """Return ``value`` if it is a number, 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise wrong_type(path, value, "a number")
+    if not (math.isfinite(value) and value >= 0):
+        raise FieldError(path, f"is {shown(value)}, which is no rate", "give a number, 0 or more")
+    return float(value)
 
 
-def required_text(row: Row, name: str) -> str:
-    """Return the text in a field that must be there."""
-    value = row.get(name)
-    if value is None:
-        raise FieldError(name, "is missing" if name not in row else "is null where text must be", _FIX)
-    return checked_text(name, value)
-
-
-def optional_text(row: Row, name: str) -> str | None:
-    """Return the text in a field, ``None`` if there is none or it is empty (as Kafka's ``client.rack`` by default)."""
-    value = row.get(name)
-    return None if value is None else checked_text(name, value, may_be_empty=True) or None
-
-
-def optional_integer(row: Row, name: str, low: int = 0) -> int | None:
-    """Return the whole number in a field, at least ``low`` and within 64 bits, ``None`` if there is none."""
-    value = row.get(name)
-    return None if value is None else checked_integer(name, value, low)
-
-
-def optional_boolean(row: Row, name: str) -> bool | None:
-    """Return the truth value in a field, ``None`` if there is none."""
-    value = row.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise wrong_type(name, value, "true or false")
+def checked_boolean(path: str, value: object) -> bool:
+    """Return ``value`` if it is true or false."""
+    if not isinstance(value, bool):
+        raise wrong_type(path, value, "true or false")
     return value
 
 
-def optional_list(row: Row, name: str) -> Sequence[Any]:
-    """Return the list in a field, empty if there is none."""
-    value = row.get(name)
-    if value is None:
-        return ()
-    if not isinstance(value, (list, tuple)):
-        raise wrong_type(name, value, "a list")
+def checked_list(path: str, value: object, wanted: str = "a list") -> Sequence[Any]:
+    """Return ``value`` if it is a list."""
+    if not isinstance(value, list | tuple):
+        raise wrong_type(path, value, wanted)
     return value
 
 
-def optional_rows(row: Row, name: str) -> Sequence[Row]:
-    """Return the list of objects in a field, empty if there is none."""
-    values = optional_list(row, name)
-    for index, value in enumerate(values):
-        if not isinstance(value, Mapping):
-            raise wrong_type(f"{name}[{index}]", value, "an object")
-    return values
-
-
-def optional_texts(row: Row, name: str) -> tuple[str, ...] | None:
-    """Return the list of texts in a field, ``None`` if there is none (which is not the same as an empty list)."""
-    if row.get(name) is None:
-        return None
-    return tuple(checked_text(f"{name}[{index}]", value) for index, value in enumerate(optional_list(row, name)))
+def checked_object(path: str, value: object, wanted: str = "an object") -> Row:
+    """Return ``value`` if it is an object."""
+    if not isinstance(value, Mapping):
+        raise wrong_type(path, value, wanted)
+    return value

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kstream_plan.model import Group, Holding, Note, Rates
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.times import format_time
+from kstream_plan.snapshots.rows.document_kind import refuse_written
 from kstream_plan.snapshots.rows.fields import FieldError, Row, shown
 from kstream_plan.snapshots.rows.lags import LagRow, LagRows, UnknownNameError
 from kstream_plan.snapshots.rows.measured_rates import (
@@ -23,7 +24,9 @@ from kstream_plan.snapshots.rows.measured_rates import (
     restored_by,
 )
 from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.times import optional_time
+from kstream_plan.snapshots.rows.times import time_ms
+from kstream_plan.snapshots.rows.typed_rows import read_typed
+from kstream_plan.snapshots.rows.types import LagSnapshot
 
 
 class StoreInterval(NamedTuple):
@@ -166,27 +169,37 @@ def _nothing_in_time(history: LagHistory, captured_at_ms: int | None) -> FieldEr
 
 def _read_rows(items: Sequence[HistoryRow], group: Group) -> tuple[list[LagRow], list[str]]:
     """Return the rows, and what the rows that were dropped are about."""
-    reader = LagRows(group, flat=True)
+    reader = LagRows(group)
     rows, left_out = [], []
     for item in items:
         place = _place(item)
         if item.twice:
             raise FieldError(place, "is there twice with the same time", "keep one of them")
+        written = _typed(item, place)
         try:
-            row = reader.read(item.row, place)
+            row = reader.read(written, place)
         except UnknownNameError as error:
-            left_out.append((item.row, error))
+            left_out.append((written, error))
             continue
         rows.append(row)
-    newest = max((_at_ms(item.row) for item in items), default=-1)
+    newest = max(
+        [_at_ms(row.at_ms) for row in rows] + [_at_ms(time_ms(row.captured_at)) for row, _ in left_out], default=-1
+    )
     for row_left_out, unknown in left_out:
-        if _at_ms(row_left_out) >= newest:
+        if _at_ms(time_ms(row_left_out.captured_at)) >= newest:
             raise unknown
-    return rows, sorted({shown(row_left_out["process_id"]) for row_left_out, _ in left_out})
+    return rows, sorted({shown(row_left_out.process_id) for row_left_out, _ in left_out})
 
 
-def _at_ms(item: Row) -> int:
-    at_ms = optional_time(item, "captured_at")
+def _typed(item: HistoryRow, place: str) -> LagSnapshot:
+    try:
+        refuse_written(item.row)
+        return read_typed(LagSnapshot, item.row)
+    except FieldError as error:
+        raise error.inside(place) from None
+
+
+def _at_ms(at_ms: int | None) -> int:
     return -1 if at_ms is None else at_ms
 
 

@@ -9,16 +9,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import NamedTuple, cast, get_args
+from typing import Any
 
 from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Holding, Instance, KnownDecision, Note, Snapshot, Task
 from kstream_plan.model.not_modelled import newer_unread, warnings_of, with_release_warned_of
 from kstream_plan.model.note import name_list
 from kstream_plan.model.releases import RELEASE
-from kstream_plan.model.snapshot import Stores
 from kstream_plan.model.stores import stores_of
 from kstream_plan.model.times import format_time
+from kstream_plan.snapshots.rows import types as written
 from kstream_plan.snapshots.rows.config import deciding_in, no_settings, read_config, with_names
 from kstream_plan.snapshots.rows.connect_group import read_connect
 from kstream_plan.snapshots.rows.copies import (
@@ -32,29 +32,19 @@ from kstream_plan.snapshots.rows.copies import (
 )
 from kstream_plan.snapshots.rows.decision import counted_from_ms, read_decision
 from kstream_plan.snapshots.rows.document_kind import refuse_written
-from kstream_plan.snapshots.rows.fields import (
-    FieldError,
-    Row,
-    checked_text,
-    optional_boolean,
-    optional_integer,
-    optional_rows,
-    optional_text,
-    printable,
-    required_text,
-    shown,
-    wrong_type,
-)
+from kstream_plan.snapshots.rows.fields import FieldError, Row, checked_text, printable, shown
 from kstream_plan.snapshots.rows.lag_age import coverage, ends_seen_at_ms, lags_at_most, lags_when_told, still_caught_up
 from kstream_plan.snapshots.rows.lag_history import LagHistory, rates_of, usable_lag_rows
 from kstream_plan.snapshots.rows.lag_window import LagsWanted
-from kstream_plan.snapshots.rows.lags import LagRow, LagSource, read_lag_rows
+from kstream_plan.snapshots.rows.lags import LagRow, read_lag_rows
 from kstream_plan.snapshots.rows.members import read_holdings, read_instances, read_starts, untold_protocols
 from kstream_plan.snapshots.rows.no_closer import Course, no_closer, notes_of
 from kstream_plan.snapshots.rows.rates import read_rates
 from kstream_plan.snapshots.rows.streams_group import group_notes, no_epochs, read_broker_group, read_group_config
 from kstream_plan.snapshots.rows.tasks import TaskRow, complete_tasks, read_task_rows
-from kstream_plan.snapshots.rows.times import optional_time
+from kstream_plan.snapshots.rows.times import time_ms
+from kstream_plan.snapshots.rows.typed_rows import read_typed
+from kstream_plan.snapshots.rows.types import LagSource
 
 #: The major number of the format that this reader understands.
 FORMAT_MAJOR = 1
@@ -83,8 +73,10 @@ def snapshot_from_row(
         SnapshotError: the row breaks the schema or contradicts itself; the error names application, field, value
             and fix.
     """
+    if lags is not None:
+        row = {**row, "lags": None}
     try:
-        return _read(with_names(row), lags, lags_as_reported, config_as_text)
+        return _read(_typed(row), lags, lags_as_reported, config_as_text)
     except FieldError as error:
         raise snapshot_error(error, where, row.get("application_id")) from None
 
@@ -96,11 +88,12 @@ def lags_wanted(row: Row, until_us: int | None, rates_over_ms: int | None) -> La
     """
     wanted = LagsWanted(until_us).over(rates_over_ms or 0)
     try:
-        config, _ = read_config(with_names(row))
-        task_rows = read_task_rows(row)
-        instances, _ = read_instances(row)
-        members = _group_of(required_text(row, "application_id"), task_rows, instances)
-        holdings = read_holdings(row, members)
+        typed = _typed(row)
+        config, _ = read_config(typed.config or {})
+        task_rows = read_task_rows(typed.tasks or ())
+        instances, _ = read_instances(typed.instances)
+        members = _group_of(typed.application_id, task_rows, instances)
+        holdings = read_holdings(typed.instances, members)
     except FieldError:
         return wanted
     with_state = {str(task.task_id) for task in task_rows if task.stateful or task.changelog_partitions}
@@ -128,68 +121,78 @@ def snapshot_error(error: FieldError, where: str, application_id: object = None)
     return SnapshotError(what, where=": ".join(places), fix=error.fix, application_id=known_id)
 
 
-class _Header(NamedTuple):
-    application_id: str
-    generation: int
-    captured_at_ms: int | None
-    protocol: str
+def _typed(row: Row) -> written.Snapshot:
+    """Return a row as its type; what is something else, or of another version, is refused first.
+
+    Raises:
+        FieldError: it is, or a field is of the wrong type or out of range.
+    """
+    refuse_written(row)
+    if row and not row.keys() & _OF_A_SNAPSHOT:
+        what = f"is JSON of something else, not a snapshot: it has {name_list(sorted(map(shown, row)), 1)}"
+        fix = "make a snapshot with kstream-plan snapshot; kstream-plan schema snapshot says what it has"
+        raise FieldError("", what, fix)
+    _check_format_version(row)
+    return read_typed(written.Snapshot, with_names(row))
 
 
-def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_text: bool) -> Snapshot:
-    header = _read_header(row)
-    if header.protocol == "connect":
-        snapshot = read_connect(row, *header[:3], config_as_text=config_as_text, release=_streams_version(row))
+def _read(row: written.Snapshot, lags: LagHistory | None, lags_as_reported: bool, config_as_text: bool) -> Snapshot:
+    protocol, generation, captured_at_ms = _group_protocol(row), row.generation or 0, time_ms(row.captured_at)
+    release = _streams_version(row)
+    if protocol == "connect":
+        snapshot = read_connect(row, generation, captured_at_ms, config_as_text=config_as_text, release=release)
         return replace(snapshot, warnings=(*_of_newer(row), *snapshot.warnings))
-    streams = header.protocol == "streams"
-    config, config_notes = (read_group_config if streams else read_config)(row, as_text=config_as_text)
-    task_rows = read_task_rows(row)
-    instances, leader = read_instances(row)
-    members = _group_of(header.application_id, task_rows, instances)
-    holdings = read_holdings(row, members)
+    streams = protocol == "streams"
+    settings: Mapping[str, Any] = row.config or {}
+    config, config_notes = (read_group_config if streams else read_config)(settings, as_text=config_as_text)
+    task_rows = read_task_rows(row.tasks or ())
+    instances, leader = read_instances(row.instances)
+    members = _group_of(row.application_id, task_rows, instances)
+    holdings = read_holdings(row.instances, members)
     lag_notes: list[Note] = []
     if lags is None:
-        lag_rows = read_lag_rows(optional_rows(row, "lags"), members)
+        lag_rows = read_lag_rows(row.lags or (), members)
     else:
-        lag_rows, lag_notes = usable_lag_rows(lags, members, holdings, config, header.captured_at_ms)
+        lag_rows, lag_notes = usable_lag_rows(lags, members, holdings, config, captured_at_ms)
     reports = reports_of(lag_rows)
     nothing_logged = {row.task for row in lag_rows} - {row.task for row in lag_rows if row.logged}
     tasks, task_notes = complete_tasks(task_rows, reported_end_offsets(reports), nothing_logged)
     if lags is None:
         _check_stateless(lag_rows, task_rows)
         _check_ends(reports, task_rows, config.acceptable_recovery_lag)
-    group = Group(header.application_id, tuple(tasks), members.instances)
+    group = Group(row.application_id, tuple(tasks), members.instances)
     assumptions: tuple[Note, ...] = ()
     told_lags, most_lags = lags_when_told(reports), lags_at_most(reports, group)
     if not lags_as_reported:
         reports, assumptions = still_caught_up(reports, group, holdings, config.acceptable_recovery_lag)
     copies, copy_notes = copies_of(group, holdings, reports)
-    decision = read_decision(row, group, header.generation, header.captured_at_ms)
+    decision = read_decision(row.decision, group, generation, captured_at_ms)
     still: Mapping[tuple[int, int], Course] = {}
     if lags is not None:
         still = no_closer(lags.stores, group, holdings, config.acceptable_recovery_lag, lags.most_intervals)
     held_now = holdings if decision is None or decision.consumers is None else decision.consumers
-    ages = read_copies_since(row, group, header.captured_at_ms)
-    broker_group = read_broker_group(row, group, header.generation, header.captured_at_ms) if streams else None
+    ages = read_copies_since(row.copies_since or (), group, captured_at_ms)
+    broker_group = read_broker_group(row, group, generation, captured_at_ms) if streams else None
     broker_notes = () if broker_group is None else tuple(group_notes(broker_group, group, holdings))
-    if streams and row.get("generation") is None:
-        broker_notes += (no_epochs(str(row["application_id"])),)
-    stores = _stores(row)
+    if streams and row.generation is None:
+        broker_notes += (no_epochs(row.application_id),)
+    stores = row.stores or stores_of(settings)
     state = GroupState(
         group=group,
-        generation=header.generation,
+        generation=generation,
         at_ms=0,
         holdings=holdings,
         copies=with_ages(copies, ages),
         leader=None if leader is None else group.instance_index[leader],
         memory=broker_group,
     )
-    reported_ms = _reported_ms(reports, header.captured_at_ms, decision, max)
-    reported_from_ms = _reported_ms(reports, header.captured_at_ms, decision, min).items()
+    reported_ms = _reported_ms(reports, captured_at_ms, decision, max)
+    reported_from_ms = _reported_ms(reports, captured_at_ms, decision, min).items()
     snapshot = Snapshot(
         state=state,
         config=config,
-        captured_at=None if header.captured_at_ms is None else format_time(header.captured_at_ms),
-        rates=read_rates(row, group)
+        captured_at=None if captured_at_ms is None else format_time(captured_at_ms),
+        rates=read_rates(row.rates, group)
         if lags is None
         else rates_of(lags.stores, group, config.acceptable_recovery_lag, lags.most_intervals),
         warnings=(
@@ -201,36 +204,36 @@ def _read(row: Row, lags: LagHistory | None, lags_as_reported: bool, config_as_t
             *broker_notes,
             *notes_of(group, still),
         ),
-        assumptions=(*assumptions, *(() if streams else no_settings(row, config))),
-        coverage=coverage(reports, held_now, group, header.captured_at_ms),
+        assumptions=(*assumptions, *(() if streams else no_settings(settings, config))),
+        coverage=coverage(reports, held_now, group, captured_at_ms),
         measured_lags=_from(LagSource.METRICS, reports) - _from(LagSource.JOIN, reports),
         least_lags=_from(LagSource.METRICS_AT_LEAST, reports) | told_in_part(reports, tasks),
         input_lags=MappingProxyType({n: row.input_lag for n, row in enumerate(task_rows) if row.input_lag}),
         decision=decision,
-        known_until_ms=_until_ms(row, "known_until", header.captured_at_ms),
-        seen_until_ms=_seen_until_ms(row, reports, header.captured_at_ms),
+        known_until_ms=_until_ms("known_until", row.known_until, captured_at_ms),
+        seen_until_ms=_seen_until_ms(row, reports, captured_at_ms),
         since_ms=MappingProxyType(dict(ages.since_ms)),
         told_lags=MappingProxyType(told_lags),
         most_lags=MappingProxyType(most_lags),
         ends_seen_ms=MappingProxyType(
             ends_seen_at_ms(
-                reports, (n for n, row in enumerate(task_rows) if row.end_offset_sum is None), header.captured_at_ms
+                reports, (n for n, row in enumerate(task_rows) if row.end_offset_sum is None), captured_at_ms
             )
         ),
         no_closer_ms=MappingProxyType({seat: course.elapsed_ms for seat, course in still.items()}),
         reported_ms=MappingProxyType(reported_ms),
         reported_from_ms=MappingProxyType({seat: ms for seat, ms in reported_from_ms if ms < reported_ms[seat]}),
-        undated_reports=_undated(reports, header.captured_at_ms, of_lag_files=lags is not None),
-        started_ms=MappingProxyType(read_starts(row, counted_from_ms(row, header.captured_at_ms))),
-        untold_protocols=untold_protocols(row),
-        streams_version=_streams_version(row),
-        group_protocol=header.protocol,
+        undated_reports=_undated(reports, captured_at_ms, of_lag_files=lags is not None),
+        started_ms=MappingProxyType(read_starts(row.instances, counted_from_ms(row.decision, captured_at_ms))),
+        untold_protocols=untold_protocols(row.instances),
+        streams_version=release,
+        group_protocol=protocol,
         stores=stores,
         stores_from="" if stores is None else "the snapshot",
         measuring_failed=_measuring_failed(row, reports, held_now),
     )
     snapshot = with_release_warned_of(snapshot)
-    return replace(snapshot, warnings=(*warnings_of(deciding_in(row), snapshot), *snapshot.warnings))
+    return replace(snapshot, warnings=(*warnings_of(deciding_in(settings), snapshot), *snapshot.warnings))
 
 
 def _check_stateless(lag_rows: Sequence[LagRow], task_rows: Sequence[TaskRow]) -> None:
@@ -260,62 +263,46 @@ def _check_ends(reports: Reports, task_rows: Sequence[TaskRow], limit: int) -> N
             raise FieldError("lags", what, "give both of one time")
 
 
-def _stores(row: Row) -> Stores | None:
-    """Return where stores are, as the row itself or its settings say."""
-    given = optional_text(row, "stores")
-    if given is None:
-        return stores_of(row.get("config") or {})
-    if given not in get_args(Stores):
-        raise FieldError("stores", f"is {shown(given)}", f"write one of {', '.join(get_args(Stores))}")
-    return cast("Stores", given)
-
-
-def _measuring_failed(row: Row, reports: Reports, holdings: Sequence[Holding]) -> bool:
+def _measuring_failed(row: written.Snapshot, reports: Reports, holdings: Sequence[Holding]) -> bool:
     """Tell whether measuring was asked for, and no copy was measured: rates from metrics alone tell that, too."""
     measured = any(row.source is not LagSource.JOIN for rows in reports.values() for row in rows)
     if measured or not any(held.standby or held.warmup for held in holdings):
         return False
-    rates = row.get("rates") or {}
-    by_metrics = any(
-        rate.get("source") == "metrics" for kind in ("produce", "restore") for rate in rates.get(kind) or ()
-    )
-    return by_metrics or optional_boolean(row, "measuring_failed") is True
+    rates = row.rates or written.Rates()
+    sources = {rate.source for rate in rates.produce or ()} | {rate.source for rate in rates.restore or ()}
+    return "metrics" in sources or row.measuring_failed is True
 
 
 def _from(source: LagSource, reports: Reports) -> frozenset[tuple[int, int]]:
     return frozenset(seat for seat, rows in reports.items() for row in rows if row.source is source)
 
 
-def _until_ms(row: Row, key: str, captured_at_ms: int | None) -> int:
-    until_ms = optional_time(row, key)
+def _until_ms(key: str, text: str | None, captured_at_ms: int | None) -> int:
+    until_ms = time_ms(text)
     if until_ms is None or captured_at_ms is None:
         return 0
     if until_ms < captured_at_ms:
-        what = f"is {shown(row[key])}, before captured_at"
+        what = f"is {shown(text)}, before captured_at"
         raise FieldError(key, what, "give a time at or after captured_at")
     return until_ms - captured_at_ms
 
 
-def _seen_until_ms(row: Row, reports: Reports, captured_at_ms: int | None) -> int:
+def _seen_until_ms(row: written.Snapshot, reports: Reports, captured_at_ms: int | None) -> int:
     """Return until when who runs what was seen; a row with measured lags may be known longer by a scrape alone."""
     measured = any(row.source is not LagSource.JOIN for rows in reports.values() for row in rows)
-    known_ms = _until_ms(row, "known_until", captured_at_ms)
-    is_told = measured or row.get("seen_until") is not None
-    return min(known_ms, _until_ms(row, "seen_until", captured_at_ms)) if is_told else known_ms
+    known_ms = _until_ms("known_until", row.known_until, captured_at_ms)
+    is_told = measured or row.seen_until is not None
+    return min(known_ms, _until_ms("seen_until", row.seen_until, captured_at_ms)) if is_told else known_ms
 
 
-def _of_newer(row: Row) -> tuple[Note, ...]:
+def _of_newer(row: written.Snapshot) -> tuple[Note, ...]:
     """Return the warning that a later rebalance cannot be read, if the logs have one."""
-    newer = row.get("newer_rebalance")
-    if newer is None:
-        return ()
-    if not isinstance(newer, Mapping):
-        raise wrong_type("newer_rebalance", newer, "an object")
-    return (newer_unread(printable(checked_text("newer_rebalance.place", newer.get("place")))),)
+    newer = row.newer_rebalance
+    return () if newer is None else (newer_unread(printable(newer.place)),)
 
 
-def _streams_version(row: Row) -> str | None:
-    version = optional_text(row, "streams_version")
+def _streams_version(row: written.Snapshot) -> str | None:
+    version = row.streams_version
     if version is not None and RELEASE.fullmatch(version) is None:
         raise FieldError("streams_version", f"is {shown(version)}, not a release of Kafka Streams", 'write "4.3.1"')
     return version
@@ -362,19 +349,6 @@ def _undated(reports: Reports, captured_at_ms: int | None, *, of_lag_files: bool
 _OF_A_SNAPSHOT = {"application_id", "instances", "tasks", "config", "group_protocol", "captured_at", "format_version"}
 
 
-def _read_header(row: Row) -> _Header:
-    refuse_written(row)
-    if row and not row.keys() & _OF_A_SNAPSHOT:
-        what = f"is JSON of something else, not a snapshot: it has {name_list(sorted(map(shown, row)), 1)}"
-        fix = "make a snapshot with kstream-plan snapshot; kstream-plan schema snapshot says what it has"
-        raise FieldError("", what, fix)
-    application_id = required_text(row, "application_id")
-    _check_format_version(row)
-    protocol = _group_protocol(row)
-    generation, captured_at_ms = optional_integer(row, "generation") or 0, optional_time(row, "captured_at")
-    return _Header(application_id, generation, captured_at_ms, protocol)
-
-
 def _check_format_version(row: Row) -> None:
     if row.get("format_version") is None:
         return
@@ -387,8 +361,8 @@ def _check_format_version(row: Row) -> None:
         raise FieldError("format_version", what, "use a program of that version, or capture the snapshot anew")
 
 
-def _group_protocol(row: Row) -> str:
-    protocol = (optional_text(row, "group_protocol") or "classic").lower()
+def _group_protocol(row: written.Snapshot) -> str:
+    protocol = (row.group_protocol or "classic").lower()
     if protocol not in ("classic", "streams", "connect"):
         what, fix = f"is {shown(protocol)}, which Kafka Streams does not use", 'write "classic" or "streams"'
         raise FieldError("group_protocol", what, fix)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from kstream_plan.model import Group, Holding, Note
 from kstream_plan.model.java_hash import java_string_key
 from kstream_plan.model.setting_texts import number_from_text
-from kstream_plan.model.settings import CONFIG_NAMES, MAX_LONG, AssignmentConfig
+from kstream_plan.model.settings import CONFIG_NAMES, AssignmentConfig
 from kstream_plan.model.streams_group import (
     BROKER_VERSIONS,
     CONTRADICTORY,
@@ -22,35 +22,20 @@ from kstream_plan.model.streams_group import (
     BrokerMember,
     TaskNames,
 )
+from kstream_plan.snapshots.rows import types as written
 from kstream_plan.snapshots.rows.config import unknown_key
-from kstream_plan.snapshots.rows.fields import (
-    FieldError,
-    Row,
-    checked_integer,
-    optional_integer,
-    optional_list,
-    optional_rows,
-    optional_text,
-    printable,
-    required_text,
-    shown,
-    wrong_type,
-)
+from kstream_plan.snapshots.rows.fields import FieldError, checked_integer, printable, shown
 from kstream_plan.snapshots.rows.members import normal_process_id
-from kstream_plan.snapshots.rows.times import optional_time
+from kstream_plan.snapshots.rows.times import time_ms
 
-#: The states of a member, as brokers name them.
-_MEMBER_STATES = ("STABLE", "UNREVOKED_TASKS", "UNRELEASED_TASKS")
 _STABLE, _NOT_READY = "stable", "notready"
 _WITH_MEMBERS, _WITHOUT_MEMBERS = (_STABLE, "reconciling", "assigning", _NOT_READY), ("empty", "dead")
 #: The largest value of a setting: Kafka's ``int``.
 _MOST = 2**31 - 1
 _RELEASE = re.compile(r"(\d{1,4}\.\d{1,4})(?:[.-].*)?", re.ASCII)
 
-T = TypeVar("T")
 
-
-def read_group_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:
+def read_group_config(given: Mapping[str, Any], *, as_text: bool = False) -> tuple[AssignmentConfig, list[Note]]:
     """Read the ``config`` of a streams group: the group's own settings, by the brokers' names; defaults are theirs.
 
     Returns:
@@ -60,19 +45,16 @@ def read_group_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentCon
     Raises:
         FieldError: a value of the wrong type, or that no broker takes.
     """
-    given = row.get("config")
-    if given is not None and not isinstance(given, Mapping):
-        raise wrong_type("config", given, "an object of settings")
     values: dict[str, int] = {}
     notes = []
     for name, (field, default, low, high) in GROUP_SETTINGS.items():
-        value = (given or {}).get(name)
+        value = given.get(name)
         value = number_from_text(value) if as_text else value
         values[field] = default if value is None else _setting(name, value, low, high)
         if not low <= values[field] <= high:
             message = f"config.{name} is {values[field]}: brokers take {low} to {high} unless their limits are changed"
             notes.append(Note("unusual-group-setting", message, (name,)))
-    for key in sorted(set(given or ()) - set(GROUP_SETTINGS)):
+    for key in sorted(set(given) - set(GROUP_SETTINGS)):
         if key in CONFIG_NAMES:
             message = f"config.{key} is a setting of the application: it has no effect in a streams group"
             notes.append(Note("no-effect-in-streams-group", message, (key,)))
@@ -81,33 +63,32 @@ def read_group_config(row: Row, *, as_text: bool = False) -> tuple[AssignmentCon
     return replace(AssignmentConfig(), **values), notes  # type: ignore[arg-type]
 
 
-def read_broker_group(row: Row, group: Group, generation: int, captured_at_ms: int | None) -> BrokerGroup:
+def read_broker_group(row: written.Snapshot, group: Group, generation: int, captured_at_ms: int | None) -> BrokerGroup:
     """Read what the broker knows of the group beside who holds what.
 
     Raises:
-        FieldError: no release of brokers that is known, a field of the wrong type, positions that are no order, or
-            what is to be held is missing though the group is not Stable.
+        FieldError: no release of brokers that is known, positions that are no order, or what is to be held is missing
+            though the group is not Stable.
     """
-    state, target_at_ms = optional_text(row, "group_state"), optional_time(row, "target_at")
+    state, target_at_ms = row.group_state, time_ms(row.target_at)
     if None not in (target_at_ms, captured_at_ms) and target_at_ms > captured_at_ms:  # type: ignore[operator]
-        what = f"is {shown(row['target_at'])}, after captured_at"
+        what = f"is {shown(row.target_at)}, after captured_at"
         raise FieldError("target_at", what, "give the time that the newest target was computed at, or leave it out")
-    target_epoch = optional_integer(row, "target_epoch")
-    target_epoch = generation if target_epoch is None else target_epoch
+    target_epoch = generation if row.target_epoch is None else row.target_epoch
     if target_epoch > generation:
         what = f"is {target_epoch}, and the group's own (generation) is {generation}"
         raise FieldError("target_epoch", what, "give the epoch that the newest target was computed at")
-    known = _broker_version(row)
+    known = _broker_version(row.broker_version)
     _check_state(state)
     _check_tasks(group)
     found, positions = [], []
     stable = _is_stable(state) and target_epoch == generation
-    for number, instance in enumerate(row["instances"]):
-        process_id = normal_process_id(instance["process_id"])
-        for place, seat in enumerate(instance["consumers"]):
+    for number, instance in enumerate(row.instances):
+        process_id = normal_process_id(instance.process_id)
+        for place, seat in enumerate(instance.consumers or ()):
             try:
                 found.append(_member(seat, process_id, group, target_epoch, known, stable=stable))
-                positions.append(optional_integer(seat, "position"))
+                positions.append(seat.position)
             except FieldError as error:
                 raise error.inside(f"instances[{number}].consumers[{place}]") from None
     _check_targets(found, group)
@@ -123,11 +104,11 @@ def read_broker_group(row: Row, group: Group, generation: int, captured_at_ms: i
     )
 
 
-def _tells_arrival(row: Row) -> bool:
+def _tells_arrival(row: written.Snapshot) -> bool:
     """Tell whether a row has all epochs and targets, so that it shows itself whether its members have arrived."""
-    seats = [seat for instance in row["instances"] for seat in instance["consumers"]]
-    told = (seat.get(name) is not None for seat in seats for name in ("target", "member_epoch"))
-    return row.get("target_epoch") is not None and all(told)
+    seats = [seat for instance in row.instances for seat in instance.consumers or ()]
+    all_told = all(seat.target is not None and seat.member_epoch is not None for seat in seats)
+    return row.target_epoch is not None and all_told
 
 
 def _check_state(state: str | None) -> None:
@@ -221,8 +202,11 @@ def _contradicts(member: BrokerMember, held: TaskNames, group: BrokerGroup) -> b
     return member.state == "STABLE" and member.epoch == group.target_epoch and not arrived
 
 
-def _broker_version(row: Row) -> str:
-    text = required_text(row, "broker_version")
+def _broker_version(text: str | None) -> str:
+    if text is None:
+        raise FieldError(
+            "broker_version", "is missing", f"give the release of the brokers: {', '.join(BROKER_VERSIONS)}"
+        )
     match = _RELEASE.fullmatch(text)
     if match is None or match[1] not in BROKER_VERSIONS:
         known = ", ".join(BROKER_VERSIONS)
@@ -250,28 +234,26 @@ def _check_tasks(group: Group) -> None:
 
 
 def _member(
-    seat: Row, process_id: str, group: Group, target_epoch: int, broker_version: str, *, stable: bool
+    seat: written.Consumer, process_id: str, group: Group, target_epoch: int, broker_version: str, *, stable: bool
 ) -> BrokerMember:
-    if optional_text(seat, "group_instance_id") is not None and not BROKER_VERSIONS[broker_version]:
-        what = f"is {shown(seat['group_instance_id'])}, but brokers of {broker_version} refuse static members"
+    if seat.group_instance_id is not None and not BROKER_VERSIONS[broker_version]:
+        what = f"is {shown(seat.group_instance_id)}, but brokers of {broker_version} refuse static members"
         raise FieldError("group_instance_id", what, "leave it out, or give the brokers' release if it is 4.4")
     _no_warmups(seat)
-    current = TaskNames(*(tuple(sorted(optional_list(seat, role))) for role in TaskNames._fields))
-    target = _roles(seat, "target", group)
+    current = TaskNames(*(tuple(sorted(getattr(seat, role) or ())) for role in TaskNames._fields))
+    target = _roles(seat.target, "target", group)
     if target is None:
         if not stable:
             what = "is missing, though the group is not Stable"
             raise FieldError("target", what, "give what each member is to hold, or capture the group when it is Stable")
         target = current
-    state = optional_text(seat, "member_state")
-    if state is not None and state not in _MEMBER_STATES:
-        raise FieldError("member_state", f"is {shown(state)}", f"write one of {', '.join(_MEMBER_STATES)}")
-    revoking = _roles(seat, "revoking", group) or TaskNames()
+    state: str | None = seat.member_state
+    revoking = _roles(seat.revoking, "revoking", group) or TaskNames()
     if any(revoking) and state not in (None, "UNREVOKED_TASKS"):
         what = f"is {shown(state)}, but the member is revoking tasks"
         raise FieldError("member_state", what, "write UNREVOKED_TASKS, or leave revoking empty")
     state = "UNREVOKED_TASKS" if any(revoking) else state
-    epoch = optional_integer(seat, "member_epoch")
+    epoch = seat.member_epoch
     if epoch is not None and epoch > target_epoch:
         what = f"is {epoch}, and the newest target's (target_epoch) is {target_epoch}: the group went on in between"
         raise FieldError("member_epoch", what, "describe the group again, all of it at one moment")
@@ -279,15 +261,13 @@ def _member(
         what = f"is {epoch}, the newest target's, which no member that still revokes (UNREVOKED_TASKS) has reached"
         raise FieldError("member_epoch", what, "describe the group again, all of it at one moment")
     return BrokerMember(
-        member_id=seat["consumer_id"],
+        member_id=seat.consumer_id,
         process_id=process_id,
         epoch=_likely_epoch(target_epoch, state, stable=stable, arrived=target == current) if epoch is None else epoch,
         state=state,
         target=target,
         revoking=revoking,
-        offsets=tuple(
-            sorted(_each(optional_rows(seat, "task_offsets"), "task_offsets", lambda item: _offset(item, group)))
-        ),
+        offsets=_offsets(seat.task_offsets or (), group),
     )
 
 
@@ -297,55 +277,40 @@ def _likely_epoch(target_epoch: int, state: str | None, *, stable: bool, arrived
     return target_epoch if there else target_epoch - 1
 
 
-def _no_warmups(seat: Row) -> None:
-    if optional_list(seat, "warmup"):
+def _no_warmups(seat: written.Consumer | written.ByRole) -> None:
+    if seat.warmup:
         what = "is not empty: brokers up to 4.4 place no warm-ups in a streams group"
         raise FieldError("warmup", what, "leave it empty, or move the tasks to standby")
 
 
-def _roles(seat: Row, name: str, group: Group) -> TaskNames | None:
-    item = seat.get(name)
+def _roles(item: written.ByRole | None, name: str, group: Group) -> TaskNames | None:
     if item is None:
         return None
-    if not isinstance(item, Mapping):
-        raise wrong_type(name, item, "an object")
     try:
         _no_warmups(item)
-        return TaskNames(*(_tasks(item, role, group) for role in TaskNames._fields))
+        return TaskNames(*(_tasks(getattr(item, role) or (), role, group) for role in TaskNames._fields))
     except FieldError as error:
         raise error.inside(name) from None
 
 
-def _tasks(item: Row, role: str, group: Group) -> tuple[str, ...]:
-    found = _each(optional_list(item, role), role, lambda value: _known(value, group))
-    if len(set(found)) < len(found):
+def _tasks(names: Sequence[str], role: str, group: Group) -> tuple[str, ...]:
+    for index, name in enumerate(names):
+        _check_known(name, f"{role}[{index}]", "add the task to tasks, or take it out here", group)
+    if len(set(names)) < len(names):
         raise FieldError(role, "names a task twice", "keep one of them")
-    return tuple(sorted(found))
+    return tuple(sorted(names))
 
 
-def _known(value: object, group: Group) -> str:
-    if not isinstance(value, str) or value not in group.task_index_by_text:
-        raise FieldError("", f"is {shown(value)}, which is not in tasks", "add the task to tasks, or take it out here")
-    return value
+def _offsets(items: Sequence[written.TaskOffset], group: Group) -> tuple[tuple[str, int], ...]:
+    for index, item in enumerate(items):
+        place = f"task_offsets[{index}].task_id"
+        _check_known(item.task_id, place, "add the task to tasks, or leave it out", group)
+    return tuple(sorted((item.task_id, item.offset) for item in items))
 
 
-def _offset(item: Row, group: Group) -> tuple[str, int]:
-    task = required_text(item, "task_id")
-    if task not in group.task_index_by_text:
-        raise FieldError(
-            "task_id", f"is {shown(task)}, which is not in tasks", "add the task to tasks, or leave it out"
-        )
-    return task, checked_integer("offset", item.get("offset"), 0, MAX_LONG)
-
-
-def _each(values: Sequence[Any], name: str, read: Callable[[Any], T]) -> list[T]:
-    found = []
-    for index, value in enumerate(values):
-        try:
-            found.append(read(value))
-        except FieldError as error:
-            raise error.inside(f"{name}[{index}]") from None
-    return found
+def _check_known(name: str, place: str, fix: str, group: Group) -> None:
+    if name not in group.task_index_by_text:
+        raise FieldError(place, f"is {shown(name)}, which is not in tasks", fix)
 
 
 def _setting(name: str, value: object, low: int, high: int) -> int:

@@ -7,18 +7,8 @@ from typing import NamedTuple
 
 from kstream_plan.model import Note, Partition, Task, TaskId
 from kstream_plan.model.settings import MAX_LONG
-from kstream_plan.snapshots.rows.fields import (
-    FieldError,
-    Row,
-    checked_integer,
-    checked_text,
-    optional_boolean,
-    optional_integer,
-    optional_list,
-    optional_rows,
-    required_text,
-    shown,
-)
+from kstream_plan.snapshots.rows import types as written
+from kstream_plan.snapshots.rows.fields import FieldError, shown
 
 
 class TaskRow(NamedTuple):
@@ -32,14 +22,14 @@ class TaskRow(NamedTuple):
     input_lag: int | None = None
 
 
-def read_task_rows(row: Row) -> list[TaskRow]:
+def read_task_rows(items: Sequence[written.Task]) -> list[TaskRow]:
     """Read ``tasks``, sorted in Kafka's order.
 
     Raises:
-        FieldError: not a task id, a task twice, a field of the wrong type or out of range.
+        FieldError: not a task id, or a task twice.
     """
     tasks: dict[TaskId, TaskRow] = {}
-    for index, item in enumerate(optional_rows(row, "tasks")):
+    for index, item in enumerate(items):
         try:
             task = _read_task_row(item)
         except FieldError as error:
@@ -52,9 +42,8 @@ def read_task_rows(row: Row) -> list[TaskRow]:
     return sorted(tasks.values(), key=lambda task: task.task_id.sort_key)
 
 
-def parsed_task_id(path: str, value: object) -> TaskId:
-    """Return the task id in ``value``."""
-    text = checked_text(path, value)
+def parsed_task_id(path: str, text: str) -> TaskId:
+    """Return the task id that is written so."""
     try:
         return TaskId.parse(text)
     except ValueError:
@@ -130,12 +119,9 @@ def _of_changelog(row: TaskRow) -> str:
     return "changelog_partitions"
 
 
-def _read_task_row(item: Row) -> TaskRow:
-    required_text(item, "task_id")
-    end_offset_sum = optional_integer(item, "end_offset_sum")
-    changelog = optional_rows(item, "changelog_partitions")
-    changelog_partitions = _partitions("changelog_partitions", changelog)
-    ends = [_end_offset(index, partition) for index, partition in enumerate(changelog)]
+def _read_task_row(item: written.Task) -> TaskRow:
+    end_offset_sum = item.end_offset_sum
+    ends = [partition.end_offset for partition in item.changelog_partitions or ()]
     of_changelogs = min(sum(end for end in ends if end is not None), MAX_LONG)
     if end_offset_sum is None and ends and None not in ends:
         end_offset_sum = of_changelogs
@@ -143,41 +129,14 @@ def _read_task_row(item: Row) -> TaskRow:
         what = f"is {end_offset_sum:,}, less than the {of_changelogs:,} of its changelog_partitions"
         raise FieldError("end_offset_sum", what, "give the sum of their end offsets, or leave it out")
     return TaskRow(
-        parsed_task_id("task_id", item["task_id"]),
-        optional_boolean(item, "stateful"),
+        parsed_task_id("task_id", item.task_id),
+        item.stateful,
         end_offset_sum,
-        _partitions("source_partitions", optional_rows(item, "source_partitions")),
-        changelog_partitions,
-        optional_integer(item, "input_lag"),
+        _partitions(item.source_partitions or ()),
+        _partitions(item.changelog_partitions or ()),
+        item.input_lag,
     )
 
 
-def _end_offset(index: int, partition: Row) -> int | None:
-    try:
-        return optional_integer(partition, "end_offset")
-    except FieldError as error:
-        raise error.inside(f"changelog_partitions[{index}]") from None
-
-
-def _partitions(name: str, items: Sequence[Row]) -> tuple[Partition, ...]:
-    partitions = []
-    for index, item in enumerate(items):
-        try:
-            partitions.append(
-                Partition(
-                    required_text(item, "topic"), checked_integer("partition", item.get("partition")), _racks(item)
-                )
-            )
-        except FieldError as error:
-            raise error.inside(f"{name}[{index}]") from None
-    return tuple(partitions)
-
-
-def _racks(item: Row) -> tuple[str | None, ...] | None:
-    if item.get("racks") is None:
-        return None
-    racks = optional_list(item, "racks")
-    return tuple(
-        None if rack is None else checked_text(f"racks[{index}]", rack, may_be_empty=True) or None
-        for index, rack in enumerate(racks)
-    )
+def _partitions(items: Sequence[written.SourcePartition | written.ChangelogPartition]) -> tuple[Partition, ...]:
+    return tuple(Partition(item.topic, item.partition, item.racks) for item in items)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 from kstream_plan.errors import UsageError
 from kstream_plan.model.times import EPOCH
-from kstream_plan.snapshots.rows.fields import FieldError, Row, shown, wrong_type
+from kstream_plan.snapshots.rows.fields import FieldError, shown, wrong_type
 
 #: What a time is written like; that there is such a day it does not say.
 RFC_3339 = r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([Zz])|([+-])(\d\d):(\d\d))?"
@@ -21,6 +22,7 @@ def parse_time(text: str) -> int:
     return parse_time_us(text) // 1000
 
 
+@lru_cache(4096)  # most rows of a snapshot are of few times
 def parse_time_us(text: str) -> int:
     """Read a time: RFC 3339, in UTC if it names no zone.
 
@@ -56,17 +58,20 @@ def time_asked_for(text: str, option: str, fix: str = "write it as 2026-11-21T12
         raise UsageError(f"{shown(text)} {what}", where=option, fix=fix) from None
 
 
-def optional_time(row: Row, name: str) -> int | None:
-    """Return the time in a field as :func:`parse_time` does, ``None`` if there is none."""
-    value = row.get(name)
-    if value is None:
-        return None
+def checked_time(path: str, value: object) -> str:
+    """Return ``value`` if it is a time."""
     if not isinstance(value, str):
-        raise wrong_type(name, value, "text", _FIX)
+        raise wrong_type(path, value, "text", _FIX)
     try:
-        return parse_time(value)
+        parse_time_us(value)
     except ValueError:
-        raise FieldError(name, f"is {shown(value)}, not a time", _FIX) from None
+        raise FieldError(path, f"is {shown(value)}, not a time", _FIX) from None
+    return value
+
+
+def time_ms(text: str | None) -> int | None:
+    """Return a time as :func:`parse_time` does, ``None`` if there is none."""
+    return None if text is None else parse_time(text)
 
 
 def _zone(match: re.Match[str]) -> timezone:

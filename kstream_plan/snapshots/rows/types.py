@@ -1,18 +1,18 @@
 """Snapshot and lag rows as they are written, field by field: what each is, may be and means.
 
-From these types follow the JSON Schemas (``kstream-plan schema snapshot`` and ``lags``) and the columns that Parquet
-files may have. A field without a default has to be there; ``None`` is null, which means absent. How fields belong
-together only the readers know.
+From these types follow the JSON Schemas (``kstream-plan schema snapshot`` and ``lags``), the columns that Parquet files
+may have, and what is checked when rows are read. A field without a default has to be there; ``None`` is null, which
+means absent. How fields belong together only the readers know.
 
 Annotations are evaluated with their classes: as texts they would cost every start some milliseconds more.
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from kstream_plan.model.settings import MAX_LONG
 from kstream_plan.model.snapshot import Stores
-from kstream_plan.snapshots.rows.lags import LagSource
 from kstream_plan.snapshots.rows.times import RFC_3339
 
 
@@ -25,13 +25,35 @@ class Says:
         self.keywords = {name.removesuffix("_"): value for name, value in keywords.items()}
 
 
+class KeyedBy:
+    """Of a list: the field with a name, by which it may be an object instead."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class LagSource(StrEnum):
+    """Where a lag is from: the report at the last join, or what the application's own metrics said later.
+
+    Of metrics without end offsets only the least that a copy is behind is known.
+    """
+
+    JOIN = "join"
+    METRICS = "metrics"
+    METRICS_AT_LEAST = "metrics, at least"
+
+
 #: Tells a time from other texts.
 TIME = Says(pattern=f"^{RFC_3339}$")
+#: Tells a number of records, or one of Kafka's markers, from other numbers.
+MARKED = Says(minimum=-3, maximum=MAX_LONG, not_={"const": -1})
 
 Name: TypeAlias = Annotated[str, Says(minLength=1)]
 TaskName: TypeAlias = Annotated[
     str,
-    Says(pattern="^(.+__)?[0-9]+_[0-9]+$"),
+    Says(minLength=1, pattern="^(.+__)?[0-9]+_[0-9]+$"),
     "subtopology_partition, with a named topology name__subtopology_partition.",
 ]
 TaskNames: TypeAlias = tuple[TaskName, ...]
@@ -39,11 +61,11 @@ Time: TypeAlias = Annotated[str, TIME]
 Whole: TypeAlias = Annotated[int, Says(minimum=0, maximum=MAX_LONG)]
 #: An item of a connector, -1 for the connector itself; or a generation, -1 for none.
 WholeOrMinusOne: TypeAlias = Annotated[int, Says(minimum=-1, maximum=MAX_LONG)]
-Records: TypeAlias = Annotated[int, Says(minimum=-3, maximum=MAX_LONG, not_={"const": -1})]
+Records: TypeAlias = Annotated[int, MARKED]
 PerSecond: TypeAlias = Annotated[float, Says(minimum=0), "Records per second."]
 
 
-class Settings:
+class Settings(Mapping[str, Any]):
     """Settings by Kafka's names with ``_`` for ``.``, of any kind of group."""
 
 
@@ -341,7 +363,8 @@ class Decided(NamedTuple):
     """What was decided for an instance."""
 
     consumers: Annotated[
-        Mapping[str, DecidedOfConsumer] | tuple[DecidedOfConsumer, ...],
+        tuple[DecidedOfConsumer, ...],
+        KeyedBy("consumer_id"),
         "Consumer id → the same, thread by thread; a list of objects with consumer_id is equivalent.",
     ]
     process_id: Annotated[str | None, "The instance, in a list."] = None
@@ -366,7 +389,8 @@ class Decision(NamedTuple):
         "The ids of the consumers that were asked to rejoin at once: a follow-up is due.",
     ] = None
     decided: Annotated[
-        Mapping[str, Decided] | tuple[Decided, ...] | None,
+        tuple[Decided, ...] | None,
+        KeyedBy("process_id"),
         "Process id → what was decided for it; a list of objects with process_id is equivalent. Without it the "
         "consumers of instances have it already.",
     ] = None

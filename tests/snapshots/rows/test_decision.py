@@ -65,7 +65,7 @@ def test_without_a_time_of_the_row_times_count_from_the_decision() -> None:
         ({"decided": 5}, "decision.decided is 5, a whole number where an object or a list must be"),
         ({"decided": {P0: 5}}, f"decision.decided['{P0}'] is 5, a whole number where an object must be"),
         ({"decided": [{"consumers": {}}]}, "decision.decided[0].process_id is missing"),
-        ({"decided": {P0: {}}}, f"decision.decided['{P0}'].consumers is null where an object or a list must be"),
+        ({"decided": {P0: {}}}, f"decision.decided['{P0}'].consumers is missing"),
         ({"decided": {P0: {"consumers": {"gone": {}}}}}, "is about consumer 'gone'"),
         ({"decided": [*({"process_id": P0, "consumers": {"orders-0-1": {}}},) * 2]}, "is about 'orders-0-1' again"),
         (

@@ -105,7 +105,7 @@ def test_rates_are_read_and_what_the_group_does_not_have_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("rates", "said"),
     [
-        ({"produce": [{"task_id": "0_0"}]}, "rates.produce[0].records_per_second is null where a number must be"),
+        ({"produce": [{"task_id": "0_0"}]}, "rates.produce[0].records_per_second is missing"),
         ({"produce": [{"task_id": "0_0", "records_per_second": -1}]}, "records_per_second is -1, which is no rate"),
         ({"restore": [{"task_id": "0_0", "records_per_second": 1}]}, "rates.restore[0].process_id is missing"),
         ({"restore": 5}, "rates.restore is 5, a whole number where a list must be"),

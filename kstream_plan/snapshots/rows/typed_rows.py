@@ -1,0 +1,211 @@
+"""From JSON values to typed rows: every field is of its type and in its range, or one error says what is wrong with it.
+
+The readers follow from the types (:mod:`kstream_plan.snapshots.rows.types`), as their JSON Schemas and columns do. How
+fields belong together is the business of who reads the rows. An absent field and a ``null`` are the same, but where
+one must be; an empty text is none, but where a name must be; fields that the type does not have are ignored. A list
+that must have items is empty if it is missing: whoever reads the row says of what there must be one.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from enum import EnumType
+from functools import cache, partial
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+from kstream_plan.model import LATEST, UNKNOWN
+from kstream_plan.snapshots.rows.fields import (
+    FieldError,
+    Row,
+    checked_boolean,
+    checked_integer,
+    checked_list,
+    checked_number,
+    checked_object,
+    checked_text,
+    shown,
+)
+from kstream_plan.snapshots.rows.times import checked_time
+from kstream_plan.snapshots.rows.types import MARKED, TIME, KeyedBy, Says, Settings
+
+_T = TypeVar("_T")
+
+#: A JSON value, which is not null → the value.
+_Read = Callable[[Any], Any]
+
+_FIX = "give it: kstream-plan schema snapshot says what a snapshot has; kstream-plan snapshot makes one"
+
+
+def read_typed(kind: Callable[..., _T], row: Row) -> _T:
+    """Return a row as its type.
+
+    Raises:
+        FieldError: a field of the wrong type or out of range, or one that must be there is missing.
+    """
+    value: _T = _record_reader(kind)(row)
+    return value
+
+
+#: What a field that must be there is, by its type.
+_WANTED = {str: "text", int: "a whole number", float: "a number", tuple: "a list"}
+
+
+@cache
+def _record_reader(kind: Any) -> _Read:
+    readers = {name: (place, _reader(each, ())) for place, (name, each) in enumerate(kind.__annotations__.items())}
+    wanted = {name: _wanted(each) for name, each in kind.__annotations__.items() if name not in kind._field_defaults}
+    missing = [() if wanted.get(name) == "" else None for name in kind._fields]
+    needed = [(kind._fields.index(name), name, what) for name, what in wanted.items() if what]
+    make = kind._make
+
+    def read(row: Any) -> Any:
+        values = missing.copy()
+        name = ""
+        try:
+            for name, value in checked_object("", row).items():
+                if value is not None and name in readers:
+                    place, read_field = readers[name]
+                    values[place] = read_field(value)
+        except FieldError as error:
+            raise error.inside(name) from None
+        for place, name, what in needed:
+            if values[place] is None:
+                raise FieldError(name, f"is null where {what} must be" if name in row else "is missing", _FIX)
+        return make(values)
+
+    return read
+
+
+def _wanted(annotation: Any) -> str:
+    """Return what has to be in a field; an empty text: the list there is, is empty without."""
+    keywords = set[str]()
+    while get_origin(annotation) is Annotated:
+        keywords |= {word for each in annotation.__metadata__ if isinstance(each, Says) for word in each.keywords}
+        annotation = get_args(annotation)[0]
+    return "" if "minItems" in keywords else _WANTED[get_origin(annotation) or annotation]
+
+
+def _reader(annotation: Any, metadata: tuple[Any, ...]) -> _Read:
+    """Return what reads values that are annotated so; ``metadata`` stands around the annotation."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _reader(arguments[0], (*annotation.__metadata__, *metadata))
+    if origin in (types.UnionType, Union):
+        (kind,) = (each for each in arguments if each is not type(None))
+        return _reader(kind, metadata)
+    if origin is Literal or isinstance(annotation, EnumType):
+        return _choice_reader(annotation, arguments)
+    if hasattr(annotation, "_fields"):
+        return _record_reader(annotation)
+    return _items_reader(arguments[0], metadata) if origin is tuple else _flat_reader(annotation, metadata)
+
+
+def _items_reader(item: Any, metadata: tuple[Any, ...]) -> _Read:
+    key = next((each.name for each in metadata if isinstance(each, KeyedBy)), None)
+    if key is not None:
+        return _keyed_reader(_reader(item, ()), key)
+    return _list_reader(_reader(item, ()), may_be_null=type(None) in get_args(item))
+
+
+def _flat_reader(kind: Any, metadata: tuple[Any, ...]) -> _Read:
+    keywords = {name: value for says in metadata if isinstance(says, Says) for name, value in says.keywords.items()}
+    if TIME in metadata:
+        return partial(checked_time, "")
+    if kind is int:
+        return _records if MARKED in metadata else _integer_reader(keywords["minimum"], keywords["maximum"])
+    if kind is str:
+        return _name if "minLength" in keywords else _text
+    return _READERS[get_origin(kind) or kind]
+
+
+def _integer_reader(low: int, high: int) -> _Read:
+    def read(value: Any) -> int:
+        return value if type(value) is int and low <= value <= high else checked_integer("", value, low, high)
+
+    return read
+
+
+def _records(value: Any) -> int:
+    if type(value) is not int or value >= 0:
+        return checked_integer("", value)
+    if value not in (LATEST, UNKNOWN):
+        fix = f"give a number of records, {LATEST} (running active) or {UNKNOWN} (unknown)"
+        raise FieldError("", f"is {value}, which is negative and none of Kafka's markers", fix)
+    return value
+
+
+def _name(value: Any) -> str:
+    return value if type(value) is str and value else checked_text("", value)
+
+
+def _text(value: Any) -> str | None:
+    return checked_text("", value, may_be_empty=True) or None
+
+
+def _texts(value: Any) -> Mapping[str, str]:
+    given = checked_object("", value, "an object of texts")
+    return {name: checked_text(name, text, may_be_empty=True) for name, text in given.items()}
+
+
+def _choice_reader(kind: Any, options: tuple[str, ...]) -> _Read:
+    by_text = {str(option): option for option in options or kind}
+
+    def read(value: Any) -> Any:
+        text = checked_text("", value, may_be_empty=True)
+        if text and text not in by_text:
+            raise FieldError("", f"is {shown(text)}", f"write one of {', '.join(map(repr, by_text))}")
+        return by_text.get(text)
+
+    return read
+
+
+def _list_reader(read_item: _Read, *, may_be_null: bool) -> _Read:
+    def read_or_null(item: Any) -> Any:
+        return None if item is None else read_item(item)
+
+    read_each = read_or_null if may_be_null else read_item
+
+    def read(value: Any) -> tuple[Any, ...]:
+        given = checked_list("", value)
+        try:
+            return tuple(map(read_each, given))
+        except FieldError:
+            for number, item in enumerate(given):
+                try:
+                    read_each(item)
+                except FieldError as error:
+                    raise error.inside(f"[{number}]") from None
+            raise
+
+    return read
+
+
+def _keyed_reader(read_item: _Read, key: str) -> _Read:
+    """Return what reads an object by name, or as Parquet has it a list of what has its name in ``key``: as a list."""
+    read_list = _list_reader(read_item, may_be_null=False)
+
+    def read(value: Any) -> Sequence[Any]:
+        if isinstance(value, Mapping):
+            return tuple(_named(name, item) for name, item in value.items())
+        items: Sequence[Any] = read_list(checked_list("", value, "an object or a list"))
+        nameless = next((number for number, item in enumerate(items) if getattr(item, key) is None), None)
+        if nameless is not None:
+            raise FieldError(f"[{nameless}].{key}", "is missing", "give it")
+        return items
+
+    def _named(name: str, item: Any) -> Any:
+        try:
+            return read_item(item)._replace(**{key: name})
+        except FieldError as error:
+            raise error.inside(f"[{shown(name)}]") from None
+
+    return read
+
+
+_READERS: Mapping[Any, _Read] = {
+    bool: partial(checked_boolean, ""),
+    float: partial(checked_number, ""),
+    Mapping: _texts,
+    Settings: partial(checked_object, "", wanted="an object of settings"),
+}
