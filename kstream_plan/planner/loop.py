@@ -21,9 +21,9 @@ from kstream_plan.plans import Balance, Phase, Round, Step, Trigger, Verdict
 from kstream_plan.plans.balance import RunningBalance
 from kstream_plan.plans.design import Coordinator, CopyDoubt, Due, Lapse, Turn
 from kstream_plan.plans.membership import Disk, GroupChange, TakingIn, as_flushed, disk_of, first_joined
+from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.rounds import NOT_COUNTED, MemberTurn
-from kstream_plan.plans.stateless_steps import single_steps
-from kstream_plan.plans.step_rows import cold_starts
+from kstream_plan.plans.step_rows import StepMaker
 
 #: Called after every round with the number of rounds so far, of tasks that still have to move, and of their movements:
 #: an active copy and a standby of the same task move one after the other.
@@ -91,8 +91,9 @@ def rehearse(
     if before is None:
         lapse = Lapse(state.at_ms, 0, outside.spans(state.at_ms, 0), idle=True)
         state = coordinator.until_now(state, lapse)
-    restored = RestoreTotals(state.group, coordinator.under_way(state), outside.rates_from(0))
-    run = _Run(state, config, coordinator, outside, everyone, restored, first_trigger, before, balances)
+    restored = RestoreTotals(state.group, coordinator.under_way(state), outside.rates_from(0), outside.steady)
+    maker = StepMaker(everyone.group)
+    run = _Run(state, config, coordinator, outside, everyone, maker, restored, first_trigger, before, balances)
     if before is None:
         run.may_end = True
         run.take_in(outside.due(0))
@@ -125,6 +126,7 @@ class _Run:
     coordinator: Coordinator[Any]
     outside: OutsideEvents
     everyone: Roster
+    maker: StepMaker
     restored: RestoreTotals
     trigger: Trigger
     before: Turn | None
@@ -138,7 +140,7 @@ class _Run:
     disks: dict[str, Disk] = field(default_factory=dict)
     settings: list[tuple[int, AssignmentConfig]] = field(default_factory=list)
     members: list[Step] = field(default_factory=list)
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[tuple[Turn, RoundSteps]] = field(default_factory=list)
 
     def take(self) -> Turn:
         """Let the turn be taken that is due now."""
@@ -154,15 +156,14 @@ class _Run:
         if turn.silent:
             return self.coordinator.next(turn, partial(self.outside.ahead, self.at_ms))
         self.coordinator.took(turn)
-        rates = self.outside.rates_from(self.at_ms)
-        steps = single_steps(turn.steps)
-        self.restored.add(self.at_ms, turn.state.group, rates, steps, self.outside.steady)
+        rates, steps = self.outside.rates_from(self.at_ms), RoundSteps.of(self.maker, turn.steps, turn.stateless)
+        self.restored.add(self.at_ms, turn.state.group, rates, steps)
         self.members.clear()
         if turn.member is not None and self.rounds:
-            self.turns.append(turn)
+            self.turns.append((turn, steps))
         else:
             self._close_round()
-            self.rounds.append(self._round(turn))
+            self.rounds.append(self._round(turn, steps))
         return self.coordinator.next(turn, partial(self.outside.ahead, self.at_ms))
 
     def verdict(self, turn: Turn, due: Due | None, *, left: int) -> Verdict | None:
@@ -178,9 +179,9 @@ class _Run:
     def follow(self, before: Turn) -> None:
         """Begin with what follows from the turn before the plan; a turn of its own comes now if nothing does."""
         self.at_ms = before.at_ms
-        steps = single_steps(before.steps)
-        self.restored.add(self.at_ms, before.state.group, self.outside.rates, steps, self.outside.steady)
-        self.restored.begin([*cold_starts(steps)])
+        steps = RoundSteps.of(self.maker, before.steps)
+        self.restored.add(self.at_ms, before.state.group, self.outside.rates, steps)
+        self.restored.begin(steps)
         due = self.coordinator.next(before, partial(self.outside.ahead, self.at_ms))
         if due is None and self.outside.next_change_ms() is None:
             due, self.may_end = Due(0, self.trigger), True
@@ -253,7 +254,7 @@ class _Run:
             runs_by_ms=ending.runs_by_ms,
         )
 
-    def _round(self, turn: Turn) -> Round:
+    def _round(self, turn: Turn, steps: RoundSteps) -> Round:
         """Return the round that a decision begins."""
         group = turn.state.group
         return Round(
@@ -263,7 +264,7 @@ class _Run:
             trigger=self.trigger,
             phases=turn.phases,
             probing_rebalance=turn.probing_rebalance,
-            steps=turn.steps,
+            steps=steps,
             balance=self._balance(turn),
             decided=self.everyone.holdings(group, turn.decided),
             assigned=self.everyone.holdings(group, turn.held),
@@ -286,15 +287,15 @@ class _Run:
         """Add the members' turns to the last round."""
         if not self.turns:
             return
-        rnd, steps, turns = self.rounds[-1], list(self.rounds[-1].steps), list[MemberTurn]()
-        for turn in self.turns:
+        rnd, parts, turns = self.rounds[-1], [self.rounds[-1].steps], list[MemberTurn]()
+        for turn, steps in self.turns:
             assert turn.member is not None
-            turns.append(MemberTurn(turn.at_ms, *turn.member, len(steps)))
-            steps += turn.steps
-        last, reached = self.turns[-1], {*rnd.phases}.union(*(turn.phases for turn in self.turns))
+            turns.append(MemberTurn(turn.at_ms, *turn.member, sum(map(len, parts))))
+            parts.append(steps)
+        last, reached = self.turns[-1][0], {*rnd.phases}.union(*(turn.phases for turn, _ in self.turns))
         self.rounds[-1] = replace(
             rnd,
-            steps=tuple(steps),
+            steps=RoundSteps.joined(parts),
             turns=tuple(turns),
             phases=tuple(phase for phase in Phase if phase in reached),
             balance=self._balance(last, RunningBalance(last.state.group)),

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, Target
 from kstream_plan.model.holding_changes import extra_copies, held_by_several, moved
-from kstream_plan.plans import (
-    HandOver,
-    LowerBounds,
-    PausedTask,
-    Pauses,
-    Place,
-    Promote,
-    Role,
-    Round,
-    Step,
-    Summary,
-    Trigger,
-    restores_anew,
-)
+from kstream_plan.plans import LowerBounds, PausedTask, Pauses, Round, Summary, Trigger
 from kstream_plan.plans.balance import instance_loads
-from kstream_plan.plans.step_rows import RowTally, StepRows
+from kstream_plan.plans.step_rows import NO_SEAT, NOT_KNOWN, PLACE, PROMOTE, RESTORING, WARMUP, anew, are, in_batches
 from kstream_plan.plans.summary import DurationIs
 
 
@@ -77,9 +65,7 @@ def summarize(
     ``duration_ms`` when the last one has taken effect.
     """
     final = rounds[-1].assigned if rounds else initial
-    tally = _Tally(group)
-    for rnd in rounds:
-        tally.add(rnd.single_steps)
+    totals = _totals(group, rounds)
     worst = min(paused.ms, key=lambda task: (-paused.ms[task], task.sort_key), default=None)
     return Summary(
         rebalances=len(rounds),
@@ -87,66 +73,48 @@ def summarize(
         duration_ms=duration_ms,
         duration_is=duration_is,
         moves=len(moved(group, kept(group, initial, rounds), final)),
-        hops=tally.hops,
-        warmups=tally.warmups,
-        cold_handovers=tally.cold_handovers,
+        hops=totals.hops,
+        warmups=totals.warmups,
+        cold_handovers=totals.cold_handovers,
         max_cold_restore_ms=max_cold_restore_ms,
-        restored_records=tally.restored_records,
+        restored_records=totals.restored_records,
         paused_task_ms=sum(paused.ms.values()),
         max_paused_task=None if worst is None else PausedTask(worst, paused.ms[worst], paused.times[worst]),
         peak_extra_copies=max(extra_copies([rnd.assigned for rnd in rounds]), default=0),
-        stateless_hops=tally.stateless_hops + sum(rnd.stateless.hops() for rnd in rounds if rnd.stateless is not None),
+        stateless_hops=totals.stateless_hops + sum(rnd.stateless.hops() for rnd in rounds if rnd.stateless is not None),
         lower_bounds=bounds,
         runs_by_ms=runs_by_ms,
     )
 
 
-#: A tuple, not a union: there may be millions of steps.
-_STARTS = (HandOver, Promote)
+class _Totals(NamedTuple):
+    """What the steps of a plan come to, apart from those of stateless tasks that are numbers."""
+
+    hops: int = 0
+    stateless_hops: int = 0
+    warmups: int = 0
+    cold_handovers: int = 0
+    restored_records: int | None = 0
 
 
-class _Tally:
-    """Running totals over the steps of one plan, apart from those of stateless tasks that are numbers."""
+def _totals(group: Group, rounds: Sequence[Round]) -> _Totals:
+    import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
-    def __init__(self, group: Group) -> None:
-        self._group = group
-        self.hops = 0
-        self.stateless_hops = 0
-        self.warmups = 0
-        self.cold_handovers = 0
-        self.restored_records: int | None = 0
-
-    def add(self, steps: Sequence[Step]) -> None:
-        """Count the steps of a round."""
-        if isinstance(steps, StepRows):
-            self._add_tally(steps.tally)
-            steps = steps.members
-        for step in steps:
-            if isinstance(step, _STARTS):
-                self._start(step)
-            elif isinstance(step, Place):
-                self.warmups += step.to.role is Role.WARMUP
-                self._restore(step)
-
-    def _add_tally(self, of: RowTally) -> None:
-        self.hops += of.hops
-        self.warmups += of.warmups
-        self.cold_handovers += of.cold_handovers
-        if self.restored_records is not None:
-            records = of.restored_records
-            self.restored_records = None if records is None else self.restored_records + records
-
-    def _start(self, step: HandOver | Promote) -> None:
-        from_ = step.from_ if isinstance(step, HandOver) else None
-        hops = from_ is None or from_.process_id != step.to.process_id
-        if not self._group.stateful_flags[self._group.task_index[step.task_id]]:
-            self.stateless_hops += hops
-            return
-        self.hops += hops
-        self.cold_handovers += not step.caught_up
-        self._restore(step)
-
-    def _restore(self, step: Place | HandOver | Promote) -> None:
-        if self.restored_records is not None and restores_anew(step, self._group):
-            records = step.restore_records
-            self.restored_records = None if records is None else self.restored_records + records
+    total, stateful = _Totals(), np.array(group.stateful_flags, np.bool_)
+    sums = np.array(group.end_offset_sums, np.int64)
+    instance_of = np.array([*group.instance_of, NO_SEAT])
+    for all_rows, _, _ in in_batches([rnd.steps.rows for rnd in rounds]):
+        rows = all_rows[are(all_rows["kind"], *RESTORING)]
+        is_placed, has_state = rows["kind"] == PLACE, stateful[rows["task"]]
+        elsewhere = instance_of[rows["from_consumer"]] != instance_of[rows["to_consumer"]]
+        hops = ~is_placed & (elsewhere | (rows["kind"] == PROMOTE))
+        restored = rows["restore_records"][anew(rows, sums) & (is_placed | has_state)].tolist()
+        is_known = total.restored_records is not None and NOT_KNOWN not in restored
+        total = _Totals(
+            total.hops + int((hops & has_state).sum()),
+            total.stateless_hops + int((hops & ~has_state).sum()),
+            total.warmups + int((is_placed & (rows["to_role"] == WARMUP)).sum()),
+            total.cold_handovers + int((~is_placed & has_state & (rows["caught_up"] == 0)).sum()),
+            sum(restored, total.restored_records or 0) if is_known else None,
+        )
+    return total

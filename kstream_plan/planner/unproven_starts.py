@@ -47,7 +47,8 @@ from kstream_plan.plans.caught_up_evidence import (
 )
 from kstream_plan.plans.design import CopyDoubt, Design
 from kstream_plan.plans.restoring import POLL_RECORDS
-from kstream_plan.plans.step_rows import starts_for, steps_of_kinds
+from kstream_plan.plans.round_steps import RoundSteps
+from kstream_plan.plans.step_rows import CODES, MEMBER_LEFT, STARTS, are, in_batches
 from kstream_plan.plans.summary import FIGURES
 
 _STARTS = (HandOver, Promote)
@@ -230,8 +231,7 @@ class _Follower:
         stateful, held = set(self.group.stateful), apart_from_stateless(initial)
         run = {task for holding in held for task in holding.active}
         self.orphans = dict.fromkeys(sorted(stateful - run))
-        looked_at = (rnd for rnd in rounds if _leavers(rnd) or starts_for(rnd.single_steps, _UNAWAITED))
-        last = max((rnd.number for rnd in looked_at), default=-1)
+        last = _last_to_look_at(rounds)
         on_disk = self.known.snapshot.stores == "persistent"
         has_unsized = self._has_unsized()
         # of them a copy may take an unknown part of the rate that its instance is known to restore at
@@ -251,7 +251,7 @@ class _Follower:
             for at_ms, steps in _moments(rnd):
                 if not on_disk:
                     self._threads(at_ms, place, steps)
-                self._starts(at_ms, steps_of_kinds(steps, _STARTS), held)
+                self._starts(at_ms, steps.of_kinds(*_STARTS), held)
                 if any_unsized:
                     self._note_new_copies(steps)
             self._beside_unknown(rnd.at_ms, self.found[unproven:])
@@ -278,10 +278,10 @@ class _Follower:
                     lacking.append((task, process_id, lag))
         return lacking
 
-    def _note_new_copies(self, steps: Sequence[Step]) -> None:
+    def _note_new_copies(self, steps: RoundSteps) -> None:
         """Note which copies are made, or begin again, and lack something."""
         in_memory = self.known.snapshot.stores == "in-memory"
-        for step in steps_of_kinds(steps, (Place, ThreadMove)):
+        for step in steps.of_kinds(Place, ThreadMove):
             assert isinstance(step, (Place, ThreadMove))
             task = self.group.task_index[step.task_id]
             records = step.restore_records if isinstance(step, Place) else None
@@ -330,10 +330,10 @@ class _Follower:
             elif isinstance(step, MemberJoined):
                 self.restarted[step.process_id] = rnd.at_ms
 
-    def _threads(self, at_ms: int, place: int, steps: Sequence[Step]) -> None:
+    def _threads(self, at_ms: int, place: int, steps: RoundSteps) -> None:
         """Take in whose copies change threads, and look at the tasks that do: nothing moves there that is in memory."""
         stores = self.known.snapshot.stores
-        for step in steps_of_kinds(steps, _TO_THREADS):
+        for step in steps.of_kinds(*_TO_THREADS):
             assert isinstance(step, _TO_THREADS)
             task = self.group.task_index[step.task_id]
             if not self.group.tasks[task].stateful:
@@ -551,11 +551,20 @@ def is_little(task: Task, records: int) -> bool:
     return records <= POLL_RECORDS or (task.end_offset_known and 10 * records < task.end_offset_sum)
 
 
-def _leavers(rnd: Round) -> bool:
-    return any(isinstance(step, MemberLeft) for step in rnd.member_steps)
+def _last_to_look_at(rounds: Sequence[Round]) -> int:
+    """Return the number of the last round in which an instance leaves, or a task starts without awaiting its copy."""
+    last, before = -1, 0
+    for rows, number, in_batch in in_batches([rnd.steps.rows for rnd in rounds]):
+        which = rows["kind"] == MEMBER_LEFT
+        for code in _UNAWAITED:
+            which |= are(rows["kind"], *STARTS) & (rows["reason"] == CODES.index(code))
+        if which.any():
+            last = rounds[before + int(number[which][-1])].number
+        before += in_batch
+    return last
 
 
-def _moments(rnd: Round) -> Iterator[tuple[int, Sequence[Step]]]:
+def _moments(rnd: Round) -> Iterator[tuple[int, RoundSteps]]:
     """Yield the steps of stateful tasks by the time that they happen at."""
     if not rnd.turns:
         yield rnd.at_ms, rnd.single_steps

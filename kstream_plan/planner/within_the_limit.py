@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kstream_plan.model import Group, Note, Snapshot, WorkId
 from kstream_plan.model.times import duration
-from kstream_plan.plans import HandOver, Promote, Round, Step
+from kstream_plan.plans import HandOver, Promote, Round
 from kstream_plan.plans.plan import RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import POLL_RECORDS, cold_restoring_ms
-from kstream_plan.plans.step_rows import STARTS, StepRows
+from kstream_plan.plans.step_rows import STARTS, are, in_batches
 
 #: Less than that is no more than what a hand-over takes anyway.
 NOTABLE_MS = 1_000
@@ -24,8 +24,8 @@ def restores_within_limit(snapshot: Snapshot, group: Group, rounds: Sequence[Rou
     the ``rounds``.
     """
     found = dict[WorkId, tuple[int, int | None]]()
-    for rnd in rounds:
-        found.update(_restoring(snapshot, group, rnd))
+    for starts in _starts(snapshot, group, rounds):
+        found.update(_restoring(snapshot, group, starts))
     if not found:
         return ()
     records, known = max(of for of, _ in found.values()), [ms for _, ms in found.values() if ms is not None]
@@ -37,14 +37,13 @@ def restores_within_limit(snapshot: Snapshot, group: Group, rounds: Sequence[Rou
     return (Note(RESTORES_WITHIN_LIMIT, message, tuple(map(str, found))),)
 
 
-def _restoring(snapshot: Snapshot, group: Group, rnd: Round) -> Iterator[tuple[WorkId, tuple[int, int | None]]]:
-    """Yield such tasks, what each restores, and how long that takes, in milliseconds (``None``: not known).
+def _restoring(
+    snapshot: Snapshot, group: Group, starts: Sequence[HandOver | Promote]
+) -> Iterator[tuple[WorkId, tuple[int, int | None]]]:
+    """Yield such tasks among the starts of a round, what it restores, and how long (``None``: not known).
 
     Those of one instance share its rate, with what it restores of tasks that start cold.
     """
-    starts = [step for step in _steps(snapshot, rnd) if isinstance(step, (HandOver, Promote)) and step.restore_records]
-    if not any(step.caught_up for step in starts):
-        return
     index, rates = snapshot.state.group.instance_index, snapshot.rates
     lasts = cold_restoring_ms(
         [replace(step, caught_up=False) for step in starts],  # to restore it, what it counts as makes no difference
@@ -60,16 +59,18 @@ def _restoring(snapshot: Snapshot, group: Group, rnd: Round) -> Iterator[tuple[W
             yield step.task_id, (records, takes_ms)
 
 
-def _steps(snapshot: Snapshot, rnd: Round) -> Iterable[Step]:
-    """Yield the steps of a round, of those that are rows as few as may be such."""
-    steps = rnd.single_steps
-    if not isinstance(steps, StepRows):
-        return steps
-    if not steps.tally.restores_within_limit:
-        return ()
-    rows, which = steps.rows, steps.restoring(*STARTS)
-    if not snapshot.rates.any_restore:  # then those that count as caught up and begin with half of it or less
-        which &= rows["caught_up"] != 0
-        whole = steps.maker.end_offset_sums[rows["task"]]
-        which &= rows["restore_records"] >= whole - whole // 2  # twice the records may be beyond 64 bits
-    return steps.of_rows(which)
+def _starts(snapshot: Snapshot, group: Group, rounds: Sequence[Round]) -> Iterator[list[HandOver | Promote]]:
+    """Yield what starts, and has something to restore, in each round in which such a task counts as caught up."""
+    import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
+
+    whole_of, before = np.array([*group.end_offset_sums, 0], np.int64), 0
+    for rows, number, in_batch in in_batches([rnd.steps.rows for rnd in rounds]):
+        which = are(rows["kind"], *STARTS) & (rows["restore_records"] > 0)
+        warm = which & (rows["caught_up"] != 0)
+        if not snapshot.rates.any_restore:  # then those that count as caught up and begin with half of it or less
+            whole = whole_of[rows["task"]]
+            which = warm = warm & (rows["restore_records"] >= whole - whole // 2)  # twice it may be beyond 64 bits
+        for place in np.unique(number[warm]).tolist():
+            starts = rounds[before + place].steps.where(which[number == place])
+            yield [step for step in starts if isinstance(step, HandOver | Promote)]
+        before += in_batch

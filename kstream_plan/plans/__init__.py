@@ -12,7 +12,7 @@ from kstream_plan.plans.reasons import Reason, ReasonCode
 from kstream_plan.plans.rounds import Balance, MemberTurn, Phase, Round, Trigger
 from kstream_plan.plans.seats import Role, Seat
 from kstream_plan.plans.standstills import Outage, Pause
-from kstream_plan.plans.stateless_steps import Places, StatelessChanges, StatelessSteps, stateless_changes
+from kstream_plan.plans.stateless_steps import Places, StatelessChanges, StatelessSteps
 from kstream_plan.plans.steps import (
     Demote,
     Drop,
@@ -79,5 +79,4 @@ __all__ = [
     "Verdict",
     "Withhold",
     "restores_anew",
-    "stateless_changes",
 ]

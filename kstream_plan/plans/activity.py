@@ -12,8 +12,19 @@ from kstream_plan.model.holding_changes import apart_from_stateless, unlike
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.reasons import ReasonCode
 from kstream_plan.plans.rounds import Round, Trigger
-from kstream_plan.plans.step_rows import ACTIVE, DROP, PLACE, STARTS, THREAD_MOVE, WARMUP
-from kstream_plan.plans.steps import InstanceLeaving, InstanceStays, MemberJoined, MemberLeft, Revoke, Step
+from kstream_plan.plans.step_rows import (
+    ACTIVE,
+    CODES,
+    DROP,
+    MEMBER_LEFT,
+    PLACE,
+    REVOKE,
+    STARTS,
+    THREAD_MOVE,
+    WARMUP,
+    Rows,
+)
+from kstream_plan.plans.steps import InstanceLeaving, InstanceStays, MemberJoined, MemberLeft
 from kstream_plan.plans.told import Told, told
 
 
@@ -183,14 +194,13 @@ def _only_dealt(plan: Plan) -> bool:
     """
     rounds = [rnd for rnd in plan.rounds if rnd.stateless is not None]
     groups = {id(rnd.stateless.maker.group) for rnd in rounds if rnd.stateless is not None}
-    return len(groups) <= 1 and not any(_stops(step) for rnd in rounds for step in rnd.steps_apart)
+    return len(groups) <= 1 and not any(_anybody_stops(rnd.steps.rows) for rnd in rounds)
 
 
-def _stops(step: Step) -> bool:
+def _anybody_stops(rows: Rows) -> bool:
     """Tell whether somebody goes: an instance, or a thread of one that stays."""
-    if isinstance(step, Revoke):
-        return step.reason.code is ReasonCode.THREAD_STOPPED
-    return isinstance(step, MemberLeft)
+    of_thread = (rows["kind"] == REVOKE) & (rows["reason"] == CODES.index(ReasonCode.THREAD_STOPPED))
+    return bool((of_thread | (rows["kind"] == MEMBER_LEFT)).any())
 
 
 def membership(plan: Plan) -> tuple[list[str], list[str]]:
@@ -214,7 +224,7 @@ def _is_resized(plan: Plan, event: Activity) -> bool:
     """Tell whether only threads come or go: in a scenario, where nobody joins or leaves without being named."""
     if event.rounds[0].trigger not in (Trigger.JOIN, Trigger.LEAVE):
         return False
-    leaving = any(isinstance(step, InstanceLeaving | InstanceStays) for step in event.rounds[0].steps_apart)
+    leaving = any(isinstance(step, InstanceLeaving | InstanceStays) for step in event.rounds[0].steps.events)
     named = bool(event.joined or event.left) or leaving or plan.design == "streams"
     return not named and plan.digest != plan.snapshot_digest
 

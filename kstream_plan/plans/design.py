@@ -21,6 +21,7 @@ from kstream_plan.model.streams_group import GROUP_SETTINGS
 from kstream_plan.plans.membership import TakingIn, taken_in
 from kstream_plan.plans.restoring import Span
 from kstream_plan.plans.rounds import Balance, Phase, Round, Trigger
+from kstream_plan.plans.stateless_steps import StatelessChanges
 from kstream_plan.plans.steps import Step
 from kstream_plan.plans.summary import DurationIs, LowerBounds
 from kstream_plan.plans.verdict import Verdict
@@ -42,7 +43,8 @@ class Turn:
     ``state`` is the group as it is found then (without members that the turn lets go), ``generation`` the number of
     the decision, ``decided`` and ``held`` what everybody is to hold and holds from now on, by consumer of
     ``state.group``; ``decided_of`` the same by instance (``None``: what its consumers are to hold). ``target`` is what
-    the decisions lead to. ``steps`` are all that happens now, members that come and go included. ``phases`` say what
+    the decisions lead to. ``steps`` are all that happens now, members that come and go included, but for what
+    happens to ``stateless`` tasks as numbers. ``phases`` say what
     the turn is for, ``probing_rebalance`` whether the decision asks for a probing rebalance; ``queued`` is how many
     tasks still have to move, ``movements`` in how many movements if that is known. ``member`` is whose turn it is
     (process id, consumer id): then it belongs to the round of the decision before; ``None``: the group decides, and a
@@ -58,6 +60,7 @@ class Turn:
     held: Holdings
     target: Target
     steps: Sequence[Step] = ()
+    stateless: StatelessChanges | None = None
     phases: tuple[Phase, ...] = ()
     decided_of: Sequence[Holding] | None = None
     probing_rebalance: bool = False

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from kstream_plan.model import Group, Holding, LazyHoldings
 from kstream_plan.plans.replay import Outcome, replay
-from kstream_plan.plans.step_rows import Rows, StepRows
+from kstream_plan.plans.round_steps import RoundSteps
 
 #: Returns what was decided in the last round and is held since, sooner than from the steps.
 Current: TypeAlias = Callable[[], Outcome]
@@ -26,18 +26,17 @@ class HoldingsLog:
         self.group = group
         self._initial = initial
         self._current = current
-        self._rounds: list[StepRows] = []
+        self._rounds: list[RoundSteps] = []
         #: by round, as far as it was made, and which of these were made of what was current
         self._made: dict[int, Outcome] = {}
         self._told: set[int] = set()
         self._replayed = -1
         self._replay = replay(group, initial, self._rows_after(-1))
 
-    def add(self, steps: StepRows, *, warmups: int, temporary: int) -> tuple[LoggedHoldings, LoggedHoldings]:
+    def add(self, steps: RoundSteps, *, warmups: int, temporary: int) -> tuple[LoggedHoldings, LoggedHoldings]:
         """Add a round; return what it decides, and what is held after it.
 
-        Of the ``steps`` the rows count: what those of members do was done to what was held first. ``warmups`` and
-        ``temporary`` are how many such copies are held after it.
+        ``warmups`` and ``temporary`` are how many such copies are held after it.
         """
         number = len(self._rounds)
         self._rounds.append(steps)
@@ -69,9 +68,9 @@ class HoldingsLog:
         """Return what is held before a round, by consumer."""
         return self.outcome(number - 1).assigned if number else self._initial
 
-    def rows_of(self, number: int) -> Rows:
-        """Return the rows of a round."""
-        return self._rounds[number].rows
+    def steps_of(self, number: int) -> RoundSteps:
+        """Return the steps of a round."""
+        return self._rounds[number]
 
     def is_told(self, number: int) -> bool:
         """Tell whether a round's outcome is of what was current after it, and not made of the steps."""
@@ -100,10 +99,10 @@ class HoldingsLog:
         held = self._initial if known < 0 else self._made[known].assigned
         self._replay, self._replayed = replay(self.group, held, self._rows_after(known)), known
 
-    def _rows_after(self, number: int) -> Iterator[StepRows]:
+    def _rows_after(self, number: int) -> Iterator[RoundSteps]:
         """Yield the rows of each round after this one, also of those that are added meanwhile."""
         while (number := number + 1) < len(self._rounds):
-            yield self._rounds[number].with_members(())
+            yield self._rounds[number]
 
 
 class LoggedHoldings(LazyHoldings):

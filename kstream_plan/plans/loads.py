@@ -12,7 +12,7 @@ from kstream_plan.plans.balance import Load, instance_loads
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.role_counts import running, warming
 from kstream_plan.plans.rounds import Trigger
-from kstream_plan.plans.step_rows import NO_SEAT, PLACE, STANDBY, RowMaker, Rows, cold_starts
+from kstream_plan.plans.step_rows import NO_SEAT, PLACE, STANDBY, Rows
 
 #: The code of the assumption that only numbers of moves are known: a snapshot by REST.
 COUNTS_ONLY = "counts-only"
@@ -153,7 +153,7 @@ def most_restoring(plan: Plan) -> int:
     """Return how many tasks an instance restores at once, at worst: its warm-ups and cold starts of one round."""
     group, most = plan.group, 0
     for rnd, warm in zip(plan.rounds, warming(plan), strict=True):
-        cold = Counter(step.to.process_id for step in cold_starts(rnd.single_steps))
+        cold = Counter(step.to.process_id for step in rnd.steps.cold_starts())
         both = (starts + warm[group.instance_index[process_id]] for process_id, starts in cold.items())
         most = max(most, *warm, *both)
     return most
@@ -161,8 +161,7 @@ def most_restoring(plan: Plan) -> int:
 
 def standbys_to_restore(plan: Plan) -> int:
     """Return how many new standbys have something to restore."""
-    maker = RowMaker(plan.group)
-    return sum(_new_standbys(maker.rows(rnd.single_steps)) for rnd in plan.rounds)
+    return sum(_new_standbys(rnd.steps.rows) for rnd in plan.rounds)
 
 
 def _new_standbys(rows: Rows) -> int:

@@ -15,7 +15,6 @@ from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.restoring import cold_restoring_ms
 from kstream_plan.plans.rounds import Round
 from kstream_plan.plans.simulated import Draws, Range, range_of
-from kstream_plan.plans.step_rows import cold_starts, steps_of_kinds
 from kstream_plan.plans.steps import HandOver, Promote
 from kstream_plan.plans.timeline import cold_starts_of
 
@@ -134,7 +133,7 @@ def _with_cold_starts(figure: str, plan: Plan, paused_ms: int) -> int | None:
         return None
     slowest_ms = plan.ends("max_cold_restore_ms")[1]
     rounds = plan.rounds if plan.summary.cold_handovers else ()
-    starts = [step.task_id for rnd in rounds for step in cold_starts(rnd.steps)]
+    starts = [step.task_id for rnd in rounds for step in rnd.steps.cold_starts()]
     if figure == "paused_task_ms":
         return paused_ms + most * slowest_ms
     times = Counter(starts)
@@ -167,7 +166,7 @@ def _restoring_within_limit_ms(plan: Plan) -> Sequence[int] | None:
 def restoring_starts(plan: Plan) -> Iterator[tuple[Round, HandOver | Promote]]:
     """Yield the starts of tasks that count as caught up and restore for long all the same."""
     task_ids = frozenset(plan.restores_first)
-    starts = ((rnd, step) for rnd in plan.rounds for step in steps_of_kinds(rnd.steps, (HandOver, Promote)))
+    starts = ((rnd, step) for rnd in plan.rounds for step in rnd.steps.of_kinds(HandOver, Promote))
     for rnd, step in starts if task_ids else ():
         assert isinstance(step, HandOver | Promote)
         if step.caught_up and step.restore_records and str(step.task_id) in task_ids:

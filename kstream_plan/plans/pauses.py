@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import accumulate, groupby
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import NamedTuple
 
 from kstream_plan.model import Group, Holding, WorkId
@@ -61,15 +61,14 @@ class Pauses:
         There has to be at least one time.
         """
 
-        def place(pause: Pause | PausesTogether) -> int:
-            return max(0, bisect_right(starts_ms, pause.to_ms) - 1)
+        def place(together: PausesTogether) -> int:
+            return max(0, bisect_right(starts_ms, together.to_ms) - 1)
 
         stopped = [0] * len(starts_ms)
-        single = self.rounds.single() if self.rounds.outages else self.rounds.told()
-        for index, found in groupby(single, place):
-            stopped[index] += len({task for pause in found for task in self._tasks(pause)})
-        for index, together in groupby(self.rounds.stateless(), place):
-            stopped[index] += len({task for pauses in together for task in pauses.places.tolist()})
+        in_order = sorted(self.rounds.told(), key=attrgetter("to_ms"))  # outages end when they do
+        for found in (in_order, self.rounds.stateless()):
+            for index, of_place in groupby(found, place):
+                stopped[index] += len({task for pauses in of_place for task in pauses.places.tolist()})
         return stopped
 
     def most_together(self) -> tuple[WorkId, ...]:
@@ -98,13 +97,6 @@ class Pauses:
             for place in range(first, last + (first == last or starts_ms[last] < pause.to_ms)):
                 found[place].add(pause.task_id)
         return list(map(frozenset, found))
-
-    def _tasks(self, pause: Pause | PausesTogether) -> Sequence[int]:
-        """Return the indices of the tasks that a pause is of, or several ones."""
-        if isinstance(pause, PausesTogether):
-            tasks: list[int] = pause.places.tolist()
-            return tasks
-        return (self.rounds.group.task_index[pause.task_id],)
 
     def _of_stateless(self, found: Iterable[PausesTogether]) -> Iterator[Pause]:
         group = self.rounds.group
@@ -145,14 +137,13 @@ def pauses_of(
     found = PausedRounds(
         group, initial, tuple(rounds), frozenset(stopping), config, tuple(outages), heard_at_once, from_start
     )
-    together = _Together(group, range(len(group.tasks))) if found.in_rows else None
-    ms, times, spans = _added_up(found.single() if together is None else together.without(found.told()))
-    more = [] if together is None else [together.added_up()]
+    together = _Together(group, range(len(group.tasks)), found)
+    together.add(found.told())
+    ms, times, spans = together.added_up()
     if found.apart:
-        stateless = _Together(group, group.stateless)
+        stateless = _Together(group, group.stateless, found)
         stateless.add(found.stateless())
-        more.append(stateless.added_up())
-    for other in more:
+        other = stateless.added_up()
         ms.update(other.ms)
         times.update(other.times)
         spans.update(other.spans)
@@ -176,30 +167,15 @@ class _AddedUp(NamedTuple):
     spans: Counter[tuple[int, int]]
 
 
-def _added_up(found: Iterable[Pause]) -> _AddedUp:
-    spans: Counter[tuple[int, int]] = Counter()
-    by_length_ms: defaultdict[int, Counter[WorkId]] = defaultdict(Counter)
-    for (from_ms, to_ms), together in groupby(found, key=itemgetter(1, 2)):  # in a round mostly all of them
-        task_ids = list(map(itemgetter(0), together))
-        spans[from_ms, to_ms] += len(task_ids)
-        by_length_ms[to_ms - from_ms].update(task_ids)
-    ms: Counter[WorkId] = Counter()
-    times: Counter[WorkId] = Counter()
-    for length_ms, of in by_length_ms.items():
-        times.update(of)
-        ms.update({task_id: length_ms * count for task_id, count in of.items()})
-    return _AddedUp(ms, times, spans)
-
-
 class _Together:
     """Adds up pauses that are numbers; a draft of one plan."""
 
-    def __init__(self, group: Group, tasks: Sequence[int]) -> None:
+    def __init__(self, group: Group, tasks: Sequence[int], of: PausedRounds) -> None:
         """``tasks`` are those of the group that the pauses have by place."""
         import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
         self._group, self._tasks = group, tasks
-        self._ms, self._times = (np.zeros(len(tasks), dtype=np.int64) for _ in range(2))
+        self._ms, self._times = np.zeros(len(tasks), dtype=of.times), np.zeros(len(tasks), dtype=np.int64)
         self._spans: Counter[tuple[int, int]] = Counter()
 
     def add(self, found: Iterable[PausesTogether]) -> None:
@@ -212,14 +188,6 @@ class _Together:
                 self._spans[first_ms, to_ms] += len(from_ms)
             else:
                 self._spans.update({(since, to_ms): number for since, number in Counter(from_ms.tolist()).items()})
-
-    def without(self, found: Iterable[Pause | PausesTogether]) -> Iterator[Pause]:
-        """Count those that are numbers, and yield the others."""
-        for one in found:
-            if isinstance(one, PausesTogether):
-                self.add((one,))
-            else:
-                yield one
 
     def added_up(self) -> _AddedUp:
         """Return what was counted."""

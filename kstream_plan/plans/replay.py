@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import Group, Holding
+from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.seats import Role
-from kstream_plan.plans.step_rows import HAND_OVER, MEMBER_LEFT, NO_SEAT, PROMOTE, THREAD_MOVE, WITHHOLD, RowMaker, Rows
-from kstream_plan.plans.steps import Step
+from kstream_plan.plans.step_rows import HAND_OVER, MEMBER_LEFT, NO_SEAT, PROMOTE, THREAD_MOVE, WITHHOLD, Rows
 
 #: In the order of a holding's fields.
 _ROLES = tuple(Role)
@@ -27,16 +27,15 @@ class Outcome(NamedTuple):
     assigned: tuple[Holding, ...]
 
 
-def replay(group: Group, initial: Sequence[Holding], rounds_of_steps: Iterable[Sequence[Step]]) -> Iterator[Outcome]:
-    """Yield the outcome of each round, given the steps of each and what was held before the first.
+def replay(group: Group, initial: Sequence[Holding], rounds_of_steps: Iterable[RoundSteps]) -> Iterator[Outcome]:
+    """Yield the outcome of each round, given the steps of each by the indices of the group, and what was held before.
 
     Raises:
-        ValueError: a step does not fit what is held: it names an unknown task, instance or consumer, ends a role
-            that is not there or begins one that is.
+        ValueError: a step does not fit what is held: it ends a role that is not there or begins one that is.
     """
-    members, maker = _Members(group, initial), RowMaker(group)
+    members = _Members(group, initial)
     for steps in rounds_of_steps:
-        withheld = [*members.apply(maker.rows(steps))]
+        withheld = [*members.apply(steps.every_row)]
         assigned = members.holdings()
         yield Outcome(_decided(group, assigned, withheld), assigned)
 

@@ -16,9 +16,9 @@ from kstream_plan.plans.step_rows import (
     WITHHOLD,
     Mask,
     Numbers,
-    RowMaker,
     Rows,
     are,
+    in_batches,
 )
 
 
@@ -33,8 +33,8 @@ def warming(plan: Plan) -> Iterator[tuple[int, ...]]:
 
 
 def _counts(plan: Plan, role: int) -> Iterator[tuple[int, ...]]:
-    held, steps = _Held(plan, role), [rnd.single_steps for rnd in plan.rounds]
-    for batch in RowMaker(plan.group).in_batches(steps):
+    held = _Held(plan, role)
+    for batch in in_batches([rnd.steps.rows for rnd in plan.rounds]):
         yield from held.after(*batch)
 
 

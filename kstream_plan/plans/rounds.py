@@ -11,14 +11,9 @@ from typing import NamedTuple
 from kstream_plan.model import Holding, WorkId
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans.reasons import ReasonCode
-from kstream_plan.plans.stateless_steps import (
-    StatelessChanges,
-    member_steps,
-    single_steps,
-    stateless_changes,
-    steps_apart,
-)
-from kstream_plan.plans.steps import MemberJoined, MemberLeft, NobodyRuns, Step
+from kstream_plan.plans.round_steps import RoundSteps
+from kstream_plan.plans.stateless_steps import StatelessChanges
+from kstream_plan.plans.steps import MemberJoined, MemberLeft, NobodyRuns
 
 
 class Trigger(StrEnum):
@@ -108,20 +103,21 @@ class Round:
     trigger: Trigger
     phases: tuple[Phase, ...]
     probing_rebalance: bool
-    steps: Sequence[Step]
+    steps: RoundSteps
     balance: Balance
     decided: Sequence[Holding]
     assigned: Sequence[Holding]
     turns: tuple[MemberTurn, ...] = ()
 
     @property
-    def moments(self) -> list[tuple[int, Sequence[Step]]]:
+    def moments(self) -> list[tuple[int, RoundSteps]]:
         """The steps by the time that they happen at, on the plan's clock: those of the round, then turn by turn."""
         if not self.turns:
             return [(self.at_ms, self.steps)]
         firsts = [0, *(turn.first for turn in self.turns), len(self.steps)]
         times = [self.at_ms, *(turn.at_ms for turn in self.turns)]
-        return [(at_ms, self.steps[first:end]) for at_ms, (first, end) in zip(times, pairwise(firsts), strict=True)]
+        parts = zip(times, pairwise(firsts), strict=True)
+        return [(at_ms, self.steps.part(first, end)) for at_ms, (first, end) in parts]
 
     @property
     def ends_ms(self) -> int:
@@ -131,24 +127,19 @@ class Round:
     @property
     def stateless(self) -> StatelessChanges | None:
         """What happens to stateless tasks, as numbers; ``None``: nothing, or the steps tell it one by one."""
-        return stateless_changes(self.steps)
+        return self.steps.stateless
 
     @property
-    def single_steps(self) -> Sequence[Step]:
+    def single_steps(self) -> RoundSteps:
         """The steps without those of the tasks in ``stateless``, which are the many and made when they are read."""
-        return single_steps(self.steps)
-
-    @property
-    def steps_apart(self) -> Sequence[Step]:
-        """The steps that are told one by one, neither in rows nor as numbers: all that are about no single task."""
-        return steps_apart(self.steps)
+        return self.steps.single
 
     @property
     def not_configured(self) -> frozenset[WorkId]:
         """The connectors and tasks that nobody is to run, for they are not configured yet, or any more."""
         return frozenset(
             task_id
-            for step in self.steps_apart
+            for step in self.steps.events
             if isinstance(step, NobodyRuns) and step.reason.code is ReasonCode.NOT_CONFIGURED
             for task_id in step.task_ids
         )
@@ -156,7 +147,7 @@ class Round:
     @property
     def member_steps(self) -> list[MemberJoined | MemberLeft]:
         """The steps about who comes and goes."""
-        return member_steps(self.steps)
+        return self.steps.of_members
 
 
 def in_effect_ms(

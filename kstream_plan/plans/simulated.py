@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
-from kstream_plan.model import Group
 from kstream_plan.model.scenario import Event, Scenario, Stop, in_time
 from kstream_plan.plans.notebooks import InNotebooks
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.rounds import Phase, Round
-from kstream_plan.plans.step_rows import STARTS, StepRows, are
-from kstream_plan.plans.steps import HandOver, Promote, Step
+from kstream_plan.plans.step_rows import STARTS, Mask, Rows, are
 from kstream_plan.plans.summary import DurationIs
 
 
@@ -235,12 +233,15 @@ def ends_of(made: Plan, figures: Figures) -> tuple[Figures, Figures]:
 
 def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
     """Say what follows from each event until the next one."""
+    import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
+
     events = in_time(scenario.events)
     found, in_effect_ms = [], made.in_effect_ms
+    stateful = np.array([*made.group.stateful_flags, False])
     for place, event in enumerate(events):
         end_ms = events[place + 1].at_ms if place + 1 < len(events) else None
         rounds = [rnd for rnd in made.rounds if event.at_ms <= rnd.at_ms and (end_ms is None or rnd.at_ms < end_ms)]
-        starts = [_starts(made.group, rnd.single_steps) for rnd in rounds]
+        starts = [_starts(rnd.steps.rows, stateful) for rnd in rounds]
         found.append(
             EventOutcome(
                 event=event,
@@ -254,14 +255,10 @@ def event_outcomes(made: Plan, scenario: Scenario) -> tuple[EventOutcome, ...]:
     return tuple(found)
 
 
-def _starts(group: Group, steps: Sequence[Step]) -> tuple[int, int]:
+def _starts(rows: Rows, stateful: Mask) -> tuple[int, int]:
     """Return how many stateful tasks start in a round, and how many of them from a copy that is not caught up."""
-    if isinstance(steps, StepRows):
-        number, cold = _starts(group, steps.members)
-        return number + int(are(steps.rows["kind"], *STARTS).sum()), cold + steps.tally.cold_handovers
-    starts = [step for step in steps if isinstance(step, HandOver | Promote)]
-    stateful = [step for step in starts if group.tasks[group.task_index[step.task_id]].stateful]
-    return len(stateful), sum(not step.caught_up for step in stateful)
+    starts = are(rows["kind"], *STARTS) & stateful[rows["task"]]
+    return int(starts.sum()), int((starts & (rows["caught_up"] == 0)).sum())
 
 
 def _since(event: Event, rounds: Sequence[Round], holds: Callable[[Round], bool]) -> int | None:

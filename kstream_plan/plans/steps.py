@@ -215,26 +215,12 @@ class Drop:
     kind: Literal["drop"] = "drop"
 
 
-Step: TypeAlias = (
-    MemberJoined
-    | MemberLeft
-    | InstanceLeaving
-    | InstanceStays
-    | StopLearned
-    | NobodyRuns
-    | Place
-    | Withhold
-    | KeepTemporary
-    | Revoke
-    | Demote
-    | HandOver
-    | Promote
-    | ThreadMove
-    | Drop
-)
-
+#: The kinds of step that are about a single task.
+OfSingleTask: TypeAlias = Place | Withhold | KeepTemporary | Revoke | Demote | HandOver | Promote | ThreadMove | Drop
 #: The kinds of step that are about an instance, or several tasks.
 OfNoSingleTask: TypeAlias = MemberJoined | MemberLeft | InstanceLeaving | InstanceStays | StopLearned | NobodyRuns
+
+Step: TypeAlias = OfSingleTask | OfNoSingleTask
 
 
 def restores_anew(step: Place | HandOver | Promote, group: Group) -> bool:

@@ -18,8 +18,6 @@ from kstream_plan.plans.loads import after, at_first
 from kstream_plan.plans.plan import Plan
 from kstream_plan.plans.restoring import cold_restoring_ms, restored_at_ms
 from kstream_plan.plans.standstills import Pause, moments
-from kstream_plan.plans.stateless_steps import single_steps
-from kstream_plan.plans.step_rows import cold_starts
 from kstream_plan.plans.steps import HandOver, InstanceLeaving, InstanceStays, MemberJoined, MemberLeft, Promote
 
 #: The standstills of single tasks are told up to so many: where members give up everything, each task has one a round.
@@ -218,7 +216,7 @@ def cold_starts_of(plan: Plan) -> Iterator[ColdStart]:
     """
     group, known = plan.group, plan.rates.restore
     rate = known.least if known is not None and known.least == known.most and not known.at_least else None
-    moments = [(at_ms, [*cold_starts(single_steps(steps))]) for rnd in plan.rounds for at_ms, steps in rnd.moments]
+    moments = [(at_ms, [*steps.cold_starts()]) for rnd in plan.rounds for at_ms, steps in rnd.moments]
     followed = _followed(moments, rate) if plan.design == "streams" and rate else {}
     for at_ms, starts in moments:
         lasts = cold_restoring_ms(starts, lambda _: rate)

@@ -12,9 +12,9 @@ from kstream_plan.plans.step_rows import (
     KINDS,
     NO_SEAT,
     NOT_KNOWN,
-    RowMaker,
     anew,
     are,
+    in_batches,
 )
 from kstream_plan.plans.steps import (
     Demote,
@@ -53,9 +53,12 @@ def told(plan: Plan, *, apart: bool) -> Iterator[list[Told]]:
     """Yield what each round of a plan tells; ``apart``: without the stateless tasks, if these are numbers."""
     import numpy as np  # noqa: PLC0415 - takes its time, and who only reads plans needs none of it
 
-    steps = [rnd.single_steps if apart else rnd.steps for rnd in plan.rounds]
-    instance_of, end_offset_sums = np.array([*plan.group.instance_of, NO_SEAT]), np.array(plan.group.end_offset_sums)
-    for all_rows, number, rounds in RowMaker(plan.group).in_batches(steps):
+    rows_of_rounds = [rnd.steps.rows if apart else rnd.steps.every_row for rnd in plan.rounds]
+    instance_of, end_offset_sums = (
+        np.array([*plan.group.instance_of, NO_SEAT]),
+        np.array(plan.group.end_offset_sums, np.int64),
+    )
+    for all_rows, number, rounds in in_batches(rows_of_rounds):
         which = are(all_rows["kind"], *_KINDS)
         rows = all_rows[which]
         from_, to, is_drop = rows["from_consumer"], rows["to_consumer"], rows["kind"] == DROP

@@ -22,7 +22,6 @@ from kstream_plan.plans import HandOver, MemberLeft, Place, Plan, Promote
 from kstream_plan.plans.caught_up_evidence import Evidence, Fact, Known, UnprovenStart
 from kstream_plan.plans.plan import INPUT_BEHIND, MAYBE_READY, MAYBE_RESTORING, RESTORES_WITHIN_LIMIT
 from kstream_plan.plans.restoring import cold_restoring_ms
-from kstream_plan.plans.stateless_steps import single_steps
 from kstream_plan.simulation.aftermath import Aftermath, aftermath, held_before
 from kstream_plan.simulation.asked_moment import AskedMoment, asked_moment
 from kstream_plan.simulation.drain_doubts import doubts_of, heard_at, rests_on
@@ -337,7 +336,7 @@ def _starts(plan: Plan, from_ms: int) -> Iterator[tuple[HandOver | Promote, int]
     """Yield the starts from a moment on, and when each is."""
     moments = (moment for rnd in plan.rounds for moment in rnd.moments if moment[0] >= from_ms)
     for at_ms, steps in moments:
-        for step in single_steps(steps):
+        for step in steps.single:
             if isinstance(step, HandOver | Promote):
                 yield step, at_ms
 

@@ -38,7 +38,7 @@ NOWHERE: Place = (NO_SEAT, 0)
 
 def row(kind: int, task: int, from_: Place = NOWHERE, to: Place = NOWHERE) -> tuple[int, ...]:
     """A row that says what happens, and nothing of records."""
-    return (0, NO_LAG, NO_LAG, task, from_[0], to[0], kind, from_[1], to[1], 1, 0)
+    return (0, NO_LAG, NO_LAG, task, from_[0], to[0], kind, from_[1], to[1], 1, 0, 0)
 
 
 def rows(*item: tuple[int, ...]) -> Rows:
@@ -131,7 +131,7 @@ class RandomRows:
         return [drawn]
 
     def _do(self, drawn: tuple[int, ...]) -> None:
-        _, _, _, task, from_, to, kind, _, to_role, _, _ = drawn
+        _, _, _, task, from_, to, kind, _, to_role, _, _, _ = drawn
         held, instance_of = self._held[task], self._group.instance_of
         if kind == WITHHOLD:
             return

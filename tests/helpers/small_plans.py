@@ -11,6 +11,7 @@ from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import LowerBounds, Phase, Plan, Round, Step, Summary, Trigger, Verdict
 from kstream_plan.plans.balance import balance_of, initial_balance
 from kstream_plan.plans.pauses import pauses_of
+from tests.helpers.in_rows import round_steps
 
 
 def round_of(
@@ -24,7 +25,7 @@ def round_of(
         trigger=Trigger.FOLLOW_UP if number > 1 else Trigger.MANUAL,
         phases=(Phase.CUT_OVER,),
         probing_rebalance=False,
-        steps=steps,
+        steps=round_steps(group, steps),
         balance=balance_of(group, decided),
         decided=decided,
         assigned=assigned,

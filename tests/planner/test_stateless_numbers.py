@@ -14,6 +14,7 @@ from kstream_plan.plans.invariants import broken_invariants
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.render.answers import to_table as table
 from kstream_plan.simulation.one_plan import plan
+from tests.helpers.in_rows import round_steps
 from tests.helpers.random_scenarios import play
 from tests.helpers.stateless_groups import joined
 
@@ -26,7 +27,12 @@ def _made(seed: int, protocol: str = "cooperative", assignor: str = "high-availa
 def _written_out(plan: Plan) -> Plan:
     """The plan with every step and holding made."""
     rounds = (
-        replace(rnd, steps=tuple(rnd.steps), decided=tuple(rnd.decided), assigned=tuple(rnd.assigned))
+        replace(
+            rnd,
+            steps=round_steps(plan.group, tuple(rnd.steps)),
+            decided=tuple(rnd.decided),
+            assigned=tuple(rnd.assigned),
+        )
         for rnd in plan.rounds
     )
     written, initial = tuple(rounds), tuple(plan.initial)

@@ -11,7 +11,6 @@ from kstream_plan.model import Holding
 from kstream_plan.plans import (
     Demote,
     HandOver,
-    MemberLeft,
     Place,
     Reason,
     ReasonCode,
@@ -23,12 +22,10 @@ from kstream_plan.plans import (
 )
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.replay import Outcome, replay
-from kstream_plan.plans.step_rows import StepMaker
-from tests.helpers.in_rows import step_rows
+from tests.helpers.in_rows import round_steps
 from tests.helpers.small_groups import group
 
 GROUP = group(stateful=3, stateless=0)
-MAKER = StepMaker(GROUP, 100)
 WHY = Reason(ReasonCode.MOVES_AWAY)
 FIRST = (Holding((0, 1)), Holding((2,)), *[Holding()] * 4)
 
@@ -49,7 +46,7 @@ def _moved(task: int, from_: int, to: int) -> list[tuple[Step, ...]]:
 
 
 ROUNDS = [*_moved(0, 0, 2), (), *_moved(2, 1, 3), (Revoke(GROUP.tasks[1].task_id, _seat(0), WHY),)]
-OUTCOMES = [*replay(GROUP, FIRST, ROUNDS)]
+OUTCOMES = [*replay(GROUP, FIRST, [round_steps(GROUP, steps) for steps in ROUNDS])]
 
 
 def _log(rounds: int, current: list[int] | None = None) -> HoldingsLog:
@@ -62,7 +59,7 @@ def _log(rounds: int, current: list[int] | None = None) -> HoldingsLog:
 
     log = HoldingsLog(GROUP, FIRST, None if current is None else last)
     for steps in ROUNDS[:rounds]:
-        log.add(step_rows(MAKER, steps), warmups=0, temporary=0)
+        log.add(round_steps(GROUP, steps), warmups=0, temporary=0)
     return log
 
 
@@ -94,13 +91,13 @@ def test_it_knows_which_it_was_told() -> None:
     assert (log.held_before(0), log.held_before(2)) == (FIRST, OUTCOMES[1].assigned)
 
 
-def test_what_it_makes_says_of_which_rows() -> None:
-    log, steps = HoldingsLog(GROUP, FIRST), [step_rows(MAKER, entry) for entry in ROUNDS]
+def test_what_it_makes_says_of_which_steps() -> None:
+    log, steps = HoldingsLog(GROUP, FIRST), [round_steps(GROUP, entry) for entry in ROUNDS]
     for number, item in enumerate(steps):
         decided, assigned = log.add(item, warmups=0, temporary=0)
         assert (decided.log, decided.number, decided.field) == (log, number, "decided")
         assert (assigned.log, assigned.number, assigned.field) == (log, number, "assigned")
-        assert log.rows_of(number) is item.rows
+        assert log.steps_of(number) is item
 
 
 def test_it_is_asked_for_before_it_changes() -> None:
@@ -114,33 +111,26 @@ def test_it_is_asked_for_before_it_changes() -> None:
 def test_rounds_that_are_added_later_go_on_from_those_before() -> None:
     log = HoldingsLog(GROUP, FIRST)
     for number, steps in enumerate(ROUNDS):
-        decided, assigned = log.add(step_rows(MAKER, steps), warmups=2, temporary=1)
+        decided, assigned = log.add(round_steps(GROUP, steps), warmups=2, temporary=1)
         assert (decided.extra_copies, assigned.extra_copies) == (2, 3)
         assert (decided, assigned) == OUTCOMES[number]
         before = FIRST if number == 0 else log.outcome(number - 1).assigned
         assert all(one is other for one, other in zip(before, assigned, strict=True) if one == other)
 
 
-def test_what_members_do_has_been_done_to_what_is_held_first() -> None:
-    left = MemberLeft("i1", 0, Reason(ReasonCode.MEMBERSHIP))
-    log = HoldingsLog(GROUP, FIRST)
-    _, assigned = log.add(step_rows(MAKER, ROUNDS[0], (left,)), warmups=1, temporary=0)
-    assert assigned == OUTCOMES[0].assigned
-
-
 def test_rows_that_do_not_fit_what_is_held_are_told() -> None:
     revoke = Revoke(GROUP.tasks[0].task_id, _seat(3), WHY)
     with pytest.raises(ValueError, match="'i2-2' does not hold 0_0 as active"):
-        next(replay(GROUP, FIRST, [step_rows(MAKER, [revoke])]))
+        next(replay(GROUP, FIRST, [round_steps(GROUP, [revoke])]))
     place = Place(GROUP.tasks[0].task_id, None, _seat(0), 0, WHY)
     with pytest.raises(ValueError, match="'i1-1' holds 0_0 as active already"):
-        next(replay(GROUP, FIRST, [step_rows(MAKER, [place])]))
+        next(replay(GROUP, FIRST, [round_steps(GROUP, [place])]))
 
 
 def test_a_log_whose_rows_do_not_fit_says_so_again_and_again() -> None:
     log = HoldingsLog(GROUP, FIRST)
     for steps in (*ROUNDS[:2], (Revoke(GROUP.tasks[0].task_id, _seat(3), WHY),), ()):
-        log.add(step_rows(MAKER, steps), warmups=0, temporary=0)
+        log.add(round_steps(GROUP, steps), warmups=0, temporary=0)
     assert log.outcome(0) == OUTCOMES[0]
     for number in (2, 2, 3):
         with pytest.raises(ValueError, match="'i2-2' does not hold 0_0 as active"):

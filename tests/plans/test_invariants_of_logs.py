@@ -28,6 +28,7 @@ from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import OF_ROUNDS, broken_invariants, changes
 from kstream_plan.plans.invariants.made_of_steps import made_of_steps
 from kstream_plan.plans.replay import Outcome, replay
+from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.step_rows import (
     ACTIVE,
     DROP,
@@ -42,9 +43,7 @@ from kstream_plan.plans.step_rows import (
     WARMUP,
     WITHHOLD,
     Rows,
-    RowTally,
     StepMaker,
-    StepRows,
 )
 from tests.helpers.literal_invariants import broken_first
 from tests.helpers.random_rows import NOWHERE, Place, RandomRows, row, rows
@@ -63,9 +62,9 @@ class _Rounds:
     """Rounds with what they decide and leave, as far as their steps fit: then nothing changes any more."""
 
     def __init__(self, item: Sequence[Rows], members: Group = GROUP, initial: Sequence[Holding] = START) -> None:
-        maker = StepMaker(members, 100)
+        maker = StepMaker(members)
         self.group, self.initial = members, initial
-        self.steps = [StepRows(maker, (), of_round, RowTally()) for of_round in item]
+        self.steps = [RoundSteps(maker, of_round) for of_round in item]
         self.outcomes: list[Outcome] = []
         try:
             self.outcomes.extend(replay(members, initial, self.steps))
@@ -112,11 +111,8 @@ def _held(rnd: Round, role: str) -> int:
 
 
 def _written(plan: Plan) -> Plan:
-    """The plan of objects alone."""
-    rounds = (
-        replace(rnd, steps=tuple(rnd.steps), decided=tuple(rnd.decided), assigned=tuple(rnd.assigned))
-        for rnd in plan.rounds
-    )
+    """The plan with what is held written out."""
+    rounds = (replace(rnd, decided=tuple(rnd.decided), assigned=tuple(rnd.assigned)) for rnd in plan.rounds)
     return replace(plan, rounds=tuple(rounds), final=tuple(plan.final))
 
 
@@ -146,6 +142,8 @@ def _among_others(plan: Plan) -> Plan:
     present = plan.group
     roster = Roster(present, [Instance(process_id="i0", consumers=(Consumer(consumer_id="i0-1"),)), *present.instances])
 
+    maker = StepMaker(roster.group)
+
     def of(held: Sequence[Holding]) -> Sequence[Holding]:
         return roster.holdings(present, Holdings(held, (), no_owners(present)))
 
@@ -153,7 +151,15 @@ def _among_others(plan: Plan) -> Plan:
         plan,
         group=roster.group,
         initial=of(plan.initial),
-        rounds=tuple(replace(rnd, decided=of(rnd.decided), assigned=of(rnd.assigned)) for rnd in plan.rounds),
+        rounds=tuple(
+            replace(
+                rnd,
+                steps=RoundSteps.of(maker, rnd.steps),
+                decided=of(rnd.decided),
+                assigned=of(rnd.assigned),
+            )
+            for rnd in plan.rounds
+        ),
         final=of(plan.final),
         stopping=frozenset(consumer + 1 for consumer in plan.stopping),
         target=roster.target(present, plan.target),

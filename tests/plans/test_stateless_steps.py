@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
 from dataclasses import replace
 
 from kstream_plan.model import Assignment, Holding, Holdings, Target, no_owners, revoked_by
@@ -19,11 +18,11 @@ from kstream_plan.plans import (
     Step,
     ThreadMove,
     Withhold,
-    stateless_changes,
 )
-from kstream_plan.plans.stateless_steps import member_steps
+from kstream_plan.plans.round_steps import RoundSteps
+from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.protocols import cooperative, eager
-from kstream_plan.protocols.transition import Rebalance, Transition
+from kstream_plan.protocols.transition import Rebalance
 from tests.helpers.small_groups import group, state
 
 #: Task 0 is its only one; consumers 0 and 1 are i1's, 2 and 3 i2's.
@@ -52,11 +51,10 @@ def _steps(
         held = Holdings(held.stateful, held.stateless, revoked_by(held.owners * 0 + revoked))
     before = replace(state(GROUP, {}, {}), holdings=held)
     maker = StatelessSteps(GROUP, LIMIT, evened_out=evened_out)
-    steps = _round(maker, rebalance(before, _decision(decided)))
-    assert isinstance(steps, tuple) == (owner == decided)
-    assert len(steps) == len(tuple(steps))
-    changes = stateless_changes(steps)
+    changes = maker.changes(0, *rebalance(before, _decision(decided)).owners)
     assert (changes is None) == (owner == decided)
+    steps = RoundSteps.of(StepMaker(GROUP), (), changes)
+    assert len(steps) == len(tuple(steps))
     if changes is not None:
         assert changes.hops() == sum(_is_hop(step) for step in steps)
     return tuple(steps)
@@ -68,10 +66,6 @@ def _is_hop(step: Step) -> bool:
 
 def _decision(decided: int) -> Assignment:
     return Assignment(instances=(), consumers=_held(decided), probing_rebalance=False, target=Target((), ()))
-
-
-def _round(maker: StatelessSteps, transition: Transition) -> Sequence[Step]:
-    return maker.with_others((), (), *transition.owners)
 
 
 def test_one_that_stays_takes_no_step() -> None:
@@ -115,13 +109,14 @@ def test_one_that_was_given_up_before_the_rebalance_starts_in_it() -> None:
 
 def test_the_steps_are_a_sequence_between_those_of_members_and_stateful_tasks() -> None:
     members = group(stateful=1, stateless=2)  # tasks 0_0, 1_0 and 1_1
-    joined = MemberJoined("i3", Reason(ReasonCode.MEMBERSHIP))
+    joined = MemberJoined("i2", Reason(ReasonCode.MEMBERSHIP))
     seat = Seat("i1", "i1-1", Role.ACTIVE)
     stateful = Revoke(members.tasks[0].task_id, seat, MOVES_AWAY)
     nobody, decided = no_owners(members), no_owners(members)
     decided[:] = 2
     maker = StatelessSteps(members, LIMIT, evened_out=False)
-    steps = maker.with_others((joined,), (stateful,), nobody, decided, decided)
+    changes = maker.changes(1, nobody, decided, decided)
+    steps = RoundSteps.of(StepMaker(members), (joined, stateful), changes)
     starts = [
         HandOver(members.tasks[n].task_id, None, SEATS[2], caught_up=True, restore_records=0, reason=LEAST_LOADED)
         for n in (1, 2)
@@ -132,4 +127,5 @@ def test_the_steps_are_a_sequence_between_those_of_members_and_stateful_tasks() 
     assert repr(steps) == repr(tuple(steps))
     assert steps != (joined, stateful)
     assert pickle.loads(pickle.dumps(steps)) == steps
-    assert member_steps(steps) == member_steps(tuple(steps)) == [joined]
+    assert steps.of_members == [joined]
+    assert steps.single == (joined, stateful)

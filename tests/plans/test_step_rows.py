@@ -1,20 +1,17 @@
-"""Steps that are rows are what a tuple of the same steps would be, and come to the same."""
+"""Steps that are rows are what a tuple of the same steps would be, and come to what they tell."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.model import Holding, Rates, Snapshot, no_owners
+from kstream_plan.model import Holding
 from kstream_plan.model.settings import AssignmentConfig
-from kstream_plan.planner.restore_totals import RestoreTotals
 from kstream_plan.planner.summarize import summarize
-from kstream_plan.planner.within_the_limit import restores_within_limit
 from kstream_plan.plans import (
     Demote,
     Drop,
@@ -28,32 +25,24 @@ from kstream_plan.plans import (
     ReasonCode,
     Revoke,
     Role,
-    Round,
     Seat,
-    StatelessSteps,
     Step,
     ThreadMove,
-    Trigger,
     Withhold,
+    restores_anew,
 )
 from kstream_plan.plans.pauses import pauses_of
-from kstream_plan.plans.rounds import NOT_COUNTED
-from kstream_plan.plans.stateless_steps import RoundSteps, has_rows, member_steps, single_steps, steps_apart
-from kstream_plan.plans.step_rows import StepMaker, StepRows, row_type
-from tests.helpers.in_rows import step_rows
-from tests.helpers.small_groups import group, state
+from kstream_plan.plans.round_steps import RoundSteps
+from kstream_plan.plans.step_rows import row_type
+from tests.helpers.in_rows import round_steps
+from tests.helpers.small_groups import group
+from tests.helpers.small_plans import round_of
 
 GROUP = group(stateful=4, stateless=1)
 LIMIT = 10_000
-MAKER = StepMaker(GROUP, LIMIT)
-JOINED = MemberJoined("i3", Reason(ReasonCode.MEMBERSHIP))
+NOTHING = (Holding(),) * len(GROUP.consumer_ids)
+JOINED = MemberJoined("i2", Reason(ReasonCode.MEMBERSHIP))
 
-#: Those of designs whose owners stop when they give up.
-_CODES = [
-    code
-    for code in ReasonCode
-    if code not in (ReasonCode.LEARNED, ReasonCode.MOVES_AT_ONCE, ReasonCode.NOT_CONFIGURED, ReasonCode.STOOD_STILL)
-]
 _lags = st.one_of(st.none(), st.sampled_from([-2, -3, 0, 1000, 2**62]))
 _task_ids = st.sampled_from([GROUP.tasks[task].task_id for task in GROUP.stateful])
 _records = st.sampled_from([None, 0, 7, 1000, 2**62])
@@ -67,8 +56,8 @@ def _seats(draw: st.DrawFn, role: Role | None = None) -> Seat:
 
 @st.composite
 def _reasons(draw: st.DrawFn) -> Reason:
-    code, lag = draw(st.sampled_from(_CODES)), draw(_lags)
-    return Reason(code) if lag is None else Reason(code, lag, LIMIT, draw(_lags))
+    code, lag = draw(st.sampled_from(ReasonCode)), draw(_lags)
+    return Reason(code, lag, draw(st.sampled_from([None, LIMIT, 7])), draw(_lags))
 
 
 @st.composite
@@ -93,16 +82,10 @@ def _steps(draw: st.DrawFn) -> Step:
 _rounds = st.lists(_steps(), max_size=8).map(tuple)
 
 
-def _in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Of each task what ends, then what begins, once each."""
-    once = {(step.task_id.sort_key, not isinstance(step, Revoke | Demote | Drop)): step for step in steps}  # type: ignore[union-attr]
-    return tuple(step for _, step in sorted(once.items()))
-
-
 @given(_rounds, st.booleans())
 def test_they_are_a_sequence_of_steps(steps: tuple[Step, ...], joined: bool) -> None:
     members = (JOINED,) if joined else ()
-    rows, answer = step_rows(MAKER, steps, members), members + steps
+    rows, answer = round_steps(GROUP, members + steps), members + steps
     assert (tuple(rows), len(rows)) == (answer, len(answer))
     assert [rows[index] for index in range(-len(answer), len(answer))] == [*answer, *answer]
     assert (rows[1:], rows[:-1]) == (answer[1:], answer[:-1])
@@ -111,8 +94,11 @@ def test_they_are_a_sequence_of_steps(steps: tuple[Step, ...], joined: bool) -> 
     again = pickle.loads(pickle.dumps(rows))
     assert again == rows
     assert not any(item.rows.flags.writeable for item in (rows, again))
-    assert list(rows.of_rows()) == list(steps)
-    assert rows.with_members(()) == steps
+    for first in range(len(answer) + 1):
+        assert rows.part(0, first) == answer[:first]
+        assert rows.part(first, len(answer)) == answer[first:]
+    parts = [RoundSteps.of(rows.maker, part) for part in (answer[:1], answer[1:], answer)]
+    assert RoundSteps.joined(parts) == answer + answer
     with pytest.raises(IndexError):
         rows[len(answer)]
 
@@ -121,63 +107,22 @@ def test_a_row_takes_48_bytes() -> None:
     assert row_type().itemsize == 48
 
 
-@given(_rounds, st.booleans())
-def test_they_are_told_between_those_of_members_and_stateless_tasks(steps: tuple[Step, ...], joined: bool) -> None:
-    members = (JOINED,) if joined else ()
-    rows, maker = step_rows(MAKER, steps), StatelessSteps(GROUP, LIMIT, evened_out=False)
-    nobody, decided = no_owners(GROUP), no_owners(GROUP)
-    decided[:] = 2
-    both = maker.with_others(members, rows, nobody, decided, decided)
-    objects = maker.with_others(members, steps, nobody, decided, decided)
-    assert isinstance(both, RoundSteps)
-    assert (both, tuple(both), len(both)) == (objects, tuple(objects), len(objects))
-    assert (single_steps(both), single_steps(objects)) == (members + steps, members + steps)
-    assert isinstance(single_steps(both), StepRows)
-    alone = maker.with_others(members, rows, decided, decided, decided)
-    assert (alone, single_steps(alone)) == (members + steps, members + steps)
-    for item in (both, alone):
-        assert has_rows(item)
-        assert tuple(steps_apart(item)) == tuple(member_steps(item)) == members
-    assert (alone == both) is (both == alone) is False
-    assert (has_rows(objects), steps_apart(objects)) == (False, members + steps)
-
-
-def _round(number: int, steps: Sequence[Step]) -> Round:
-    nothing = (Holding(),) * len(GROUP.consumer_ids)
-    return Round(
-        number=number,
-        generation=number,
-        at_ms=1000 * number,
-        trigger=Trigger.PROBING,
-        phases=(),
-        probing_rebalance=False,
-        steps=steps,
-        balance=NOT_COUNTED,
-        decided=nothing,
-        assigned=nothing,
+@given(st.lists(_rounds, min_size=1, max_size=4))
+def test_they_come_to_what_they_tell(rounds: list[tuple[Step, ...]]) -> None:
+    made = [round_of(GROUP, number, steps, NOTHING, NOTHING) for number, steps in enumerate(rounds)]
+    paused = pauses_of(GROUP, NOTHING, made, (), AssignmentConfig())
+    nobody = LowerBounds(moves=0, probing_rebalances=0)
+    summary = summarize(
+        GROUP, NOTHING, made, nobody, paused, duration_ms=0, duration_is="probes", max_cold_restore_ms=None
     )
-
-
-_RATES = st.sampled_from(
-    [Rates(), Rates(produce_per_task=1.0), Rates(restore_of={0: 5.0}), Rates(restore_per_instance=1.0)]
-)
-
-
-@given(st.lists(_rounds.map(_in_order), min_size=1, max_size=4), _RATES)
-def test_they_come_to_the_same(rounds: list[tuple[Step, ...]], rates: Rates) -> None:
-    snapshot = Snapshot(state=state(GROUP, {}, {}), config=AssignmentConfig(), rates=rates)
-
-    def said(answer: Sequence[Sequence[Step]]) -> tuple[object, ...]:
-        results = [_round(number, steps) for number, steps in enumerate(answer)]
-        initial, nobody = results[0].assigned, LowerBounds(moves=0, probing_rebalances=0)
-        paused = pauses_of(GROUP, initial, results, (), snapshot.config)
-        restored = RestoreTotals(GROUP, (), rates)
-        for rnd in results:
-            restored.add(rnd.at_ms, GROUP, rates, rnd.single_steps, lambda _from, _to: True)
-        summary = summarize(
-            GROUP, initial, results, nobody, paused, duration_ms=0, duration_is="probes", max_cold_restore_ms=None
-        )
-        totals = restored.max_cold_ms, restored.any, restored.unrated(GROUP)
-        return summary, totals, restores_within_limit(snapshot, GROUP, results)
-
-    assert said([step_rows(MAKER, steps) for steps in rounds]) == said(rounds)
+    starts = [step for steps in rounds for step in steps if isinstance(step, HandOver | Promote)]
+    placed = [step for steps in rounds for step in steps if isinstance(step, Place)]
+    from_ = [step.from_ if isinstance(step, HandOver) else None for step in starts]
+    there = [
+        seat is not None and seat.process_id == step.to.process_id for seat, step in zip(from_, starts, strict=True)
+    ]
+    restored = [step.restore_records for step in (*starts, *placed) if restores_anew(step, GROUP)]
+    assert summary.hops == there.count(False)
+    assert summary.cold_handovers == sum(not step.caught_up for step in starts)
+    assert summary.warmups == sum(step.to.role is Role.WARMUP for step in placed)
+    assert summary.restored_records == (None if None in restored else sum(record or 0 for record in restored))

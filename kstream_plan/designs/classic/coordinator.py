@@ -38,20 +38,18 @@ from kstream_plan.model.starting_state import Beginning
 from kstream_plan.plans import (
     HandOver,
     Phase,
-    Place,
     Promote,
     Role,
+    StatelessChanges,
     StatelessSteps,
     Step,
     ThreadMove,
     Trigger,
     Verdict,
-    stateless_changes,
 )
 from kstream_plan.plans.design import Ahead, Coordinator, Due, Ending, Lapse, Turn
 from kstream_plan.plans.membership import TakingIn
 from kstream_plan.plans.state_cleaner import Cleaner
-from kstream_plan.plans.step_rows import steps_of_kinds
 from kstream_plan.protocols import Protocol
 from kstream_plan.protocols.transition import Transition
 
@@ -254,8 +252,8 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         """Remember what is caught up if the next rebalance comes late that follows at once."""
         rates, transition = lapse.spans[0].rates, turn.transition
         if rates.any_restore and transition.follow_up and len(transition.disturbed) == len(turn.held):
-            limit, placed = self._config.acceptable_recovery_lag, steps_of_kinds(turn.stateful, (Place,))
-            self._late |= uncertainty.ready_if_late(turn.state, placed, limit, rates, LATE_MS)
+            limit = self._config.acceptable_recovery_lag
+            self._late |= uncertainty.ready_if_late(turn.state, turn.stateful, limit, rates, LATE_MS)
 
     def _begin(self, beginning: Beginning) -> None:
         self._cleaner.started_ms = dict(beginning.started_ms)
@@ -271,7 +269,8 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         members: tuple[Step, ...],
     ) -> ClassicTurn:
         transition = self._rebalance(state, assignment)
-        stateful, steps = self._steps(state, assignment, transition, members)
+        stateful, stateless = self._steps(state, assignment, transition, first=len(members))
+        steps = () if self._times_alone else (*members, *stateful)
         return ClassicTurn(
             at_ms=at_ms,
             state=state,
@@ -280,7 +279,8 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             held=transition.holdings,
             target=assignment.target,
             steps=steps,
-            phases=_phases(assignment, transition, steps),
+            stateless=stateless,
+            phases=_phases(assignment, transition, steps, stateless),
             decided_of=assignment.instances,
             probing_rebalance=assignment.probing_rebalance,
             queued=_tasks_of(assignment.movements),
@@ -292,11 +292,11 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
         )
 
     def _steps(
-        self, state: GroupState, assignment: Assignment, transition: Transition, members: tuple[Step, ...]
-    ) -> tuple[tuple[Step, ...], Sequence[Step]]:
-        """Return the steps of stateful tasks, and all."""
+        self, state: GroupState, assignment: Assignment, transition: Transition, *, first: int
+    ) -> tuple[tuple[Step, ...], StatelessChanges | None]:
+        """Return the steps of stateful tasks, and what happens to stateless ones; ``first`` is the place of both."""
         if self._times_alone:
-            return (), ()
+            return (), None
         if self._stateless is None:
             limit = self._config.acceptable_recovery_lag
             self._stateless = StatelessSteps(state.group, limit, evened_out=assignment.keeps_stateless)
@@ -305,7 +305,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             revoked_by = {**revoked_by, **transition.given_up}
         in_memory = self._cleaner.in_memory
         stateful = steps_of(state, assignment, transition, self._config, revoked_by, in_memory=in_memory)
-        return stateful, self._stateless.with_others(members, stateful, *transition.owners)
+        return stateful, self._stateless.changes(first, *transition.owners)
 
 
 #: A tuple, not a union, which would be made anew for every step.
@@ -345,13 +345,15 @@ def _nothing(state: GroupState) -> Transition:
     return Transition(before=held, decided=held, holdings=held)
 
 
-def _phases(decision: Assignment, transition: Transition, steps: Sequence[Step]) -> tuple[Phase, ...]:
+def _phases(
+    decision: Assignment, transition: Transition, steps: Sequence[Step], stateless: StatelessChanges | None
+) -> tuple[Phase, ...]:
     """Return what the round is for."""
     return phases(
         warms_up=any(map(attrgetter("warmup"), transition.decided.stateful)),
-        cuts_over=transition.follow_up or stateless_changes(steps) is not None or any(map(_starts, steps)),
+        cuts_over=transition.follow_up or stateless is not None or any(map(_starts, steps)),
         settled=_settled(decision, transition),
-        waits=decision.probing_rebalance and not steps,
+        waits=decision.probing_rebalance and not steps and stateless is None,
         probes=decision.probing_rebalance,
     )
 

@@ -48,12 +48,13 @@ class CoordinatorOnArrays(ClassicCoordinator):
 
     def take(self, state: GroupState, at_ms: int, trigger: Trigger, members: tuple[Step, ...]) -> ClassicTurn:
         """Rebalance: decide, and withhold what its owner has to give up first."""
-        on_arrays = self._entered(state)
+        on_arrays = None if members else self._entered(state)
         if on_arrays is None:
+            self._leave()
             self._taken = None
             return super().take(state, at_ms, trigger, members)
         assert self._maker is not None
-        decided = on_arrays.decide(self._maker, members, at_ms, times_alone=self._times_alone)
+        decided = on_arrays.decide(self._maker, at_ms, times_alone=self._times_alone)
         assignment, transition, steps = decided.assignment, decided.transition, decided.steps
         probes = assignment.probing_rebalance
         self._taken = ClassicTurn(
@@ -147,8 +148,8 @@ class CoordinatorOnArrays(ClassicCoordinator):
         if not arrays.load_state(state, self._revoked_by):
             return None
         self._probes, limit = probes, self._config.acceptable_recovery_lag
-        if self._maker is None or self._maker.group is not state.group or self._maker.limit != limit:
-            self._maker = StepMaker(state.group, limit)
+        if self._maker is None or self._maker.group is not state.group or self._maker.limits[1] != limit:
+            self._maker = StepMaker(state.group, (None, limit))
         self._on_arrays = OnArrays(arrays, state, decision, self._cleaner)
         return self._on_arrays
 

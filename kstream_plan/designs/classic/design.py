@@ -189,7 +189,7 @@ def _due(played: Played) -> Iterator[str]:
     """Yield which tasks start first, because the last decision withheld them, and when the next probe comes."""
     rounds, group = played.rounds, played.state.group
     if rounds and rounds[0].trigger is Trigger.FOLLOW_UP:
-        steps = [step for step in rounds[0].steps_apart if isinstance(step, HandOver) and step.from_ is not None]
+        steps = [step for step in rounds[0].single_steps if isinstance(step, HandOver) and step.from_ is not None]
         tasks = [str(step.task_id) for step in steps if group.stateful_flags[group.task_index[step.task_id]]]
         if tasks:
             verb = "starts" if len(tasks) == 1 else "start"

@@ -35,9 +35,9 @@ from kstream_plan.plans.design import Lapse
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.replay import Outcome
 from kstream_plan.plans.restoring import Span
+from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.state_cleaner import Cleaner
-from kstream_plan.plans.step_rows import RowTally, StepMaker, StepRows
-from kstream_plan.plans.steps import Step
+from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.protocols.transition import Transition
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Decided(NamedTuple):
 
     assignment: Assignment
     transition: Transition
-    steps: StepRows | tuple[()]
+    steps: RoundSteps | tuple[()]
     queued: int
     warms_up: bool
     starts_any: bool
@@ -138,16 +138,20 @@ class OnArrays:
         #: how many decisions there were, and how often time went on
         self._decisions = self._lapses = 0
 
-    def decide(self, maker: StepMaker, members: tuple[Step, ...], at_ms: int, *, times_alone: bool) -> Decided:
-        """Decide, withhold what its owner has to give up first, and tell the steps unless ``times_alone`` are told."""
+    def decide(self, maker: StepMaker, at_ms: int, *, times_alone: bool) -> Decided:
+        """Decide, withhold what its owner has to give up first, and tell the steps unless ``times_alone`` are told.
+
+        ``maker`` has no other limit for reasons than that of the settings.
+        """
         arrays, group = self._arrays, self.state.group
         arrays.decide()
         self._decisions += 1
-        steps: StepRows | tuple[()] = ()
+        steps: RoundSteps | tuple[()] = ()
         if times_alone:
             decided, held = (self._lazy_holdings(make) for make in (self._decided, arrays.held_after))
         else:
-            steps = self._steps(maker, members, at_ms)
+            arrays.tell(at_ms)
+            steps = RoundSteps(maker, arrays.steps())
             decided, held = self._log.add(
                 steps, warmups=arrays.warmup_copies, temporary=arrays.extra_copies - arrays.warmup_copies
             )
@@ -230,18 +234,6 @@ class OnArrays:
         whens: tuple[tuple[Cleaning, bool], ...] = (("early", arrays.deleted_early), ("late", arrays.deleted_late))
         self._cleaner.otherwise.update(when for when, otherwise in whens if otherwise)
         return arrays.flagged()
-
-    def _steps(self, maker: StepMaker, members: tuple[Step, ...], at_ms: int) -> StepRows:
-        arrays = self._arrays
-        arrays.tell(at_ms)
-        tally = RowTally(
-            hops=arrays.hops,
-            warmups=arrays.warmups,
-            cold_handovers=arrays.cold_handovers,
-            restored_records=arrays.restored_records,
-            restores_within_limit=arrays.restores_within_limit,
-        )
-        return StepRows(maker, members, arrays.steps(), tally)
 
     def _current(self) -> Outcome:
         return Outcome(self._decided(), self._arrays.held_after())

@@ -25,7 +25,9 @@ from kstream_plan.plans.note_codes import FROM_ROUNDS
 from kstream_plan.plans.pauses import pauses_of
 from kstream_plan.plans.python_gc import without_cycle_collector
 from kstream_plan.plans.replay import Outcome, replay
+from kstream_plan.plans.round_steps import RoundSteps
 from kstream_plan.plans.simulated import OverDraws, Simulation
+from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.protocols import PROTOCOLS, gives_up
 
 _LOG = logging.getLogger(__name__)
@@ -241,11 +243,13 @@ def _stopping(document: PlanDocument, group: Group) -> frozenset[int]:
 
 
 def _rounds(document: PlanDocument, group: Group, initial: tuple[Holding, ...]) -> tuple[Round, ...]:
-    outcomes = replay(group, initial, [of.steps for of in document.rounds])
+    maker, steps = StepMaker(group), list[RoundSteps]()
+    outcomes = replay(group, initial, steps)
     rounds: list[Round] = []
     for of in document.rounds:
         place = f"[{len(rounds)}]"
         try:
+            steps.append(RoundSteps.of(maker, of.steps))
             outcome = next(outcomes)
         except ValueError as error:
             raise WrongValueError(f"do not fit what is held: {error}", ".steps", place, ".rounds") from None
@@ -259,11 +263,11 @@ def _rounds(document: PlanDocument, group: Group, initial: tuple[Holding, ...]) 
                 raise WrongValueError(what, ".first", f"[{number}]", ".turns", place, ".rounds")
             before = turn.first
         _check_outcome(of, outcome, group, place)
-        rounds.append(_round(of, outcome))
+        rounds.append(_round(of, steps[-1], outcome))
     return tuple(rounds)
 
 
-def _round(of: RoundDocument, outcome: Outcome) -> Round:
+def _round(of: RoundDocument, steps: RoundSteps, outcome: Outcome) -> Round:
     return Round(
         number=of.number,
         generation=of.generation,
@@ -271,7 +275,7 @@ def _round(of: RoundDocument, outcome: Outcome) -> Round:
         trigger=of.trigger,
         phases=of.phases,
         probing_rebalance=of.probing_rebalance,
-        steps=of.steps,
+        steps=steps,
         balance=of.balance,
         turns=of.turns,
         decided=outcome.decided,

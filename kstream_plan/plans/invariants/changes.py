@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from kstream_plan.model import Group, Holding
-from kstream_plan.plans import Round, Step
+from kstream_plan.plans import Round
 from kstream_plan.plans.replay import BEGINS_ALONE
 from kstream_plan.plans.step_rows import (
     ACTIVE,
     DROP,
+    EVENT,
     HAND_OVER,
     KEEP_TEMPORARY,
     MEMBER_LEFT,
@@ -27,7 +28,6 @@ from kstream_plan.plans.step_rows import (
     WITHHOLD,
     Mask,
     Numbers,
-    RowMaker,
     Rows,
     are,
     joined,
@@ -111,7 +111,7 @@ def parts_of(rounds: Sequence[Round], first: int = 0, end: int | None = None, *,
     end = len(rounds) if end is None else end
     start, steps = first, 0
     for index in range(first, end):
-        steps += len(rounds[index].single_steps)
+        steps += len(rounds[index].steps.rows)
         if steps >= _AT_ONCE or index + 1 == end:
             yield Part(start, rounds[start : index + 1], range(start if stated else end - 1, index + 1))
             start, steps = index + 1, 0
@@ -159,7 +159,6 @@ class CopyChanges:
     def __init__(
         self,
         copies: Copies,
-        maker: RowMaker,
         part: Part,
         before: Numbers,
         pending: Difference | None,
@@ -169,15 +168,15 @@ class CopyChanges:
         """``apart``: without the steps of stateless tasks. ``pending`` is ``None`` before the first round of a plan.
 
         Raises:
-            ValueError: a step names a task, an instance or a consumer that is not in the group.
+            ValueError: a row has a number that is none, or lacks one.
         """
         self.copies, self.part, self.rounds, self.is_first = copies, part, part.rounds, pending is None
         #: the round that what was there before counts for
         self._start = 0 if self.is_first and part.rounds else -1
-        moments = [(index, steps) for index, rnd in enumerate(part.rounds) for steps in _moments(rnd, apart=apart)]
+        moments = [(index, rows) for index, rnd in enumerate(part.rounds) for rows in _moments(rnd, apart=apart)]
         #: by moment: its round
         self.round_of: Numbers = np.array([index for index, _ in moments], np.int64)
-        rows, moment = joined([maker.rows(steps) for _, steps in moments])
+        rows, moment = joined([of_moment for _, of_moment in moments])
         if apart:
             stateful = np.array([*copies.group.stateful_flags, True])[rows["task"]]
             rows, moment = rows[stateful], moment[stateful]
@@ -368,21 +367,21 @@ class CopyChanges:
         return copy[inside], number[inside], sign[inside]
 
 
-def _moments(rnd: Round, *, apart: bool) -> list[Sequence[Step]]:
-    return [rnd.single_steps] if apart else [steps for _, steps in rnd.moments]
+def _moments(rnd: Round, *, apart: bool) -> list[Rows]:
+    return [rnd.steps.rows] if apart else [steps.every_row for _, steps in rnd.moments]
 
 
 def _check_range(group: Group, rows: Rows) -> None:
     """Check that rows are of tasks and consumers of the group, and have the seats that their kinds have."""
     tasks, consumers, roles = len(group.tasks), len(group.consumer_ids), len(ROLES)
-    ends = {"kind": MEMBER_LEFT + 1, "task": tasks, "from_consumer": consumers, "to_consumer": consumers}
+    ends = {"kind": EVENT + 1, "task": tasks, "from_consumer": consumers, "to_consumer": consumers}
     ends |= {"from_role": roles, "to_role": roles}
     for name, end in ends.items():
         if not ((rows[name] >= -1) & (rows[name] < end)).all():
             raise ValueError(f"there is no such {name.replace('_', ' ')}")
     kind, from_, to = rows["kind"], rows["from_consumer"], rows["to_consumer"]
-    has_seats = (from_ != NO_SEAT) | are(kind, PLACE, KEEP_TEMPORARY, HAND_OVER)
-    if not (has_seats & ((to == NO_SEAT) == are(kind, REVOKE, DROP, MEMBER_LEFT))).all():
+    has_seats = (from_ != NO_SEAT) | are(kind, PLACE, KEEP_TEMPORARY, HAND_OVER, EVENT)
+    if not (has_seats & ((to == NO_SEAT) == are(kind, REVOKE, DROP, MEMBER_LEFT, EVENT))).all():
         raise ValueError("it has no seat, or one too many")
 
 

@@ -152,7 +152,7 @@ def _named(subject: PlanView, changes: CopyChanges, kind: type[NobodyRuns | Stop
     named = [
         index * tasks + index_of[task_id]
         for index, rnd in enumerate(changes.rounds)
-        for step in rnd.steps_apart
+        for step in rnd.steps.events
         if type(step) is kind
         for task_id in step.task_ids
     ]

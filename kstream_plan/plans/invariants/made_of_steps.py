@@ -10,7 +10,7 @@ from kstream_plan.model.holding_changes import apart_from_stateless
 from kstream_plan.plans import Plan, Round
 from kstream_plan.plans.holdings_log import HoldingsLog, LoggedHoldings
 from kstream_plan.plans.replay import Outcome
-from kstream_plan.plans.step_rows import StepRows
+from kstream_plan.plans.round_steps import RoundSteps
 
 
 class _Entry(NamedTuple):
@@ -52,17 +52,26 @@ def made_of_steps(plan: Plan, *, apart: bool) -> Iterator[range]:
 
 def _entry(index: int, rnd: Round, *, apart: bool) -> _Entry | None:
     """Return where a round is in a log that makes its outcome of its steps, if all of these are rows."""
-    steps, both = (rnd.single_steps if apart else rnd.steps), (rnd.decided, rnd.assigned)
+    both = (rnd.decided, rnd.assigned)
     (decided, to), (assigned, other_to) = (_as_made(apart_from_stateless(of) if apart else of) for of in both)
-    if not isinstance(steps, StepRows) or steps.members or rnd.turns:
+    if rnd.turns or (rnd.stateless is not None and not apart):
         return None
     if not isinstance(decided, LoggedHoldings) or not isinstance(assigned, LoggedHoldings):
         return None
     log, number = decided.log, decided.number
     fit = (assigned.log, assigned.number, other_to) == (log, number, to)
     fit = fit and (decided.field, assigned.field) == Outcome._fields
-    of_these = log.group is steps.maker.group and log.rows_of(number) is steps.rows
-    return _Entry(index, log, number, to) if fit and of_these else None
+    return _Entry(index, log, number, to) if fit and _tells(log.steps_of(number), rnd.steps) else None
+
+
+def _tells(of_log: RoundSteps, steps: RoundSteps) -> bool:
+    """Tell whether a log has the steps of a round, by the indices of who took part then."""
+    if of_log.rows is steps.rows:
+        return True
+    rows, group = steps.rows, steps.maker.group
+    if len(rows) != len(of_log.rows) or of_log.maker.group is group:
+        return False
+    return bool((steps.maker.translated(of_log.rows, of_log.maker) == rows).all())
 
 
 def _as_made(holdings: Sequence[Holding]) -> tuple[Sequence[Holding], Sequence[int]]:

@@ -21,7 +21,7 @@ def leaving_is_over_in_time(subject: PlanView) -> Iterator[tuple[int | None, str
     """No round is later than the deadline of an instance that is leaving, unless it stays, or is gone with that one."""
     until_ms: dict[str, int] = {}
     for rnd in subject.plan.rounds:
-        for step in rnd.steps_apart:
+        for step in rnd.steps.events:
             if isinstance(step, InstanceLeaving):
                 until_ms[step.process_id] = step.until_ms
             elif isinstance(step, InstanceStays | MemberLeft):

@@ -11,7 +11,6 @@ from kstream_plan.plans import Plan
 from kstream_plan.plans.invariants.changes import Copies, CopyChanges, Difference, Part, parts_of
 from kstream_plan.plans.invariants.made_of_steps import made_of_steps
 from kstream_plan.plans.invariants.stateless import StatelessTasks, check_stateless, held_as_numbers
-from kstream_plan.plans.step_rows import RowMaker
 
 
 @dataclass(eq=False)
@@ -37,14 +36,14 @@ class PlanView:
         """Yield the changes of copies in all rounds, in time.
 
         Raises:
-            ValueError: a step names a task, an instance or a consumer that is not in the group.
+            ValueError: a row has a number that is none, or lacks one.
         """
         plan, apart = self.plan, self.stateless is not None
-        copies, maker = Copies(plan.group), RowMaker(plan.group)
+        copies = Copies(plan.group)
         held = copies.held(self.looked_at(plan.initial))
         before: Difference | None = None
         for part in self._parts():
-            changes = CopyChanges(copies, maker, part, held, before, apart=apart)
+            changes = CopyChanges(copies, part, held, before, apart=apart)
             self.withholds += changes.withholds
             yield changes
             held, before = changes.after, changes.last_difference

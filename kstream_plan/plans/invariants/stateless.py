@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from kstream_plan.model import NOBODY, Group, Holding, Holdings, Owners, WorkId, same_owners
 from kstream_plan.plans import (
@@ -15,6 +17,7 @@ from kstream_plan.plans import (
     StatelessChanges,
     Step,
 )
+from kstream_plan.plans.step_rows import CODES, REVOKE, Mask
 
 #: What is wrong: (round number, message)
 _Wrong = list[tuple[int | None, str]]
@@ -33,11 +36,11 @@ def held_as_numbers(plan: Plan) -> bool:
         return False
     if any(rnd.turns for rnd in plan.rounds):  # they tell all steps one by one
         return False
-    place_of = _places(plan.group)
+    is_stateless = _is_stateless(plan.group)
     return all(
         isinstance(rnd.decided, Holdings)
         and isinstance(rnd.assigned, Holdings)
-        and (rnd.stateless is not None or not _about(rnd.steps_apart, place_of))
+        and (rnd.stateless is not None or not _about(rnd, is_stateless))
         for rnd in plan.rounds
     )
 
@@ -46,11 +49,12 @@ def check_stateless(plan: Plan) -> StatelessTasks:
     """Check the stateless tasks of a plan that has them as numbers (:func:`held_as_numbers`)."""
     not_decided, second_owner, lost_steps, withheld = _Wrong(), _Wrong(), _Wrong(), list[bool]()
     place_of, translations = _places(plan.group), _Translations(plan.group)
+    is_stateless = _is_stateless(plan.group)
     before = _owners(plan.initial)
     for rnd in plan.rounds:
         decided, assigned = _owners(rnd.decided), _owners(rnd.assigned)
         gone = gone_in(plan.group, rnd)
-        fits = _revokes_what_stopped(plan.group, rnd, before, gone, place_of)
+        fits = _revokes_what_stopped(plan.group, rnd, before, gone, place_of, is_stateless)
         before[[owner in gone for owner in before.tolist()] if gone else []] = NOBODY
         if (nobody := int((decided == NOBODY).sum())) > 0:
             not_decided.append((rnd.number, f"{nobody} stateless tasks are decided for no consumer"))
@@ -78,19 +82,29 @@ def _places(group: Group) -> Mapping[WorkId, int]:
     return {group.tasks[task].task_id: place for place, task in enumerate(group.stateless)}
 
 
-def _about(steps: Iterable[Step], place_of: Mapping[WorkId, int]) -> list[Step]:
-    """Return the steps that are about stateless tasks."""
-    return [step for step in steps if getattr(step, "task_id", None) in place_of]
+def _is_stateless(group: Group) -> Mask:
+    """Tell which tasks are stateless; the last one stands for none."""
+    return ~np.array([*group.stateful_flags, True])
+
+
+def _about(rnd: Round, is_stateless: Mask) -> list[Step]:
+    """Return the steps that are about stateless tasks, apart from those that are numbers."""
+    return [*rnd.steps.where(is_stateless[rnd.steps.rows["task"]])]
 
 
 def _revokes_what_stopped(
-    group: Group, rnd: Round, before: Owners, gone: Collection[int], place_of: Mapping[WorkId, int]
+    group: Group,
+    rnd: Round,
+    before: Owners,
+    gone: Collection[int],
+    place_of: Mapping[WorkId, int],
+    is_stateless: Mask,
 ) -> bool:
     """Tell whether the steps that are made already revoke, of stateless tasks, just what the stopped threads ran.
 
     A thread may have stopped before its instance left.
     """
-    made = _about(rnd.steps_apart, place_of)
+    made = _about(rnd, is_stateless)
     if not made and not gone:
         return True
     left = {step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)}
@@ -105,18 +119,12 @@ def _revokes_what_stopped(
 def gone_in(group: Group, rnd: Round) -> set[int]:
     """Return the consumers whose instance left in the round, and those that their instance stopped."""
     left = {step.process_id for step in rnd.member_steps if isinstance(step, MemberLeft)}
-    stopped = {
-        step.from_.consumer_id
-        for step in rnd.steps_apart
-        if isinstance(step, Revoke) and step.reason.code is ReasonCode.THREAD_STOPPED
-    }
-    if not left and not stopped:
-        return set()
-    return {
-        consumer
-        for consumer, consumer_id in enumerate(group.consumer_ids)
-        if group.instances[group.instance_of[consumer]].process_id in left or consumer_id in stopped
-    }
+    rows = rnd.steps.rows
+    stops = (rows["kind"] == REVOKE) & (rows["reason"] == CODES.index(ReasonCode.THREAD_STOPPED))
+    gone = set(rows["from_consumer"][stops].tolist())
+    for process_id in left:
+        gone.update(group.consumers_of[group.instance_index[process_id]])
+    return gone
 
 
 class _Translations:

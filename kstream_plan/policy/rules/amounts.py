@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from kstream_plan.model.holding_changes import extra_copies, moved
-from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, Round, restores_anew
-from kstream_plan.plans.step_rows import RowTally, StepRows
+from kstream_plan.plans import HandOver, Place, Plan, Promote, Role, restores_anew
 from kstream_plan.policy.limits import LimitValue
 from kstream_plan.policy.rules.measuring import MeasuredPlan, Measurement, Offence, counted, number, steps, worst_first
 
@@ -50,7 +49,7 @@ def warmups(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Count the warm-up copies that are placed."""
     placed = (
         Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
-        for rnd, step in steps(_with_any(subject.plan.rounds, lambda of: of.warmups), Place)
+        for rnd, step in steps(subject.plan.rounds, Place)
         if isinstance(step, Place) and step.to.role is Role.WARMUP
     )
     return counted(subject.plan.summary.warmups, placed, limit)
@@ -60,8 +59,8 @@ def cold_handovers(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
     """Count the starts of a stateful task on an instance whose copy is not caught up."""
     cold = (
         Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
-        for rnd, step in steps(_with_any(subject.plan.rounds, lambda of: of.cold_handovers), *_STARTS)
-        if isinstance(step, _STARTS) and not step.caught_up
+        for rnd in subject.plan.rounds
+        for step in rnd.steps.cold_starts()
     )
     return counted(subject.plan.summary.cold_handovers, cold, limit)
 
@@ -79,14 +78,9 @@ def restored_records(subject: MeasuredPlan, limit: LimitValue) -> Measurement:
 
 
 def _restores(plan: Plan) -> Iterator[Offence]:
-    for rnd, step in steps(_with_any(plan.rounds, lambda of: of.restored_records != 0), Place, *_STARTS):
+    for rnd, step in steps(plan.rounds, Place, *_STARTS):
         if isinstance(step, (Place, *_STARTS)) and restores_anew(step, plan.group):
             yield Offence(step.restore_records, rnd.number, step.task_id, step.to.process_id)
-
-
-def _with_any(rounds: Iterable[Round], counted: Callable[[RowTally], object]) -> Iterator[Round]:
-    """Yield the rounds without those of which it was counted, while their rows were made, that there is none."""
-    return (rnd for rnd in rounds if not isinstance(rnd.steps, StepRows) or counted(rnd.steps.tally))
 
 
 def peak_extra_copies(subject: MeasuredPlan, limit: LimitValue) -> Measurement:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from kstream_plan.model import WorkId
 from kstream_plan.plans import Plan, Round, Step
 from kstream_plan.plans.simulated import OverDraws
-from kstream_plan.plans.step_rows import steps_of_kinds
+from kstream_plan.plans.steps import OfSingleTask
 from kstream_plan.policy.limits import LimitValue, Percent
 
 
@@ -170,10 +170,10 @@ class Rule(NamedTuple):
         return None if whole is None else value.of(whole)
 
 
-def steps(rounds: Iterable[Round], *kinds: type[Step]) -> Iterator[tuple[Round, Step]]:
+def steps(rounds: Iterable[Round], *kinds: type[OfSingleTask]) -> Iterator[tuple[Round, Step]]:
     """Yield every step of these kinds with its round."""
     for rnd in rounds:
-        for step in steps_of_kinds(rnd.steps, kinds):
+        for step in rnd.steps.of_kinds(*kinds):
             yield rnd, step
 
 

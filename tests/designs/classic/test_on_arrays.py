@@ -17,14 +17,14 @@ from kstream_plan.designs.classic.coordinator import ClassicCoordinator
 from kstream_plan.designs.classic.on_arrays import OnArrays
 from kstream_plan.documents.plan.write import plan_json
 from kstream_plan.errors import ScenarioError
-from kstream_plan.model import Rates, Snapshot
+from kstream_plan.model import LazyHoldings, Rates, Snapshot
 from kstream_plan.model.scenario import Burst, Event, Join, NewInstance, ProduceRate, RestoreRate, Scenario
 from kstream_plan.model.snapshot import Stores
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan
 from kstream_plan.plans.holdings_log import HoldingsLog
 from kstream_plan.plans.invariants import broken_invariants
-from kstream_plan.plans.step_rows import StepMaker, StepRows
+from kstream_plan.plans.step_rows import StepMaker
 from kstream_plan.simulation.new_ids import drawn
 from kstream_plan.simulation.one_plan import plan
 from tests.helpers.stateful_groups import stateful_case, with_rates
@@ -110,8 +110,8 @@ def test_rounds_on_arrays_are_checked_without_being_made(seed: int, monkeypatch:
     snapshot, scenario = of_two_joining(seed)
     result = outcome(snapshot, scenario, PlanOptions(max_rounds=150), whole=False)
     assert isinstance(result, Plan)
-    assert any(isinstance(rnd.steps, StepRows) for rnd in result.rounds)
-    monkeypatch.setattr(StepMaker, "steps", None)
+    assert any(isinstance(rnd.decided, LazyHoldings) for rnd in result.rounds)
+    monkeypatch.setattr(StepMaker, "_step", None)
     monkeypatch.setattr(HoldingsLog, "_replayed_to", None)
     assert broken_invariants(result) == ()
 
@@ -215,8 +215,8 @@ def test_what_was_decided_before_is_not_made_of_arrays_that_have_gone_on(monkeyp
         tuple(states[0].copies)
 
 
-def test_rows_tell_most_rounds_of_such_a_group() -> None:
+def test_most_rounds_of_such_a_group_are_on_arrays() -> None:
     snapshot, scenario = of_two_joining(3)
     result = outcome(snapshot, scenario, PlanOptions(), whole=False)
     assert isinstance(result, Plan)
-    assert [isinstance(rnd.steps, StepRows) for rnd in result.rounds[1:]] == [True] * (len(result.rounds) - 1)
+    assert [isinstance(rnd.decided, LazyHoldings) for rnd in result.rounds[1:]] == [True] * (len(result.rounds) - 1)

@@ -39,6 +39,7 @@ from tests.helpers import learner_cases, plan_cases, report_cases, simulation_ca
 from tests.helpers.connect_rows import even
 from tests.helpers.connect_rows import snapshot as connect
 from tests.helpers.goldens import assert_golden
+from tests.helpers.in_rows import round_steps
 from tests.helpers.pages import Page
 
 pytestmark = pytest.mark.xdist_group("simulations")
@@ -155,13 +156,13 @@ def test_a_stop_that_is_noticed_later_is_marked_twice() -> None:
     instances = tuple(replace(one, host=f"{'i' * 30}{one.host}") for one in item.group.instances)
     long = replace(item, group=Group(item.group.application_id, item.group.tasks, instances))
     assert texts(long, crowded_ms) == ["", f"1 instance stops 0s, noticed {duration(noticed_ms)}"]
-    left = replace(item, rounds=tuple(map(_left_at_once, item.rounds)))
+    left = replace(item, rounds=tuple(_left_at_once(item.group, rnd) for rnd in item.rounds))
     assert texts(left, timeline(item).to_ms)[0] == "leave"
 
 
-def _left_at_once(rnd: Round) -> Round:
+def _left_at_once(group: Group, rnd: Round) -> Round:
     at_once = [replace(step, stopped_at_ms=rnd.at_ms) if isinstance(step, MemberLeft) else step for step in rnd.steps]
-    return replace(rnd, steps=tuple(at_once))
+    return replace(rnd, steps=round_steps(group, at_once))
 
 
 def test_no_time_of_the_axis_is_cut_off() -> None:

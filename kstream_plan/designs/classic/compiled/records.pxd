@@ -1,7 +1,7 @@
 """What the modules of a group's arrays share: numbers with a meaning, and records of which arrays consist."""
 
 from libc.stdint cimport INT64_MIN as NONE
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 #: A lag as Kafka has it (model/copies); where a number may be missing, ``NONE`` stands for that.
 cdef enum:
@@ -77,7 +77,9 @@ cdef packed struct Row:
     int8_t to_role
     int8_t caught_up
     int8_t reason
-    int8_t unused[7]
+    int8_t unused
+    int16_t limit
+    int8_t unused_more[4]
 
 
 cdef inline bint is_moved(Pending* pending) noexcept:

@@ -73,6 +73,8 @@ cdef class Steps(Decision):
         for place in range(self.tasks):
             if self.changed[place] or self.withheld_by[place] >= 0:
                 self._tell_task(place)
+        for place in range(self.n_rows):
+            self.rows[place].limit = self.rows[place].lag != NONE
         self._note(at_ms)
 
     def steps(self):
