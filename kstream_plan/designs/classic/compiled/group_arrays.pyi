@@ -18,16 +18,10 @@ class GroupArrays:
     queued: int
     extra_copies: int
     warmup_copies: int
-    hops: int
-    warmups: int
-    cold_handovers: int
     follow_up: bool
     starts_any: bool
-    restores_within_limit: bool
     deleted_early: bool
     deleted_late: bool
-    @property
-    def restored_records(self) -> int | None: ...
     def __init__(self, group: Group, target: Target, limit: int, warm_ups: int) -> None: ...
     def load_state(self, state: GroupState, revoked_by: Mapping[int, int]) -> bool: ...
     def clean_by(

@@ -1,6 +1,6 @@
 """See the module."""
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
 from kstream_plan.designs.classic.compiled.cleaner cimport Cleaner
 from kstream_plan.designs.classic.compiled.decision cimport Decision
@@ -11,10 +11,7 @@ from kstream_plan.designs.classic.compiled.records cimport Held, Row, Slot
 cdef class Steps(Decision):
     cdef Row* rows
     cdef Py_ssize_t n_rows, room_for_rows
-    # what they come to
-    cdef readonly Py_ssize_t hops, warmups, cold_handovers
-    cdef readonly bint starts_any, restored_known, restores_within_limit
-    cdef uint64_t restored, restored_wraps
+    cdef readonly bint starts_any
     # when left-over state is deleted; tasks of which threads race, and left-over state may be deleted
     cdef Cleaner cleaner
     cdef Flags races, deletions
@@ -26,7 +23,6 @@ cdef class Steps(Decision):
     cdef void _tell_started(self, Py_ssize_t place, Slot* old, Held* to) except *
     cdef void _tell_restored(self, Row* row, Py_ssize_t place, int32_t instance, bint is_empty) noexcept
     cdef void _tell_copied(self, Py_ssize_t place, Slot* old, Held* to) except *
-    cdef void _count_restored(self, int64_t records) noexcept
     cdef void _why_active(self, Row* row, Py_ssize_t place, int32_t instance) noexcept
     cdef void _why_copied(self, Row* row, Py_ssize_t place, int32_t instance, int8_t role) noexcept
     cdef void _why_given_up(self, Row* row, Py_ssize_t place, int32_t instance) noexcept

@@ -2,7 +2,7 @@
 """The steps of a round as rows (plans/step_rows), compiled: as ``designs/classic/round_steps`` makes them."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memset
 
 from kstream_plan.designs.classic.compiled.cleaner cimport Cleaner
@@ -51,7 +51,7 @@ cdef int8_t NOT_NEEDED = _CODES.index(ReasonCode.NOT_NEEDED)
 
 
 cdef class Steps(Decision):
-    """The steps of a decision, what they come to, and what is left to chance."""
+    """The steps of a decision, and what is left to chance."""
 
     def __init__(self, group, target, limit, warm_ups):
         Decision.__init__(self, group, target, limit, warm_ups)
@@ -65,11 +65,9 @@ cdef class Steps(Decision):
         self.cleaner = Cleaner(delay_ms, started_ms, in_stores, when, in_memory)
 
     def tell(self, int64_t at_ms):
-        """Make the steps of the decision, count them, and note what is left to chance."""
+        """Make the steps of the decision, and note what is left to chance."""
         cdef Py_ssize_t place
-        self.n_rows = self.hops = self.warmups = self.cold_handovers = 0
-        self.restored_known, self.restores_within_limit, self.starts_any = True, False, False
-        self.restored = self.restored_wraps = 0
+        self.n_rows, self.starts_any = 0, False
         for place in range(self.tasks):
             if self.changed[place] or self.withheld_by[place] >= 0:
                 self._tell_task(place)
@@ -80,11 +78,6 @@ cdef class Steps(Decision):
     def steps(self):
         """Return the steps of the round."""
         return np.frombuffer(PyBytes_FromStringAndSize(<char*>self.rows, self.n_rows * sizeof(Row)), row_type())
-
-    @property
-    def restored_records(self):
-        """What the round restores anew; ``None``: not known."""
-        return (<object>self.restored_wraps << 64) + <object>self.restored if self.restored_known else None
 
     cdef void _tell_task(self, Py_ssize_t place) except *:
         """Tell what happens to a task: who gives it up, who waits, who has it then."""
@@ -164,7 +157,6 @@ cdef class Steps(Decision):
             self._why_active(row, place, to.instance)
             if revoked_by < 0 and old != NULL:
                 row.kind, row.from_consumer, row.from_role = PROMOTE, old.consumer, old.role
-            self.hops += not is_revoked_here
             self._tell_restored(row, place, to.instance, is_empty)
             return
         row.reason = THREADS_EVENED_OUT
@@ -180,12 +172,6 @@ cdef class Steps(Decision):
         row.caught_up = row.restore_records == 0 or (
             is_near and not (is_empty and not self.is_caught_up(self.whole[place]))
         )
-        self.cold_handovers += not row.caught_up
-        self.restores_within_limit = self.restores_within_limit or (row.caught_up and row.restore_records != 0)
-        if not row.caught_up or (
-            row.kind == HAND_OVER and row.restore_records > 0 and row.restore_records == self.whole[place]
-        ):
-            self._count_restored(row.restore_records)
 
     cdef void _tell_copied(self, Py_ssize_t place, Slot* old, Held* to) except *:
         """Tell who has a copy of a task from now on, or has it as something else."""
@@ -203,23 +189,12 @@ cdef class Steps(Decision):
         else:
             row.restore_records = self._restores(place, to.instance, False)
             self._why_copied(row, place, to.instance, to.role)
-            self.warmups += to.role == WARMUP
-            if old == NULL:
-                self._count_restored(row.restore_records)
 
     cdef int64_t _restores(self, Py_ssize_t place, int32_t instance, bint is_empty) noexcept:
         """Return how much an instance restores to have a task, all if its copy ``is_empty``; -1: unknown."""
         cdef Slot* slot = NULL if is_empty else self.copy(place, instance)
         cdef int64_t remaining = self.whole[place] if slot == NULL else slot.remaining
         return remaining if self.known[place] or not remaining else -1
-
-    cdef void _count_restored(self, int64_t records) noexcept:
-        """Add it up: a few tasks together may have more than 64 bits hold."""
-        if records < 0:
-            self.restored_known = False
-            return
-        self.restored += <uint64_t>records
-        self.restored_wraps += self.restored < <uint64_t>records
 
     # -- why --------------------------------------------------------------------------------------------------------
 
