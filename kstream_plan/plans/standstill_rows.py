@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from kstream_plan.plans.reasons import ReasonCode
@@ -12,7 +13,7 @@ from kstream_plan.plans.step_rows import (
     ACTIVE,
     CODES,
     DEMOTE,
-    KINDS,
+    EVENT,
     REVOKE,
     ROLES,
     STARTS,
@@ -20,6 +21,7 @@ from kstream_plan.plans.step_rows import (
     Mask,
     Rows,
     are,
+    joined,
 )
 
 if TYPE_CHECKING:
@@ -33,8 +35,10 @@ RUNNING = -(2**63)
 #: The same of a task that nobody runs when the plan begins: it stands still from 0 on, unless it starts at 0.
 IDLE = RUNNING + 1
 #: Who gives up for these reasons has stopped before, or goes on until the other one starts, or nobody is to run it.
-_AT_ONCE = (ReasonCode.LEARNED, ReasonCode.MOVES_AT_ONCE, ReasonCode.NOT_CONFIGURED)
+_STOPS_NOT_THEN = (ReasonCode.LEARNED, ReasonCode.MOVES_AT_ONCE, ReasonCode.NOT_CONFIGURED)
 _STOOD_STILL = CODES.index(ReasonCode.STOOD_STILL)
+#: So many rows are looked at at once: with the few of one round it takes longest to begin.
+_AT_ONCE = 4096
 
 
 class PausesTogether(NamedTuple):
@@ -60,24 +64,65 @@ class Stopped:
         self.since_ms = np.full(tasks, RUNNING, dtype=times)
         self._stops_before = np.zeros(consumers + 1, np.bool_)
         self._stops_before[[*stopping]] = True
+        self._added: list[tuple[int, int, Rows]] = []
+        self._number_of_rows = 0
 
     def stop(self, tasks: Iterable[int], since_ms: int) -> None:
         """Let tasks stand still that do not yet."""
         runs = [task for task in tasks if self.since_ms[task] == RUNNING]
         self.since_ms[runs] = since_ms
 
-    def until(self, at_ms: int, rows: Rows, unheard_ms: int) -> PausesTogether | None:
-        """Take rows of one time; return the pauses that they end, in order of the rows.
+    def add(self, at_ms: int, rows: Rows, unheard_ms: int) -> None:
+        """Add rows of one time, to be looked at with others.
 
         ``unheard_ms``: how long what stood still before the plan waits until members hear of its first round.
         """
-        kind, task, reason = rows["kind"], rows["task"], rows["reason"]
-        ends = are(kind, REVOKE, DEMOTE) & ~_at_once().take(reason) & ~self._stops_before[rows["from_consumer"]]
-        self.since_ms[task[ends]] = at_ms
+        self._added.append((at_ms, unheard_ms, rows))
+        self._number_of_rows += len(rows)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many rows were added that they are to be looked at before others come."""
+        return self._number_of_rows >= _AT_ONCE
+
+    def ended(self) -> Iterator[PausesTogether]:
+        """Look at the rows that were added; yield the pauses that they end, in their order, those of one time together.
+
+        A task that starts has stood still since it last stopped, unless it has started since.
+        """
+        import numpy as np  # noqa: PLC0415 - as above
+
+        if not self._number_of_rows:
+            self._added.clear()
+            return
+        rows, place = joined([of_time for _, _, of_time in self._added])
+        times = np.array([at_ms for at_ms, _, _ in self._added], self.since_ms.dtype)
+        unheard = np.array([unheard_ms for _, unheard_ms, _ in self._added], self.since_ms.dtype)
+        self._added.clear()
+        self._number_of_rows = 0
+        kind, reason = rows["kind"], rows["reason"]
+        ends = are(kind, REVOKE, DEMOTE) & ~_stops_not_then().take(reason) & ~self._stops_before[rows["from_consumer"]]
         starts = _starts().take(kind * len(ROLES) + rows["to_role"])
-        if at_ms > 0 or unheard_ms:  # longer, in truth: since when is unknown
-            self.since_ms[task[starts & (reason == _STOOD_STILL)]] = min(0, at_ms - unheard_ms)
-        return take_started(self.since_ms, task[starts], at_ms)
+        by_task = (ends | starts).nonzero()[0]
+        by_task = by_task[rows["task"][by_task].argsort(kind="stable")]
+        task, is_start, at_ms = rows["task"][by_task], starts[by_task], times[place[by_task]]
+        since_then = np.where(is_start, RUNNING, at_ms)
+        is_first = np.append(True, task[1:] != task[:-1])[: len(task)]
+        from_ms = np.append(RUNNING, since_then)[: len(task)].astype(self.since_ms.dtype)
+        from_ms[is_first] = self.since_ms[task[is_first]]
+        is_last = np.append(is_first[1:], True)[: len(task)]
+        self.since_ms[task[is_last]] = since_then[is_last]
+        from_ms[from_ms == IDLE] = np.where(at_ms > 0, 0, RUNNING)[from_ms == IDLE]
+        unheard_ms = unheard[place[by_task]]
+        stood_still = (reason[by_task] == _STOOD_STILL) & ((at_ms > 0) | (unheard_ms != 0))
+        from_ms[stood_still] = np.minimum(0, at_ms - unheard_ms)[stood_still]  # longer, in truth: since when is unknown
+        ended = (is_start & (from_ms != RUNNING)).nonzero()[0]
+        ended = ended[by_task[ended].argsort()]
+        task, from_ms, of = task[ended], from_ms[ended], place[by_task[ended]]
+        edges = [0, *((of[1:] != of[:-1]).nonzero()[0] + 1).tolist(), len(of)]
+        for first, end in pairwise(edges):
+            if first < end:
+                yield PausesTogether(task[first:end], from_ms[first:end], int(times[of[first]]))
 
 
 def type_of_times(last_ms: int) -> type[np.int64] | type[object]:
@@ -103,15 +148,15 @@ def _starts() -> Mask:
     """Return by kind and role that begins, as one number, whether the task is run from then on."""
     import numpy as np  # noqa: PLC0415 - as in Stopped
 
-    kinds = range(len(KINDS))
+    kinds = range(EVENT + 1)
     return np.array(
         [kind in STARTS or (kind == THREAD_MOVE and role == ACTIVE) for kind in kinds for role in range(len(ROLES))]
     )
 
 
 @cache
-def _at_once() -> Mask:
+def _stops_not_then() -> Mask:
     """Return by reason whether who gives up for it does not stop then."""
     import numpy as np  # noqa: PLC0415 - as in Stopped
 
-    return np.array([code in _AT_ONCE for code in CODES])
+    return np.array([code in _STOPS_NOT_THEN for code in CODES])

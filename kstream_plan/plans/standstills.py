@@ -20,6 +20,9 @@ from kstream_plan.plans.steps import InstanceLeaving, InstanceStays, MemberLeft,
 if TYPE_CHECKING:
     import numpy as np
 
+#: A tuple of types, not a union: there may be millions of steps.
+_OF_SEVERAL_TASKS = (MemberLeft, InstanceLeaving, InstanceStays, StopLearned)
+
 
 class Outage(NamedTuple):
     """An instance does not run, in milliseconds of the plan's clock, though the group counts it in."""
@@ -98,13 +101,14 @@ def _told(of: PausedRounds) -> Iterator[PausesTogether]:
     for rnd in of.rounds:
         running = stopping.before(rnd, held)
         if running:
-            yield PausesTogether(
-                np.array(running), np.full(len(running), rnd.at_ms - heartbeat_ms, of.times), rnd.at_ms
-            )
+            yield from stopping.ended()
+            from_ms = np.full(len(running), rnd.at_ms - heartbeat_ms, of.times)
+            yield PausesTogether(np.array(running), from_ms, rnd.at_ms)
         for at_ms, steps, held_then in moments(group, rnd, held):
             rows = steps.rows if of.apart else steps.every_row
             yield from stopping.until(at_ms, rows, steps.events, held_then)
         held = rnd.assigned
+    yield from stopping.ended()
 
 
 def _single(group: Group, found: Iterable[PausesTogether]) -> Iterator[Pause]:
@@ -164,19 +168,25 @@ class _Stopping:
     def until(
         self, at_ms: int, rows: Rows, events: Sequence[OfNoSingleTask], held: Sequence[Holding]
     ) -> Iterator[PausesTogether]:
-        """Take the steps of one time, before which this was ``held``; yield the pauses that they end."""
+        """Take the steps of one time, before which this was ``held``; yield pauses that ended, now or before."""
         unheard_ms = self._unheard_ms if self._from_start else 0
         gone, done = set[str](), 0
         for place in (rows["kind"] >= MEMBER_LEFT).nonzero()[0].tolist() if events else ():
-            found = (
-                self._stopped.until(at_ms, rows[done:place], unheard_ms),
-                self._event(events[rows["restore_records"][place]], gone, held, at_ms),
-            )
-            yield from (together for together in found if together is not None)
-            done = place + 1
-        last = self._stopped.until(at_ms, rows[done:], unheard_ms)
-        if last is not None:
-            yield last
+            step = events[rows["restore_records"][place]]
+            if isinstance(step, _OF_SEVERAL_TASKS):
+                self._stopped.add(at_ms, rows[done:place], unheard_ms)
+                yield from self._stopped.ended()
+                together = self._event(step, gone, held, at_ms)
+                if together is not None:
+                    yield together
+                done = place
+        self._stopped.add(at_ms, rows[done:], unheard_ms)
+        if self._stopped.is_full:
+            yield from self._stopped.ended()
+
+    def ended(self) -> Iterator[PausesTogether]:
+        """Yield the pauses that ended, of those that were not yielded yet."""
+        return self._stopped.ended()
 
     def _event(
         self, step: OfNoSingleTask, gone: set[str], held: Sequence[Holding], at_ms: int
@@ -198,8 +208,9 @@ class _Stopping:
             return take_started(self._stopped.since_ms, tasks, at_ms)
         elif isinstance(step, StopLearned):
             # each rebalance takes its time, also one that comes right after another one
-            tasks = np.array([self._group.task_index[task_id] for task_id in step.task_ids])
-            return PausesTogether(tasks, np.full(len(tasks), at_ms - self._heartbeat_ms), at_ms)
+            tasks = np.array([self._group.task_index[task_id] for task_id in step.task_ids], np.int64)
+            from_ms = np.full(len(tasks), at_ms - self._heartbeat_ms, self._stopped.since_ms.dtype)
+            return PausesTogether(tasks, from_ms, at_ms)
         return None
 
     def _run_by_nobody_else(self, process_id: str, gone: set[str], held: Sequence[Holding]) -> list[int]:
