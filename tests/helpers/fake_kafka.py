@@ -104,7 +104,7 @@ class _Admin:
         answers.ask("connect")
         self._answers = answers
         self._manager = self
-        self.cluster = SimpleNamespace(_coordinators={})
+        self.cluster = SimpleNamespace(_coordinators={}, brokers=self._brokers)
         self.arguments = arguments
 
     def run(self, ask: Any, *arguments: Any) -> Any:
@@ -128,9 +128,8 @@ class _Admin:
         self._answers.ask("ListGroups")
         return self._answers.listed
 
-    def describe_cluster(self) -> dict[str, Any]:
-        brokers = [{"broker_id": node, "rack": rack} for node, rack in self._answers.racks.items()]
-        return {"brokers": brokers}
+    def _brokers(self) -> list[SimpleNamespace]:
+        return [SimpleNamespace(node_id=node, rack=rack) for node, rack in self._answers.racks.items()]
 
     def describe_topics(self, names: Sequence[str]) -> list[dict[str, Any]]:
         self._answers.ask(f"Metadata {' '.join(names)}")

@@ -170,12 +170,13 @@ class KafkaCluster:
         return [group_id for group_id, group in sorted(listed.items()) if self._is_of_streams(group)]
 
     def topics(self, names: Sequence[str]) -> Topics:
-        """Return the partitions of those topics that exist (``Metadata``, ``DescribeCluster``)."""
+        """Return the partitions of those topics that exist (``Metadata``)."""
         if not names:
             return {}
         with self._asking("the topics"):
-            racks = {broker["broker_id"]: broker["rack"] for broker in self._admin.describe_cluster()["brokers"]}
             described = self._admin.describe_topics(list(names))
+            # as of the connection: its describe_cluster() cannot read what brokers before 3.7 answer
+            racks = {broker.node_id: broker.rack for broker in self._admin._manager.cluster.brokers()}
         found: dict[str, tuple[tuple[str | None, ...], ...]] = {}
         for topic in described:
             if topic["error_code"] == _UNKNOWN_TOPIC:
