@@ -54,8 +54,8 @@ GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "2000"))
 #: What Kafka decides by: without it, tasks may be moved in another order, so that one that is moved later starts warm.
 _DECIDED_BY = (worsenings.fewer_reports, worsenings.fewer_standbys)
 #: The same where no instance leaves: nothing falls behind meanwhile if what is written is unknown, nor is a plan
-#: simulated at other rates if none is known.
-_WAITED_FOR = (*_DECIDED_BY, worsenings.produce_unknown, worsenings.restore_unknown)
+#: simulated at other rates if none is known; and beside a copy of unknown size none has caught up as early.
+_WAITED_FOR = (*_DECIDED_BY, worsenings.produce_unknown, worsenings.restore_unknown, worsenings.end_offset_unknown)
 _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
 #: With which a start that is warm by Kafka's rule may restore nothing before its task runs: a copy had longer to, or
 #: nothing is known to be written meanwhile.
@@ -882,6 +882,15 @@ class TestExceptions:
         assert worse is not None
         answers = [command(each) for each in (group, worse)]
         assert [(each.whole, each.settles) for each in answers] == [(Answer.UNKNOWN, False), (Answer.YES, True)]
+
+    def test_beside_a_copy_of_unknown_size_a_task_waits_for_its_copy(self) -> None:
+        """At the faster end 0_1 moves after 3 s, to another thread that may lose it; beside 0_2 it does not then."""
+        group = random_group(random.Random(400_001_875))
+        unsized = worsenings.end_offset_unknown(random.Random(400_001_875), group)
+        assert unsized is not None
+        answers = [_assign(each) for each in (group, unsized)]
+        assert answers[0].rounds == answers[1].rounds
+        assert [(each.whole, each.most) for each in answers] == [(Answer.UNKNOWN, 1), (Answer.YES, 0)]
 
     def test_without_standbys_a_task_may_go_to_another_instance_and_not_to_another_thread(self) -> None:
         """With one, 0_1 may change its thread on ``i0``, and loses its store in memory; with none ``i2`` gets it."""
