@@ -19,7 +19,7 @@ from kstream_plan.documents.streams_config import (
 from kstream_plan.errors import ConfigError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import warnings_of, with_release_warned_of
-from kstream_plan.model.releases import RELEASE
+from kstream_plan.model.releases import kafka_release
 from kstream_plan.model.scenario import SettingValue
 from kstream_plan.model.settings import (
     CONNECT_GROUP_ONLY,
@@ -66,10 +66,11 @@ def _stores(text: str) -> str:
 
 
 def parse_release(text: str) -> str:
-    """Return a release of Kafka as it is written; else ``ValueError``."""
-    if RELEASE.fullmatch(text) is None:
+    """Return which release of Kafka it is; else ``ValueError``."""
+    release = kafka_release(text)
+    if release is None:
         raise ValueError(f"{text!r} is not a release of Kafka")
-    return text
+    return release
 
 
 def _time(text: str) -> int:

@@ -1,6 +1,7 @@
 """Kafka's releases: in what older ones decide otherwise than the newest, each difference by its name, and since when.
 
-Source: Kafka's own classes of every release, each asked the same random cases (``tests/benchmarks/releases.py``).
+Source: Kafka's own classes of every release, each asked the same random cases (``tests/benchmarks/differential.py`` and
+``connect_vs_kafka.py`` with ``--kafka-version``).
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from typing import NamedTuple, TypeAlias
 #: A release's first three numbers: (3, 5, 2).
 Release: TypeAlias = tuple[int, int, int]
 
-#: How a release is written: two numbers or more.
-RELEASE = re.compile(r"\d{1,4}\.\d{1,4}[\w.-]*", re.ASCII)
+_NUMBERS = re.compile(r"(?P<major>\d{1,4})\.(?P<minor>\d{1,4})(?P<rest>[\w.-]*)", re.ASCII)
+_CONFLUENT = re.compile(r"-(?:ccs|ce)\b")
+#: Confluent's builds are numbered by their platform: 5.5 is Kafka 2.5, 6.0 is 2.6, 7.9 is 3.9. By major number: that of
+#: Kafka, and what is added to the minor.
+_CONFLUENT_MAJORS = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
 #: The oldest and the newest minor release whose decisions are modelled: of classic groups, and of Connect.
 MODELLED_STREAMS = (3, 2), (4, 4)
 MODELLED_CONNECT = (3, 4), (4, 4)
@@ -46,6 +50,18 @@ NO_COPY_NO_TEMPORARY = Difference("#14149", ((3, 5, 2),))
 RACKS = Difference("KIP-925", ((3, 7, 0),))
 #: Without a delay, what a worker had that is gone is given to others at once; before, it runs nowhere.
 NO_DELAY_AT_ONCE = Difference("KAFKA-15693", ((3, 5, 2), (3, 6, 1)))
+
+
+def kafka_release(version: str) -> str | None:
+    """Return which release of Kafka a build is: ``7.3.0-ccs`` is ``3.3.0-ccs``; ``None``: it is written as none is."""
+    match = _NUMBERS.fullmatch(version)
+    if match is None:
+        return None
+    major, minor = int(match["major"]), int(match["minor"])
+    if _CONFLUENT.search(match["rest"]) and major in _CONFLUENT_MAJORS:
+        major, ahead = _CONFLUENT_MAJORS[major]
+        minor += ahead
+    return f"{major}.{minor}{match['rest']}"
 
 
 def numbers_of(release: str) -> Release:

@@ -8,7 +8,14 @@ import pytest
 
 from kstream_plan.model import Snapshot
 from kstream_plan.model.not_modelled import RELEASE_NOT_MODELLED
-from kstream_plan.model.releases import NO_COPY_NO_TEMPORARY, NO_DELAY_AT_ONCE, RACKS, Difference, numbers_of
+from kstream_plan.model.releases import (
+    NO_COPY_NO_TEMPORARY,
+    NO_DELAY_AT_ONCE,
+    RACKS,
+    Difference,
+    kafka_release,
+    numbers_of,
+)
 from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.plans import KeepTemporary, Place, Plan
 from kstream_plan.plans.verdict import CauseCode
@@ -32,6 +39,14 @@ from tests.helpers.connect_rows import snapshot as of_workers
 )
 def test_a_release_has_three_numbers(text: str, numbers: tuple[int, int, int]) -> None:
     assert numbers_of(text) == numbers
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [("3.4.1", "3.4.1"), ("7.3.0-ccs", "3.3.0-ccs"), ("6.1.1-ce", "2.7.1-ce"), ("7.3.0", "7.3.0"), ("newest", None)],
+)
+def test_builds_of_confluent_are_numbered_by_their_platform(version: str, release: str | None) -> None:
+    assert kafka_release(version) == release
 
 
 @pytest.mark.parametrize(

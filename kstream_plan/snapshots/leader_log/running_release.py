@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from kstream_plan.model.releases import kafka_release
 from kstream_plan.snapshots.leader_log.generations import LoggedGeneration
 from kstream_plan.snapshots.leader_log.log_times import Moment
 from kstream_plan.snapshots.leader_log.message_values import Started
 from kstream_plan.snapshots.leader_log.naming import client_of
 from kstream_plan.snapshots.leader_log.records import Record
-
-_NUMBERS = re.compile(r"(?P<major>\d{1,4})\.(?P<minor>\d{1,4})(?P<rest>[\w.-]*)", re.ASCII)
-_CONFLUENT = re.compile(r"-(?:ccs|ce)\b")
-#: Confluent's builds are numbered by their platform: 5.5 is Kafka 2.5, 6.0 is 2.6, 7.9 is 3.9. By major number: that of
-#: Kafka, and what is added to the minor.
-_CONFLUENT_MAJORS = {5: (2, 0), 6: (2, 6), 7: (3, 0), 8: (4, 0)}
 
 #: The last release without client tags, which is assumed where a log has none and names no release.
 BEFORE_TAGS = "3.1"
@@ -30,7 +24,7 @@ def releases_of(records: Iterable[Record]) -> Releases:
     last: dict[str, int] = {}
     for record in records:
         at_us = last[record.place.file] = record.at.us if record.at else last.get(record.place.file, -1)
-        if isinstance(record.message, Started) and (release := _release(record.message.version)) is not None:
+        if isinstance(record.message, Started) and (release := kafka_release(record.message.version)) is not None:
             found.setdefault(record.message.client or record.place.file, []).append((at_us, release))
     return {name: sorted(started) for name, started in found.items()}
 
@@ -57,24 +51,13 @@ def releases_running(generation: LoggedGeneration, releases: Releases) -> list[s
 def oldest(versions: Iterable[str]) -> str | None:
     """Return the oldest release of those that clients name; ``None``: they name none."""
     return min(
-        (release for version in versions if (release := _release(version)) is not None), key=_order, default=None
+        (release for version in versions if (release := kafka_release(version)) is not None), key=_order, default=None
     )
 
 
 def _last(started: Sequence[tuple[int, str]], at: Moment | None) -> str | None:
     by_then = [release for at_us, release in started if at is None or at_us <= at.us]
     return by_then[-1] if by_then else None
-
-
-def _release(version: str) -> str | None:
-    match = _NUMBERS.fullmatch(version)
-    if match is None:
-        return None
-    major, minor = int(match["major"]), int(match["minor"])
-    if _CONFLUENT.search(match["rest"]) and major in _CONFLUENT_MAJORS:
-        major, ahead = _CONFLUENT_MAJORS[major]
-        minor += ahead
-    return f"{major}.{minor}{match['rest']}"
 
 
 def _order(release: str) -> tuple[tuple[int, ...], str]:

@@ -15,7 +15,7 @@ from kstream_plan.errors import SnapshotError
 from kstream_plan.model import Group, GroupState, Holding, Instance, KnownDecision, Note, Snapshot, Task
 from kstream_plan.model.not_modelled import newer_unread, warnings_of, with_release_warned_of
 from kstream_plan.model.note import name_list
-from kstream_plan.model.releases import RELEASE
+from kstream_plan.model.releases import kafka_release
 from kstream_plan.model.stores import stores_of
 from kstream_plan.model.times import format_time
 from kstream_plan.snapshots.rows import types as written
@@ -303,9 +303,10 @@ def _of_newer(row: written.Snapshot) -> tuple[Note, ...]:
 
 def _streams_version(row: written.Snapshot) -> str | None:
     version = row.streams_version
-    if version is not None and RELEASE.fullmatch(version) is None:
+    release = None if version is None else kafka_release(version)
+    if version is not None and release is None:
         raise FieldError("streams_version", f"is {shown(version)}, not a release of Kafka Streams", 'write "4.3.1"')
-    return version
+    return release
 
 
 def _reported_ms(
