@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kstream_plan.model import Task
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, Plan, Promote, ReasonCode
+from kstream_plan.plans.step_rows import STARTS, are
 
 #: Who starts for these reasons is behind, unless there is nothing to restore.
 _BEHIND = (ReasonCode.NO_STATE_ANYWHERE, ReasonCode.MOST_CAUGHT_UP, ReasonCode.BROKER_DECIDES)
@@ -21,11 +22,12 @@ def wrong_starts(plan: Plan) -> Iterator[tuple[int, int, str, str]]:
     tasks, index = plan.group.tasks, plan.group.task_index
     for place, rnd in enumerate(plan.rounds):
         limit = plan.config_of(rnd.number).acceptable_recovery_lag
-        for number, step in enumerate(rnd.steps):
-            if isinstance(step, HandOver | Promote):
-                wrong = _wrong(step, tasks[index[step.task_id]], limit)
-                if wrong is not None:
-                    yield place, number, *wrong
+        starts = are(rnd.steps.rows["kind"], *STARTS)
+        for number, step in zip(starts.nonzero()[0].tolist(), rnd.steps.where(starts), strict=True):
+            assert isinstance(step, HandOver | Promote)
+            wrong = _wrong(step, tasks[index[step.task_id]], limit)
+            if wrong is not None:
+                yield place, number, *wrong
 
 
 def _wrong(step: HandOver | Promote, task: Task, limit: int) -> tuple[str, str] | None:
