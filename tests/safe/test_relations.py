@@ -63,9 +63,11 @@ _RESTORES_LESS = (worsenings.older_reports, worsenings.produce_unknown)
 #: What makes a group settle that may not, or stay as it is at both ends of a plan: fewer copies are built; a copy that
 #: is made anew begins with nothing, while what an older one has may be unknown; and without a rate nothing counts the
 #: probes that a copy takes until it has caught up, while with one a plan is cut off that has more than it may; at a
-#: lower rate, as more is written, or under a lower limit, no copy comes close enough, so that it ends.
+#: lower rate, as more is written, or under a lower limit, no copy comes close enough, so that it ends. Where it is
+#: unknown what is written, nothing tells that a copy may never catch up.
 _SETTLES = (
     worsenings.restore_unknown,
+    worsenings.produce_unknown,
     worsenings.slower_restore,
     worsenings.faster_produce,
     worsenings.lower_limit,
@@ -891,6 +893,13 @@ class TestExceptions:
         answers = [_assign(each) for each in (group, unsized)]
         assert answers[0].rounds == answers[1].rounds
         assert [(each.whole, each.most) for each in answers] == [(Answer.UNKNOWN, 1), (Answer.YES, 0)]
+
+    def test_without_what_is_written_nothing_tells_that_a_copy_may_never_catch_up(self) -> None:
+        """One thread of three restores 17 records a second, and 20 are written."""
+        group = random_group(random.Random(440_000_169))
+        assert (group.restore, group.produce) == (50.0, 20.0)
+        answers = [_bounce(each) for each in (group, replace(group, produce=None))]
+        assert [(each.whole, each.settles) for each in answers] == [(Answer.UNKNOWN, False), (Answer.YES, True)]
 
     def test_without_standbys_a_task_may_go_to_another_instance_and_not_to_another_thread(self) -> None:
         """With one, 0_1 may change its thread on ``i0``, and loses its store in memory; with none ``i2`` gets it."""
