@@ -187,7 +187,9 @@ def test_compare_varies_the_delay_of_connect_groups_alone(capsys: pytest.Capture
     assert run(["compare", "even", "--vary", "max.warmup.replicas=2,4"]) == 2
     said = " ".join(capsys.readouterr().err.split())
     assert "max.warmup.replicas is no setting of Connect workers, and live is a Connect group" in said
-    assert "Fix: vary design, heartbeat.interval.ms, scheduled.rebalance.max.delay.ms, session.timeout.ms" in said
+    assert (
+        "Fix: vary design, heartbeat.interval.ms, release, scheduled.rebalance.max.delay.ms, session.timeout.ms" in said
+    )
     assert run(["compare", "scale-out", *vary]) == 2
     assert "a setting of Connect workers" in " ".join(capsys.readouterr().err.split())
     assert run(["compare", "ten", "--vary", "scheduled.rebalance.max.delay.ms=-1,2"]) == 2

@@ -120,7 +120,7 @@ def _followed_anew(
 
 
 def _forgetting(assignor: Assignor) -> Assign:
-    return lambda state, config, _previous=None: assignor(state, config)
+    return lambda state, config, _previous=None, **law: assignor.assign(state, config, **law)
 
 
 def _carried_on_and_anew(snapshot: Snapshot, **options: Any) -> tuple[Plan, Plan]:

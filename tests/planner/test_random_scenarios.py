@@ -108,7 +108,7 @@ def _run_when(plan: Plan, outage: Outage) -> list[TaskId]:
     return [plan.group.tasks[task].task_id for consumer in consumers for task in held[consumer].active]
 
 
-def _anew(state: GroupState, config: AssignmentConfig, previous: object = None) -> Assignment:
+def _anew(state: GroupState, config: AssignmentConfig, previous: object = None, **law: bool) -> Assignment:
     return ASSIGNORS["high-availability"](state, config)
 
 

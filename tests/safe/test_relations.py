@@ -63,11 +63,9 @@ _RESTORES_LESS = (worsenings.older_reports, worsenings.produce_unknown)
 #: What makes a group settle that may not, or stay as it is at both ends of a plan: fewer copies are built; a copy that
 #: is made anew begins with nothing, while what an older one has may be unknown; and without a rate nothing counts the
 #: probes that a copy takes until it has caught up, while with one a plan is cut off that has more than it may; at a
-#: lower rate, as more is written, or under a lower limit, no copy comes close enough, so that it ends. Where it is
-#: unknown what is written, nothing tells that a copy may never catch up.
+#: lower rate, as more is written, or under a lower limit, no copy comes close enough, so that it ends.
 _SETTLES = (
     worsenings.restore_unknown,
-    worsenings.produce_unknown,
     worsenings.slower_restore,
     worsenings.faster_produce,
     worsenings.lower_limit,
@@ -305,7 +303,8 @@ def _is_safer(before: Answers, after: Answers, worsening: Worsening, *, counts: 
         stays = worsening is not worsenings.produce_unknown  # then Kafka may find it caught up, and let it wait
         is_same = stays and before.rounds == after.rounds and before.whole is Answer.NO and not (excused or waits)
         return "all" if is_same and after.whole is Answer.YES else ""
-    if not before.settles and worsening in _SETTLES:
+    never_catches_up = worsening is worsenings.produce_unknown and not before.most  # nothing tells that any more
+    if not before.settles and (worsening in _SETTLES or never_catches_up):
         return ""
     for task_id, answer in after.tasks.items():
         if answer is Answer.YES and before.tasks.get(task_id, answer) is not Answer.YES and task_id not in excused:
