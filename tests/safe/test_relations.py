@@ -350,6 +350,8 @@ def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
     if worsening in (worsenings.fewer_standbys, worsenings.fewer_reports):
         unknown = frozenset(task for task in before.restoring if before.tasks.get(task) is Answer.UNKNOWN)
         return unknown | (before.threads_unknown if worsening is worsenings.fewer_standbys else frozenset())
+    if worsening is worsenings.asked_later:  # by then fewer copies may be in doubt, so that both cases are simulated
+        return before.threads_unknown
     if worsening is worsenings.restore_unknown:  # of what follows, or moves again, a rate alone tells what it lacks
         again = {task for task, starts in before.starts.items() if len(starts) > 1}
         return frozenset(task for task, is_little in before.restoring.items() if is_little or task in again)
@@ -708,6 +710,14 @@ class TestExceptions:
         assert before.opened == after.opened
         assert before.threads_unknown == {"0_1"}
         assert [before.tasks["0_1"], after.tasks["0_1"]] == [Answer.UNKNOWN, Answer.YES]
+
+    def test_later_a_copy_of_the_instance_that_stops_may_be_in_doubt_no_more(self) -> None:
+        """Those of 0_0 on ``i2`` and of 0_2 on ``i3``, which stops, may have caught up; later the former alone."""
+        group = random_group(random.Random(460_007_858))
+        before, after = (_drain(replace(group, later_ms=ms)) for ms in (0, 59_000))
+        assert before.opened == after.opened
+        assert before.threads_unknown == {"0_0"}
+        assert [before.tasks["0_0"], after.tasks["0_0"]] == [Answer.UNKNOWN, Answer.YES]
 
     def test_a_copy_that_is_made_anew_begins_with_nothing(self) -> None:
         """What the standby of 0_1 has is unknown, and by when the group settles; of a new one the rate tells."""
