@@ -895,7 +895,11 @@ class TestExceptions:
         assert [(each.whole, each.settles) for each in answers] == [(Answer.UNKNOWN, False), (Answer.YES, True)]
 
     def test_beside_a_copy_of_unknown_size_a_task_waits_for_its_copy(self) -> None:
-        """At the faster end 0_1 moves after 3 s, to another thread that may lose it; beside 0_2 it does not then."""
+        """At the faster end 0_1 moves after 3 s, to another thread that may lose it; beside 0_2 it does not then.
+
+        This is a limit of what is simulated, not of Kafka: a copy of unknown size takes its part of the rate at that
+        end, too, though it may be empty.
+        """
         group = random_group(random.Random(400_001_875))
         unsized = worsenings.end_offset_unknown(random.Random(400_001_875), group)
         assert unsized is not None
