@@ -591,6 +591,14 @@ def _goes_to(snapshot: Snapshot) -> tuple[str, Answer]:
     return f"i{one_standby.IDS.index(task.destination)}", found.answers[task.task_id]
 
 
+def _drain_without_a_standby(group: Given, instance: int, consumer: int) -> tuple[Answers, Answers]:
+    """Return what is answered with a consumer's standby of 0_0, which the first report is about, and without both."""
+    before = _drain(group)
+    group.row["instances"][instance]["consumers"][consumer]["standby"].remove("0_0")
+    del group.row["lags"][0]
+    return before, _drain(group)
+
+
 class TestExceptions:
     """Kafka decides by what was reported: with more of it a task may go to a worse copy."""
 
@@ -692,10 +700,7 @@ class TestExceptions:
     def test_with_fewer_standbys_a_task_may_stay_on_the_thread_that_has_its_copy(self) -> None:
         """If the copy of 0_0 has caught up it stays where it is, and another thread of ``i0`` opens 0_1, in memory."""
         group = copied(random_group(random.Random(1_385_885_103)))
-        before = _drain(group)
-        group.row["instances"][0]["consumers"][0]["standby"].remove("0_0")
-        del group.row["lags"][0]
-        after = _drain(group)
+        before, after = _drain_without_a_standby(group, 0, 0)
         assert before.opened == after.opened
         assert [before.tasks["0_1"], after.tasks["0_1"]] == [Answer.UNKNOWN, Answer.YES]
         assert [item.at_best["0_1"][1] for item in (before, after)] == [False, True]
@@ -703,10 +708,7 @@ class TestExceptions:
     def test_without_one_of_two_copies_that_may_have_caught_up_it_is_known_which_thread_opens_the_other(self) -> None:
         """Copies of 0_0 and 0_3 on ``i1`` may have caught up; without that of 0_0 either case of 0_3 is simulated."""
         group = copied(random_group(random.Random(300_003_643)))
-        before = _drain(group)
-        group.row["instances"][1]["consumers"][2]["standby"].remove("0_0")
-        del group.row["lags"][0]
-        after = _drain(group)
+        before, after = _drain_without_a_standby(group, 1, 2)
         assert before.opened == after.opened
         assert before.threads_unknown == {"0_1"}
         assert [before.tasks["0_1"], after.tasks["0_1"]] == [Answer.UNKNOWN, Answer.YES]

@@ -98,8 +98,8 @@ def _read_instance(item: written.Instance) -> Instance:
         if seat.protocols == ():
             fix = "name what the consumer supports, or leave it out for cooperative"
             raise FieldError(f"consumers[{index}].protocols", "is empty", fix)
-        told = {} if seat.protocols is None else {"protocols": seat.protocols}
-        consumers.append(Consumer(consumer_id=seat.consumer_id, group_instance_id=seat.group_instance_id, **told))
+        protocols = {} if seat.protocols is None else {"protocols": seat.protocols}
+        consumers.append(Consumer(consumer_id=seat.consumer_id, group_instance_id=seat.group_instance_id, **protocols))
     return Instance(
         process_id=normal_process_id(item.process_id),
         consumers=tuple(consumers),
