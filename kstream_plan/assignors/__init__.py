@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
 from typing import Protocol
 
 from kstream_plan.model import Assignment, GroupState
+from kstream_plan.model.releases import WARM_UPS_IN_ORDER
 from kstream_plan.model.settings import AssignmentConfig
 
 
@@ -44,6 +45,10 @@ class Assignor:
     assign: Assign
     optimal: bool = False
     in_heap_order: bool = False
+
+    def of_release(self, release: str | None) -> Assignor:
+        """Return the same as a release of Kafka has it; ``None``: it is unknown, and the newest counts."""
+        return replace(self, in_heap_order=not WARM_UPS_IN_ORDER.is_in(release))
 
     def __call__(
         self, state: GroupState, config: AssignmentConfig, previous: tuple[GroupState, Assignment] | None = None

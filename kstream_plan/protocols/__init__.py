@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from kstream_plan.model import Assignment, Group, GroupState
+from kstream_plan.model.releases import NO_COPY_NO_TEMPORARY
 from kstream_plan.protocols import cooperative, eager, mixed
 from kstream_plan.protocols.transition import Rebalance, Transition, Withheld
 
@@ -23,6 +24,10 @@ class Protocol:
     rebalance: Rebalance
     gives_up: Callable[[Group], frozenset[int]]
     any_temporary: bool = False
+
+    def of_release(self, release: str | None) -> Protocol:
+        """Return the same as a release of Kafka has it; ``None``: it is unknown, and the newest counts."""
+        return replace(self, any_temporary=not NO_COPY_NO_TEMPORARY.is_in(release))
 
     def __call__(self, state: GroupState, decision: Assignment) -> Transition:
         """Return what the members then hold."""

@@ -82,7 +82,7 @@ def design_of(snapshot: Snapshot, options: PlanOptions) -> Design:
     if name not in fitting:
         what = f"a {snapshot.group_protocol} group cannot be planned by --design {name}"
         raise UsageError(what, fix=f"use {' or '.join(fitting)}")
-    return design(options)
+    return design(options).fitted_to(snapshot)
 
 
 def _usual(snapshot: Snapshot) -> str:
@@ -95,4 +95,4 @@ def _usual(snapshot: Snapshot) -> str:
 
 def assign_once(snapshot: Snapshot, *, assignor: str = "high-availability") -> Assignment:
     """Return the assignor's decision from the snapshot, without the rounds that follow from it."""
-    return ASSIGNORS[assignor](seated(snapshot.state), snapshot.config)
+    return ASSIGNORS[assignor].of_release(snapshot.streams_version)(seated(snapshot.state), snapshot.config)

@@ -8,11 +8,10 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.model.releases import RACKS, WARM_UPS_IN_ORDER
+from kstream_plan.model.releases import RACKS
 from tests.benchmarks.large_cases import kafka_cases
 from tests.benchmarks.oracle_process import DEFAULT_VERSION, ask, tells_movements
 from tests.benchmarks.random_cases import random_case
@@ -22,8 +21,7 @@ BATCH = 500
 
 def compared(first_seed: int, number: int, kafka_version: str = DEFAULT_VERSION) -> Iterator[tuple[str, bool]]:
     """Yield the id of each random case, and whether that release of Kafka decides it as we do."""
-    in_heap_order = not WARM_UPS_IN_ORDER.is_in(kafka_version)
-    assign = replace(ASSIGNORS["high-availability"], in_heap_order=in_heap_order)
+    assign = ASSIGNORS["high-availability"].of_release(kafka_version)
     for first in range(first_seed, first_seed + number, BATCH):
         seeds = range(first, min(first + BATCH, first_seed + number))
         cases = [case for case in map(random_case, seeds) if _has(kafka_version, case["config"])]

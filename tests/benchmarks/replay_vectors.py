@@ -13,12 +13,10 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kstream_plan.assignors import ASSIGNORS
-from kstream_plan.model.releases import WARM_UPS_IN_ORDER
 from tests.helpers import kafka_cases, replayed_connect, replayed_learner, replayed_streams
 
 _OLD_JAVA, _NEW_JAVA = 17, 25
@@ -51,7 +49,7 @@ def replays(record: Mapping[str, Any], path: Path) -> Iterator[tuple[str, str, t
 
 
 def _classic(case: Mapping[str, Any], result: Mapping[str, Any], release: str | None) -> tuple[Any, Any] | None:
-    assign = replace(ASSIGNORS["high-availability"], in_heap_order=not WARM_UPS_IN_ORDER.is_in(release))
+    assign = ASSIGNORS["high-availability"].of_release(release)
     rounds = kafka_cases.rounds_of(case, result) if "rounds" in result else [(case, result)]
     config, group = kafka_cases.config_of(case), kafka_cases.group_of(case)
     for given, recorded in rounds:

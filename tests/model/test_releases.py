@@ -20,7 +20,7 @@ from kstream_plan.model.scenario import Join, Scenario, Stop
 from kstream_plan.plans import KeepTemporary, Place, Plan
 from kstream_plan.plans.verdict import CauseCode
 from kstream_plan.simulation.drain_workers import drain_workers
-from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.simulation.one_plan import assign_once, plan_checked
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from tests.helpers import one_standby
 from tests.helpers.connect_rows import even
@@ -100,8 +100,11 @@ def test_before_3_3_warm_ups_come_as_movements_lie_in_a_heap(release: str, warme
     for instance in row["instances"]:
         instance["consumers"][0].update(active=[], standby=[])
     row["instances"][0]["consumers"][0]["active"] = [task["task_id"] for task in tasks]
-    first = plan_checked(snapshot_from_row({**row, "lags": []}, "x")).rounds[0]
+    snapshot = snapshot_from_row({**row, "lags": []}, "x")
+    first = plan_checked(snapshot).rounds[0]
     assert sorted(str(step.task_id) for step in first.steps if isinstance(step, Place)) == warmed
+    tasks_of = [snapshot.state.group.tasks[task] for held in assign_once(snapshot).instances for task in held.warmup]
+    assert sorted(str(task.task_id) for task in tasks_of) == warmed
 
 
 class TestTemporaryStandbys:

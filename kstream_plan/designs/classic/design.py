@@ -32,16 +32,14 @@ class Classic(Design):
     """A leader that decides by ``assignor``, members that rebalance by ``protocol``, both names in their registries.
 
     ``clock`` says when rebalances come: when they typically do, or otherwise; ``times_alone``: nothing else is told;
-    ``any_temporary``: what is withheld is a standby meanwhile even without a copy, as in releases before 3.5.2;
-    ``in_heap_order``: movements are handled as they lie in a heap, as in releases before 3.3.
+    ``release``: of Kafka, by whose rules; ``None``: the newest that is modelled.
     """
 
     assignor: str = "high-availability"
     protocol: str = "cooperative"
     clock: Clock = TYPICAL
     times_alone: bool = False
-    any_temporary: bool = False
-    in_heap_order: bool = False
+    release: str | None = None
     name: ClassVar[str] = "classic"
     models: ClassVar[str] = MODELS
     probes: ClassVar[bool] = True
@@ -69,15 +67,15 @@ class Classic(Design):
         Raises:
             KeyError: no such assignor or protocol.
         """
-        assign = replace(ASSIGNORS[self.assignor], in_heap_order=self.in_heap_order)
-        rebalance = replace(PROTOCOLS[self.protocol], any_temporary=self.any_temporary)
+        assign, rebalance = ASSIGNORS[self.assignor], PROTOCOLS[self.protocol]
+        assign, rebalance = assign.of_release(self.release), rebalance.of_release(self.release)
         coordinator = CoordinatorOnArrays if self._on_arrays else ClassicCoordinator
         return coordinator(assign, rebalance, config, self.clock, times_alone=self.times_alone)
 
     @property
     def _on_arrays(self) -> bool:
-        is_older = self.any_temporary or self.in_heap_order
-        return self.assignor == "high-availability" and self.protocol == "cooperative" and not is_older
+        is_newest = WARM_UPS_IN_ORDER.is_in(self.release) and NO_COPY_NO_TEMPORARY.is_in(self.release)
+        return self.assignor == "high-availability" and self.protocol == "cooperative" and is_newest
 
     def is_quick(self, snapshot: Snapshot) -> bool:
         """Tell whether such a group is played on arrays."""
@@ -85,12 +83,7 @@ class Classic(Design):
 
     def fitted_to(self, snapshot: Snapshot) -> Classic:
         """Return the same design by the rules of the release that runs."""
-        release = snapshot.streams_version
-        return replace(
-            self,
-            any_temporary=not NO_COPY_NO_TEMPORARY.is_in(release),
-            in_heap_order=not WARM_UPS_IN_ORDER.is_in(release),
-        )
+        return replace(self, release=snapshot.streams_version)
 
     def soonest(self) -> Classic:
         """Return the same design with every rebalance as early as it can be."""
