@@ -189,6 +189,18 @@ class Snapshot:
         )
         return replace(self, state=replace(self.state, copies=copies), least_lags=frozenset())
 
+    def at_least_sizes(self) -> Snapshot:
+        """Return the same with changelogs of unknown length as short as they can be; itself where all are known."""
+        tasks = list(self.state.group.tasks)
+        for index, copies in enumerate(self.state.copies):
+            if not tasks[index].end_offset_known:
+                least = max((copy.lag for copy in copies if copy.lag is not None), default=0)
+                tasks[index] = replace(tasks[index], end_offset_sum=max(least, 0), end_offset_known=True)
+        if tuple(tasks) == self.state.group.tasks:
+            return self
+        group = Group(self.state.group.application_id, tuple(tasks), self.state.group.instances)
+        return replace(self, state=replace(self.state, group=group))
+
     def undated_caught_up(self) -> Snapshot:
         """Return the same with all copies caught up that are assigned, and of which nobody knows when they reported.
 

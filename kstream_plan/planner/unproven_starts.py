@@ -118,7 +118,7 @@ def unproven_starts(
         for copy in copies
         if copy.lag == UNKNOWN
     )
-    follower = _Follower(known, design, group, now_ms, marked, _threads_unknown(snapshot, group, doubts))
+    follower = _Follower(known, design, group, now_ms, marked, _threads_unknown(snapshot, group, rounds, doubts))
     follower.follow(initial, rounds)
     follower.restarted_in_place(initial, rounds, outside)
     return tuple(sorted(follower.found, key=lambda start: (start.at_ms, start.task_id.sort_key)))
@@ -531,12 +531,16 @@ class _Follower:
         return self.known.snapshot.state.group.instance_index.get(process_id, -1)
 
 
-def _threads_unknown(snapshot: Snapshot, group: Group, doubts: Sequence[CopyDoubt]) -> frozenset[str]:
+def _threads_unknown(
+    snapshot: Snapshot, group: Group, rounds: Sequence[Round], doubts: Sequence[CopyDoubt]
+) -> frozenset[str]:
     """Return the process ids of instances where it is unknown which thread opens a copy at the first decision.
 
-    They have several threads, and a copy of a task with a doubt. Both cases of a single doubt are simulated, and of
-    stores that are on disks it does not matter which thread opens a copy.
+    They have several threads, and a copy of a task with a doubt. Both cases of a single doubt are simulated, a copy of
+    an instance that has left by then decides nothing, and of stores on disks it does not matter which thread opens one.
     """
+    left = {step.process_id for rnd in rounds[:1] for step in rnd.member_steps if isinstance(step, MemberLeft)}
+    doubts = [doubt for doubt in doubts if doubt.process_id not in left]
     if snapshot.stores == "persistent" or len(doubts) < 2:
         return frozenset()
     read = snapshot.state.group

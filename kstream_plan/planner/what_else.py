@@ -253,8 +253,9 @@ class WhatElse:
         """Yield the plays in which copies restore slower and faster than by the rates that are known.
 
         Each thread restores what it has at a rate of its own. One alone restores at its part of the instance's; where
-        a thread was measured, all of the instance restore at a multiple. No copy has to begin at once, either, nor does
-        a probe have to come as late as in a plan: a heartbeat interval earlier it finds less restored.
+        a thread was measured, all of the instance restore at a multiple, and copies of unknown size may take nothing of
+        it. No copy has to begin at once, either, nor does a probe have to come as late as in a plan: a heartbeat
+        interval earlier it finds less restored.
         """
         case, rounds = self.case, play.played.rounds
         rated = case.snapshot.rates.any_restore or any(isinstance(pace, RestoreRate) for pace in case.outside.paces)
@@ -266,8 +267,12 @@ class WhatElse:
             interval_ms = config.probing_rebalance_interval_ms
             early = interval_ms / (interval_ms + config.heartbeat_interval_ms) if late != case.design else 1
             yield self._other(late, self._at_other_rates(early / threads))
+        fastest = self._at_other_rates(threads)
         if threads > 1:
-            yield self._other(case=self._at_other_rates(threads))
+            yield self._other(case=fastest)
+        sized = fastest.snapshot.at_least_sizes()
+        if sized is not fastest.snapshot:
+            yield self._other(case=replace(fastest, snapshot=sized))
 
     def _any_restores(self, play: OnePlay) -> bool:
         """Tell whether some copy has something to restore: in the play, or since it was reported."""

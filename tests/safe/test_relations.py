@@ -54,8 +54,8 @@ GROUPS = int(os.environ.get("KSTREAM_PLAN_GROUPS", "2000"))
 #: What Kafka decides by: without it, tasks may be moved in another order, so that one that is moved later starts warm.
 _DECIDED_BY = (worsenings.fewer_reports, worsenings.fewer_standbys)
 #: The same where no instance leaves: nothing falls behind meanwhile if what is written is unknown, nor is a plan
-#: simulated at other rates if none is known; and beside a copy of unknown size none has caught up as early.
-_WAITED_FOR = (*_DECIDED_BY, worsenings.produce_unknown, worsenings.restore_unknown, worsenings.end_offset_unknown)
+#: simulated at other rates if none is known.
+_WAITED_FOR = (*_DECIDED_BY, worsenings.produce_unknown, worsenings.restore_unknown)
 _POLICY = Standard(Policy({"max_cold_handovers": Limit(0)}), TAKEN)
 #: With which a start that is warm by Kafka's rule may restore nothing before its task runs: a copy had longer to, or
 #: nothing is known to be written meanwhile.
@@ -350,8 +350,6 @@ def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
     if worsening in (worsenings.fewer_standbys, worsenings.fewer_reports):
         unknown = frozenset(task for task in before.restoring if before.tasks.get(task) is Answer.UNKNOWN)
         return unknown | (before.threads_unknown if worsening is worsenings.fewer_standbys else frozenset())
-    if worsening is worsenings.asked_later:  # by then fewer copies may be in doubt, so that both cases are simulated
-        return before.threads_unknown
     if worsening is worsenings.restore_unknown:  # of what follows, or moves again, a rate alone tells what it lacks
         again = {task for task, starts in before.starts.items() if len(starts) > 1}
         return frozenset(task for task, is_little in before.restoring.items() if is_little or task in again)
@@ -713,13 +711,11 @@ class TestExceptions:
         assert before.threads_unknown == {"0_1"}
         assert [before.tasks["0_1"], after.tasks["0_1"]] == [Answer.UNKNOWN, Answer.YES]
 
-    def test_later_a_copy_of_the_instance_that_stops_may_be_in_doubt_no_more(self) -> None:
+    def test_a_copy_of_the_instance_that_stops_decides_nothing(self) -> None:
         """Those of 0_0 on ``i2`` and of 0_2 on ``i3``, which stops, may have caught up; later the former alone."""
         group = random_group(random.Random(460_007_858))
-        before, after = (_drain(replace(group, later_ms=ms)) for ms in (0, 59_000))
-        assert before.opened == after.opened
-        assert before.threads_unknown == {"0_0"}
-        assert [before.tasks["0_0"], after.tasks["0_0"]] == [Answer.UNKNOWN, Answer.YES]
+        answers = [_drain(replace(group, later_ms=ms)) for ms in (0, 59_000)]
+        assert [(each.tasks["0_0"], each.threads_unknown) for each in answers] == [(Answer.YES, frozenset())] * 2
 
     def test_a_copy_that_is_made_anew_begins_with_nothing(self) -> None:
         """What the standby of 0_1 has is unknown, and by when the group settles; of a new one the rate tells."""
@@ -896,19 +892,6 @@ class TestExceptions:
         answers = [command(each) for each in (group, worse)]
         assert [(each.whole, each.settles) for each in answers] == [(Answer.UNKNOWN, False), (Answer.YES, True)]
 
-    def test_beside_a_copy_of_unknown_size_a_task_waits_for_its_copy(self) -> None:
-        """At the faster end 0_1 moves after 3 s, to another thread that may lose it; beside 0_2 it does not then.
-
-        This is a limit of what is simulated, not of Kafka: a copy of unknown size takes its part of the rate at that
-        end, too, though it may be empty.
-        """
-        group = random_group(random.Random(400_001_875))
-        unsized = worsenings.end_offset_unknown(random.Random(400_001_875), group)
-        assert unsized is not None
-        answers = [_assign(each) for each in (group, unsized)]
-        assert answers[0].rounds == answers[1].rounds
-        assert [(each.whole, each.most) for each in answers] == [(Answer.UNKNOWN, 1), (Answer.YES, 0)]
-
     def test_without_what_is_written_nothing_tells_that_a_copy_may_never_catch_up(self) -> None:
         """One thread of three restores 17 records a second, and 20 are written."""
         group = random_group(random.Random(440_000_169))
@@ -994,6 +977,15 @@ class TestFoundByGroups:
         unsized = worsenings.end_offset_unknown(random.Random(0), random_group(random.Random(1105)))
         assert unsized is not None
         assert _bounce(unsized).whole is Answer.UNKNOWN
+
+    def test_a_copy_of_unknown_size_may_take_nothing_of_the_rate_that_others_restore_at(self) -> None:
+        """At the faster end 0_1 moves after 3 s, to another thread that may lose it; so it does beside an empty 0_2."""
+        group = random_group(random.Random(400_001_875))
+        unsized = worsenings.end_offset_unknown(random.Random(400_001_875), group)
+        assert unsized is not None
+        answers = [_assign(each) for each in (group, unsized)]
+        assert answers[0].rounds == answers[1].rounds
+        assert [(each.whole, each.most) for each in answers] == [(Answer.UNKNOWN, 1), (Answer.UNKNOWN, 1)]
 
 
 class TestEachCanFail:
