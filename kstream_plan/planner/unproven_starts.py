@@ -118,7 +118,11 @@ def unproven_starts(
         for copy in copies
         if copy.lag == UNKNOWN
     )
-    follower = _Follower(known, design, group, now_ms, marked, _threads_unknown(snapshot, group, rounds, doubts))
+    in_doubt = [(group.task_index[doubt.task_id], doubt.process_id) for doubt in doubts]
+    if undated:  # how long copies have had is unknown, and the plan begins as if it were no time
+        in_doubt = [copy for copy, _ in _lacking(snapshot, group, initial)]
+    threads_unknown = _threads_unknown(snapshot, group, rounds, in_doubt, both_simulated=not undated)
+    follower = _Follower(known, design, group, now_ms, marked, threads_unknown)
     follower.follow(initial, rounds)
     follower.restarted_in_place(initial, rounds, outside)
     return tuple(sorted(follower.found, key=lambda start: (start.at_ms, start.task_id.sort_key)))
@@ -236,9 +240,9 @@ class _Follower:
         has_unsized = self._has_unsized()
         # of them a copy may take an unknown part of the rate that its instance is known to restore at
         any_unsized = has_unsized and self.known.snapshot.rates.any_restore and not self.known.taken.caught_up
-        at_first = self._lacking_at_first(held) if any_unsized else []
-        for task, process_id, lag in at_first:
-            self._lacks(task, process_id, lag)
+        at_first = list(_lacking(self.known.snapshot, self.group, held)) if any_unsized else []
+        for copy, lag in at_first:
+            self._lacks(*copy, lag)
         for place, rnd in enumerate(rounds):
             self._members(rnd, held)
             waits = on_disk and not (self.orphans or self.restoring or self.marked or self.known.undated)
@@ -256,27 +260,14 @@ class _Follower:
                     self._note_new_copies(steps)
             self._beside_unknown(rnd.at_ms, self.found[unproven:])
             while at_first:  # until the first rebalance they take the most that they can
-                self._takes_of_rate(*at_first.pop())
+                copy, lag = at_first.pop()
+                self._takes_of_rate(*copy, lag)
             held = apart_from_stateless(rnd.assigned)
 
     def _has_unsized(self) -> bool:
         """Tell whether it is unknown how many records a copy has to restore."""
         all_known = all(self.group.tasks[task].end_offset_known for task in self.group.stateful)
         return not all_known or bool(self.known.snapshot.least_lags)
-
-    def _lacking_at_first(self, held: Sequence[Holding]) -> list[tuple[int, str, int | None]]:
-        """Return the copies, as (task, process id), that may lack something at first, with how many records."""
-        snapshot, lacking = self.known.snapshot, list[tuple[int, str, int | None]]()
-        for consumer, holding in enumerate(held):
-            process_id = self.group.instances[self.group.instance_of[consumer]].process_id
-            instance = self._instance(process_id)
-            for task in (*holding.standby, *holding.warmup, *holding.temporary):
-                lag = reported_lag(snapshot, task, instance) if instance >= 0 else None
-                if lag == UNKNOWN or (task, instance) in snapshot.least_lags:
-                    lag = None
-                if lag is None or lag > 0:
-                    lacking.append((task, process_id, lag))
-        return lacking
 
     def _note_new_copies(self, steps: RoundSteps) -> None:
         """Note which copies are made, or begin again, and lack something."""
@@ -531,21 +522,47 @@ class _Follower:
         return self.known.snapshot.state.group.instance_index.get(process_id, -1)
 
 
+def _lacking(snapshot: Snapshot, group: Group, held: Sequence[Holding]) -> Iterator[tuple[tuple[int, str], int | None]]:
+    """Yield the copies, as (task, process id), that may lack something, with how many records."""
+    instances = snapshot.state.group.instance_index
+    for consumer, holding in enumerate(held):
+        process_id = group.instances[group.instance_of[consumer]].process_id
+        instance = instances.get(process_id, -1)
+        for task in (*holding.standby, *holding.warmup, *holding.temporary):
+            lag = reported_lag(snapshot, task, instance) if instance >= 0 else None
+            if lag == UNKNOWN or (task, instance) in snapshot.least_lags:
+                lag = None
+            if lag is None or lag > 0:
+                yield (task, process_id), lag
+
+
 def _threads_unknown(
-    snapshot: Snapshot, group: Group, rounds: Sequence[Round], doubts: Sequence[CopyDoubt]
+    snapshot: Snapshot,
+    group: Group,
+    rounds: Sequence[Round],
+    in_doubt: Sequence[tuple[int, str]],
+    *,
+    both_simulated: bool,
 ) -> frozenset[str]:
     """Return the process ids of instances where it is unknown which thread opens a copy at the first decision.
 
-    They have several threads, and a copy of a task with a doubt. Both cases of a single doubt are simulated, a copy of
+    They have several threads, and a copy of a task of which it is unknown whether one has caught up by then. A copy of
     an instance that has left by then decides nothing, and of stores on disks it does not matter which thread opens one.
+
+    Args:
+        snapshot: what was read.
+        group: everyone who takes part in the rounds.
+        rounds: what follows.
+        in_doubt: the copies, as (task, process id), of which it is unknown.
+        both_simulated: whether both cases of a single one are simulated.
     """
     left = {step.process_id for rnd in rounds[:1] for step in rnd.member_steps if isinstance(step, MemberLeft)}
-    doubts = [doubt for doubt in doubts if doubt.process_id not in left]
-    if snapshot.stores == "persistent" or len(doubts) < 2:
+    tasks = [task for task, process_id in in_doubt if process_id not in left]
+    if snapshot.stores == "persistent" or len(tasks) < (2 if both_simulated else 1):
         return frozenset()
     read = snapshot.state.group
-    tasks = {read.task_index[doubt.task_id] for doubt in doubts}
-    holders = {read.instances[copy.instance].process_id for task in tasks for copy in snapshot.state.copies[task]}
+    ids = {read.task_index[group.tasks[task].task_id] for task in tasks}
+    holders = {read.instances[copy.instance].process_id for task in ids for copy in snapshot.state.copies[task]}
     instances = zip(group.instances, group.consumers_of, strict=True)
     return frozenset(each.process_id for each, threads in instances if len(threads) > 1) & holders
 

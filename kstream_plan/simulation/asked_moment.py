@@ -85,8 +85,8 @@ def _overdue(snapshot: Snapshot, options: PlanOptions, process_ids: Sequence[str
     stop = Stop(at_ms=since_ms, process_ids=tuple(process_ids))
     soon = replace(options.of_one_play(), now_ms=None, max_rounds=1)
     seen = replace(snapshot, known_until_ms=snapshot.seen_until_ms)
-    first = next(iter(plan(seen, soon, scenario=Scenario(events=(stop,))).rounds), None)
-    if first is None or first.at_ms >= since_ms:
+    first = next(iter(plan(seen, soon, scenario=Scenario(events=(stop,) if process_ids else ())).rounds), None)
+    if first is None or first.at_ms >= since_ms or first.trigger is Trigger.MANUAL:
         return None
     due, ago = _DUE.get(first.trigger, "rebalance"), duration(since_ms - first.at_ms)
     message = (

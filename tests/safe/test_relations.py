@@ -466,6 +466,10 @@ def test_what_is_worse_or_less_known_is_never_safer(command: Command) -> None:
         (_drain, worsenings.stores_unknown, 300_004_231),
         # at one thread's part of the rate it restores beside a task whose changelog is of unknown length
         (_drain, worsenings.end_offset_unknown, 300_015_015),
+        # at one thread's part of the rate it moves again at another time, and restores at a rate between
+        (_drain, worsenings.slower_restore, 560_000_906),
+        # how long copies have had is unknown, and so is which thread opens one
+        (_drain, worsenings.capture_time_unknown, 560_004_692),
         # the same beside a copy whose lag is a lower bound
         (_drain, worsenings.produce_unknown, 300_007_549),
         # at that part of the rate a task moves on earlier, which is another course
