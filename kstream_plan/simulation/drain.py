@@ -262,8 +262,11 @@ def drain(
     at_once = _at_once(snapshot, (outcome, best), process_ids, now, at_best, when)
     slower = _at_rates_of_one_thread(snapshot)
     if slower is not snapshot:
-        paced = stopped_at(when.at_ms, replace(options, ready="none"), snapshot=slower)
-        at_once = _with_slower(at_once, slower, paced[0])
+        in_memory = [] if snapshot.stores in ("persistent", "in-memory") else [replace(slower, stores="in-memory")]
+        for paced in (slower, *in_memory):
+            at_once = _with_slower(
+                at_once, paced, stopped_at(when.at_ms, replace(options, ready="none"), snapshot=paced)[0]
+            )
     on_now(at_once)
     if design_of(snapshot, options).announces:
         return _announced(at_once, snapshot, options, on_round)

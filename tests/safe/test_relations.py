@@ -352,7 +352,8 @@ def _excused(before: Answers, worsening: Worsening) -> frozenset[str]:
         return unknown | (before.threads_unknown if worsening is worsenings.fewer_standbys else frozenset())
     if worsening is worsenings.restore_unknown:  # of what follows, or moves again, a rate alone tells what it lacks
         again = {task for task, starts in before.starts.items() if len(starts) > 1}
-        return frozenset(task for task, is_little in before.restoring.items() if is_little or task in again)
+        later = before.within_limit - before.tasks.keys()
+        return later | frozenset(task for task, is_little in before.restoring.items() if is_little or task in again)
     return frozenset()
 
 
@@ -468,6 +469,8 @@ def test_what_is_worse_or_less_known_is_never_safer(command: Command) -> None:
         (_drain, worsenings.end_offset_unknown, 300_015_015),
         # at one thread's part of the rate it moves again at another time, and restores at a rate between
         (_drain, worsenings.slower_restore, 560_000_906),
+        # the same where stores may be in memory
+        (_drain, worsenings.stores_unknown, 560_006_891),
         # how long copies have had is unknown, and so is which thread opens one
         (_drain, worsenings.capture_time_unknown, 560_004_692),
         # the same beside a copy whose lag is a lower bound
@@ -864,6 +867,15 @@ class TestExceptions:
         unknown = worsenings.restore_unknown(random.Random(0), group)
         assert unknown is not None
         assert [_drain_leaving(each).tasks["0_2"] for each in (group, unknown)] == [Answer.NO, Answer.YES]
+
+    def test_nor_is_what_one_of_others_lacks_that_kafka_moves_later_told_without_a_rate(self) -> None:
+        """0_0 moves once its copy is within the limit; beside a copy of unknown size it may lack 10,000 records."""
+        group = random_group(random.Random(610_001_208))
+        answers = [_drain_leaving(each) for each in (group, replace(group, restore=None))]
+        assert [(each.whole, each.within_limit) for each in answers] == [
+            (Answer.UNKNOWN, {"0_0"}),
+            (Answer.YES, frozenset()),
+        ]
 
     def test_a_copy_that_was_never_reported_is_simulated_at_both_ends_and_a_lower_bound_is_not(self) -> None:
         """Beside a copy that lacks at least 50 records another one restores for an unknown time.
