@@ -97,7 +97,7 @@ def _pair(
     if said is None or seen is None:
         likeness = Likeness.NOT_SAID if said is None else Likeness.NOT_SEEN
         return GenerationPair(number=number, said=said, seen=seen, seen_ms=seen_ms, likeness=likeness)
-    mine, theirs = said_in(plan, said), seen_in(seen, names)
+    mine, theirs = said_in(plan, said, has_withheld=seen.has_withheld), seen_in(seen, names)
     decision = seen.snapshot.decision
     assert decision is not None
     wants_the_same = decision.probing_rebalance in (None, said.probing_rebalance)

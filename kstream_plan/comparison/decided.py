@@ -54,7 +54,7 @@ def decided(
             known.get(instance.process_id, instance.process_id): {
                 group.consumer_ids[of]: (
                     _ids(group, holdings[of].active),
-                    _ids(group, (*holdings[of].standby, *holdings[of].warmup)),
+                    _ids(group, (*holdings[of].standby, *holdings[of].warmup, *holdings[of].temporary)),
                 )
                 for of in consumers
             }
@@ -64,9 +64,9 @@ def decided(
     )
 
 
-def said_in(plan: Plan, rnd: Round) -> DecidedBeside:
-    """Return what a round of a plan decides."""
-    return decided(plan.group, rnd.decided, sorted(_members_in(plan, rnd.number)))
+def said_in(plan: Plan, rnd: Round, *, has_withheld: bool = True) -> DecidedBeside:
+    """Return what a round of a plan decides; without what is withheld, what members are assigned by it."""
+    return decided(plan.group, rnd.decided if has_withheld else rnd.assigned, sorted(_members_in(plan, rnd.number)))
 
 
 def seen_in(generation: Recorded, names: Mapping[str, str] | None = None) -> DecidedBeside:

@@ -37,7 +37,10 @@ def names_of_newcomers(plan: Plan, happened: Sequence[Recorded]) -> dict[str, st
     came = [instance for name, instance in recorded.items() if name not in plan.group.instance_index]
     if not planned or not came:
         return {}
-    said = [said_in(plan, rnd).by_instance for rnd in plan.rounds[: len(happened)]]
+    said = [
+        said_in(plan, rnd, has_withheld=generation.has_withheld).by_instance
+        for rnd, generation in zip(plan.rounds, happened, strict=False)
+    ]
     seen = [seen_in(generation).by_instance for generation in happened[: len(plan.rounds)]]
     pairs = sorted(
         ((mine, theirs) for mine in planned for theirs in came),

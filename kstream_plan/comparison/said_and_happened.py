@@ -51,11 +51,13 @@ class Recorded:
     """A generation as recorded: what was reported for it and what was decided, ``at_ms`` since 1970.
 
     ``snapshot.decision`` has the decision; ``trigger`` is in the words of :class:`~kstream_plan.plans.Trigger`.
+    ``has_withheld``: whether the decision tells who gets what is withheld, as logs do and brokers do not.
     """
 
     snapshot: Snapshot
     at_ms: int
     trigger: str | None = None
+    has_withheld: bool = True
 
     @property
     def settled(self) -> bool:

@@ -136,12 +136,18 @@ def _time_of(row: Row) -> int | None:
 
 
 def _in_order(entries: Sequence[HistoryEntry]) -> list[HistoryEntry]:
-    """Sort rows by time, each once; where none has a generation's number they are counted from 0."""
+    """Sort rows by time, each once, with generations."""
     ordered = sorted(entries, key=lambda entry: (entry.at_ms is not None, entry.at_ms or 0, generation_of(entry.row)))
     ordered = [entry for place, entry in enumerate(ordered) if not place or entry.row != ordered[place - 1].row]
-    if any(entry.row.get("generation") is not None for entry in ordered):
-        return ordered
-    return [entry._replace(row={**entry.row, "generation": place}) for place, entry in enumerate(ordered)]
+    rows = with_generations([entry.row for entry in ordered])
+    return [entry._replace(row=row) for entry, row in zip(ordered, rows, strict=True)]
+
+
+def with_generations(rows: Sequence[Row]) -> Sequence[Row]:
+    """Return a history's rows, in time; where none has a generation's number they are counted from 0."""
+    if any(row.get("generation") is not None for row in rows):
+        return rows
+    return [{**row, "generation": place} for place, row in enumerate(rows)]
 
 
 def generation_of(row: Row) -> int:

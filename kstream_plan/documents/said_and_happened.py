@@ -14,7 +14,7 @@ from kstream_plan.model.times import format_time
 from kstream_plan.plans import Plan
 from kstream_plan.snapshots.files.selection import Selection
 from kstream_plan.snapshots.files.sources import STDIN
-from kstream_plan.snapshots.rows.fields import printable, shown
+from kstream_plan.snapshots.rows.fields import Row, printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time
 
@@ -76,6 +76,22 @@ def read_said_and_happened(
     return [_held_against(plan, _entries(history, plan, history_path), first, last) for plan in plans]
 
 
+def recorded_since(plan: Plan, rows: Sequence[Row], since_ms: int | None = None) -> list[Recorded]:
+    """Return the generations of a plan's course that rows tell of, in time.
+
+    Args:
+        plan: what was said; generations before its first one are left out.
+        rows: snapshot rows, each with the decision that was made of it; others are passed over.
+        since_ms: only those later than this, since 1970.
+
+    Raises:
+        SnapshotError: a row breaks the contract.
+    """
+    entries = [HistoryEntry(row, "the group", _time(row.get("captured_at"))) for row in rows]
+    decisions = _after_snapshot(plan, _decisions(entries, told=False))
+    return [_recorded(one) for one in decisions if since_ms is None or one.at_ms > since_ms]
+
+
 def _is_history(plan: Plan, entries: Sequence[HistoryEntry]) -> bool:
     decisions = _decisions(entries)
     return len(decisions) >= _LEAST_ROWS and bool(_after_snapshot(plan, decisions))
@@ -89,12 +105,12 @@ def _entries(history: Mapping[str, Sequence[HistoryEntry]], plan: Plan, path: st
     return history[name]
 
 
-def _decisions(entries: Sequence[HistoryEntry]) -> list[_Decision]:
-    """Return the decisions whose times are known, in order."""
+def _decisions(entries: Sequence[HistoryEntry], *, told: bool = True) -> list[_Decision]:
+    """Return the decisions whose times are known, in order; ``told``: those that tell who gets what is withheld."""
     found = []
     for entry in entries:
-        decision = outcome_of(entry)
-        if decision is None:
+        decision = outcome_of(entry) if told else entry.row.get("decision")
+        if not isinstance(decision, Mapping) or decision.get("decided") is None:
             continue
         at_ms, number, trigger = _time(decision.get("at")), decision.get("generation"), decision.get("trigger")
         at_ms = entry.at_ms if at_ms is None else at_ms
@@ -143,7 +159,8 @@ def _held_against(plan: Plan, entries: Sequence[HistoryEntry], first: str | None
 
 def _recorded(one: _Decision) -> Recorded:
     snapshot = snapshot_from_row(one.entry.row, one.entry.where, lags_as_reported=True)
-    return Recorded(snapshot=snapshot, at_ms=one.at_ms, trigger=one.trigger)
+    has_withheld = outcome_of(one.entry) is not None
+    return Recorded(snapshot=snapshot, at_ms=one.at_ms, trigger=one.trigger, has_withheld=has_withheld)
 
 
 def _nothing(plan: Plan, decisions: Sequence[_Decision], entries: Sequence[HistoryEntry]) -> SnapshotError:
