@@ -50,7 +50,7 @@ _SEEN = FORM.view(
         "seen.snapshot.decision.probing_rebalance", "Whether it asks for a probing rebalance; null: unknown."
     ),
 )
-_GENERATION = FORM.view(
+GENERATION = FORM.view(
     GenerationPair,
     ref="generation",
     number="Its place, from 1.",
@@ -109,7 +109,7 @@ HAPPENED = document(
         "assumed: so that the first generations are at the same time.",
         one_of(["given", "assumed"]),
     ),
-    generations=at("pairs", "The generations, planned and seen.", list_of(_GENERATION)),
+    generations=at("pairs", "The generations, planned and seen.", list_of(GENERATION)),
     elsewhere="Tasks that have another owner at the end than planned; null: the history ends before the plan.",
     summary=at(lambda comparison: comparison, "The sums.", _SUMMARY),
 )

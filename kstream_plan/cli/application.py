@@ -29,8 +29,8 @@ def application(commands: Collection[str] = tuple(COMMANDS)) -> typer.Typer:
         help="See what a rebalance will do before you deploy.",
         epilog=(
             "Exit codes: 0 done, 1 bad input or failure, 2 wrong usage, 3 policy or guard violated, "
-            "4 plan does not settle, 5 changes found (--fail-on-changes), 130 interrupted. Options have defaults in "
-            "kstream-plan.toml and in KSTREAM_PLAN_... variables: kstream-plan help commands#defaults."
+            "4 plan does not settle, 5 changes found (--fail-on-changes), 6 gave up waiting, 130 interrupted. Options "
+            "have defaults in kstream-plan.toml and in KSTREAM_PLAN_... variables: kstream-plan help commands#defaults."
         ),
         no_args_is_help=True,
         pretty_exceptions_enable=False,

@@ -120,6 +120,24 @@ COMMANDS: Mapping[str, CommandHelp] = MappingProxyType(
                 "snapshot --bootstrap-server broker:9092 --group orders --topology topology.txt",
             ),
         ),
+        "follow": CommandHelp(
+            "Follow a running group beside its plan",
+            "Shows each rebalance as it comes, what restores, and when the group will have settled. Exit code 3: it "
+            "went otherwise than planned.",
+            (
+                "follow plan.json --bootstrap-server broker:9092 --group orders",
+                "follow plan.json --leader-log orders.log",
+            ),
+        ),
+        "wait": CommandHelp(
+            "Wait until a running group is ready",
+            "Ends with exit code 0 once it is proven: that the group has settled, its copies have caught up, or "
+            "instances may restart or stop. Exit code 6: --give-up-after is over.",
+            (
+                "wait settled --bootstrap-server broker:9092 --group orders",
+                "wait safe-to-restart orders-4 --leader-log orders.log --metrics scrapes",
+            ),
+        ),
         "schema": CommandHelp(
             "Print the JSON Schema of a kind of file",
             "Of files that are written (plan and more) or read (snapshot and more).",

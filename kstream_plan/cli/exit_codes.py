@@ -20,6 +20,7 @@ class ExitCode(IntEnum):
     POLICY = 3
     NOT_SETTLED = 4
     CHANGES = 5
+    TIMED_OUT = 6
     INTERRUPTED = 130
 
 

@@ -25,6 +25,7 @@ PAGES = {
     "Bounces": "bounce",
     "Comparison": "diff",
     "Drain": "drain",
+    "Event": "follow",
     "Outcomes": "compare",
     "Plan": "plan",
     "SaidAndHappened": "happened",

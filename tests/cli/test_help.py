@@ -41,7 +41,19 @@ OF_THEIR_OWN = {
     ("drain", "--verbose"): "start warm",
     **{
         (name, "--verbose"): "which values"
-        for name in ("compare", "why", "bounce", "check", "fleet", "history", "upgrade", "snapshot", "schema")
+        for name in (
+            "compare",
+            "why",
+            "bounce",
+            "check",
+            "fleet",
+            "history",
+            "upgrade",
+            "snapshot",
+            "schema",
+            "follow",
+            "wait",
+        )
     },
     ("compare", "--scenario"): "compared",
     ("compare", "--policy"): "which alternatives keep",

@@ -6,7 +6,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kstream_plan.cli.actions.per_application import per_application
 from kstream_plan.cli.options.parameters import option_of
@@ -14,6 +14,7 @@ from kstream_plan.cli.options.snapshot import SnapshotOptions
 from kstream_plan.cli.output import warn, write_stderr
 from kstream_plan.documents.connect_config import load_connect_config
 from kstream_plan.errors import ClusterError, SnapshotError, UsageError
+from kstream_plan.model import Note
 from kstream_plan.model.times import format_time
 from kstream_plan.render.text.numbers import count
 from kstream_plan.snapshots.connect_log.history import ConnectEntry, checked_row, read_connect_logs
@@ -68,50 +69,77 @@ def is_about_connect(options: SnapshotOptions) -> bool:
 
 def rest_rows(options: SnapshotOptions) -> list[Mapping[str, Any]]:
     """Return the row of what REST says, asked for or saved, and warn of what it does not say."""
-    from kstream_plan.snapshots.connect_rest.status import row_of_status  # noqa: PLC0415 - not for logs
+    from kstream_plan.snapshots.connect_rest.status import StatusRow, row_of_status  # noqa: PLC0415 - not for logs
 
-    group_id = only_application(options.application_id) or _A_GROUP
-    configs = per_application(options.connect_config, "--connect-config", _settings_in)
-    config = configs.value_for(group_id)
     if options.connect_url:
-        status = _live_status(options, options.connect_url, group_id, config or {})
+        status = live_status(options)
     else:
+        group_id, config = _group_and_config(options)
         place, content = _source_name(str(options.connect_status)), _read_file(str(options.connect_status))
         with naming_its_file("a status of Kafka Connect", "a resource of Kubernetes"):
             status = row_of_status(content, place, group_id=group_id, captured_at=None, config=config or {})
+        status = StatusRow(status.row, (*status.notes, *_without_config(config)))
     snapshot_from_row(status.row, "the row of REST")
     warn(note.message for note in status.notes)
-    if config is None:
-        write_stderr(
-            "warning: REST does not tell the workers' settings: Kafka's defaults will count "
-            "(scheduled.rebalance.max.delay.ms 300000, session.timeout.ms 10000). Give --connect-config"
-        )
     return [status.row]
 
 
-def _live_status(options: SnapshotOptions, urls: Sequence[str], group_id: str, config: Mapping[str, Any]) -> StatusRow:
-    """Return what the first interface that answers says, and which of its workers answer themselves."""
-    from kstream_plan.snapshots.connect_rest.ask import ask_status, checked_url, who_answers  # noqa: PLC0415
-    from kstream_plan.snapshots.connect_rest.status import row_of_status, with_answers  # noqa: PLC0415
+class _AsksConnect(Protocol):
+    """Options that say which workers are asked, and how."""
 
-    addresses, login = [checked_url(url) for url in urls], _login(options)
+    @property
+    def connect_url(self) -> list[str] | None: ...
+    @property
+    def connect_config(self) -> list[str] | None: ...
+    @property
+    def command_config(self) -> Path | None: ...
+    @property
+    def application_id(self) -> list[str] | None: ...
+
+
+def _group_and_config(options: _AsksConnect) -> tuple[str, Mapping[str, Any] | None]:
+    group_id = only_application(options.application_id) or _A_GROUP
+    return group_id, per_application(options.connect_config, "--connect-config", _settings_in).value_for(group_id)
+
+
+def _without_config(config: Mapping[str, Any] | None) -> list[Note]:
+    message = (
+        "REST does not tell the workers' settings: Kafka's defaults will count "
+        "(scheduled.rebalance.max.delay.ms 300000, session.timeout.ms 10000). Give --connect-config"
+    )
+    return [Note("no-config", message)] if config is None else []
+
+
+def live_status(options: _AsksConnect) -> StatusRow:
+    """Return what the first interface that answers says, and which of its workers answer themselves.
+
+    Raises:
+        UsageError: an address is none.
+        ClusterError: no interface answers.
+        SnapshotError: what it answers cannot be read.
+    """
+    from kstream_plan.snapshots.connect_rest.ask import ask_status, checked_url, who_answers  # noqa: PLC0415
+    from kstream_plan.snapshots.connect_rest.status import StatusRow, row_of_status, with_answers  # noqa: PLC0415
+
+    (group_id, config), notes = _group_and_config(options), list[Note]()
+    addresses, login = [checked_url(url) for url in options.connect_url or ()], _login(options)
     if login.user_info is not None and any(address.scheme == "http" for address in addresses):
-        write_stderr(
-            "warning: user and password of --command-config are sent over http, which others can read: ask by https"
-        )
+        message = "user and password of --command-config are sent over http, which others can read: ask by https"
+        notes.append(Note("plain-http", message))
     for address in addresses:
         try:
             content = ask_status(address, login)
         except ClusterError as error:
             if address is addresses[-1]:
                 raise
-            write_stderr(f"warning: {error.where} {error.what}: the next --connect-url is asked")
+            notes.append(Note("no-answer", f"{error.where} {error.what}: the next --connect-url is asked"))
             continue
         break
     place, captured_at = f"{address.scheme}://{address.netloc}", format_time(time.time_ns() // 1_000_000)
-    status = row_of_status(content, place, group_id=group_id, captured_at=captured_at, config=config)
+    status = row_of_status(content, place, group_id=group_id, captured_at=captured_at, config=config or {})
     workers = [worker["process_id"] for worker in status.row["instances"]]
-    return with_answers(status, who_answers(workers, address.scheme, login.ssl_context))
+    status_with_answers = with_answers(status, who_answers(workers, address.scheme, login.ssl_context))
+    return StatusRow(status_with_answers.row, (*notes, *status_with_answers.notes, *_without_config(config)))
 
 
 def only_application(application_ids: Sequence[str] | None) -> str | None:
@@ -121,7 +149,7 @@ def only_application(application_ids: Sequence[str] | None) -> str | None:
     return application_ids[0]
 
 
-def _login(options: SnapshotOptions) -> Access:
+def _login(options: _AsksConnect) -> Access:
     from kstream_plan.documents.client_properties import load_rest_login  # noqa: PLC0415 - only where it is needed
     from kstream_plan.snapshots.connect_rest.ask import Access  # noqa: PLC0415
 

@@ -46,12 +46,7 @@ class Reading(Options, panel=INPUT):
     ] = None
     as_of: shared.AsOf = None
     now: shared.Now = None
-    trust_reports_of: Annotated[
-        int | None,
-        duration_option(
-            "Age up to which a report of a copy counts as true (default: 1m if measured, else a heartbeat).", rare=True
-        ),
-    ] = None
+    trust_reports_of: shared.TrustReportsOf = None
 
     @property
     def is_about_now(self) -> bool:

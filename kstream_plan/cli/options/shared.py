@@ -145,6 +145,12 @@ Now = Annotated[
         "decision).",
     ),
 ]
+TrustReportsOf = Annotated[
+    int | None,
+    duration_option(
+        "Age up to which a report of a copy counts as true (default: 1m if measured, else a heartbeat).", rare=True
+    ),
+]
 ApplicationId = Annotated[
     list[str] | None,
     typer.Option(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kstream_plan.cli.options import shared
+from kstream_plan.cli.options import shared, sources
 from kstream_plan.cli.options.groups import Limited, Measuring
 from kstream_plan.cli.options.shared import number_option, one_of
 from kstream_plan.snapshots.leader_log.log_times import DATE_ORDERS
@@ -19,14 +18,7 @@ class SnapshotOptions(Measuring, Limited):
     more_logs: Annotated[
         list[str] | None, typer.Argument(metavar="FILE...", help="More logs of the same kind.", show_default=False)
     ] = None
-    leader_log: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--leader-log",
-            metavar="FILE...",
-            help="Logs of the application's instances, plain or gzip, in any order; - is standard input.",
-        ),
-    ] = None
+    leader_log: sources.LeaderLog = None
     describe_text: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,21 +44,8 @@ class SnapshotOptions(Measuring, Limited):
             help="Saved JSON of GET /connectors?expand=status&expand=info; - is standard input.",
         ),
     ] = None
-    connect_url: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--connect-url", metavar="URL", help="REST interface of a running worker, http://host:8083; repeatable."
-        ),
-    ] = None
-    connect_config: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--connect-config",
-            hidden=True,
-            metavar="[ID=]FILE",
-            help="connect-distributed.properties of a worker, or a folder with one file per group.",
-        ),
-    ] = None
+    connect_url: sources.ConnectUrl = None
+    connect_config: sources.ConnectConfig = None
     generation: Annotated[int | None, number_option("Generation to take from --connect-log.", 0, rare=True)] = None
     now: shared.Now = None
     log_dates: Annotated[
@@ -92,31 +71,13 @@ class SnapshotOptions(Measuring, Limited):
     everything: Annotated[bool, typer.Option("--all", help="Make a history of all generations.")] = False
     application_id: shared.ApplicationId = None
     streams_config: shared.StreamsConfig = None
-    names: Annotated[
-        Path | None,
-        typer.Option("--names", metavar="FILE", help="Hosts and racks by process id, client id or host (YAML, JSON)."),
-    ] = None
-    bootstrap_server: Annotated[
-        str | None,
-        typer.Option(
-            "--bootstrap-server",
-            metavar="HOST:PORT",
-            help="Brokers of the running group's cluster, separated by commas; needs the extra [kafka].",
-        ),
-    ] = None
-    group: Annotated[
-        list[str] | None,
-        typer.Option("--group", metavar="ID", help="Running group, by its application.id; repeatable."),
-    ] = None
+    names: sources.Names = None
+    bootstrap_server: sources.BootstrapServer = None
+    group: sources.GroupIds = None
     all_groups: Annotated[bool, typer.Option("--all-groups", help="Take every Kafka Streams group of the cluster.")] = (
         False
     )
-    command_config: Annotated[
-        Path | None,
-        typer.Option(
-            "--command-config", metavar="FILE", help="client.properties as for Kafka's own tools: login and TLS."
-        ),
-    ] = None
+    command_config: sources.CommandConfig = None
     offsets_topic: Annotated[
         bool, typer.Option("--offsets-topic", help="Read every generation of the group from __consumer_offsets.")
     ] = False

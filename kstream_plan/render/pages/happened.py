@@ -219,7 +219,7 @@ def _rows(comparison: SaidAndHappened) -> Iterator[Row]:
     last = comparison.seen[-1]
     for number, pairs in groupby(comparison.pairs, lambda pair: 0 if pair.seen is None else pair.number):
         if number:
-            yield from map(_row, pairs)
+            yield from map(rebalance_row, pairs)
             continue
         not_seen = [pair.number for pair in pairs]
         times = [duration(comparison.plan.rounds[number - 1].at_ms) for number in (not_seen[0], not_seen[-1])]
@@ -232,7 +232,8 @@ def _rows(comparison: SaidAndHappened) -> Iterator[Row]:
         yield text_row(numbers, " to ".join(dict.fromkeys(times)), "", "", "", text_cell(reason, "unknown"))
 
 
-def _row(pair: GenerationPair) -> Row:
+def rebalance_row(pair: GenerationPair) -> Row:
+    """Return the row of a rebalance that came, beside the planned one."""
     decision, tone = _DECISIONS[pair.likeness]
     if pair.likeness is Likeness.OTHER and pair.tasks:
         decision = count(len(pair.tasks), "task differs", "tasks differ")
@@ -242,13 +243,14 @@ def _row(pair: GenerationPair) -> Row:
         text_cell(f"{pair.number:,}", "dim"),
         "" if pair.said is None else duration(pair.said.at_ms),
         "" if pair.seen_ms is None else _time(pair.seen_ms),
-        _off_by(pair.late_ms),
-        _started_by(pair),
+        off_by(pair.late_ms),
+        started_by(pair),
         text_cell(decision, tone),
     )
 
 
-def _off_by(late_ms: int | None) -> str:
+def off_by(late_ms: int | None) -> str:
+    """Return how much later or earlier than planned a rebalance came; empty: one of them is not there."""
     if not late_ms:
         return "" if late_ms is None else "on time"
     return f"{duration(abs(late_ms))} {'late' if late_ms > 0 else 'early'}"
@@ -288,7 +290,8 @@ def _time(milliseconds: int) -> str:
     return duration(milliseconds) if milliseconds >= 0 else f"-{duration(-milliseconds)}"
 
 
-def _started_by(pair: GenerationPair) -> str:
+def started_by(pair: GenerationPair) -> str:
+    """Return what started a rebalance, in words, and what was planned to if that is another."""
     prediction = None if pair.said is None else _words(pair.said.trigger.value)
     observation = None if pair.seen is None or pair.seen.trigger is None else _words(pair.seen.trigger)
     if prediction is not None and observation is not None and prediction != observation:

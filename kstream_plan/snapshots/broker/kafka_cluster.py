@@ -216,8 +216,10 @@ class KafkaCluster:
             starts = self._list_offsets(asked, _EARLIEST)
         return {(partition.topic, partition.partition): starts[partition] for partition in asked}
 
-    def group_records(self, group_id: str) -> Iterator[OffsetsRecord]:
+    def group_records(self, group_id: str, from_offset: int = 0) -> Iterator[OffsetsRecord]:
         """Return what the partition of ``__consumer_offsets`` holds that the group is in (``Fetch``), in order.
+
+        ``from_offset``: only the records from there on; the partition is not read where it ends there.
 
         Raises:
             ClusterError: reading the topic is not allowed, or the cluster does not answer.
@@ -227,6 +229,10 @@ class KafkaCluster:
         if not partitions:
             return
         partition = self._kafka.TopicPartition(_OFFSETS_TOPIC, offsets_partition(group_id, len(partitions)))
+        if from_offset:
+            with self._asking(where):
+                if self._list_offsets([partition], _LATEST)[partition] == from_offset:
+                    return
         with self._asking(where):
             consumer = self._kafka.KafkaConsumer(
                 **self._arguments,
@@ -239,8 +245,11 @@ class KafkaCluster:
         try:
             with self._asking(where):
                 consumer.assign([partition])
-                consumer.seek_to_beginning(partition)
                 end = consumer.end_offsets([partition])[partition]
+                if 0 < from_offset <= end:
+                    consumer.seek(partition, from_offset)
+                else:  # beyond its end: the topic was made anew
+                    consumer.seek_to_beginning(partition)
             silent_ms = 0
             while True:
                 with self._asking(where):

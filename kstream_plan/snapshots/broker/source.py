@@ -74,8 +74,11 @@ class Cluster(Protocol):
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> EndOffsets:
         """Return the offsets that partitions start at now."""
 
-    def group_records(self, group_id: str) -> Iterator[OffsetsRecord]:
-        """Return the records of the partition of ``__consumer_offsets`` that holds the group, in order."""
+    def group_records(self, group_id: str, from_offset: int = 0) -> Iterator[OffsetsRecord]:
+        """Return the records of the partition of ``__consumer_offsets`` that holds the group, in order.
+
+        ``from_offset``: only those from there on; the partition is not read where it ends there.
+        """
 
 
 class Taken(NamedTuple):

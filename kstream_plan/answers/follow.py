@@ -1,0 +1,72 @@
+"""What happens to a group that is followed, as JSON: a line for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kstream_plan.answers.document import FORM, at, document
+from kstream_plan.answers.happened import GENERATION
+from kstream_plan.documents.codec import COUNT, TEXT, list_of, or_null
+from kstream_plan.live.course import RestoringCopy
+from kstream_plan.live.events import Event
+from kstream_plan.model.times import format_time
+
+_TIME = or_null(TEXT)
+_COPY = FORM.record(
+    RestoringCopy,
+    ref="restoring",
+    lag=or_null(COUNT).said("Records that it was behind when it was last measured or reported; null: unknown."),
+    most=or_null(COUNT).said("The most that it was behind since it is followed; null: unknown."),
+)
+
+
+def _time(name: str) -> Callable[[Event], str | None]:
+    def get(event: Event) -> str | None:
+        at_ms = None if event.course is None else getattr(event.course, name)
+        return None if at_ms is None else format_time(at_ms)
+
+    return get
+
+
+FOLLOW = document(
+    "follow",
+    Event,
+    "What happens to a group that is followed",
+    details="It is one line for each event. ",
+    group_at="",
+    models_at=None,
+    words={"message": TEXT.said("The event in one sentence.")},
+    event=at(lambda event: event.kind.value, "Stable name of the kind of event.", TEXT),
+    at=at(lambda event: format_time(event.at_ms), "When it was seen, RFC 3339 in UTC.", TEXT),
+    stage=at(
+        lambda event: "unknown" if event.course is None else event.course.stage.value,
+        "Where the group stands: goes-on, as-planned, otherwise, does-not-settle; unknown: the source never answered.",
+        TEXT,
+    ),
+    rebalance=at(
+        "pair",
+        "The rebalance that came, beside the planned one; null: it is about something else.",
+        or_null(GENERATION),
+    ),
+    caught_up=list_of(_COPY).said("The copies that have caught up since the last look."),
+    restoring=at(
+        lambda event: () if event.course is None else event.course.restoring,
+        "The copies that have not caught up, in task order.",
+        list_of(_COPY),
+    ),
+    planned=at(
+        lambda event: 0 if event.course is None else len(event.course.plan.rounds), "Rebalances of the plan.", COUNT
+    ),
+    came=at(
+        lambda event: (
+            0 if event.course is None or event.course.comparison is None else len(event.course.comparison.seen)
+        ),
+        "Rebalances that came so far.",
+        COUNT,
+    ),
+    next_at=at(
+        _time("next_ms"), "When the next rebalance is due, RFC 3339 in UTC; null: none is, or that is unknown.", _TIME
+    ),
+    ends_at=at(_time("ends_ms"), "When the group is expected to have settled, RFC 3339 in UTC; null: unknown.", _TIME),
+    problem="Why the source does not answer; empty: it does.",
+)

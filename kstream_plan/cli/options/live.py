@@ -1,0 +1,54 @@
+"""What commands are asked that look at a running group again and again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kstream_plan.cli.options import shared, sources
+from kstream_plan.cli.options.groups import Limited, Measuring
+from kstream_plan.cli.options.settings import Settings
+from kstream_plan.cli.options.shared import parser
+from kstream_plan.cli.panels import INPUT
+from kstream_plan.documents.quantities import parse_duration
+
+#: The least time between two polls, and the usual one.
+_LEAST_EVERY_MS, _USUAL_EVERY_MS = 1_000, 5_000
+
+
+class Live(Measuring, Settings, Limited, panel=INPUT):
+    """Where the group runs, how often it is looked at, and for how long."""
+
+    bootstrap_server: sources.BootstrapServer = None
+    group: sources.GroupIds = None
+    command_config: sources.CommandConfig = None
+    leader_log: sources.LeaderLog = None
+    connect_url: sources.ConnectUrl = None
+    connect_config: sources.ConnectConfig = None
+    application_id: shared.ApplicationId = None
+    names: sources.Names = None
+    trust_reports_of: shared.TrustReportsOf = None
+    every: Annotated[
+        int | None,
+        typer.Option(
+            "--every",
+            metavar="DURATION",
+            parser=parser(parse_duration, _LEAST_EVERY_MS, show=lambda ms: f"{ms / 1_000:g}s"),
+            help="Time between two polls (default: 5s).",
+        ),
+    ] = None
+    give_up_after: Annotated[
+        int | None,
+        typer.Option(
+            "--give-up-after",
+            metavar="DURATION",
+            parser=parser(parse_duration),
+            help="End with exit code 6 after this time (default: never).",
+        ),
+    ] = None
+
+    @property
+    def every_ms(self) -> int:
+        """The time between two polls."""
+        return _USUAL_EVERY_MS if self.every is None else self.every

@@ -1,0 +1,52 @@
+"""Options that say where a group is read from: the same for a snapshot of it and for following it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+LeaderLog = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--leader-log",
+        metavar="FILE...",
+        help="Logs of the application's instances, plain or gzip, in any order; - is standard input.",
+    ),
+]
+ConnectUrl = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--connect-url", metavar="URL", help="REST interface of a running worker, http://host:8083; repeatable."
+    ),
+]
+ConnectConfig = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--connect-config",
+        hidden=True,
+        metavar="[ID=]FILE",
+        help="connect-distributed.properties of a worker, or a folder with one file per group.",
+    ),
+]
+Names = Annotated[
+    Path | None,
+    typer.Option("--names", metavar="FILE", help="Hosts and racks by process id, client id or host (YAML, JSON)."),
+]
+BootstrapServer = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap-server",
+        metavar="HOST:PORT",
+        help="Brokers of the running group's cluster, separated by commas; needs the extra [kafka].",
+    ),
+]
+GroupIds = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="ID", help="Running group, by its application.id; repeatable."),
+]
+CommandConfig = Annotated[
+    Path | None,
+    typer.Option("--command-config", metavar="FILE", help="client.properties as for Kafka's own tools: login and TLS."),
+]

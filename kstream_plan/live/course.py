@@ -1,0 +1,198 @@
+"""A plan and how far the group has come: what came as planned, what is due, and when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from kstream_plan.comparison.beside_history import said_and_happened
+from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened
+from kstream_plan.documents.said_and_happened import recorded_since
+from kstream_plan.live.conditions import copies_to_catch_up
+from kstream_plan.model import Snapshot, WorkId
+from kstream_plan.model.reported_lag import reported_lag
+from kstream_plan.planner.options import PlanOptions
+from kstream_plan.plans import Plan, Trigger
+from kstream_plan.simulation.one_plan import plan as plan_of
+from kstream_plan.simulation.one_plan import plan_checked
+from kstream_plan.snapshots.rows.fields import Row
+
+#: What the group does of itself; everything else happens to it.
+_OF_ITSELF = (Trigger.PROBING, Trigger.FOLLOW_UP)
+
+
+class Stage(StrEnum):
+    """Where a group stands that is followed."""
+
+    GOES_ON = "goes-on"
+    AS_PLANNED = "as-planned"
+    OTHERWISE = "otherwise"
+    DOES_NOT_SETTLE = "does-not-settle"
+
+
+class RestoringCopy(NamedTuple):
+    """A copy that has not caught up.
+
+    task_id: its task.
+    process_id: its instance.
+    lag: how many records it was behind when it was last measured or reported; ``None``: unknown.
+    most: how many it was behind at most since it is followed.
+    """
+
+    task_id: WorkId
+    process_id: str
+    lag: int | None
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """How far a group has come.
+
+    Attributes:
+        plan: what was planned.
+        at_ms: the moment, in milliseconds since 1970.
+        snapshot: the group as it is.
+        comparison: what came as planned and what did not; ``None``: nothing has come yet.
+        rest: what follows from the newest decision, planned anew; ``None``: it has settled.
+        next_ms: when the next rebalance is due, since 1970; ``None``: none is, or that is unknown.
+        ends_ms: when the group is expected to have settled, since 1970; ``None``: unknown.
+        restoring: the copies that have not caught up, in task order.
+        stage: where it stands.
+    """
+
+    plan: Plan
+    at_ms: int
+    snapshot: Snapshot
+    comparison: SaidAndHappened | None
+    rest: Plan | None
+    next_ms: int | None
+    ends_ms: int | None
+    restoring: tuple[RestoringCopy, ...]
+    stage: Stage
+
+    @property
+    def late_ms(self) -> int | None:
+        """How much later than planned the newest rebalance came; below 0: earlier; ``None``: none came."""
+        came = () if self.comparison is None else self.comparison.seen
+        return came[-1].late_ms if came else None
+
+    @property
+    def due(self) -> Sequence[int]:
+        """The planned rebalances that have not come, by number."""
+        came = 0 if self.comparison is None else max((pair.number for pair in self.comparison.seen), default=0)
+        return [rnd.number for rnd in self.plan.rounds[came:]]
+
+
+class Follower:
+    """Follows one group; the only thing here that changes.
+
+    Args:
+        plan: what was planned; ``None``: what follows from the first snapshot.
+        options: how the rest is simulated.
+    """
+
+    def __init__(self, plan: Plan | None, options: PlanOptions = PlanOptions()) -> None:
+        self._plan = plan
+        self._options = options
+        self._recorded: list[Recorded] = []
+        self._comparison: SaidAndHappened | None = None
+        self._rest: Plan | None = None
+        self._rest_from_ms = 0
+        self._decided: object = None
+        self._most: dict[tuple[WorkId, str], int] = {}
+
+    @property
+    def since_ms(self) -> int | None:
+        """Since when generations are needed, since 1970; ``None``: only the newest."""
+        if self._recorded:
+            return self._recorded[-1].at_ms
+        if self._plan is None or self._plan.captured_at is None:
+            return None
+        from kstream_plan.snapshots.rows.times import parse_time  # noqa: PLC0415
+
+        return parse_time(self._plan.captured_at)
+
+    def take(self, snapshot: Snapshot, rows: Sequence[Row], now_ms: int) -> Course:
+        """Take in the group as it is, and the generations since ``since_ms``; return how far it has come.
+
+        Raises:
+            SnapshotError: a row breaks the contract.
+        """
+        if self._plan is None:
+            self._plan = plan_checked(snapshot, replace(self._options, now_ms=None))
+        new = recorded_since(self._plan, rows, self._recorded[-1].at_ms if self._recorded else None)
+        if new:
+            self._recorded += new
+            self._comparison = said_and_happened(self._plan, self._recorded, whole=True)
+        decided = snapshot.decision, snapshot.state.holdings, snapshot.config
+        if new or self._decided != decided:
+            self._decided = decided
+            self._rest, self._rest_from_ms = self._planned_anew(snapshot, now_ms), now_ms
+        restoring = self._restoring(snapshot)
+        return Course(
+            plan=self._plan,
+            at_ms=now_ms,
+            snapshot=snapshot,
+            comparison=self._comparison,
+            rest=self._rest,
+            next_ms=self._next_ms(snapshot),
+            ends_ms=self._ends_ms(),
+            restoring=restoring,
+            stage=self._stage(snapshot),
+        )
+
+    def _planned_anew(self, snapshot: Snapshot, now_ms: int) -> Plan | None:
+        """Return what follows from the newest decision; ``None``: nothing does of itself."""
+        rest = plan_of(snapshot, replace(self._options, now_ms=now_ms, floor=False, ranges=False))
+        is_over = not rest.rounds or (snapshot.decision is not None and rest.rounds[0].trigger is Trigger.MANUAL)
+        return None if is_over else rest
+
+    def _restoring(self, snapshot: Snapshot) -> tuple[RestoringCopy, ...]:
+        group, limit = snapshot.state.group, snapshot.config.acceptable_recovery_lag
+        copies = list[RestoringCopy]()
+        for task, instance in copies_to_catch_up(snapshot):
+            lag = reported_lag(snapshot, task, instance)
+            if lag is not None and lag <= limit:
+                continue
+            seat = group.tasks[task].task_id, group.instances[instance].process_id
+            if lag is not None:
+                self._most[seat] = max(lag, self._most.get(seat, 0))
+            copies.append(RestoringCopy(*seat, lag, self._most.get(seat)))
+        still = {(copy.task_id, copy.process_id) for copy in copies}
+        self._most = {seat: most for seat, most in self._most.items() if seat in still}
+        return tuple(copies)
+
+    def _next_ms(self, snapshot: Snapshot) -> int | None:
+        """Return when the next rebalance is due: as the leader said, else as it follows from here."""
+        decision, taken_ms = snapshot.decision, snapshot.captured_at_ms
+        if decision is not None and decision.next_ms is not None and taken_ms is not None:
+            return taken_ms + decision.next_ms
+        return None if self._rest is None else self._rest_from_ms + self._rest.rounds[0].at_ms
+
+    def _ends_ms(self) -> int | None:
+        """Return when it ends: by the plan while all comes as planned, else by what follows from here."""
+        plan, comparison = self._plan, self._comparison
+        if plan is not None and plan.rounds and comparison is not None and comparison.ends_early:
+            late_ms = (comparison.seen[-1].late_ms or 0) if comparison.seen else 0
+            return comparison.starts_ms + plan.rounds[-1].ends_ms + late_ms
+        if self._rest is not None and self._rest.verdict.kind == "settled":
+            return self._rest_from_ms + self._rest.rounds[-1].ends_ms
+        return None
+
+    def _stage(self, snapshot: Snapshot) -> Stage:
+        """Return where the group stands: it has settled once nothing that it does of itself is due any more."""
+        plan, comparison = self._plan, self._comparison
+        assert plan is not None
+        if self._rest is not None or (snapshot.group_protocol == "classic" and snapshot.decision is None):
+            is_stuck = self._rest is not None and self._rest.verdict.kind not in ("settled", "unfinished")
+            came = 0 if comparison is None else len(comparison.seen)
+            return Stage.DOES_NOT_SETTLE if is_stuck and came >= len(plan.rounds) else Stage.GOES_ON
+        came = 0 if comparison is None else max((pair.number for pair in comparison.seen), default=0)
+        ahead = plan.rounds[came:]
+        if ahead and ahead[0].trigger not in _OF_ITSELF:
+            return Stage.GOES_ON  # what is planned to happen to the group has not happened yet
+        is_as_planned = not plan.rounds if comparison is None else comparison.alike
+        return Stage.AS_PLANNED if is_as_planned else Stage.OTHERWISE

@@ -1,0 +1,80 @@
+"""What has happened between two looks at a group that is followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kstream_plan.comparison.said_and_happened import GenerationPair
+from kstream_plan.live.course import Course, RestoringCopy, Stage
+
+
+class EventKind(StrEnum):
+    """What an event is about."""
+
+    BEGIN = "begin"
+    REBALANCE = "rebalance"
+    CAUGHT_UP = "caught-up"
+    NO_ANSWER = "no-answer"
+    ANSWER = "answer"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that has happened to a group that is followed.
+
+    Attributes:
+        kind: what it is about.
+        at_ms: when it was seen, in milliseconds since 1970.
+        application_id: the group.
+        course: how far the group had come by then; ``None``: nothing was known.
+        pair: the rebalance that came, beside the planned one; ``None``: it is about something else.
+        caught_up: the copies that have caught up since the last look.
+        problem: why the source does not answer; empty: it does.
+    """
+
+    kind: EventKind
+    at_ms: int
+    application_id: str
+    course: Course | None
+    pair: GenerationPair | None = None
+    caught_up: tuple[RestoringCopy, ...] = ()
+    problem: str = ""
+
+
+def events(before: Course | None, course: Course) -> Iterator[Event]:
+    """Yield what has happened since the last look: rebalances first, copies then, and the end."""
+    name = course.plan.group.application_id
+
+    def event(kind: EventKind, **more: object) -> Event:
+        return Event(kind=kind, at_ms=course.at_ms, application_id=name, course=course, **more)  # type: ignore[arg-type]
+
+    if before is None:
+        yield event(EventKind.BEGIN)
+    last = None if before is None or before.comparison is None else len(before.comparison.seen)
+    for pair in () if course.comparison is None else course.comparison.seen[last or 0 :]:
+        yield event(EventKind.REBALANCE, pair=pair)
+    if before is not None:
+        restoring = {(copy.task_id, copy.process_id) for copy in course.restoring}
+        caught_up = tuple(
+            copy
+            for copy in before.restoring
+            if (copy.task_id, copy.process_id) not in restoring and _is_there(course, copy)
+        )
+        if caught_up:
+            yield event(EventKind.CAUGHT_UP, caught_up=caught_up)
+    if course.stage is not Stage.GOES_ON:
+        yield event(EventKind.END)
+
+
+def _is_there(course: Course, copy: RestoringCopy) -> bool:
+    """Tell whether a copy is still held, and not just gone."""
+    group = course.snapshot.state.group
+    instance, task = group.instance_index.get(copy.process_id), group.task_index.get(copy.task_id)
+    decision = course.snapshot.decision
+    held = course.snapshot.state.holdings if decision is None or decision.consumers is None else decision.consumers
+    if instance is None or task is None:
+        return False
+    return any(task in role for consumer in group.consumers_of[instance] for role in held[consumer])

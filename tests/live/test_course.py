@@ -1,0 +1,147 @@
+"""Following a recorded group, generation by generation: what came as planned, what is due, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from kstream_plan.answers.formats import document_of
+from kstream_plan.documents.history import with_generations
+from kstream_plan.live.course import Course, Follower, Stage
+from kstream_plan.live.events import Event, EventKind, events
+from kstream_plan.render.answers import to_json
+from kstream_plan.render.pages.follow import follow_message, follow_page
+from kstream_plan.render.terminal import to_terminal
+from kstream_plan.snapshots.leader_log.history import checked_rows
+from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
+from kstream_plan.snapshots.rows.times import parse_time
+from tests.helpers import recorded_events
+from tests.helpers.goldens import assert_golden
+from tests.helpers.recorded_events import BY_NAME
+from tests.helpers.schemas import validator
+
+EVERY_MS = 5_000
+
+
+def rows_of(group: str) -> Sequence[Mapping[str, Any]]:
+    return with_generations(checked_rows(recorded_events.generations(group)))
+
+
+def followed(name: str) -> Iterator[tuple[Course | None, Course]]:
+    """Follow an event from its first generation on, asked every five seconds; yield each course and that before."""
+    event = BY_NAME[name]
+    rows = [row for row in rows_of(event.group) if parse_time(row["captured_at"]) > event.at_ms - 1]
+    rows = rows[: event.generations]
+    before = [row for row in rows_of(event.group) if parse_time(row["captured_at"]) < event.at_ms]
+    follower, last = Follower(recorded_events.planned(event)), None
+    now_ms = event.at_ms
+    while last is None or (last.stage is Stage.GOES_ON and now_ms < event.at_ms + 3_600_000):
+        known = [row for row in rows if parse_time(row["captured_at"]) <= now_ms]
+        newest = [*before, *known][-1]
+        course = follower.take(snapshot_from_row(newest, ""), known, now_ms)
+        yield last, course
+        last, now_ms = course, now_ms + EVERY_MS
+
+
+def events_of(name: str) -> list[Event]:
+    return [event for before, course in followed(name) for event in events(before, course)]
+
+
+@pytest.mark.parametrize("name", ["fresh", "drain", "two"])
+def test_each_generation_is_an_event_once_and_at_its_poll(name: str) -> None:
+    happened = events_of(name)
+    rebalances = [event for event in happened if event.kind is EventKind.REBALANCE]
+    assert [event.pair.number for event in rebalances if event.pair] == list(range(1, BY_NAME[name].generations + 1))
+    for event in rebalances:
+        assert event.pair is not None
+        assert event.pair.seen is not None
+        assert 0 <= event.at_ms - event.pair.seen.at_ms < EVERY_MS
+    assert [event.kind for event in happened].count(EventKind.BEGIN) == 1
+    assert happened[0].kind is EventKind.BEGIN
+    assert happened[-1].kind is EventKind.END
+
+
+def test_a_group_that_did_as_planned_ends_so() -> None:
+    last = events_of("drain")[-1]
+    assert last.course is not None
+    assert (last.course.stage, last.course.due) == (Stage.AS_PLANNED, [])
+
+
+def test_a_group_that_did_otherwise_ends_so() -> None:
+    """A plan of nothing, and a group that an instance leaves."""
+    event = BY_NAME["drain"]
+    rows = [row for row in rows_of(event.group) if parse_time(row["captured_at"]) > event.at_ms][: event.generations]
+    before = [row for row in rows_of(event.group) if parse_time(row["captured_at"]) < event.at_ms]
+    follower = Follower(None)
+    begun = follower.take(snapshot_from_row(before[-1], ""), before[-1:], event.at_ms)
+    assert begun.stage is Stage.AS_PLANNED
+    assert not begun.plan.rounds
+    later = follower.take(snapshot_from_row(rows[-1], ""), rows, event.at_ms + 600_000)
+    assert later.stage is Stage.OTHERWISE
+
+
+def test_from_half_way_on_the_end_is_known_within_a_tenth() -> None:
+    courses = [course for _, course in followed("drain")]
+    assert courses[-1].comparison is not None
+    ended_ms = courses[-1].comparison.starts_ms + (courses[-1].comparison.seen[-1].seen_ms or 0)
+    begun_ms = courses[0].at_ms
+    looked_at = 0
+    for course in courses:
+        is_half_way = begun_ms + (ended_ms - begun_ms) / 2 <= course.at_ms < ended_ms
+        if is_half_way and course.comparison is not None:
+            looked_at += 1
+            assert course.ends_ms is not None
+            assert abs(course.ends_ms - ended_ms) <= max((ended_ms - begun_ms) / 10, 5_000)
+    assert looked_at
+
+
+def test_what_was_planned_to_happen_later_is_waited_for() -> None:
+    """Before the instance has gone the group has settled, and nothing of the plan has come."""
+    first = next(iter(followed("drain")))[1]
+    assert first.stage is Stage.GOES_ON
+    assert first.comparison is None
+    assert len(first.due) == BY_NAME["drain"].generations
+
+
+def test_events_are_as_their_schema_says() -> None:
+    schema = validator("follow")
+    for event in events_of("drain"):
+        document = json.loads(to_json(event))
+        schema.validate(document)
+        assert document["message"] == follow_message(event)
+    assert document_of("follow").kind == "follow"
+
+
+def test_what_people_see() -> None:
+    lines = [follow_message(event) for event in events_of("drain")]
+    assert_golden("follow/drain.txt", "".join(f"{line}\n" for line in lines))
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_the_page_of_a_group_that_goes_on(width: int) -> None:
+    courses = [course for _, course in followed("two")]
+    course = courses[len(courses) // 2]
+    event = Event(kind=EventKind.REBALANCE, at_ms=course.at_ms, application_id="two", course=course)
+    assert_golden(f"follow/page-{width}.txt", to_terminal(follow_page(event), width=width))
+
+
+def test_memory_does_not_grow_with_looks_at_which_nothing_happens() -> None:
+    """A day of polls of a group that has settled."""
+    rows = rows_of("bounce")
+    follower, snapshot = Follower(recorded_events.planned(BY_NAME["drain"])), snapshot_from_row(rows[-1], "")
+    at_ms = parse_time(rows[-1]["captured_at"])
+    sizes = []
+    for poll in range(17_280):
+        follower.take(snapshot, [], at_ms + poll * EVERY_MS)
+        if poll in (10, 17_279):
+            sizes.append(len(follower._recorded) + len(follower._most))
+    assert sizes[0] == sizes[1]
+
+
+def test_copies_that_catch_up_are_named_once() -> None:
+    caught_up = [(copy.task_id, copy.process_id) for each in events_of("big4") for copy in each.caught_up]
+    assert caught_up
+    assert len(set(caught_up)) == len(caught_up)
