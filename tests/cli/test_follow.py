@@ -99,7 +99,9 @@ class TestFollow:
         assert course.stage is Stage.GOES_ON
         assert len(clock.slept) == 1440
         assert most < 64 << 20
-        assert len(capsys.readouterr().out.splitlines()) == 1
+        events, _, page = capsys.readouterr().out.partition("\n")
+        assert "4 rebalances planned" in events
+        assert page.startswith("╭─ bounce: followed ")
 
     @pytest.mark.parametrize(
         ("stage", "code"),
@@ -170,6 +172,28 @@ class TestWait:
     def test_wrong_usage_is_said(self, words: list[str], what: str, capsys: Capture) -> None:
         assert run(["wait", *words]) == 2
         assert what in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
+class TestLogThatEnds:
+    @pytest.mark.parametrize("command", [["follow", "PLAN"], ["wait", "settled"]])
+    def test_it_is_said_where_it_ended(
+        self, command: list[str], plan: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Piped:
+            buffer = recorded_events.log_until("bounce", DRAIN.at_ms + 50_000)
+
+        monkeypatch.setattr("sys.stdin", Piped)
+        words = [str(plan) if word == "PLAN" else word for word in command]
+        assert run([*words, "--leader-log", "-", "--every", "1s"]) == 1
+        assert "ended before what is waited for" in capsys.readouterr().err
+
+    def test_one_that_holds_no_rebalance_is_said(self, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+        class Piped:
+            buffer = io.BytesIO(b"nothing of Kafka Streams\n")
+
+        monkeypatch.setattr("sys.stdin", Piped)
+        assert run(["wait", "settled", "--leader-log", "-", "--every", "1s"]) == 1
+        assert "error: " in capsys.readouterr().err
 
 
 class Away(CapturedCluster):

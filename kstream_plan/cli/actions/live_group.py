@@ -17,7 +17,7 @@ from kstream_plan.cli.options.live import Live
 from kstream_plan.cli.options.parameters import option_of
 from kstream_plan.documents.history import with_generations
 from kstream_plan.documents.instance_names import load_instance_names
-from kstream_plan.errors import ClusterError, SnapshotError, UsageError
+from kstream_plan.errors import ClusterError, KstreamPlanError, SnapshotError, UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.not_modelled import kept_settings
 from kstream_plan.snapshots.files.selection import Selection
@@ -35,15 +35,31 @@ _ONLY_WITH = {
 }
 
 
+class LogEndedError(KstreamPlanError):
+    """A log that was piped in has ended."""
+
+
 class Generations(NamedTuple):
     """What a source knows of the group.
 
     rows: snapshot rows, oldest first; the newest one is the group as it is now.
     notes: what is not known of it.
+    has_ended: whether nothing more will be known: a log that was piped in has ended.
     """
 
     rows: Sequence[Mapping[str, Any]]
     notes: Sequence[Note] = ()
+    has_ended: bool = False
+
+    def check_goes_on(self) -> None:
+        """Check that more will be known, where that is waited for.
+
+        Raises:
+            LogEndedError: the log has ended.
+        """
+        if self.has_ended:
+            fix = "pipe a log in that goes on: kubectl logs -f"
+            raise LogEndedError("ended before what is waited for", where="standard input", fix=fix)
 
 
 class LiveGroup(NamedTuple):
@@ -229,7 +245,14 @@ class _Logs:
         """Read what is new in the logs."""
         state = (_states(self._paths), self._stream and (self._stream.size, self._stream.ended), since_ms)
         if self._read is None or self._read[0] != state:
-            self._read = state, self._generations_in(since_ms)
+            has_ended = self._paths == [STDIN] and self._stream is not None and self._stream.ended
+            try:
+                generations = self._generations_in(since_ms)
+            except SnapshotError as error:
+                if not has_ended:
+                    raise  # there may be more to read later
+                raise LogEndedError(error.what, where=error.where, fix=error.fix) from None
+            self._read = state, generations._replace(has_ended=has_ended)
         return self._read[1]
 
     def _generations_in(self, since_ms: int | None) -> Generations:

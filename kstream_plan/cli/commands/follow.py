@@ -138,10 +138,8 @@ def follow_group(options: FollowOptions, plan: Plan | None, clock: Clock) -> Cou
                 show.refresh(course)
                 if course.stage is not Stage.GOES_ON:
                     break
-    except KeyboardInterrupt:
+    finally:
         _finish(options, course)
-        raise
-    _finish(options, course)
     return course
 
 
@@ -151,6 +149,8 @@ def _next_course(
     """Ask the group as it is, and for the generations that are new; warn once of what is not known of it."""
     group = ask(now_ms, follower.since_ms)
     course = follower.take(group.snapshot, group.generations.rows, now_ms)
+    if course.stage is Stage.GOES_ON:
+        group.generations.check_goes_on()
     new = [note.message for note in group.notes if note.message not in warnings]
     generations = () if course.comparison is None else course.comparison.seen
     newest_ms = 0 if not generations or generations[-1].seen is None else generations[-1].seen.at_ms
@@ -215,11 +215,18 @@ def _screen(options: FollowOptions) -> Iterator[_Screen]:
 
 
 def _finish(options: FollowOptions, course: Course | None) -> None:
-    """Save what was planned and what happened if asked to, and show it as the last page."""
-    if course is None or course.comparison is None:
+    """Show the last page, and save what was planned and what happened if asked to; also where nobody waits any more."""
+    if course is None:
         return
-    if options.out is not None:
+    comparison = course.comparison
+    if options.out is not None and comparison is not None:
         with written_at_once(options.out) as file:
-            file.write(f"{to_json(course.comparison)}\n")
-    if options.output is not OutputForm.JSON:
-        write_stdout(draw_pages([happened_page(course.comparison)], options.output))
+            file.write(f"{to_json(comparison)}\n")
+    if options.output is OutputForm.JSON:
+        return
+    if course.stage is Stage.GOES_ON or comparison is None:
+        name = course.plan.group.application_id
+        event = Event(kind=EventKind.END, at_ms=course.at_ms, application_id=name, course=course)
+        write_stdout(draw_pages([follow_page(event)], options.output))
+    else:
+        write_stdout(draw_pages([happened_page(comparison)], options.output))

@@ -133,7 +133,11 @@ def _state_now(
     warn(new)
     plan_options = PlanOptions(now_ms=now_ms, trust_ms=options.trust_reports_of)
     restart_ms = shared.USUAL_RESTART_MS if options.restart is None else options.restart
-    return CONDITIONS[options.condition](group.snapshot, Question(options.instances or (), restart_ms, plan_options))
+    question = Question(options.instances or (), restart_ms, plan_options)
+    state = CONDITIONS[options.condition](group.snapshot, question)
+    if state.answer is not Answer.YES:
+        group.generations.check_goes_on()
+    return state
 
 
 def _state_without_answer(problem: KstreamPlanError | None) -> Held:

@@ -11,6 +11,8 @@ from kstream_plan.model.note import Remarks
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, text_cell, text_row
 from kstream_plan.render.pages.happened import (
+    difference_tables,
+    happened_first,
     happened_first_difference,
     happened_verdict,
     off_by,
@@ -137,7 +139,14 @@ def _state(course: Course) -> str:
         return _end(course)
     if course.comparison is None:
         return "No planned rebalance has come yet." if course.plan.rounds else "No rebalance is planned."
-    return happened_verdict(course.comparison)
+    return f"{happened_verdict(course.comparison)}{_difference(course)}"
+
+
+def _difference(course: Course) -> str:
+    """Return what the first rebalance that came otherwise than planned comes from, after a blank."""
+    comparison = course.comparison
+    is_otherwise = comparison is not None and not comparison.ends_early
+    return happened_first(comparison) if comparison is not None and is_otherwise else ""
 
 
 def _facts(course: Course) -> Iterator[Fact]:
@@ -147,6 +156,8 @@ def _facts(course: Course) -> Iterator[Fact]:
         yield Fact("late", "Newest one", off_by(course.late_ms))
     if course.stage is Stage.GOES_ON:
         yield Fact("next", "Next one", _in(course.next_ms, course.at_ms))
+        if course.rest is not None:
+            yield Fact("left", "Left", count(len(course.rest.rounds), "rebalance"))
         yield Fact("ends", "Settled", f"about {_in(course.ends_ms, course.at_ms)}" if course.ends_ms else "unknown")
     yield Fact("restoring", "Restoring", _restoring(course.restoring))
 
@@ -177,6 +188,8 @@ def _tables(course: Course, names: Names) -> Iterator[Table]:
     if rows:
         columns = columns_of(">#", ">Planned", ">Happened", ">Off by", "Rebalance", "Decision")
         yield Table("Rebalances", columns, tuple(rows))
+    if course.comparison is not None:
+        yield from difference_tables(course.comparison, names, verbose=False)
     if course.restoring:
         columns = columns_of("Task", "Instance", ">Records behind", "Restored")
         copies = sorted(course.restoring, key=lambda copy: (-(copy.lag or 0), copy.task_id.sort_key, copy.process_id))

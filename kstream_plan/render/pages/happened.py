@@ -55,10 +55,10 @@ def happened_page(comparison: SaidAndHappened, *, verbose: bool = False) -> Page
     return Page(
         title=f"{names.escape(comparison.group.application_id)}: what was planned, and what happened",
         tone=_tone(comparison),
-        sentences=(f"{happened_verdict(comparison)}{_first(comparison)}",),
+        sentences=(f"{happened_verdict(comparison)}{happened_first(comparison)}",),
         facts=tuple(_facts(comparison, names)),
         source=f"from {utc(format_time(comparison.starts_ms))} on",
-        tables=(rebalances, *_differences(comparison, names, verbose=verbose)),
+        tables=(rebalances, *difference_tables(comparison, names, verbose=verbose)),
         lines=remark_lines(comparison.remarks),
     )
 
@@ -116,7 +116,7 @@ def _tone(comparison: SaidAndHappened) -> Tone:
     return "good" if comparison.alike else "unknown" if comparison.ends_early else "bad"
 
 
-def _first(comparison: SaidAndHappened) -> str:
+def happened_first(comparison: SaidAndHappened) -> str:
     """Return what the first difference comes from, after a blank."""
     difference = happened_first_difference(comparison)
     if difference is None:
@@ -256,7 +256,7 @@ def off_by(late_ms: int | None) -> str:
     return f"{duration(abs(late_ms))} {'late' if late_ms > 0 else 'early'}"
 
 
-def _differences(comparison: SaidAndHappened, names: Names, *, verbose: bool) -> Iterator[Table]:
+def difference_tables(comparison: SaidAndHappened, names: Names, *, verbose: bool) -> Iterator[Table]:
     """Yield the tasks that the first different decision differs in, for others may follow from it; verbose: all."""
     pairs = [pair for pair in comparison.pairs if pair.tasks]
     columns = columns_of("Planned", "Happened", ">Tasks", "Which")
