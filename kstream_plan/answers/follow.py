@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kstream_plan.answers.document import FORM, at, document
-from kstream_plan.answers.happened import GENERATION
+from kstream_plan.answers.happened import GENERATION, TASK_DIFFERENCE
 from kstream_plan.documents.codec import COUNT, TEXT, list_of, or_null
 from kstream_plan.live.course import RestoringCopy
 from kstream_plan.live.events import Event
+from kstream_plan.live.placement import Moved
 from kstream_plan.model.times import format_time
 
 _TIME = or_null(TEXT)
@@ -17,6 +18,10 @@ _COPY = FORM.record(
     ref="restoring",
     lag=or_null(COUNT).said("Records that it was behind when it was last measured or reported; null: unknown."),
     most=or_null(COUNT).said("The most that it was behind since it is followed; null: unknown."),
+)
+
+_MOVED = FORM.record(
+    Moved, ref="moved", source="The instance that ran it; null: none.", destination="That runs it; null: none."
 )
 
 
@@ -47,6 +52,14 @@ FOLLOW = document(
         "pair",
         "The rebalance that came, beside the planned one; null: it is about something else.",
         or_null(GENERATION),
+    ),
+    moved=list_of(_MOVED).said(
+        "The tasks that run elsewhere since the last look, of a group whose rebalances nobody records."
+    ),
+    elsewhere=at(
+        lambda event: () if event.course is None else event.course.elsewhere,
+        "The same of those that run elsewhere than at the plan's end, once the group has its members.",
+        list_of(TASK_DIFFERENCE),
     ),
     caught_up=list_of(_COPY).said("The copies that have caught up since the last look."),
     restoring=at(

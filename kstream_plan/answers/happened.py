@@ -27,7 +27,7 @@ class WordedDifference(NamedTuple):
 
 _TIME_MS = or_null(WHOLE)
 FORM.record(HeldBy, ref="held", active="Who runs it; null: none.", copies="Who has a copy of it.")
-FORM.record(TaskDifference, ref="task", said="As planned.", seen="As it happened.")
+TASK_DIFFERENCE = FORM.record(TaskDifference, ref="task", said="As planned.", seen="As it happened.")
 FORM.record(
     CopyEvidence,
     lag=or_null(WHOLE).said("As reported; null: not reported."),

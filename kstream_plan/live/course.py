@@ -8,9 +8,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kstream_plan.comparison.beside_history import said_and_happened
-from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened
+from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened, TaskDifference
 from kstream_plan.documents.said_and_happened import recorded_since
 from kstream_plan.live.conditions import copies_to_catch_up
+from kstream_plan.live.placement import differs_from_end
 from kstream_plan.model import Snapshot, WorkId
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.planner.options import PlanOptions
@@ -61,6 +62,8 @@ class Course:
         ends_ms: when the group is expected to have settled, since 1970; ``None``: unknown.
         restoring: the copies that have not caught up, in task order.
         stage: where it stands.
+        elsewhere: of a group whose rebalances nobody records, the tasks that run elsewhere than at the plan's end, once
+            it has its members.
     """
 
     plan: Plan
@@ -72,6 +75,12 @@ class Course:
     ends_ms: int | None
     restoring: tuple[RestoringCopy, ...]
     stage: Stage
+    elsewhere: tuple[TaskDifference, ...] = ()
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether rebalances of such a group are recorded, so that each can be held against the plan."""
+        return self.snapshot.group_protocol == "classic"
 
     @property
     def late_ms(self) -> int | None:
@@ -132,6 +141,8 @@ class Follower:
             self._decided = decided
             self._rest, self._rest_from_ms = self._planned_anew(snapshot, now_ms), now_ms
         restoring = self._restoring(snapshot)
+        is_recorded = snapshot.group_protocol == "classic"
+        elsewhere = None if is_recorded else differs_from_end(self._plan, snapshot)
         return Course(
             plan=self._plan,
             at_ms=now_ms,
@@ -141,7 +152,8 @@ class Follower:
             next_ms=self._next_ms(snapshot),
             ends_ms=self._ends_ms(),
             restoring=restoring,
-            stage=self._stage(snapshot),
+            stage=self._stage(snapshot) if is_recorded else self._stage_by_placement(elsewhere),
+            elsewhere=elsewhere or (),
         )
 
     def _planned_anew(self, snapshot: Snapshot, now_ms: int) -> Plan | None:
@@ -196,3 +208,11 @@ class Follower:
             return Stage.GOES_ON  # what is planned to happen to the group has not happened yet
         is_as_planned = not plan.rounds if comparison is None else comparison.alike
         return Stage.AS_PLANNED if is_as_planned else Stage.OTHERWISE
+
+    def _stage_by_placement(self, elsewhere: Sequence[TaskDifference] | None) -> Stage:
+        """Return where a group stands whose rebalances nobody records: it has settled where nothing follows."""
+        if self._rest is not None and self._rest.verdict.kind not in ("settled", "unfinished"):
+            return Stage.DOES_NOT_SETTLE
+        if self._rest is not None or elsewhere is None:
+            return Stage.GOES_ON
+        return Stage.OTHERWISE if elsewhere else Stage.AS_PLANNED

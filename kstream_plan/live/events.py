@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from kstream_plan.comparison.said_and_happened import GenerationPair
 from kstream_plan.live.course import Course, RestoringCopy, Stage
+from kstream_plan.live.placement import Moved, moved
 
 
 class EventKind(StrEnum):
@@ -15,6 +16,7 @@ class EventKind(StrEnum):
 
     BEGIN = "begin"
     REBALANCE = "rebalance"
+    MOVED = "moved"
     CAUGHT_UP = "caught-up"
     NO_ANSWER = "no-answer"
     ANSWER = "answer"
@@ -31,6 +33,7 @@ class Event:
         application_id: the group.
         course: how far the group had come by then; ``None``: nothing was known.
         pair: the rebalance that came, beside the planned one; ``None``: it is about something else.
+        moved: the tasks that run elsewhere since the last look, of a group whose rebalances nobody records.
         caught_up: the copies that have caught up since the last look.
         problem: why the source does not answer; empty: it does.
     """
@@ -40,6 +43,7 @@ class Event:
     application_id: str
     course: Course | None
     pair: GenerationPair | None = None
+    moved: tuple[Moved, ...] = ()
     caught_up: tuple[RestoringCopy, ...] = ()
     problem: str = ""
 
@@ -56,6 +60,10 @@ def events(before: Course | None, course: Course) -> Iterator[Event]:
     last = None if before is None or before.comparison is None else len(before.comparison.seen)
     for pair in () if course.comparison is None else course.comparison.seen[last or 0 :]:
         yield event(EventKind.REBALANCE, pair=pair)
+    if before is not None and not course.is_recorded:
+        tasks = tuple(moved(before.snapshot, course.snapshot))
+        if tasks:
+            yield event(EventKind.MOVED, moved=tasks)
     if before is not None:
         restoring = {(copy.task_id, copy.process_id) for copy in course.restoring}
         caught_up = tuple(

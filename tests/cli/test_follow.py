@@ -142,6 +142,14 @@ class TestWait:
         assert lines[0].endswith("The group has settled; waiting for 12s more")
         assert lines[-1].endswith("The group has settled")
 
+    def test_clocks_that_run_apart_are_noticed(self, log: GrowingLog, capsys: Capture) -> None:
+        """This machine's clock is a minute behind the log's."""
+        options = asked(WaitOptions, log, condition="settled", trust_reports_of=86_400_000, give_up_after=0)
+        newest = recorded_events.read_leader_logs([str(log.path)]).entries[-1]
+        assert newest.at_ms is not None
+        assert wait_until(options, SetClock(newest.at_ms - 60_000))
+        assert "clocks run apart" in capsys.readouterr().err
+
     def test_after_a_time_it_is_given_up(
         self, log: GrowingLog, monkeypatch: pytest.MonkeyPatch, capsys: Capture
     ) -> None:

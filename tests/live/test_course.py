@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,13 @@ from kstream_plan.answers.formats import document_of
 from kstream_plan.documents.history import with_generations
 from kstream_plan.live.course import Course, Follower, Stage
 from kstream_plan.live.events import Event, EventKind, events
+from kstream_plan.model import Snapshot
+from kstream_plan.model.scenario import Join, NewInstance, Scenario
+from kstream_plan.plans import Plan
 from kstream_plan.render.answers import to_json
 from kstream_plan.render.pages.follow import follow_message, follow_page
 from kstream_plan.render.terminal import to_terminal
+from kstream_plan.simulation.simulate import simulate
 from kstream_plan.snapshots.leader_log.history import checked_rows
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 from kstream_plan.snapshots.rows.times import parse_time
@@ -24,6 +29,7 @@ from tests.helpers.recorded_events import BY_NAME
 from tests.helpers.schemas import validator
 
 EVERY_MS = 5_000
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def rows_of(group: str) -> Sequence[Mapping[str, Any]]:
@@ -145,3 +151,40 @@ def test_copies_that_catch_up_are_named_once() -> None:
     caught_up = [(copy.task_id, copy.process_id) for each in events_of("big4") for copy in each.caught_up]
     assert caught_up
     assert len(set(caught_up)) == len(caught_up)
+
+
+def ended(row: Mapping[str, Any], plan: Plan, *, elsewhere: bool = False) -> Snapshot:
+    """Return a Connect group as it is at the end of a plan; ``elsewhere``: two workers have each other's tasks."""
+    final = list(plan.final)
+    if elsewhere:
+        final[0], final[-1] = final[-1], final[0]
+    workers = []
+    for instance, holding in zip(plan.group.instances, final, strict=True):
+        items = dict[str, list[int]]()
+        for task in holding.active:
+            name = str(plan.group.tasks[task].task_id)
+            connector, number = (name[:-12], -1) if name.endswith(" (connector)") else name.rsplit("-", 1)
+            items.setdefault(connector, []).append(int(number))
+        held = [{"connector": connector, "items": numbers} for connector, numbers in sorted(items.items())]
+        workers.append({"process_id": instance.process_id, "leader": instance.process_id == "w0", "held": held})
+    return snapshot_from_row({**row, "instances": workers}, "")
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_group_whose_rebalances_nobody_records_is_held_against_the_end(elsewhere: bool) -> None:
+    """Connect by its REST interface: a worker joins."""
+    row = json.loads((EXAMPLES / "connect" / "ten-workers.json").read_text(encoding="utf-8"))
+    snapshot = snapshot_from_row(row, "")
+    plan = simulate(snapshot, Scenario(events=(Join(at_ms=0, instances=(NewInstance(),)),)), number_of_draws=1).plan
+    follower, now_ms = Follower(plan), parse_time(row["captured_at"])
+    begun = follower.take(snapshot, [], now_ms)
+    assert begun.stage is Stage.GOES_ON, "the worker has not joined"
+    last = follower.take(ended(row, plan, elsewhere=elsewhere), [], now_ms + EVERY_MS)
+    assert last.stage is (Stage.OTHERWISE if elsewhere else Stage.AS_PLANNED)
+    kinds = [event.kind for event in events(begun, last)]
+    assert kinds == [EventKind.MOVED, EventKind.END]
+    for event in events(begun, last):
+        validator("follow").validate(json.loads(to_json(event)))
+        assert to_terminal(follow_page(event))
+    message = follow_message(list(events(begun, last))[-1])
+    assert ("elsewhere than planned" in message) is elsewhere

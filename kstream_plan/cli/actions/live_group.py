@@ -26,6 +26,8 @@ from kstream_plan.snapshots.rows.fields import printable, shown
 from kstream_plan.snapshots.rows.snapshot_row import snapshot_from_row
 
 _SOURCES = ("bootstrap_server", "leader_log", "connect_url")
+#: A record that is so much later than now comes of clocks that run apart.
+_APART_MS = 2_000
 #: What belongs to one of the sources only.
 _ONLY_WITH = {
     "group": "bootstrap_server",
@@ -65,11 +67,13 @@ class Generations(NamedTuple):
 class LiveGroup(NamedTuple):
     """The group at one moment.
 
+    now_ms: the moment, since 1970: the later one where this machine's clock and that of the records run apart.
     snapshot: the group as it is, with what was measured of its copies and the settings that are given.
     generations: what the source knows of it.
     notes: what is not known.
     """
 
+    now_ms: int
     snapshot: Snapshot
     generations: Generations
     notes: Sequence[Note]
@@ -100,7 +104,10 @@ def _group_now(options: Live, settings: Overrides, ask: _Source, now_ms: int, si
         row, lag_notes = _row_with_lags(row, options.metrics, options, ask)
         notes += lag_notes
     snapshot = settings.apply(snapshot_from_row(row, "the group"))
-    return LiveGroup(snapshot, generations, [*notes, *snapshot.warnings])
+    recorded_ms = snapshot.captured_at_ms or 0
+    if recorded_ms > now_ms + _APART_MS:
+        notes.append(Note("clocks-apart", "clocks run apart: the newest record is of later than now; times may be off"))
+    return LiveGroup(max(now_ms, recorded_ms), snapshot, generations, [*notes, *snapshot.warnings])
 
 
 def _checked_source(options: Live) -> str:

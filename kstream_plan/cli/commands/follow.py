@@ -52,8 +52,6 @@ _CODES = {
     Stage.DOES_NOT_SETTLE: ExitCode.NOT_SETTLED,
     Stage.GOES_ON: ExitCode.TIMED_OUT,
 }
-#: A generation that is recorded so much later than now comes of clocks that run apart.
-_APART_MS = 2_000
 
 
 class FollowOptions(Live):
@@ -148,15 +146,10 @@ def _next_course(
 ) -> Course:
     """Ask the group as it is, and for the generations that are new; warn once of what is not known of it."""
     group = ask(now_ms, follower.since_ms)
-    course = follower.take(group.snapshot, group.generations.rows, now_ms)
+    course = follower.take(group.snapshot, group.generations.rows, group.now_ms)
     if course.stage is Stage.GOES_ON:
         group.generations.check_goes_on()
-    new = [note.message for note in group.notes if note.message not in warnings]
-    generations = () if course.comparison is None else course.comparison.seen
-    newest_ms = 0 if not generations or generations[-1].seen is None else generations[-1].seen.at_ms
-    if newest_ms > now_ms + _APART_MS:
-        new.append("clocks run apart: the newest rebalance is recorded later than it is here; times may be off")
-    new = [message for message in dict.fromkeys(new) if message not in warnings]
+    new = list(dict.fromkeys(note.message for note in group.notes if note.message not in warnings))
     warnings.update(new)
     warn(new)
     return course

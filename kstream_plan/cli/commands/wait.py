@@ -131,7 +131,7 @@ def _state_now(
     new = [note.message for note in group.notes if note.message not in warnings]
     warnings.update(new)
     warn(new)
-    plan_options = PlanOptions(now_ms=now_ms, trust_ms=options.trust_reports_of)
+    plan_options = PlanOptions(now_ms=group.now_ms, trust_ms=options.trust_reports_of)
     restart_ms = shared.USUAL_RESTART_MS if options.restart is None else options.restart
     question = Question(options.instances or (), restart_ms, plan_options)
     state = CONDITIONS[options.condition](group.snapshot, question)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kstream_plan.comparison.said_and_happened import GenerationPair, Likeness
 from kstream_plan.live.course import Course, RestoringCopy, Stage
 from kstream_plan.live.events import Event, EventKind
+from kstream_plan.live.placement import Moved
 from kstream_plan.model.note import Remarks
 from kstream_plan.model.times import format_time
 from kstream_plan.render.page import Cell, Fact, Page, Row, Table, Tone, columns_of, text_cell, text_row
@@ -36,25 +37,33 @@ _TONES: dict[Stage, Tone] = {
 
 def follow_message(event: Event) -> str:
     """Return an event in a sentence, as the JSON has it."""
+    if event.kind is EventKind.NO_ANSWER:
+        return f"The source does not answer, and is asked again: {printable(event.problem)}"
+    if event.kind is EventKind.ANSWER:
+        return "The source answers again"
     course = event.course
-    match event.kind:
-        case EventKind.NO_ANSWER:
-            return f"The source does not answer, and is asked again: {printable(event.problem)}"
-        case EventKind.ANSWER:
-            return "The source answers again"
     assert course is not None
-    names = Names(course.plan.group if course.comparison is None else course.comparison.group)
+    names = _names(course)
     match event.kind:
         case EventKind.BEGIN:
-            return f"{names.escape(event.application_id)}: {_begin(course)}{_outlook(course)}"
+            message = f"{names.escape(event.application_id)}: {_begin(course)}{_outlook(course)}"
         case EventKind.REBALANCE:
             assert event.pair is not None
-            return f"{_rebalance(event.pair, course, names)}{_outlook(course)}"
+            message = f"{_rebalance(event.pair, course, names)}{_outlook(course)}"
+        case EventKind.MOVED:
+            message = f"{_moves(event.moved, names)}{_outlook(course)}"
         case EventKind.CAUGHT_UP:
             copies = name_list([f"{names.task(copy.task_id)} on {_name(copy, names)}" for copy in event.caught_up])
             rest = f"; {count(len(course.restoring), 'copy restores', 'copies restore')}" if course.restoring else ""
-            return f"Caught up: {copies}{rest}"
-    return _end(course)
+            message = f"Caught up: {copies}{rest}"
+        case _:
+            message = _end(course)
+    return message
+
+
+def _names(course: Course) -> Names:
+    """Return the names of the plan's members, and of those that only the group has."""
+    return Names(course.plan.group if course.comparison is None else course.comparison.group)
 
 
 def follow_remarks(_event: Event) -> Remarks:
@@ -79,6 +88,15 @@ def _outlook(course: Course) -> str:
         parts.append(f"settled at about {utc(format_time(course.ends_ms))}")
     text = ", ".join(parts)
     return f". {text[0].upper()}{text[1:]}" if text else ""
+
+
+def _moves(tasks: Sequence[Moved], names: Names) -> str:
+    """Return which tasks run elsewhere since the last look."""
+    moves = [
+        f"{names.task(task.task_id)} on {_instance(task.destination, names)} (was {_instance(task.source, names)})"
+        for task in tasks
+    ]
+    return f"{count(len(tasks), 'task runs', 'tasks run')} elsewhere: {name_list(moves)}"
 
 
 def _rebalance(pair: GenerationPair, course: Course, names: Names) -> str:
@@ -107,6 +125,12 @@ def _end(course: Course) -> str:
     if course.stage is Stage.DOES_NOT_SETTLE:
         assert course.rest is not None
         return f"The group does not settle: {course.rest.verdict.reason}"
+    if not course.is_recorded:
+        if not course.elsewhere:
+            return "The group has settled, and every task runs where planned"
+        tasks = name_list([str(task.task_id) for task in course.elsewhere])
+        number = count(len(course.elsewhere), "task runs", "tasks run")
+        return printable(f"The group has settled, and {number} elsewhere than planned: {tasks}")
     if course.comparison is None:
         return (
             "The group has settled" if course.stage is Stage.AS_PLANNED else "The group has settled, and nothing came"
@@ -122,7 +146,7 @@ def follow_page(event: Event) -> Page:
     name = printable(event.application_id)
     if course is None:
         return Page(title=f"{name}: followed", tone="unknown", sentences=(follow_message(event),))
-    names = Names(course.plan.group if course.comparison is None else course.comparison.group)
+    names = _names(course)
     problem = (follow_message(event),) if event.problem else ()
     return Page(
         title=f"{name}: {'followed' if course.stage is Stage.GOES_ON else 'has been followed'}",
@@ -138,6 +162,8 @@ def _state(course: Course) -> str:
     if course.stage is not Stage.GOES_ON:
         return _end(course)
     if course.comparison is None:
+        if not course.is_recorded:
+            return "The group has not settled where planned yet."
         return "No planned rebalance has come yet." if course.plan.rounds else "No rebalance is planned."
     return f"{happened_verdict(course.comparison)}{_difference(course)}"
 
@@ -151,7 +177,8 @@ def _difference(course: Course) -> str:
 
 def _facts(course: Course) -> Iterator[Fact]:
     number = 0 if course.comparison is None else len(course.comparison.seen)
-    yield Fact("rebalances", "Rebalances", f"{number:,} of {len(course.plan.rounds):,} planned")
+    if course.is_recorded:
+        yield Fact("rebalances", "Rebalances", f"{number:,} of {len(course.plan.rounds):,} planned")
     if course.late_ms is not None:
         yield Fact("late", "Newest one", off_by(course.late_ms))
     if course.stage is Stage.GOES_ON:
@@ -211,7 +238,7 @@ def _came_rows(course: Course) -> Iterator[Row]:
 
 
 def _due_rows(course: Course) -> Iterator[Row]:
-    if course.stage is not Stage.GOES_ON:
+    if course.stage is not Stage.GOES_ON or not course.is_recorded:
         return
     numbers = course.due
     for place, number in enumerate(numbers[:_MOST_DUE]):
@@ -233,8 +260,15 @@ def _copy_row(copy: RestoringCopy, names: Names) -> Row:
 
 
 def _name(copy: RestoringCopy, names: Names) -> str:
-    """Return the name of a copy's instance; one that is not known to the plan by its id."""
+    """Return the name of a copy's instance."""
+    return _instance(copy.process_id, names)
+
+
+def _instance(process_id: str | None, names: Names) -> str:
+    """Return the name of an instance; of one that the plan does not know its id."""
+    if process_id is None:
+        return "none"
     try:
-        return names.instance(copy.process_id)
+        return names.instance(process_id)
     except KeyError:
-        return printable(copy.process_id)
+        return printable(process_id)

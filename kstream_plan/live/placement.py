@@ -1,0 +1,56 @@
+"""Where tasks run, of groups whose rebalances nobody records: streams groups, and Connect by its REST interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from kstream_plan.comparison.decided import decided, differences, seen_in
+from kstream_plan.comparison.newcomers import names_of_newcomers
+from kstream_plan.comparison.said_and_happened import Recorded, TaskDifference
+from kstream_plan.model import KnownDecision, Snapshot, WorkId
+from kstream_plan.plans import Plan
+
+
+class Moved(NamedTuple):
+    """A task that runs elsewhere than at the last look.
+
+    task_id: the task.
+    source: process id of the instance that ran it; ``None``: none did.
+    destination: process id of the instance that runs it; ``None``: none does.
+    """
+
+    task_id: WorkId
+    source: str | None
+    destination: str | None
+
+
+def moved(before: Snapshot, now: Snapshot) -> Iterator[Moved]:
+    """Yield the tasks that run elsewhere than before, in task order."""
+    owners, owners_before = _owners(now), _owners(before)
+    for task_id in sorted(owners.keys() | owners_before.keys(), key=lambda each: each.sort_key):
+        if owners.get(task_id) != owners_before.get(task_id):
+            yield Moved(task_id, owners_before.get(task_id), owners.get(task_id))
+
+
+def _owners(snapshot: Snapshot) -> dict[WorkId, str]:
+    group = snapshot.state.group
+    return {
+        group.tasks[task].task_id: group.instances[group.instance_of[consumer]].process_id
+        for consumer, holding in enumerate(snapshot.state.holdings)
+        for task in holding.active
+    }
+
+
+def differs_from_end(plan: Plan, snapshot: Snapshot) -> tuple[TaskDifference, ...] | None:
+    """Return the tasks that run elsewhere than at the end of a plan; ``None``: others are members than then."""
+    held = KnownDecision(generation=0, consumers=tuple(snapshot.state.holdings))
+    recorded = Recorded(snapshot=replace(snapshot, decision=held), at_ms=0)
+    names = names_of_newcomers(plan, [recorded])
+    members = {names.get(process_id, process_id) for process_id in snapshot.state.group.instance_index}
+    if members != {name for name, _ in plan.members}:
+        return None
+    planned = decided(plan.group, plan.final, sorted(members))
+    elsewhere = differences(plan.group, planned, seen_in(recorded, names))
+    return tuple(task for task in elsewhere if task.said.active != task.seen.active)
