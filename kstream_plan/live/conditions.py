@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kstream_plan.errors import UsageError
 from kstream_plan.model import Note, Snapshot
 from kstream_plan.model.answer import Answer
+from kstream_plan.model.connect_group import DELAY_UNKNOWN, HELD_BY_SEVERAL, WORKER_SILENT
 from kstream_plan.model.note import name_list
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Trigger
@@ -20,6 +21,8 @@ from kstream_plan.simulation.drain import DrainNow, drain
 from kstream_plan.simulation.drain_workers import drain_workers
 from kstream_plan.simulation.one_plan import plan
 
+#: The notes by which it is unknown whether Connect's workers are all there, and run what they are shown to run.
+_OF_WORKERS = (DELAY_UNKNOWN, WORKER_SILENT, HELD_BY_SEVERAL)
 #: How many different reasons are said.
 _MOST_REASONS = 3
 
@@ -51,8 +54,9 @@ class Question(NamedTuple):
 def settled(snapshot: Snapshot, question: Question) -> Held:
     """Tell whether no rebalance is under way or due: the leader wants none, and no member has left unnoticed."""
     moment = asked_moment(snapshot, question.options, ())
-    if moment.doubts:
-        return Held(Answer.UNKNOWN, _messages(moment.doubts))
+    doubts = (*moment.doubts, *(note for note in snapshot.warnings if note.code in _OF_WORKERS))
+    if doubts:
+        return Held(Answer.UNKNOWN, _messages(doubts))
     if snapshot.group_protocol == "classic" and snapshot.decision is None:
         return Held(Answer.UNKNOWN, ("What the leader decided last is unknown",))
     options = replace(moment.options.of_one_play(), max_rounds=1)

@@ -10,9 +10,10 @@ from typing import NamedTuple
 from kstream_plan.comparison.beside_history import said_and_happened
 from kstream_plan.comparison.said_and_happened import Recorded, SaidAndHappened, TaskDifference
 from kstream_plan.documents.said_and_happened import recorded_since
-from kstream_plan.live.conditions import copies_to_catch_up
+from kstream_plan.live.conditions import Question, copies_to_catch_up, settled
 from kstream_plan.live.placement import differs_from_end
 from kstream_plan.model import Snapshot, WorkId
+from kstream_plan.model.answer import Answer
 from kstream_plan.model.reported_lag import reported_lag
 from kstream_plan.planner.options import PlanOptions
 from kstream_plan.plans import Plan, Trigger
@@ -152,7 +153,7 @@ class Follower:
             next_ms=self._next_ms(snapshot),
             ends_ms=self._ends_ms(),
             restoring=restoring,
-            stage=self._stage(snapshot) if is_recorded else self._stage_by_placement(elsewhere),
+            stage=self._stage(snapshot) if is_recorded else self._stage_by_placement(snapshot, elsewhere, now_ms),
             elsewhere=elsewhere or (),
         )
 
@@ -209,10 +210,11 @@ class Follower:
         is_as_planned = not plan.rounds if comparison is None else comparison.alike
         return Stage.AS_PLANNED if is_as_planned else Stage.OTHERWISE
 
-    def _stage_by_placement(self, elsewhere: Sequence[TaskDifference] | None) -> Stage:
-        """Return where a group stands whose rebalances nobody records: it has settled where nothing follows."""
+    def _stage_by_placement(self, snapshot: Snapshot, elsewhere: Sequence[TaskDifference] | None, now_ms: int) -> Stage:
+        """Return where a group stands whose rebalances nobody records: it has settled once that is proven."""
         if self._rest is not None and self._rest.verdict.kind not in ("settled", "unfinished"):
             return Stage.DOES_NOT_SETTLE
-        if self._rest is not None or elsewhere is None:
+        has_settled = settled(snapshot, Question((), 0, replace(self._options, now_ms=now_ms))).answer is Answer.YES
+        if elsewhere is None or not has_settled:
             return Stage.GOES_ON
         return Stage.OTHERWISE if elsewhere else Stage.AS_PLANNED

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +28,7 @@ from kstream_plan.snapshots.rows.times import parse_time
 from tests.helpers import recorded_events
 from tests.helpers.random_groups import Given, random_group
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 GROUPS = [random_group(random.Random(seed)) for seed in range(60)]
 
 
@@ -96,3 +99,13 @@ def test_a_connect_group_has_no_copies() -> None:
         caught_up(snapshot, question(GROUPS[0]))
     with pytest.raises(UsageError, match="classic groups"):
         safe_to_restart(snapshot, question(GROUPS[0], "i0"))
+
+
+def test_connect_has_not_settled_while_a_worker_is_silent_or_a_delay_may_run() -> None:
+    row = json.loads((EXAMPLES / "connect" / "ten-workers.json").read_text(encoding="utf-8"))
+    asked = Question((), 0, replace(GROUPS[0].options, now_ms=parse_time(row["captured_at"]), trust_ms=None))
+    assert settled(snapshot_from_row(row, ""), asked).answer is Answer.YES
+    row["instances"][3]["answered"] = False
+    held = settled(snapshot_from_row(row, ""), asked)
+    assert held.answer is Answer.UNKNOWN
+    assert "w3" in " ".join(held.reasons)
