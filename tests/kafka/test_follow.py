@@ -106,9 +106,11 @@ def planned(running: Running, folder: Path, *instances: str) -> Path:
     return plan
 
 
-def followed(running: Running, plan: Path, joins: Sequence[str]) -> tuple[int, list[dict[str, Any]], str]:
+def followed(
+    running: Running, plan: Path, joins: Sequence[str], give_up_after: str = "150s"
+) -> tuple[int, list[dict[str, Any]], str]:
     """Follow a plan while instances join; return the exit code, the events, and what it said on stderr."""
-    command = running.command("follow", str(plan), "--output", "json", "--give-up-after", "150s")
+    command = running.command("follow", str(plan), "--output", "json", "--give-up-after", give_up_after)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline()]  # it follows from here on
