@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kstream_plan.model import NOBODY, Group, Target
@@ -45,20 +44,6 @@ def owners(group: Group, target: Target) -> list[int]:
         for task in tasks:
             owner[task] = instance
     return owner
-
-
-class _Known:
-    """The owners of the last target that was asked for: a plan asks for the same one in every round."""
-
-    target: Target | None = None
-    owners: tuple[int, ...] = ()
-
-
-def owners_of(group: Group, target: Target) -> Sequence[int]:
-    """Return the same as :func:`owners`, not to be changed; at once if it was made for this very target last time."""
-    if _Known.target is not target:
-        _Known.target, _Known.owners = target, tuple(owners(group, target))
-    return _Known.owners
 
 
 def standby_instances(group: Group, target: Target) -> list[tuple[int, ...]]:

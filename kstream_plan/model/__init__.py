@@ -6,11 +6,12 @@ integers and a tie is broken by comparing two of them.
 """
 
 from kstream_plan.model.copies import LATEST, UNKNOWN, Copy, whole_sum
-from kstream_plan.model.decision import Assignment, KnownDecision, Movement, Target
+from kstream_plan.model.decision import Assignment, KnownDecision, Target
 from kstream_plan.model.group import Group
 from kstream_plan.model.holding import NOBODY, Holding, Holdings, Owners, no_owners, revoked_by, same_owners
 from kstream_plan.model.instances import Consumer, Instance, is_uuid, process_order
 from kstream_plan.model.lazy_holdings import LazyHoldings, LazySequence, RenumberedHoldings, renumbered
+from kstream_plan.model.movements import Movement, Movements
 from kstream_plan.model.note import Note
 from kstream_plan.model.snapshot import Rates, Snapshot
 from kstream_plan.model.state import GroupState
@@ -33,6 +34,7 @@ __all__ = [
     "LazyHoldings",
     "LazySequence",
     "Movement",
+    "Movements",
     "Note",
     "Owners",
     "Partition",

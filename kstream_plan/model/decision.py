@@ -7,23 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kstream_plan.model.holding import Holding
+from kstream_plan.model.movements import NO_MOVEMENTS, Movements
 from kstream_plan.model.note import Note
-
-
-class Movement(NamedTuple):
-    """One task on its way to its target instance (Kafka's ``TaskMovement``).
-
-    ``how`` is ``swap_caught_up``, ``move_caught_up``, ``swap_most_caught_up`` or ``move_most_caught_up``;
-    ``source`` runs (or, for a standby, keeps) the task meanwhile, ``destination`` is its target, ``warmup`` tells
-    whether the destination was given a copy to warm up.
-    """
-
-    task: int
-    kind: str
-    how: str
-    source: int
-    destination: int
-    warmup: bool
 
 
 class Target(NamedTuple):
@@ -48,7 +33,7 @@ class Assignment:
     consumers: Sequence[Holding]
     probing_rebalance: bool
     target: Target
-    movements: Sequence[Movement] = ()
+    movements: Movements = NO_MOVEMENTS
     short_standbys: tuple[tuple[int, int], ...] = ()
     warnings: tuple[Note, ...] = ()
     notes: tuple[Note, ...] = ()

@@ -5,6 +5,7 @@ Source: page ``rules``, "Orders".
 
 from __future__ import annotations
 
+import uuid
 from functools import lru_cache
 
 
@@ -42,3 +43,13 @@ def spread_hash(code: int) -> int:
     """Return a hash as a ``HashMap`` uses it, without its sign: with the high half mixed into the low one."""
     code &= 2**32 - 1
     return code ^ code >> 16
+
+
+def uuid_hash(process_id: str) -> int:
+    """Return ``UUID.hashCode()`` as a ``HashMap`` uses it; 0 for other ids, which Kafka does not have."""
+    try:
+        value = uuid.UUID(process_id).int
+    except ValueError:
+        return 0
+    mixed = (value >> 64) ^ (value & (2**64 - 1))
+    return spread_hash((mixed >> 32) ^ (mixed & (2**32 - 1)))

@@ -147,19 +147,19 @@ def test_workers_whose_python_cannot_run_the_package_are_one_error(
 #: Prints from where an executor and the driver load the compiled rounds.
 _COMPILED = """
 import sys
-from kstream_plan.designs.classic.compiled import movements
+from kstream_plan.designs.classic.compiled import decision
 from kstream_plan.snapshots.spark.executors import on_executors
 from kstream_plan.snapshots.spark.session import open_context
 
 def compiled():
     def file(batch):
-        from kstream_plan.designs.classic.compiled import movements
-        return [movements.__file__.encode()]
+        from kstream_plan.designs.classic.compiled import decision
+        return [decision.__file__.encode()]
     return file
 
 conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 with open_context(sys.argv[1], conf) as context, on_executors(context, compiled(), [b""]) as batch_run:
-    print(movements.__file__, *(file.decode() for file in batch_run.fetched()))
+    print(decision.__file__, *(file.decode() for file in batch_run.fetched()))
 """
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstream_plan.model import Movement, shared_sequence
-from kstream_plan.model.movement_queue import MovementQueue
+from kstream_plan.model import shared_sequence
 from kstream_plan.model.shared_sequence import SharedSequence
 
 
@@ -46,36 +45,7 @@ def test_what_differs_is_found_in_any_version(items: list[int], data: st.DataObj
         assert last.unlike(SharedSequence(tuple(first))) == wanted
 
 
-@given(st.data())
-def test_a_queue_of_movements_is_sorted_by_kind_then_by_place(data: st.DataObject) -> None:
-    tasks = data.draw(st.integers(1, 12))
-    places = st.permutations(range(tasks))
-    queued = st.dictionaries(st.integers(0, tasks - 1), st.integers(0, 9))
-    places_of = {kind: data.draw(places) for kind in ("active", "standby")}
-    literal = {
-        kind: {t: (entry[t], _movement(kind, t, to)) for t, to in data.draw(queued).items()}
-        for kind, entry in places_of.items()
-    }
-    queue = MovementQueue(tasks, **literal)
-    for _ in range(data.draw(st.integers(0, 4))):
-        changes = {}
-        for kind, item in places_of.items():
-            drawn = data.draw(st.dictionaries(st.integers(0, tasks - 1), st.one_of(st.none(), st.integers(0, 9))))
-            changes[kind] = {t: None if to is None else (item[t], _movement(kind, t, to)) for t, to in drawn.items()}
-            literal[kind] = {t: one for t, one in {**literal[kind], **changes[kind]}.items() if one is not None}
-        queue = queue.changed(**changes)
-    wanted = tuple(movement for kind in ("active", "standby") for _, movement in sorted(literal[kind].values()))
-    assert (queue, len(queue), hash(queue), queue[:3]) == (wanted, len(wanted), hash(wanted), wanted[:3])
-    assert queue.number_of_tasks == len({movement.task for movement in wanted})
-    for task in range(tasks):
-        assert queue.of([task]) == [movement for movement in wanted if movement.task == task]
-
-
 def _small_pieces(shift: int) -> AbstractContextManager[object]:
     """Let a piece have 2^shift items."""
     size = 1 << shift
     return mock.patch.multiple(shared_sequence, _SHIFT=shift, _PIECE=size, _WITHIN=size - 1)
-
-
-def _movement(kind: str, task: int, destination: int) -> Movement:
-    return Movement(task, kind, "move_caught_up", 0, destination, warmup=False)

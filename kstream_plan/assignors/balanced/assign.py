@@ -56,6 +56,7 @@ from kstream_plan.model import (
     Holding,
     Holdings,
     Movement,
+    Movements,
     Note,
     Owners,
     Target,
@@ -108,7 +109,7 @@ def assign(
         consumers=split(state, instances, previous),
         probing_rebalance=bool(under_way),
         target=begun.target,
-        movements=under_way,
+        movements=Movements.of(under_way),
         short_standbys=tuple((task, missing) for task in group.stateful) if missing > 0 else (),
         warnings=begun.warnings,
         keeps_stateless=True,
@@ -161,7 +162,7 @@ def _carried_on(state: GroupState, config: AssignmentConfig, before: GroupState,
     for was, one in zip(prospects(before, config, changed), found, strict=True):
         if not still_cheapest(was, one, owner[one.task], standbys[one.task]):
             return None
-    elsewhere = {movement.task for movement in decided.movements}
+    elsewhere = set(decided.movements.tasks)
     for held, wanted in zip(decided.instances, decided.target.standby, strict=True):
         elsewhere.update(set(held.standby).symmetric_difference(wanted))
     found += prospects(state, config, sorted(elsewhere.difference(changed)))

@@ -5,7 +5,7 @@ Source: page ``rules``, "Balanced target".
 The rules in their order; each has its own file:
 
 1. active tasks of the balanced target, 2. its standbys, 3. its rack-aware optimisation: ``target``
-4. movements of active tasks, 5. movements of standbys: ``movements``
+4. movements of active tasks, 5. movements of standbys: ``movements``, by ``engine.task_movement``
 6. stateless tasks: ``stateless``
 7. a probing rebalance follows if anything moved or waits to.
 
@@ -14,17 +14,14 @@ Each instance's tasks are then split over its consumers: ``consumer_split``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from kstream_plan.assignors.high_availability.holdings_draft import HoldingsDraft, holdings_of
-from kstream_plan.assignors.high_availability.movements import MovementsDraft, move_active, move_standbys
+from kstream_plan.assignors.high_availability.movements import move
 from kstream_plan.assignors.high_availability.stateless import deal_stateless
 from kstream_plan.assignors.high_availability.target import balanced_target
-from kstream_plan.assignors.high_availability.underway import Handled, Moved, move_again
 from kstream_plan.assignors.threads.split import split
-from kstream_plan.model import Assignment, Group, GroupState, Holdings, Movement, Target
-from kstream_plan.model.settings import MAX_LONG, AssignmentConfig
+from kstream_plan.model import Assignment, Group, GroupState, Holdings, Movements, Target
+from kstream_plan.model.settings import AssignmentConfig
 
 
 class HighAvailabilityDecision(NamedTuple):
@@ -33,7 +30,7 @@ class HighAvailabilityDecision(NamedTuple):
     instances: Holdings
     probing_rebalance: bool
     target: Target
-    movements: Sequence[Movement]
+    movements: Movements
     short_standbys: tuple[tuple[int, int], ...]
 
 
@@ -73,24 +70,20 @@ def decide(
     in_heap_order: bool = False,
 ) -> HighAvailabilityDecision:
     """Decide which instance gets which task in which role; arguments as of :func:`assign`."""
-    if previous is not None:
-        before, decided = previous
-        moved = None if in_heap_order else move_again(state, config, before, decided.target, decided.movements)
-        if moved is not None:
-            return _decided_again(state, config, decided, moved)
-        target, short_standbys = decided.target, decided.short_standbys
+    if previous is None:
+        target, short_standbys = _balanced_target(state.group, config)
     else:
-        target, short_standbys = _balanced_target(state.group, config)  # the fresh target
-    draft = MovementsDraft.of(state, config, target, in_heap_order=in_heap_order)
-    movements = _movements(draft, config)  # towards it
-    instances = deal_stateless(
-        state.group, config, holdings_of(draft.places(), len(target.active))
-    )  # stateless tasks come last
+        target, short_standbys = previous[1].target, previous[1].short_standbys
+    moved = move(state, config, target, previous, in_heap_order=in_heap_order)
+    if previous is not None and moved.movements is previous[1].movements:
+        instances = Holdings.of(state.group, previous[1].instances)
+    else:
+        instances = deal_stateless(state.group, config, moved.stateful)
     return HighAvailabilityDecision(
         instances=instances,
-        probing_rebalance=bool(movements),  # more to come
+        probing_rebalance=bool(moved.movements),  # more to come
         target=target,
-        movements=movements,
+        movements=moved.movements,
         short_standbys=short_standbys,
     )
 
@@ -103,38 +96,3 @@ def _balanced_target(group: Group, config: AssignmentConfig) -> tuple[Target, tu
         known = config, balanced_target(group, config)
         vars(group)["_balanced_target"] = known
     return known[1]
-
-
-def _movements(draft: MovementsDraft, config: AssignmentConfig) -> Sequence[Movement]:
-    """Move active tasks, then standbys; nothing moves if any lag is acceptable.
-
-    With one standby at most a queue comes out, of which the next decision takes what it can (:mod:`underway`).
-    """
-    if config.acceptable_recovery_lag == MAX_LONG:
-        return ()
-    pending = move_active(draft)
-    handled = Handled(list(zip(pending, draft.done, strict=True)), move_standbys(draft))
-    return (
-        tuple(draft.done)
-        if draft.several_standbys or draft.in_heap_order
-        else handled.queue(len(draft.state.group.tasks))
-    )
-
-
-def _decided_again(
-    state: GroupState, config: AssignmentConfig, decided: Assignment, moved: Moved
-) -> HighAvailabilityDecision:
-    """Change an earlier decision by what moves otherwise; the stateless tasks follow the loads."""
-    instances = Holdings.of(state.group, decided.instances)
-    if moved.places:
-        holdings = HoldingsDraft(instances.stateful)
-        for task, was, now in moved.places:
-            holdings.move(task, was, now)
-        instances = deal_stateless(state.group, config, holdings.frozen())
-    return HighAvailabilityDecision(
-        instances=instances,
-        probing_rebalance=bool(moved.movements),
-        target=decided.target,
-        movements=moved.movements,
-        short_standbys=decided.short_standbys,
-    )

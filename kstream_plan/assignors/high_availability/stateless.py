@@ -15,7 +15,7 @@ from kstream_plan.model import Group, Holding, Holdings, Owners, no_owners
 from kstream_plan.model.settings import AssignmentConfig
 
 
-def deal_stateless(group: Group, config: AssignmentConfig, stateful: tuple[Holding, ...]) -> Holdings:
+def deal_stateless(group: Group, config: AssignmentConfig, stateful: Sequence[Holding]) -> Holdings:
     """Give each stateless task in turn to the instance with the lowest (active tasks per thread, instance).
 
     They come last and are dealt anew at every rebalance; only the numbers of active stateful tasks matter.

@@ -25,13 +25,11 @@ from kstream_plan.model import (
     Holding,
     Holdings,
     KnownDecision,
-    Movement,
     Note,
     Rates,
     Target,
     WorkId,
 )
-from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.model.starting_state import Beginning
@@ -215,7 +213,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
 
     def waited_for(self, turn: ClassicTurn) -> tuple[WorkId, ...]:
         """Return the tasks on their way, in task order."""
-        tasks = sorted({movement.task for movement in turn.assignment.movements})
+        tasks = sorted(turn.assignment.movements.tasks)
         return tuple(turn.state.group.tasks[task].task_id for task in tasks)
 
     def ended(self, turn: ClassicTurn, verdict: Verdict, rates: Rates) -> Ending:
@@ -283,7 +281,7 @@ class ClassicCoordinator(Coordinator[ClassicTurn]):
             phases=_phases(assignment, transition, steps, stateless),
             decided_of=assignment.instances,
             probing_rebalance=assignment.probing_rebalance,
-            queued=_tasks_of(assignment.movements),
+            queued=len(assignment.movements.tasks),
             movements=len(assignment.movements),
             trigger=trigger,
             assignment=assignment,
@@ -330,13 +328,6 @@ def _assignment(state: GroupState, known: KnownDecision) -> Assignment:
 
 def _settled(assignment: Assignment, transition: Transition) -> bool:
     return not transition.follow_up and not assignment.probing_rebalance
-
-
-def _tasks_of(movements: Sequence[Movement]) -> int:
-    """Return how many tasks move: one of which the active copy and a standby do counts once."""
-    if isinstance(movements, MovementQueue):
-        return movements.number_of_tasks
-    return len({movement.task for movement in movements})
 
 
 def _nothing(state: GroupState) -> Transition:

@@ -14,7 +14,6 @@ from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from kstream_plan.assignors.java.priority_queue import weights_of
 from kstream_plan.designs.classic.catching_up import POLL_DELAY_MS
 from kstream_plan.designs.classic.next_rebalance import Clock
 from kstream_plan.model import (
@@ -88,9 +87,7 @@ def are_for(group: Group, config: AssignmentConfig) -> bool:
     """Tell whether arrays hold such a group with such settings."""
     if config.num_standby_replicas > 1 or config.acceptable_recovery_lag == MAX_LONG:
         return False
-    if config.probing_rebalance_interval_ms > _MOST_OFTEN_MS or group.stateless or not group.stateful:
-        return False
-    return 2 * len(group.tasks) * max(weights_of(group.capacities)) < _MOST
+    return config.probing_rebalance_interval_ms <= _MOST_OFTEN_MS and not group.stateless and bool(group.stateful)
 
 
 def arrays_for(group: Group, decision: Assignment, config: AssignmentConfig) -> GroupArrays | None:
@@ -162,7 +159,7 @@ class OnArrays:
                 consumers=consumers,
                 probing_rebalance=arrays.movements > 0,
                 target=self._target,
-                movements=LazySequence(arrays.movements, self._of_decision(arrays.moving)),
+                movements=arrays.moving(),
                 short_standbys=self._short,
             ),
             transition=Transition(

@@ -5,14 +5,13 @@ The steps follow from what every instance held before and after; the reasons fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
-from itertools import compress, repeat
+from itertools import repeat
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from kstream_plan.model import Assignment, GroupState, Movement, WorkId
-from kstream_plan.model.movement_queue import MovementQueue
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.model.settings import AssignmentConfig
 from kstream_plan.plans import (
@@ -113,12 +112,6 @@ def _step(
     return explain.copied(task, instance, old, new)
 
 
-def _movements_of(tasks: set[int], movements: Sequence[Movement]) -> list[Movement]:
-    if isinstance(movements, MovementQueue):
-        return movements.of(tasks)
-    return list(compress(movements, map(tasks.__contains__, map(itemgetter(0), movements))))
-
-
 class _Explanation:
     """Turns one change of a stateful task into a step with its reason; holds the round's facts, changes none."""
 
@@ -139,7 +132,7 @@ class _Explanation:
         asked = tuple(tasks.union([entry[0] for entry in self.withheld]))
         self._copies = dict(zip(asked, state.copies_of(asked), strict=True))
         self._seats: dict[_Held, Seat] = {}
-        movements = _movements_of(tasks, decision.movements)
+        movements = decision.movements.of_tasks(tasks)
         self._active_movement = {m.task: m for m in movements if m.kind == "active"}
         self._standby_destination = {(m.task, m.destination): m for m in movements if m.kind == "standby"}
         self._new_owner = {task: consumer for task, _, consumer in self.withheld}

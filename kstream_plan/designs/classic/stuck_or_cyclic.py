@@ -91,7 +91,7 @@ class Recurrence:
 
 def repeated(state: GroupState, decision: Assignment, period: int) -> Verdict:
     """Return the verdict on a probe that found what another one did so many probes before."""
-    tasks = tuple(state.group.tasks[task].task_id for task in sorted({m.task for m in decision.movements}))
+    tasks = tuple(state.group.tasks[task].task_id for task in sorted(decision.movements.tasks))
     if period == 1:
         return Verdict("stuck", tasks, "two consecutive probes decided the same, and no copy has less to restore")
     return Verdict(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kstream_plan.model import Assignment, Copy, Group, GroupState, Movement, Note, Rates
-from kstream_plan.model.movement_queue import MovementQueue
+from kstream_plan.model import Assignment, Copy, Group, GroupState, Note, Rates
 from kstream_plan.model.note import name_list
 from kstream_plan.model.ranking import is_caught_up
 from kstream_plan.plans import HandOver, KeepTemporary, Place, Promote, Step, Withhold
@@ -53,7 +52,7 @@ def cleaned_up(
             not cleaner.is_sure(before.group, copy, by_ms)
             for copy in _lost_caught_up(before.copies[task], after.copies[task], limit)
         )
-        and _is_queued(task, decision.movements)
+        and task in decision.movements.tasks
     }
 
 
@@ -103,12 +102,6 @@ def taken_up(state: GroupState, steps: Iterable[Step]) -> Iterator[TakenUp]:
                 for copy in state.copies[task]:
                     if copy.instance == instance and copy.consumer is None:
                         yield TakenUp(step, task, copy)
-
-
-def _is_queued(task: int, movements: Sequence[Movement]) -> bool:
-    if isinstance(movements, MovementQueue):
-        return bool(movements.of((task,)))
-    return any(movement.task == task for movement in movements)
 
 
 def _lost_caught_up(before: tuple[Copy, ...], after: tuple[Copy, ...], limit: int) -> list[Copy]:

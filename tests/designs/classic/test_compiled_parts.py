@@ -7,8 +7,6 @@ import uuid
 
 import pytest
 
-from kstream_plan.assignors.java.constrained_priority_set import PrioritySet, filled_to_above_the_end
-from kstream_plan.assignors.java.priority_queue import Handled, uuid_hash, weights_of
 from kstream_plan.assignors.threads.consumer_split import split_over_consumers
 from kstream_plan.model import Consumer, Group, Holding, Instance, Task, TaskId
 
@@ -25,47 +23,6 @@ def _group(capacities: list[int], tasks: int, rng: random.Random) -> Group:
     ]
     numbers = [Task(task_id=TaskId(n % 3, n // 3), stateful=True, end_offset_sum=1000) for n in range(tasks)]
     return Group.of("orders", numbers, instances)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_every_choice_of_the_compiled_queue_is_that_of_the_set(seed: int) -> None:
-    compiled = pytest.importorskip("kstream_plan.designs.classic.compiled.instance_queue", reason=_WHY)
-    rng = random.Random(seed)
-    number = rng.choice([3, 8, 24, 60])
-    equal = rng.random() < 0.5
-    group = _group([1 if equal else rng.randint(1, 3) for _ in range(number)], 1, rng)
-    counts = [3 * capacity + rng.randint(0, rng.choice([1, 3])) for capacity in group.capacities]
-    handled, chosen = _handled(group, counts, rng)
-    hashes = [uuid_hash(instance.process_id) for instance in group.instances]
-    queue = compiled.InstanceQueue(weights_of(group.capacities), hashes, filled_to_above_the_end(number))
-    assert len(chosen) > 20
-    assert queue.replayed(counts, handled) == chosen
-    assert queue.replayed(counts, handled) == chosen  # begun anew, nothing is left of what was before
-
-
-def _handled(group: Group, counts: list[int], rng: random.Random) -> tuple[list[Handled], list[int]]:
-    """Make random movements; return them, and who the set chose of several candidates."""
-    now, theirs = counts.copy(), PrioritySet(group, counts)
-    handled, chosen = list[Handled](), list[int]()
-    for _ in range(300):
-        destination = rng.randrange(len(counts))
-        others = [instance for instance in range(len(counts)) if instance != destination]
-        candidates = sorted(rng.sample(others, min(len(others), rng.choice([0, 1, 1, 2, 2, 3]))))
-        source: int | None = None
-        if len(candidates) > 1:
-            source = theirs.choose(candidates)
-            chosen.append(source)
-        elif candidates:
-            source = candidates[0]
-        elif rng.random() < 0.7:
-            source = rng.choice(others)
-        loss = int(source is not None and now[destination] > 0 and rng.random() < 0.9)
-        handled.append(((candidates,), source, destination, int(source is not None), loss))
-        theirs.handle(handled[-1])
-        if source is not None:
-            now[source] += 1
-            now[destination] -= loss
-    return handled, chosen
 
 
 @pytest.mark.parametrize("seed", range(200))

@@ -170,7 +170,7 @@ cdef class Advance(Restoring):
         if slot.lag == NONE:
             return False
         if self.cleaner.has_deleted(slot, interval.to_ms):
-            if slot.role != JUST_LOST and self.is_caught_up(slot.lag) and self.is_queued(place):
+            if slot.role != JUST_LOST and self.is_caught_up(slot.lag) and self.movement.is_queued(place):
                 if self.cleaner.may_have_deleted(slot, interval.to_ms):
                     self.deletions[place] = 1
             return False

@@ -1,17 +1,20 @@
 """See the module."""
 
 from libc.stdint cimport int8_t, int32_t
+from libc.string cimport memcmp
 
+from kstream_plan.designs.classic.compiled.copies cimport Copies
 from kstream_plan.designs.classic.compiled.loads cimport Loads
 from kstream_plan.designs.classic.compiled.memory cimport Flags, Ints
-from kstream_plan.designs.classic.compiled.movements cimport Movements
-from kstream_plan.designs.classic.compiled.records cimport Held
+from kstream_plan.designs.classic.compiled.records cimport SEATS, Held
 from kstream_plan.designs.classic.compiled.thread_split cimport ThreadSplit
+from kstream_plan.engine.task_movement cimport TaskMovement
 
 
-cdef class Decision(Movements):
-    # the seats of the decision before
-    cdef Ints before
+cdef class Decision(Copies):
+    # the movements, and the seats that they lead to: of the decision at hand, and of the one before
+    cdef TaskMovement movement
+    cdef Ints decided, before
     # by seat: the consumer on its instance that has it, and who reported the copy there
     cdef Ints consumer
     cdef Ints reporters
@@ -31,10 +34,11 @@ cdef class Decision(Movements):
     cdef Flags temporary, changed
     # consumers that give up an active task, and from which one is withheld
     cdef Flags revoking, waiting
-    # what is told of it
-    cdef readonly Py_ssize_t extra_copies
+    # what is told of it: movements, the tasks that they are of, warm-ups, other copies beside the standbys
+    cdef readonly Py_ssize_t movements, queued, warmup_copies, extra_copies
     cdef readonly bint follow_up
 
+    cdef void _pass_lags_on(self, Py_ssize_t place) except *
     cdef int _compare(self) except -1
     cdef int _touch(self, Py_ssize_t place) except -1
     cdef int _split_over_consumers(self) except -1
@@ -44,3 +48,8 @@ cdef class Decision(Movements):
     cdef void _withhold_task(self, Py_ssize_t place) noexcept
     cdef Py_ssize_t seats(self, Py_ssize_t place, Held* seats) noexcept
     cdef list _flagged_consumers(self, int8_t* flags)
+
+
+cdef inline bint are_alike(int32_t* one, int32_t* other) noexcept:
+    """Tell whether two tasks' seats are on the same instances."""
+    return memcmp(one, other, SEATS * sizeof(int32_t)) == 0

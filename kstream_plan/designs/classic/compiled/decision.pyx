@@ -4,36 +4,40 @@
 from libc.stdint cimport int8_t, int32_t
 from libc.string cimport memcpy, memset
 
+from kstream_plan.designs.classic.compiled.copies cimport Copies
 from kstream_plan.designs.classic.compiled.loads cimport Loads
 from kstream_plan.designs.classic.compiled.memory cimport int8s, int32s
-from kstream_plan.designs.classic.compiled.movements cimport Movements, are_alike
 from kstream_plan.designs.classic.compiled.records cimport (
     NONE,
     SEATS,
     TEMPORARY,
     Held,
-    Pending,
     Slot,
-    is_moved,
     role_of,
 )
 from kstream_plan.designs.classic.compiled.thread_split cimport ThreadSplit
+from kstream_plan.engine.task_movement cimport TaskMovement
 
-from kstream_plan.model import Holding, Movement
-
-_HOWS = ("swap_caught_up", "swap_most_caught_up", "move_caught_up", "move_most_caught_up")
+from kstream_plan.model import Holding, Movements
 
 
-cdef class Decision(Movements):
-    """Seats of every task on instances and consumers; see :class:`Movements`.
+cdef class Decision(Copies):
+    """Seats of every task on instances and consumers.
 
     What neither copies nor seats changed since the decision before is taken over from there.
+
+    Args:
+        group: who takes part; it has no stateless tasks.
+        target: of its assignor, with at most one standby a task.
+        limit: ``acceptable.recovery.lag``, below 2^63-1.
+        warm_ups: ``max.warmup.replicas``.
     """
 
     def __init__(self, group, target, limit, warm_ups):
-        Movements.__init__(self, group, target, limit, warm_ups)
+        Copies.__init__(self, group, limit)
+        self.movement = TaskMovement(group, target, limit, warm_ups)
         seats = self.tasks * SEATS
-        self.before, self.consumer = int32s(self.memory, seats), int32s(self.memory, seats)
+        self.consumer = int32s(self.memory, seats)
         self.reporters, self.following = int32s(self.memory, seats), int32s(self.memory, seats)
         self.touched, self.unlike = int8s(self.memory, self.instances), int8s(self.memory, self.tasks)
         self.first_dealt = int32s(self.memory, 2 * self.instances)
@@ -45,12 +49,27 @@ cdef class Decision(Movements):
 
     def decide(self):
         """Decide where every task goes, split it over the consumers, and withhold what its owner has to give up."""
-        self.before, self.decided = self.decided, self.before
-        self.move()
+        cdef Py_ssize_t place
+        for place in range(self.tasks):
+            if self.dirty[place]:
+                self._pass_lags_on(place)
+        self.movement.move()
+        self.decided, self.before = &self.movement.decided[0], &self.movement.before[0]
+        self.movements, self.queued = self.movement.movements, self.movement.queued
+        self.warmup_copies = self.movement.warmup_copies
         self._compare()
         self._split_over_consumers()
         self._withhold()
         memset(self.dirty, 0, self.tasks)
+
+    cdef void _pass_lags_on(self, Py_ssize_t place) except *:
+        """Report the lags of a task's copies to the movements."""
+        cdef Py_ssize_t at
+        cdef Slot* slots = &self.slots[place * self.room]
+        self.movement.forget(place)
+        for at in range(self.number[place]):
+            if slots[at].lag != NONE:
+                self.movement.report(place, slots[at].instance, slots[at].lag)
 
     cdef int _compare(self) except -1:
         """See of which tasks a copy or a seat is not as before, and whose split over its consumers that may change."""
@@ -219,19 +238,7 @@ cdef class Decision(Movements):
 
     def moving(self):
         """Return the movements of the decision in the order in which they were handled."""
-        cdef Py_ssize_t place
-        cdef Pending one
-        found = []
-        for kind in ("active", "standby"):
-            queued = []
-            for place in range(self.tasks):
-                one = self.of_active[place] if kind == "active" else self.of_standby[place]
-                if is_moved(&one):
-                    task, how = self.task_of[place], _HOWS[one.how]
-                    movement = Movement(task, kind, how, one.source, one.destination, bool(one.warm_up))
-                    queued.append((one.caught_up, task, movement))
-            found += [movement for *_, movement in sorted(queued)]
-        return tuple(found)
+        return Movements(self.movement.moved())
 
     def withheld(self):
         """Return by task the consumer that has to give it up first."""

@@ -21,13 +21,6 @@ cdef enum:
 cdef enum:
     SEATS = 4
 
-#: How a task's movement is handled (model/decision).
-cdef enum:
-    SWAP_CAUGHT_UP = 0
-    SWAP_MOST_CAUGHT_UP = 1
-    MOVE_CAUGHT_UP = 2
-    MOVE_MOST_CAUGHT_UP = 3
-
 
 #: State of a task on an instance's disk (model/copies); consumer -1: it is left over; reporter -1: nobody. What is left
 #: by the next rebalance, and when whoever is disturbed rejoins, counts while that is looked at, where a rate is known.
@@ -50,20 +43,6 @@ cdef struct Held:
     int32_t consumer
     int8_t role
 
-#: A task that cannot start, or be copied, at its destination: how many are caught up elsewhere (-1: it can), and the
-#: first two of them, mostly all; how many of them have no copy; who has it meanwhile (-1: that hangs on loads, or
-#: nobody can). Of the decision at hand: its source (model/decision, Movement; -1: it is not moved), and whether the
-#: destination warms up.
-cdef struct Pending:
-    int32_t destination
-    int32_t caught_up
-    int32_t[2] first
-    int32_t free
-    int32_t only
-    int32_t source
-    int8_t how
-    int8_t warm_up
-
 #: A step, as plans/step_rows has it.
 cdef packed struct Row:
     int64_t restore_records
@@ -80,11 +59,6 @@ cdef packed struct Row:
     int8_t unused
     int16_t limit
     int8_t unused_more[4]
-
-
-cdef inline bint is_moved(Pending* pending) noexcept:
-    """Tell whether the decision at hand moves a task."""
-    return pending.caught_up >= 0 and pending.source >= 0
 
 
 cdef inline int8_t role_of(Py_ssize_t seat) noexcept:

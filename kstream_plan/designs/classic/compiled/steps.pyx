@@ -17,7 +17,6 @@ from kstream_plan.designs.classic.compiled.records cimport (
     Held,
     Row,
     Slot,
-    is_moved,
 )
 
 import numpy as np
@@ -201,23 +200,25 @@ cdef class Steps(Decision):
     cdef void _why_active(self, Row* row, Py_ssize_t place, int32_t instance) noexcept:
         """Say why a task runs on an instance."""
         cdef bint caught_up
+        cdef Py_ssize_t slot = place * self.movement.slots
         row.lag = self.lag(place, instance)
         caught_up = self.is_caught_up(row.lag)
-        if is_moved(&self.of_active[place]) and self.of_active[place].source == instance:
+        if self.movement.is_moved(slot) and self.movement.source[slot] == instance:
             row.reason = CAUGHT_UP_MEANWHILE if caught_up else MOST_CAUGHT_UP
-            row.other_lag = self.lag(place, self.of_active[place].destination)
+            row.other_lag = self.lag(place, self.movement.destination[slot])
         else:
             row.reason = TARGET_CAUGHT_UP if caught_up else NO_STATE_ANYWHERE
 
     cdef void _why_copied(self, Row* row, Py_ssize_t place, int32_t instance, int8_t role) noexcept:
         """Say why an instance has a copy."""
+        cdef Py_ssize_t slot = place * self.movement.slots
         row.lag, row.reason = self.lag(place, instance), STANDBY_WANTED
         if role != WARMUP:
             return
-        if is_moved(&self.of_standby[place]) and self.of_standby[place].destination == instance:
-            row.reason, row.other_lag = TARGET_WARMS_UP, self.lag(place, self.of_standby[place].source)
-        elif is_moved(&self.of_active[place]):
-            row.reason, row.other_lag = TARGET_WARMS_UP, self.lag(place, self.of_active[place].source)
+        if self.movement.is_moved(slot + 1) and self.movement.destination[slot + 1] == instance:
+            row.reason, row.other_lag = TARGET_WARMS_UP, self.lag(place, self.movement.source[slot + 1])
+        elif self.movement.is_moved(slot):
+            row.reason, row.other_lag = TARGET_WARMS_UP, self.lag(place, self.movement.source[slot])
 
     cdef void _why_given_up(self, Row* row, Py_ssize_t place, int32_t instance) noexcept:
         """Say why a task leaves an instance."""

@@ -1,0 +1,80 @@
+"""Types of ``constrained_priority_set``, where it is compiled."""
+
+cimport cython
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+cdef int64_t HEAVIEST
+cdef Py_ssize_t SPARE
+
+
+cdef class ConstrainedPrioritySet:
+    cdef Py_ssize_t number, enough  # instances; how many lighter ones hold somebody back
+    cdef int64_t unit  # what a load of one task per thread weighs
+    cdef int64_t[::1] capacities, hashes  # by instance: threads, hash of the process id
+    cdef int64_t[::1] counts, keys  # by instance: tasks, and (load, instance) as one number
+    cdef int64_t[::1] steps, ends  # who may be out of place: the staircase
+    cdef Py_ssize_t n_steps
+    cdef int64_t bar  # whoever is heavier is held back
+    cdef Py_ssize_t up_to_bar  # how many are not heavier
+    cdef int32_t[::1] handled_source, handled_destination  # by movement; source -1: nothing was moved
+    cdef int8_t[::1] handled_gain, handled_loss, handled_emptied
+    cdef int64_t[::1] handled_first  # by movement: where its candidates begin
+    cdef Py_ssize_t n_handled
+    cdef int32_t[::1] candidates  # of all movements, one after the other
+    cdef Py_ssize_t n_candidates
+    cdef Py_ssize_t known_from  # the array of the queue before this movement follows from the keys alone
+    cdef bint exact  # whether the queue is there as Java has it
+    cdef Py_ssize_t n_replayed, n_heap  # movements that it has seen; its size
+    cdef int32_t[::1] heap, heap_aside, refused, in_buckets, bucket_ends
+    cdef int64_t[::1] heap_counts, heap_keys  # as of the movements that it has seen
+    cdef int8_t[::1] is_wanted
+
+    @cython.locals(i=Py_ssize_t)
+    cpdef void begin(self, int64_t[::1] counts) except *
+    @cython.locals(at=Py_ssize_t, place=Py_ssize_t, key=int64_t, was=int64_t, offered=int64_t, now=int64_t)
+    cpdef void handle(
+        self, int32_t[::1] candidates, Py_ssize_t n, int32_t source, int32_t destination, int gain, int loss, bint emptied
+    ) except *
+    @cython.locals(place=Py_ssize_t, first=int64_t, above=int64_t, key=int64_t)
+    cpdef int32_t choose(self, int32_t[::1] candidates, Py_ssize_t n) except -1
+    cdef int64_t _key(self, Py_ssize_t instance, int64_t count) noexcept
+    cdef void _set_bar(self) except *
+    @cython.locals(room=Py_ssize_t)
+    cdef void _grow_handled(self, Py_ssize_t n) except *
+    @cython.locals(
+        key=int64_t, was=int64_t, above=int64_t, polled=bint, place=Py_ssize_t
+    )
+    cdef void _look(
+        self, int32_t[::1] candidates, Py_ssize_t n, int32_t source, int32_t destination, int64_t offered, int64_t now
+    ) except *
+    @cython.locals(at=Py_ssize_t)
+    cdef int64_t _heaviest_above(self, int64_t key) noexcept
+    @cython.locals(at=Py_ssize_t)
+    cdef Py_ssize_t _up_to(self, int64_t[::1] column, int64_t key) noexcept
+    @cython.locals(at=Py_ssize_t)
+    cdef Py_ssize_t _step(self, int64_t key) noexcept
+    @cython.locals(i=Py_ssize_t, lighter=Py_ssize_t)
+    cdef bint _is_held_back(self, int64_t polled) noexcept
+    @cython.locals(following=int64_t, i=Py_ssize_t)
+    cdef void _raise_step(self, Py_ssize_t at, int64_t step, int64_t other, int64_t offered) noexcept
+    @cython.locals(at=Py_ssize_t, gone=Py_ssize_t)
+    cdef void _cut(self, Py_ssize_t begin, Py_ssize_t end) noexcept
+    @cython.locals(at=Py_ssize_t, behind=Py_ssize_t, place=Py_ssize_t)
+    cdef void _add(self, int64_t step, int64_t end) except *
+    @cython.locals(at=Py_ssize_t, i=Py_ssize_t, found=int32_t)
+    cdef int32_t _first_in_java(self, int32_t[::1] candidates, Py_ssize_t n) except -2
+    @cython.locals(at=Py_ssize_t, i=Py_ssize_t)
+    cdef void _fill_heap(self) noexcept
+    @cython.locals(source=int32_t, destination=int32_t, found=int32_t, first=Py_ssize_t, end=Py_ssize_t)
+    cdef void _replay(self, Py_ssize_t at) except *
+    @cython.locals(at=Py_ssize_t, n_refused=Py_ssize_t, found=int32_t, instance=int32_t)
+    cdef int32_t _poll(self, int32_t[::1] candidates, Py_ssize_t begin, Py_ssize_t end) except -2
+    @cython.locals(buckets=Py_ssize_t, at=Py_ssize_t, bucket=Py_ssize_t, instance=int32_t, total=int32_t, here=int32_t)
+    cdef void _offer_refused(self, Py_ssize_t number) noexcept
+    cdef void _offer(self, int32_t instance) noexcept
+    @cython.locals(at=Py_ssize_t, last=int32_t)
+    cdef void _remove(self, int32_t instance) noexcept
+    @cython.locals(key=int64_t, parent=Py_ssize_t)
+    cdef void _rise(self, Py_ssize_t at, int32_t instance) noexcept
+    @cython.locals(key=int64_t, child=Py_ssize_t)
+    cdef void _sink(self, Py_ssize_t at, int32_t instance) noexcept

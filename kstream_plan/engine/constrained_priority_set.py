@@ -1,0 +1,427 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False, annotation_typing=False
+"""Kafka's ``ConstrainedPrioritySet`` of instances while one decision's tasks are moved, to the last tie.
+
+Source: page ``rules``, "Movements".
+
+Kafka keeps the instances in a ``java.util.PriorityQueue`` by (load, instance). Loads change while an instance is
+queued, so the queue is not always a heap, and then it may not give out the least loaded one. That is rare and only
+matters where there is a choice between instances. So the set tracks who may be out of place, and replays what happened
+to the queue only where a choice depends on that.
+
+Who may be out of place is a staircase of keys, here of two steps; a key stands for (load, instance)::
+
+    end of step 2                 .--------  whoever has a key from step 2 on has nobody above it in the queue that is
+    end of step 1     .-----------'          as heavy as the end of step 2; it is in place if it is as heavy itself
+                      |           |
+    keys  ------------step 1------step 2---->   below step 1 all are in place
+
+Both the steps and their ends go up. Only who is offered can get out of place, and in two ways only:
+
+1. Its movement took a task from another instance, which is queued, and it was put right below that one, which is
+   lighter now: what is above that one was lighter than it before. That is seldom possible at all
+   (``_is_held_back``), so a queue in order mostly stays in order.
+2. It was put right below one that is out of place, so it is heavier than that, and has the same above it.
+
+Whoever is polled and offered again is in place, unless one that is out of place and lighter was left in the queue: no
+poll that got as far as a step's end leaves one of that step. Nobody else moves but to below lighter ones: the last one
+of the queue, if it fills a gap, is the one just offered or heavier.
+
+``tests/engine`` holds all choices to a literal queue.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+
+from kstream_plan.engine.columns import grown, zeros
+
+Column: TypeAlias = "array[int]"
+
+#: A key above that of every instance.
+HEAVIEST = 9223372036854775807
+#: So many of those who are lighter may become heavier until they are counted again.
+SPARE = 8
+
+
+class ConstrainedPrioritySet:
+    """The queue of one group's instances; each decision begins it anew.
+
+    Args:
+        capacities: the stream threads of each instance.
+        hashes: ``UUID.hashCode()`` of each process id, as ``java.util.HashMap`` spreads it.
+    """
+
+    def __init__(self, capacities: Sequence[int], hashes: Sequence[int]) -> None:
+        self.number = len(capacities)
+        self.enough = filled_to_above_the_end(self.number)
+        # so large that different loads are different whole numbers
+        self.unit = max(capacities, default=1) * max(capacities, default=1)
+        self.capacities, self.hashes = array("q", capacities), array("q", hashes)
+        self.counts, self.keys = zeros("q", self.number), zeros("q", self.number)
+        self.steps, self.ends = zeros("q", self.number + 8), zeros("q", self.number + 8)
+        self.n_steps = 0
+        self.bar, self.up_to_bar = HEAVIEST, 0
+        self.handled_source, self.handled_destination = zeros("i", 64), zeros("i", 64)
+        self.handled_gain, self.handled_loss, self.handled_emptied = zeros("b", 64), zeros("b", 64), zeros("b", 64)
+        self.handled_first = zeros("q", 65)
+        self.n_handled = self.n_candidates = self.n_replayed = self.known_from = 0
+        self.candidates = zeros("i", 64)
+        self.exact = False
+        self.heap, self.heap_aside, self.n_heap = zeros("i", self.number + 1), zeros("i", self.number + 1), 0
+        self.refused, self.in_buckets = zeros("i", self.number), zeros("i", self.number)
+        self.bucket_ends = zeros("i", max(16, 4 * self.number))
+        self.heap_counts, self.heap_keys = zeros("q", self.number), zeros("q", self.number)
+        self.is_wanted = zeros("b", self.number)
+
+    def begin(self, counts: Column) -> None:
+        """Begin with so many tasks on each instance, all of which are offered in order."""
+        self.n_steps = self.n_handled = self.n_candidates = self.n_replayed = self.known_from = self.up_to_bar = 0
+        self.exact = False
+        for i in range(self.number):
+            self.counts[i] = counts[i]
+            self.keys[i] = self._key(i, counts[i])
+            if self.keys[i] <= self.bar:
+                self.up_to_bar += 1
+        if self.up_to_bar < self.enough or self.up_to_bar > self.enough + 2 * SPARE:
+            self._set_bar()
+
+    def handle(
+        self, candidates: Column, n: int, source: int, destination: int, gain: int, loss: int, emptied: bool
+    ) -> None:
+        """Take in a movement.
+
+        Args:
+            candidates: the instances that the poll accepted, the first ``n`` of these.
+            n: how many; a poll that accepts none empties the queue and fills it anew.
+            source: the instance that gets the task meanwhile; -1: nothing was moved.
+            destination: the instance of the target.
+            gain: whether the source weighs one task more then, 0 or 1.
+            loss: whether the destination weighs one less, 0 or 1.
+            emptied: whether another poll before it accepted none.
+        """
+        at = self.n_handled
+        if at == len(self.handled_source) or self.n_candidates + n > len(self.candidates):
+            self._grow_handled(n)
+        if self.n_steps == 0 and (n == 0 or emptied):
+            self.known_from = at
+        self.handled_source[at], self.handled_destination[at] = source, destination
+        self.handled_gain[at], self.handled_loss[at], self.handled_emptied[at] = gain, loss, emptied
+        for place in range(n):
+            self.candidates[self.n_candidates + place] = candidates[place]
+        self.n_candidates += n
+        self.n_handled = at + 1
+        self.handled_first[at + 1] = self.n_candidates
+        if n == 0 or emptied:
+            self.n_steps = 0
+        if source < 0:
+            return
+        key, was = self.keys[source], self.keys[destination]
+        offered = self._key(source, self.counts[source] + gain)
+        now = self._key(destination, self.counts[destination] - loss)
+        if self.n_steps or n != 1 or candidates[0] != source or (now <= offered < was and key <= self.bar):
+            self._look(candidates, n, source, destination, offered, now)
+        self.counts[source] += gain
+        self.counts[destination] -= loss
+        self.keys[source], self.keys[destination] = offered, now
+        if now <= self.bar < was:
+            self.up_to_bar += 1
+        if key <= self.bar < offered:
+            self.up_to_bar -= 1
+        if self.up_to_bar < self.enough:
+            self._set_bar()
+
+    def choose(self, candidates: Column, n: int) -> int:
+        """Return the one of ``n`` candidates, two or more, that a poll gives out."""
+        first = HEAVIEST
+        for place in range(n):
+            first = min(first, self.keys[candidates[place]])
+        if self.n_steps:
+            above = self._heaviest_above(first)
+            for place in range(n):
+                key = self.keys[candidates[place]]
+                if first < key < above:
+                    return self._first_in_java(candidates, n)
+        return first % self.number
+
+    def _key(self, instance: int, count: int) -> int:
+        """Return (load, instance) as one number."""
+        return count * self.unit // self.capacities[instance] * self.number + instance
+
+    def _set_bar(self) -> None:
+        """Find a key that enough instances are below, and a few more."""
+        self.up_to_bar = min(self.enough + SPARE, self.number)
+        self.bar = int(np.partition(self.keys, self.up_to_bar - 1)[self.up_to_bar - 1])
+
+    def _grow_handled(self, n: int) -> None:
+        """Make room for another movement with so many candidates."""
+        if self.n_handled == len(self.handled_source):
+            room = 2 * self.n_handled
+            self.handled_source = grown("i", self.handled_source, room)
+            self.handled_destination = grown("i", self.handled_destination, room)
+            self.handled_gain = grown("b", self.handled_gain, room)
+            self.handled_loss = grown("b", self.handled_loss, room)
+            self.handled_emptied = grown("b", self.handled_emptied, room)
+            self.handled_first = grown("q", self.handled_first, room + 1)
+        self.candidates = grown("i", self.candidates, 2 * (self.n_candidates + n))
+
+    # -- who may be out of place ------------------------------------------------------------------------------------
+
+    def _look(self, candidates: Column, n: int, source: int, destination: int, offered: int, now: int) -> None:
+        """See who may be out of place after a movement that leaves these two with other keys."""
+        key, was = self.keys[source], self.keys[destination]
+        above, polled = was, False
+        for place in range(n):
+            polled = polled or candidates[place] == source
+        if self.n_steps:
+            if polled:  # it gave out those of a step that ends where it got, and they were offered again
+                self._cut(0, self._up_to(self.ends, key))
+            above = self._heaviest_above(was)
+            place = self._step(was)
+            if place >= 0:  # when the source was offered, the destination was still in the queue
+                self._raise_step(place, was, key, offered)
+            place = self._step(key)
+            if place >= 0:
+                self._raise_step(place, key, was, HEAVIEST)
+        if now == was:
+            return
+        if not polled:  # it weighs more in its place, too
+            self._add(min(now, key), max(above, self._heaviest_above(offered)))
+        elif now <= offered < was and (self.n_steps or key <= self.bar) and not self._is_held_back(key):
+            self._add(offered, above)
+
+    def _heaviest_above(self, key: int) -> int:
+        """Return what whoever has this key has nobody above it that is as heavy as; the key itself if in place."""
+        at = self._up_to(self.steps, key)
+        return max(key, self.ends[at - 1]) if at else key
+
+    def _up_to(self, column: Column, key: int) -> int:
+        """Return how many of the steps, or of their ends, are no more than a key."""
+        at = 0
+        while at < self.n_steps and column[at] <= key:
+            at += 1
+        return at
+
+    def _step(self, key: int) -> int:
+        """Return the place of a step; -1: there is none at this key."""
+        for at in range(self.n_steps):
+            if self.steps[at] == key:
+                return at
+        return -1
+
+    def _is_held_back(self, polled: int) -> bool:
+        """Tell whether whoever was polled cannot get below a heavier one, though put right below who gave a task.
+
+        That one is taken out of the queue, and the last of the queue fills its place. Who was put below it rises again
+        if it is the last itself; else the last one sinks below it, so that it is where the other one was. Then the
+        other one was at least two levels above the end of the queue, and who is heavier three levels. But all that are
+        lighter than the polled one were offered again at the end of the queue just before; if one of them is three
+        levels above the end, so are those above it.
+        """
+        if self.n_steps and self.steps[0] < polled:
+            return False
+        lighter = 0
+        for i in range(self.number):
+            if self.keys[i] < polled:
+                lighter += 1
+        return lighter >= self.enough
+
+    def _raise_step(self, at: int, step: int, other: int, offered: int) -> None:
+        """Let the lowest one of a step be in place again; the next one may have been put below it.
+
+        That is not the ``other`` one that is offered again, unless it was ``offered`` while the lowest was queued.
+        """
+        following = offered if offered > step else HEAVIEST
+        for i in range(self.number):
+            if step < self.keys[i] < following and self.keys[i] != other:
+                following = self.keys[i]
+        if following >= self.ends[at] or (at + 1 < self.n_steps and following >= self.steps[at + 1]):
+            self._cut(at, at + 1)
+        else:
+            self.steps[at] = following
+
+    def _cut(self, begin: int, end: int) -> None:
+        """Take out these steps."""
+        gone = end - begin
+        if gone > 0:
+            for at in range(end, self.n_steps):
+                self.steps[at - gone], self.ends[at - gone] = self.steps[at], self.ends[at]
+            self.n_steps -= gone
+
+    def _add(self, step: int, end: int) -> None:
+        """Add a step unless a lower one reaches as far; it takes the place of higher ones that do not reach further."""
+        at = 0
+        while at < self.n_steps and self.steps[at] < step:
+            at += 1
+        behind = self._up_to(self.steps, step)
+        if behind and self.ends[behind - 1] >= end:
+            return
+        self._cut(at, max(at, self._up_to(self.ends, end)))
+        if self.n_steps + 1 >= len(self.steps):
+            self.steps, self.ends = grown("q", self.steps, 2 * self.n_steps), grown("q", self.ends, 2 * self.n_steps)
+        for place in range(self.n_steps, at, -1):
+            self.steps[place], self.ends[place] = self.steps[place - 1], self.ends[place - 1]
+        self.steps[at], self.ends[at] = step, end
+        self.n_steps += 1
+
+    # -- the queue as Java has it -----------------------------------------------------------------------------------
+
+    def _first_in_java(self, candidates: Column, n: int) -> int:
+        """Bring Java's queue up to date, and poll from it; it is left as it was."""
+        if not self.exact or self.known_from > self.n_replayed:
+            self._fill_heap()
+        for at in range(self.n_replayed, self.n_handled):
+            self._replay(at)
+        self.n_replayed = self.n_handled
+        for i in range(self.n_heap):
+            self.heap_aside[i] = self.heap[i]
+        found = self._poll(candidates, 0, n)
+        self.n_heap = self.number
+        for i in range(self.n_heap):
+            self.heap[i] = self.heap_aside[i]
+        return found
+
+    def _fill_heap(self) -> None:
+        """Fill the queue as of when its array last followed from the keys alone.
+
+        It did at first, and before a poll that accepted none of a queue that was in order: that gives all out in order.
+        """
+        for i in range(self.number):
+            self.heap_counts[i] = self.counts[i]
+        for at in range(self.n_handled - 1, self.known_from - 1, -1):
+            if self.handled_source[at] >= 0:
+                self.heap_counts[self.handled_source[at]] -= self.handled_gain[at]
+                self.heap_counts[self.handled_destination[at]] += self.handled_loss[at]
+        self.n_heap = 0
+        for i in range(self.number):
+            self.heap_keys[i] = self._key(i, self.heap_counts[i])
+            self._offer(i)
+        self.n_replayed = self.known_from
+        self.exact = True
+
+    def _replay(self, at: int) -> None:
+        """Do to the queue what a movement did."""
+        source, destination = self.handled_source[at], self.handled_destination[at]
+        first, end = self.handled_first[at], self.handled_first[at + 1]
+        if self.handled_emptied[at]:
+            self._poll(self.candidates, first, first)
+        found = self._poll(self.candidates, first, end)
+        if source < 0:
+            return
+        self.heap_counts[source] += self.handled_gain[at]
+        self.heap_counts[destination] -= self.handled_loss[at]
+        self.heap_keys[source] = self._key(source, self.heap_counts[source])
+        self.heap_keys[destination] = self._key(destination, self.heap_counts[destination])
+        if found < 0:
+            self._remove(source)
+        self._offer(source)
+        self._remove(destination)
+        self._offer(destination)
+
+    def _poll(self, candidates: Column, begin: int, end: int) -> int:
+        """Poll until a candidate comes out, and offer the others again; return -1 if none does."""
+        n_refused, found = 0, -1
+        for at in range(begin, end):
+            self.is_wanted[candidates[at]] = 1
+        while self.n_heap and found < 0:
+            instance = self.heap[0]
+            self.n_heap -= 1
+            if self.n_heap:
+                self._sink(0, self.heap[self.n_heap])
+            if self.is_wanted[instance]:
+                found = instance
+            else:
+                self.refused[n_refused] = instance
+                n_refused += 1
+        for at in range(begin, end):
+            self.is_wanted[candidates[at]] = 0
+        self._offer_refused(n_refused)
+        return found
+
+    def _offer_refused(self, number: int) -> None:
+        """Offer them as a ``java.util.HashSet`` of process ids filled in this order iterates."""
+        buckets = 16
+        while number > buckets * 3 // 4:
+            buckets *= 2
+        for bucket in range(buckets):
+            self.bucket_ends[bucket] = 0
+        for at in range(number):
+            self.bucket_ends[self.hashes[self.refused[at]] & (buckets - 1)] += 1
+        total = 0
+        for bucket in range(buckets):
+            here = self.bucket_ends[bucket]
+            self.bucket_ends[bucket] = total
+            total += here
+        for at in range(number):
+            instance = self.refused[at]
+            bucket = self.hashes[instance] & (buckets - 1)
+            self.in_buckets[self.bucket_ends[bucket]] = instance
+            self.bucket_ends[bucket] += 1
+        for at in range(number):
+            self._offer(self.in_buckets[at])
+
+    def _offer(self, instance: int) -> None:
+        """Put an instance at the end, from where it rises."""
+        self.n_heap += 1
+        self._rise(self.n_heap - 1, instance)
+
+    def _remove(self, instance: int) -> None:
+        """Fill the gap of an instance with the last one, which sinks or else rises."""
+        at = 0
+        while self.heap[at] != instance:
+            at += 1
+        self.n_heap -= 1
+        last = self.heap[self.n_heap]
+        if at < self.n_heap:
+            self._sink(at, last)
+            if self.heap[at] == last:
+                self._rise(at, last)
+
+    def _rise(self, at: int, instance: int) -> None:
+        """Put an instance at this place, or above whoever is heavier."""
+        key = self.heap_keys[instance]
+        while at > 0:
+            parent = (at - 1) // 2
+            if key >= self.heap_keys[self.heap[parent]]:
+                break
+            self.heap[at] = self.heap[parent]
+            at = parent
+        self.heap[at] = instance
+
+    def _sink(self, at: int, instance: int) -> None:
+        """Put an instance at this place, or below whoever is lighter."""
+        key = self.heap_keys[instance]
+        child = 2 * at + 1
+        while child < self.n_heap:
+            if child + 1 < self.n_heap and self.heap_keys[self.heap[child]] > self.heap_keys[self.heap[child + 1]]:
+                child += 1
+            if key <= self.heap_keys[self.heap[child]]:
+                break
+            self.heap[at] = self.heap[child]
+            at = child
+            child = 2 * at + 1
+        self.heap[at] = instance
+
+
+@lru_cache(maxsize=4096)
+def filled_to_above_the_end(size: int) -> int:
+    """Return how many lighter ones, offered last to a heap, fill the places from its top to three levels above its end.
+
+    One more will be offered then, so that there are ``size``. Each rises to below lighter ones: it fills the first
+    place of that way that is a heavier one's, unless its own way has turned off before. Places count from 1.
+    """
+    above = size >> 3
+    for lighter in range(size):
+        filled = 0
+        for offered_at in range(size - lighter, size):
+            place, other = offered_at, above
+            while place != other:
+                place, other = (place >> 1, other) if place > other else (place, other >> 1)
+            filled += filled < place.bit_length()
+        if filled == above.bit_length():
+            return lighter
+    return size

@@ -1,0 +1,541 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False, annotation_typing=False
+"""Movements towards the target: rules 4 and 5, Kafka's ``TaskMovement``.
+
+Source: page ``rules``, "Movements".
+
+Where the target puts a task on an instance that is not caught up on it while another one is further, the task stays
+with the latter for now, and the former may get a copy to warm up.
+
+A task's place is its position among the stateful ones. Its slots are what of it can be pending: the active task, then
+each standby. Its seats are the instances that have it: the active task, each standby, then the warm-up of each slot.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
+from typing import TypeAlias
+
+import numpy as np
+
+from kstream_plan.engine.columns import zeros
+from kstream_plan.engine.constrained_priority_set import ConstrainedPrioritySet
+from kstream_plan.model import Copy, Group, Target
+from kstream_plan.model.java_hash import uuid_hash
+
+Column: TypeAlias = "array[int]"
+
+#: ``acceptable.recovery.lag`` that makes everybody count as caught up: nothing moves.
+ANY_LAG = 9223372036854775807
+#: ``UNKNOWN`` of the model.
+UNKNOWN_LAG = -3
+#: How a slot moves, as ``model.movements.HOWS`` has it.
+SWAP_CAUGHT_UP = 0
+SWAP_MOST_CAUGHT_UP = 1
+MOVE_CAUGHT_UP = 2
+MOVE_MOST_CAUGHT_UP = 3
+
+
+class TaskMovement:
+    """Seats of every stateful task under one target, decision after decision.
+
+    Each decision is made from scratch; what depends on a task's reports and seats alone is kept while these stay.
+
+    Args:
+        group: who takes part.
+        target: of its assignor.
+        limit: ``acceptable.recovery.lag``.
+        warm_ups: ``max.warmup.replicas``.
+        in_heap_order: movements are handled as releases before 3.3 do: as they lie in a heap.
+    """
+
+    def __init__(self, group: Group, target: Target, limit: int, warm_ups: int, *, in_heap_order: bool = False) -> None:
+        self.tasks, self.instances = len(group.stateful), len(group.instances)
+        self.standbys = max(1, *Counter(chain(*target.standby)).values(), 0)  # the most that a task has
+        self.slots, self.width = self.standbys + 1, 2 * (self.standbys + 1)
+        self.task_of = array("i", group.stateful)
+        self.capacities = array("q", group.capacities)
+        self.end_offset_sums = array("q", [group.end_offset_sums[task] for task in group.stateful])
+        self.limit, self.warm_ups, self.in_heap_order = limit, warm_ups, in_heap_order
+        self.room = 4
+        self.n_reports = zeros("i", self.tasks)
+        self.report_instance, self.report_lag = zeros("i", self.tasks * self.room), zeros("q", self.tasks * self.room)
+        self.dirty, self.no_flags = array("b", [1] * self.tasks), array("b", [0] * self.tasks)
+        seats = array("i", [-1]) * (self.tasks * self.width)
+        self.target_seats, self.decided, self.before, self.halfway = seats, seats[:], seats[:], seats[:]
+        self.target_counts, self.counts = zeros("q", self.instances), zeros("q", self.instances)
+        number = self.tasks * self.slots
+        self.destination, self.caught_up = array("i", [-1]) * number, array("i", [-1]) * number
+        self.free, self.only, self.source = zeros("i", number), zeros("i", number), zeros("i", number)
+        self.how, self.warm_up = zeros("b", number), zeros("b", number)
+        self.first_two, self.several = zeros("i", 2 * self.tasks), zeros("b", self.tasks)
+        self.n_several = self.hot_choices = self.free_choices = 0
+        self.actives, self.standby_slots = zeros("i", number), zeros("i", number)
+        self.n_actives = self.n_standby_slots = 0
+        self.bins = zeros("q", self.instances + 2)
+        self.by_destination, self.heap = zeros("i", number), zeros("i", number)
+        self.ready, self.candidates = zeros("i", self.instances + 1), zeros("i", self.instances + 1)
+        hashes = [uuid_hash(instance.process_id) for instance in group.instances]
+        self.queue = ConstrainedPrioritySet(group.capacities, hashes)
+        self.budget, self.number = 0, 0
+        self.counted_in = zeros("q", self.tasks)
+        self.movements = self.queued = self.warmup_copies = 0
+        self._take_target(target)
+
+    def _take_target(self, target: Target) -> None:
+        place_of = {task: place for place, task in enumerate(self.task_of)}
+        seats, counts = array("i", [-1]) * (self.tasks * self.width), zeros("q", self.instances)
+        for instance, (active, standby) in enumerate(zip(*target, strict=True)):
+            counts[instance] = len(active) + len(standby)
+            for task in active:
+                seats[place_of[task] * self.width] = instance
+            for task in standby:
+                seat = place_of[task] * self.width + 1
+                while seats[seat] >= 0:
+                    seat += 1
+                seats[seat] = instance
+        self.target_seats, self.target_counts = seats, counts
+        for place in range(self.tasks):
+            self.destination[place * self.slots] = seats[place * self.width]
+
+    # -- what is reported -------------------------------------------------------------------------------------------
+
+    def forget(self, place: int) -> None:
+        """Forget what was reported of a task."""
+        self.n_reports[place], self.dirty[place] = 0, 1
+
+    def report(self, place: int, instance: int, lag: int) -> None:
+        """Report a task's lag on an instance; a task's instances come in order."""
+        if self.n_reports[place] == self.room:
+            self._widen()
+        at = place * self.room + self.n_reports[place]
+        self.report_instance[at], self.report_lag[at] = instance, lag
+        self.n_reports[place] += 1
+
+    def report_copies(self, places: Iterable[int], copies: Iterable[Iterable[Copy]]) -> None:
+        """Report the lags of the copies of these tasks, and nothing else of them."""
+        for place, of_task in zip(places, copies, strict=True):
+            self.forget(place)
+            for copy in of_task:
+                if copy[1] is not None:
+                    self.report(place, copy[0], copy[1])
+
+    def _widen(self) -> None:
+        """Make room for more reports of each task."""
+        room = 2 * self.room
+        reports, lags = zeros("i", self.tasks * room), zeros("q", self.tasks * room)
+        for place in range(self.tasks):
+            for at in range(self.n_reports[place]):
+                reports[place * room + at] = self.report_instance[place * self.room + at]
+                lags[place * room + at] = self.report_lag[place * self.room + at]
+        self.report_instance, self.report_lag, self.room = reports, lags, room
+
+    # -- the decision -----------------------------------------------------------------------------------------------
+
+    def move(self) -> None:
+        """Fill the seats: as the target has them, but for tasks that cannot start or be copied there."""
+        self.before, self.decided = self.decided, self.before
+        self.decided[:] = self.target_seats
+        self.counts[:] = self.target_counts
+        self.number += 1
+        self.movements = self.queued = self.warmup_copies = 0
+        if self.limit < ANY_LAG:
+            self._pend_actives()
+            self._move_actives()
+            self._pend_standbys()
+            self._move_standbys()
+        self.dirty[:] = self.no_flags
+
+    def is_moved(self, slot: int) -> bool:
+        """Tell whether the decision moves what of a task is at this slot."""
+        return self.caught_up[slot] >= 0 and self.source[slot] >= 0
+
+    def is_queued(self, place: int) -> bool:
+        """Tell whether the decision moves anything of a task."""
+        for slot in range(place * self.slots, (place + 1) * self.slots):
+            if self.is_moved(slot):
+                return True
+        return False
+
+    def moved(self) -> Column:
+        """Return the decision's movements in the order of handling, as ``model.movements.Movements`` has them."""
+        numbers = array("i", bytes(24 * self.movements))
+        if self.movements:
+            number = self._fill_moved(numbers, 0, 0, self.actives, self.n_actives)
+            self._fill_moved(numbers, number, 1, self.standby_slots, self.n_standby_slots)
+        return numbers
+
+    def _fill_moved(self, numbers: Column, number: int, kind: int, slots: Column, n_slots: int) -> int:
+        """Fill in the movements of these slots from this number on; return how many there are with those before."""
+        for at in range(n_slots):
+            slot = slots[at]
+            if self.source[slot] < 0:
+                continue
+            first = 6 * number
+            numbers[first], numbers[first + 1] = self.task_of[slot // self.slots], kind
+            numbers[first + 2], numbers[first + 3] = self.how[slot], self.source[slot]
+            numbers[first + 4], numbers[first + 5] = self.destination[slot], self.warm_up[slot]
+            number += 1
+        return number
+
+    def changes(self) -> list[tuple[int, list[int], list[int]]]:
+        """Return (task, seats before, seats now) of the tasks that have other seats than at the decision before."""
+        now = np.asarray(self.decided, np.int32).reshape(self.tasks, self.width)
+        before = np.asarray(self.before, np.int32).reshape(self.tasks, self.width)
+        at = np.flatnonzero((now != before).any(axis=1))
+        tasks = np.asarray(self.task_of)[at]
+        return list(zip(tasks.tolist(), before[at].tolist(), now[at].tolist(), strict=True))
+
+    # -- active tasks (rule 4) --------------------------------------------------------------------------------------
+
+    def _pend_actives(self) -> None:
+        """See which active tasks are pending, and who runs each meanwhile."""
+        anew = False
+        for place in range(self.tasks):
+            if not self.dirty[place]:
+                continue
+            slot = place * self.slots
+            was = self.caught_up[slot]
+            if was >= 0 and self.only[slot] < 0 and self.how[slot] == SWAP_CAUGHT_UP:
+                self.hot_choices -= 1
+            self.caught_up[slot] = self._caught_up_elsewhere(place, self.destination[slot])
+            anew = anew or self.caught_up[slot] != was
+            if self.caught_up[slot] >= 0:
+                self._stays_with(place, slot)
+                if self.only[slot] < 0 and self.how[slot] == SWAP_CAUGHT_UP:
+                    self.hot_choices += 1
+        if anew:
+            self.n_actives = self._fill_in_order(0, 1, self.actives)
+
+    def _stays_with(self, place: int, slot: int) -> None:
+        """Say who runs a pending active task meanwhile, unless that depends on loads."""
+        self.only[slot] = -1
+        n_hot = self._hot(place, self.caught_up[slot])
+        if n_hot:
+            self.how[slot] = SWAP_CAUGHT_UP
+            if n_hot == 1:
+                self.only[slot] = self.candidates[0]
+        elif self.caught_up[slot]:
+            self.how[slot] = MOVE_CAUGHT_UP
+            if self.caught_up[slot] == 1:
+                self.only[slot] = self.ready[0]
+            else:
+                self.first_two[2 * place], self.first_two[2 * place + 1] = self.ready[0], self.ready[1]
+        else:  # the first one of Kafka's list by (lag, instance)
+            lag, begin = 0, place * self.room
+            for at in range(begin, begin + self.n_reports[place]):
+                if self.only[slot] < 0 or self.report_lag[at] < lag:
+                    self.only[slot], lag = self.report_instance[at], self.report_lag[at]
+            is_standby = self._is_target_standby(place, self.only[slot])
+            self.how[slot] = SWAP_MOST_CAUGHT_UP if is_standby else MOVE_MOST_CAUGHT_UP
+
+    def _hot(self, place: int, number_ready: int) -> int:
+        """Fill ``candidates`` with the standbys of the target that are caught up; return how many there are."""
+        number = 0
+        for at in range(number_ready):
+            if self._is_target_standby(place, self.ready[at]):
+                self.candidates[number] = self.ready[at]
+                number += 1
+        return number
+
+    def _is_target_standby(self, place: int, instance: int) -> bool:
+        for seat in range(place * self.width + 1, place * self.width + 1 + self.standbys):
+            if self.target_seats[seat] == instance:
+                return True
+        return False
+
+    def _move_actives(self) -> None:
+        """Move them, one after the other.
+
+        Every poll that accepts none refills Kafka's queue, so only a choice between several caught-up standbys sees its
+        history.
+        """
+        self.budget = self.warm_ups
+        if self.hot_choices:
+            self.queue.begin(self.counts)
+        for at in range(self.n_actives):
+            slot = self.actives[at]
+            place = slot // self.slots
+            source, destination, how = self.only[slot], self.destination[slot], self.how[slot]
+            n_hot = n_ready = 0
+            if self.hot_choices:
+                n_ready = self._caught_up_elsewhere(place, destination)
+                n_hot = self._hot(place, n_ready)
+            if source < 0 and how == SWAP_CAUGHT_UP:
+                source = self.queue.choose(self.candidates, n_hot)
+            elif source < 0 and self.caught_up[slot] == 2:
+                source = self._least_loaded(self.first_two, 2 * place, 2)
+            elif source < 0:
+                source = self._least_loaded(self.ready, 0, self._caught_up_elsewhere(place, destination))
+            self.source[slot] = source
+            self.decided[place * self.width] = source
+            swap, warm_up = how in (SWAP_CAUGHT_UP, SWAP_MOST_CAUGHT_UP), False
+            if swap:
+                self._swap(place, source, destination)
+            else:
+                warm_up = self.budget > 0
+                self.budget -= 1
+                self.counts[source] += 1
+                if warm_up:
+                    self.decided[place * self.width + self.slots] = destination
+                else:
+                    self.counts[destination] -= 1
+            self.warm_up[slot] = warm_up
+            self.warmup_copies += warm_up
+            if self.hot_choices:
+                candidates, number = (self.candidates, n_hot) if n_hot else (self.ready, n_ready)
+                self.queue.handle(
+                    candidates, number, source, destination, not swap, not swap and not warm_up, n_hot == 0
+                )
+        self.movements = self.queued = self.n_actives
+
+    def _swap(self, place: int, source: int, destination: int) -> None:
+        """Let the destination keep the source's standby."""
+        for seat in range(place * self.width + 1, place * self.width + 1 + self.standbys):
+            if self.decided[seat] == source:
+                self.decided[seat] = destination
+
+    def _least_loaded(self, candidates: Column, begin: int, number: int) -> int:
+        """Return the first of so many that has the least load."""
+        source, least = -1, 0.0
+        for at in range(begin, begin + number):
+            load = float(self.counts[candidates[at]]) / self.capacities[candidates[at]]
+            if source < 0 or load < least:
+                source, least = candidates[at], load
+        return source
+
+    # -- standbys (rule 5) ------------------------------------------------------------------------------------------
+
+    def _pend_standbys(self) -> None:
+        """See which standbys are pending, and for how many there is a choice who has them meanwhile."""
+        anew = False
+        for place in range(self.tasks):
+            if not self.dirty[place] and self._is_as_halfway(place):
+                continue
+            for seat in range(place * self.width, (place + 1) * self.width):
+                self.halfway[seat] = self.decided[seat]
+            n_pending = 0
+            for slot in range(place * self.slots + 1, (place + 1) * self.slots):
+                was, was_for = self.caught_up[slot], self.destination[slot]
+                self.free_choices -= self.free[slot] > 1
+                self._pend_standby(place, slot)
+                self.free_choices += self.free[slot] > 1
+                n_pending += self.caught_up[slot] >= 0
+                anew = anew or self.caught_up[slot] != was or self.destination[slot] != was_for
+            self.n_several += (n_pending > 1) - self.several[place]
+            self.several[place] = n_pending > 1
+        if anew:
+            self.n_standby_slots = self._fill_in_order(1, self.slots, self.standby_slots)
+
+    def _is_as_halfway(self, place: int) -> bool:
+        for seat in range(place * self.width, (place + 1) * self.width):
+            if self.decided[seat] != self.halfway[seat]:
+                return False
+        return True
+
+    def _pend_standby(self, place: int, slot: int) -> None:
+        """Say whether a standby is pending, how many are free to have it, and who does unless that depends on loads."""
+        destination = self.decided[place * self.width + slot - place * self.slots]
+        self.destination[slot], self.caught_up[slot], self.free[slot], self.only[slot] = destination, -1, 0, -1
+        if destination >= 0:
+            self.caught_up[slot] = self._caught_up_elsewhere(place, destination)
+        if self.caught_up[slot] < 0:
+            return
+        self.free[slot] = self._free(place, self.caught_up[slot])
+        self.how[slot] = MOVE_CAUGHT_UP if self.free[slot] else MOVE_MOST_CAUGHT_UP
+        if self.free[slot] == 1:
+            self.only[slot] = self.candidates[0]
+        elif self.free[slot] == 0:
+            self.only[slot] = self._first_free_by_lag(place, destination)
+
+    def _move_standbys(self) -> None:
+        """Move them, unless nobody is there to have one meanwhile; the queue's history counts only for choices."""
+        choices = self.free_choices > 0
+        if choices:
+            self.queue.begin(self.counts)
+        for at in range(self.n_standby_slots):
+            slot = self.standby_slots[at]
+            place = slot // self.slots
+            base, seat = place * self.width, slot - place * self.slots
+            destination, free = self.destination[slot], self._free_now(place, slot)
+            source = self._keeps_standby(place, slot, free)
+            warm_up = source >= 0 and self.budget > 0
+            if choices:
+                self.queue.handle(self.candidates, free, source, destination, 1, not warm_up, False)
+            self.source[slot], self.warm_up[slot] = source, warm_up
+            if source < 0:
+                continue
+            self.budget -= 1
+            self.decided[base + seat] = source
+            if warm_up:
+                self.decided[base + self.slots + seat] = destination
+            self.warmup_copies += warm_up
+            self.movements += 1
+            if self.caught_up[place * self.slots] < 0 and self.counted_in[place] != self.number:
+                self.counted_in[place] = self.number
+                self.queued += 1
+
+    def _free_now(self, place: int, slot: int) -> int:
+        """Fill ``candidates`` with who is free to have a standby by now; return how many are."""
+        free = self.free[slot]
+        if free > 1 or self.several[place]:  # another standby of the task may have been moved since
+            free = self._free(place, self._caught_up_elsewhere(place, self.destination[slot]))
+            self.how[slot] = MOVE_CAUGHT_UP if free else MOVE_MOST_CAUGHT_UP
+        elif free:
+            self.candidates[0] = self.only[slot]
+        return free
+
+    def _keeps_standby(self, place: int, slot: int, free: int) -> int:
+        """Return who has a standby meanwhile, of so many ``candidates`` if there are any, or -1."""
+        if free > 1:
+            return self.queue.choose(self.candidates, free)
+        if free:
+            return self.candidates[0]
+        return self._first_free_by_lag(place, self.destination[slot]) if self.several[place] else self.only[slot]
+
+    def _free(self, place: int, n_ready: int) -> int:
+        """Fill ``candidates`` with who of those caught up has no copy of a task; return how many have none."""
+        number = 0
+        for at in range(n_ready):
+            if not self._holds(place, self.ready[at]):
+                self.candidates[number] = self.ready[at]
+                number += 1
+        return number
+
+    def _holds(self, place: int, instance: int) -> bool:
+        """Tell whether one of a task's seats is on an instance."""
+        for seat in range(place * self.width, (place + 1) * self.width):
+            if self.decided[seat] == instance:
+                return True
+        return False
+
+    def _first_free_by_lag(self, place: int, destination: int) -> int:
+        """Return the first one before the destination in Kafka's list by lag that has no copy, or -1."""
+        whole, least, source, own = self.end_offset_sums[place], 0, -1, self._report_of(place, destination)
+        lag, begin = whole if own < 0 else self.report_lag[own], place * self.room
+        for at in range(begin, begin + self.n_reports[place]):
+            instance, other = self.report_instance[at], self.report_lag[at]
+            if other > lag or (other == lag and instance >= destination) or self._holds(place, instance):
+                continue
+            if source < 0 or other < least:
+                source, least = instance, other
+        if lag != whole:
+            return source
+        for cold in range(destination):
+            if self._report_of(place, cold) < 0 and not self._holds(place, cold):
+                if source < 0 or whole < least or (whole == least and cold < source):
+                    source = cold
+                break
+        return source
+
+    # -- who is caught up, and what comes first ---------------------------------------------------------------------
+
+    def _report_of(self, place: int, instance: int) -> int:
+        """Return where an instance's report of a task is, or -1."""
+        for at in range(place * self.room, place * self.room + self.n_reports[place]):
+            if self.report_instance[at] == instance:
+                return at
+        return -1
+
+    def _caught_up_elsewhere(self, place: int, instance: int) -> int:
+        """Fill ``ready`` with who is caught up on a task, in instance order, and return how many are.
+
+        Return -1 if this instance is caught up itself, or nobody is further.
+        """
+        own = self._report_of(place, instance)
+        lag = self.end_offset_sums[place] if own < 0 else self.report_lag[own]
+        if lag <= self.limit:  # if it is UNKNOWN, nothing sorts before it
+            return -1
+        number, further, begin = 0, False, place * self.room
+        for at in range(begin, begin + self.n_reports[place]):
+            other = self.report_lag[at]
+            if other <= self.limit and other != UNKNOWN_LAG:
+                self.ready[number] = self.report_instance[at]
+                number += 1
+            further = further or other < lag
+        return number if number or further else -1
+
+    def _fill_in_order(self, first: int, end: int, order: Column) -> int:
+        """Fill ``order`` with the pending ones of these slots of each task; return how many there are.
+
+        They come by (number of caught-up instances, task), equal ones as ``java.util.PriorityQueue`` has them.
+        """
+        for i in range(self.instances + 2):
+            self.bins[i] = 0
+        for place in range(self.tasks):
+            for slot in range(place * self.slots + first, place * self.slots + end):
+                if self.caught_up[slot] >= 0:
+                    self.bins[self.caught_up[slot] + 1] += 1
+        for i in range(self.instances + 1):
+            self.bins[i + 1] += self.bins[i]
+        for place in range(self.tasks):
+            for slot in range(place * self.slots + first, place * self.slots + end):
+                number = self.caught_up[slot]
+                if number >= 0:
+                    order[self.bins[number]] = slot
+                    self.bins[number] += 1
+        total = self.bins[self.instances + 1]
+        if self.in_heap_order or (first and self.n_several):
+            self._fill_by_destination(first, end)
+            self._as_java(order, total)
+        return total
+
+    def _fill_by_destination(self, first: int, end: int) -> None:
+        """Fill ``by_destination`` with the same slots by (destination, task): so Kafka offers them."""
+        for i in range(self.instances + 2):
+            self.bins[i] = 0
+        for place in range(self.tasks):
+            for slot in range(place * self.slots + first, place * self.slots + end):
+                if self.caught_up[slot] >= 0:
+                    self.bins[self.destination[slot] + 1] += 1
+        for i in range(self.instances + 1):
+            self.bins[i + 1] += self.bins[i]
+        for place in range(self.tasks):
+            for slot in range(place * self.slots + first, place * self.slots + end):
+                if self.caught_up[slot] >= 0:
+                    self.by_destination[self.bins[self.destination[slot]]] = slot
+                    self.bins[self.destination[slot]] += 1
+
+    def _as_java(self, order: Column, number: int) -> None:
+        """Put slots in the order in which a queue gives them out, or in that of its array."""
+        for at in range(number):
+            self._rise(at, self.by_destination[at])
+        if self.in_heap_order:
+            for at in range(number):
+                order[at] = self.heap[at]
+            return
+        for at in range(number):
+            order[at] = self.heap[0]
+            size = number - 1 - at
+            if size:
+                self._sink(size, self.heap[size])
+
+    def _queue_key(self, slot: int) -> int:
+        """Return (number of caught-up instances, task) as one number."""
+        return self.caught_up[slot] * self.tasks + slot // self.slots
+
+    def _rise(self, at: int, slot: int) -> None:
+        """Put a slot at this place of the heap, or above whoever comes later."""
+        key = self._queue_key(slot)
+        while at > 0:
+            parent = (at - 1) // 2
+            if key >= self._queue_key(self.heap[parent]):
+                break
+            self.heap[at] = self.heap[parent]
+            at = parent
+        self.heap[at] = slot
+
+    def _sink(self, size: int, slot: int) -> None:
+        """Put a slot at the top of the heap, or below whoever comes sooner."""
+        key, at, child = self._queue_key(slot), 0, 1
+        while child < size:
+            if child + 1 < size and self._queue_key(self.heap[child]) > self._queue_key(self.heap[child + 1]):
+                child += 1
+            if key <= self._queue_key(self.heap[child]):
+                break
+            self.heap[at] = self.heap[child]
+            at = child
+            child = 2 * at + 1
+        self.heap[at] = slot

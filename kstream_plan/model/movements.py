@@ -1,0 +1,102 @@
+"""The movements of a decision in the order in which they are handled, as numbers.
+
+Source: page ``rules``, "Movements".
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple, overload
+
+
+class Movement(NamedTuple):
+    """One task on its way to its target instance (Kafka's ``TaskMovement``).
+
+    ``how`` is ``swap_caught_up``, ``move_caught_up``, ``swap_most_caught_up`` or ``move_most_caught_up``;
+    ``source`` runs (or, for a standby, keeps) the task meanwhile, ``destination`` is its target, ``warmup`` tells
+    whether the destination was given a copy to warm up.
+    """
+
+    task: int
+    kind: str
+    how: str
+    source: int
+    destination: int
+    warmup: bool
+
+
+#: Words of a movement's ``kind`` and ``how``, by number.
+KINDS = ("active", "standby")
+HOWS = ("swap_caught_up", "swap_most_caught_up", "move_caught_up", "move_most_caught_up")
+#: Numbers of a movement: the fields of :class:`Movement`, in order.
+NUMBERS = len(Movement._fields)
+
+
+class Movements(Sequence[Movement]):
+    """Movements of active tasks, then of standbys; frozen, and equal to a tuple of the same movements.
+
+    Args:
+        numbers: six for each movement: task, kind, how, source, destination, warm-up.
+        draft: what the assignor goes on from to make the next decision's; nothing else looks into it.
+    """
+
+    def __init__(self, numbers: array[int], draft: object = None) -> None:
+        self._numbers = numbers
+        self.draft = draft
+
+    @classmethod
+    def of(cls, movements: Iterable[Movement]) -> Movements:
+        """Return these movements."""
+        numbers = array("i")
+        for task, kind, how, source, destination, warm_up in movements:
+            numbers.extend((task, KINDS.index(kind), HOWS.index(how), source, destination, warm_up))
+        return cls(numbers)
+
+    @cached_property
+    def tasks(self) -> frozenset[int]:
+        """The tasks that have any movement."""
+        return frozenset(self._numbers[::NUMBERS])
+
+    def of_tasks(self, tasks: Collection[int]) -> list[Movement]:
+        """Return the movements of these tasks, in order."""
+        if not tasks:
+            return []
+        return [self[at] for at, task in enumerate(self._numbers[::NUMBERS]) if task in tasks]
+
+    @overload
+    def __getitem__(self, index: int) -> Movement: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Movement, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Movement | tuple[Movement, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        at = NUMBERS * range(len(self))[index]
+        task, kind, how, source, destination, warm_up = self._numbers[at : at + NUMBERS]
+        return Movement(task, KINDS[kind], HOWS[how], source, destination, bool(warm_up))
+
+    def __len__(self) -> int:
+        return len(self._numbers) // NUMBERS
+
+    def __iter__(self) -> Iterator[Movement]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Movements):
+            return self._numbers == other._numbers
+        return tuple(self) == other if isinstance(other, tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._numbers.tobytes())
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[type[Movements], tuple[array[int]]]:
+        return Movements, (self._numbers,)
+
+
+NO_MOVEMENTS = Movements(array("i"))
